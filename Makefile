@@ -214,13 +214,13 @@ truth: release erlang-needs
 
 install: release
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback
-	$(BINARY) man $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BINARY) generate man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(BINARY) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
-	$(BINARY) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
-	$(BINARY) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
+	$(BINARY) generate completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
+	$(BINARY) generate completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
+	$(BINARY) generate completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
 
 # Staged again each time, so that nothing of an older version gets in.
 deb:

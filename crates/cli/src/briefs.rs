@@ -1,11 +1,12 @@
 //! Brief records on standard output or in a folder, for a fleet.
 
 use crate::exit::{self, Failure};
-use crate::{identity, output, paths};
-use clap::ArgMatches;
+use crate::identity::{self, HostFlags};
+use crate::session::Session;
+use crate::{output, paths};
 use jiff::Timestamp;
 use model::identity::HostName;
-use model::{Identity, Judged};
+use model::{Identity, Judged, units};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,16 +20,30 @@ pub struct Briefs {
     exit_zero: bool,
 }
 
-/// Waits a random time of up to what `--jitter` says. A signal ends it as it ends any program.
-pub fn wait(matches: &ArgMatches) {
-    let inner = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1));
-    let asked = inner.filter_map(|matches| {
-        let asked: Option<&Duration> = matches.try_get_one("jitter").ok()?;
-        asked.copied()
-    });
-    if let Some(most) = asked.last() {
-        std::thread::sleep(part(most, os::random::number()));
-    }
+// No doc comment: clap would show it as the help of the command.
+#[derive(Debug, Clone, clap::Args)]
+#[command(mut_arg("host_name", |arg| arg.requires("brief")))]
+#[command(mut_arg("hash_host_name", |arg| arg.requires("brief")))]
+pub struct BriefFlags {
+    /// Print only a brief record for `tailback census`: one JSON line per study, without trials
+    #[arg(long, conflicts_with_all = ["json", "why"])]
+    pub brief: bool,
+    #[command(flatten)]
+    host: HostFlags,
+    /// Write the brief records to a new file in FOLDER instead
+    #[arg(long, value_name = "FOLDER", requires = "brief")]
+    into: Option<PathBuf>,
+    /// Wait a random time up to TIME first, so that the hosts of a fleet do not start together
+    #[arg(long, value_name = "TIME", requires = "brief", value_parser = units::parse_duration)]
+    pub jitter: Option<Duration>,
+    /// Exit 0 if brief records were written, whatever the verdict
+    #[arg(long, requires = "brief")]
+    exit_zero: bool,
+}
+
+/// Waits a random time up to this. A signal ends it as it ends any program.
+pub fn wait(longest: Duration) {
+    std::thread::sleep(part(longest, os::random::number()));
 }
 
 /// The part of a time that a random number says.
@@ -43,16 +58,15 @@ impl Briefs {
     /// # Errors
     /// If the name of the machine, its salt or the folder cannot be used: before anything is
     /// measured.
-    pub fn asked(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
-        if !matches.get_flag("brief") {
+    pub fn asked(session: &Session, flags: &BriefFlags) -> Result<Option<Self>, Failure> {
+        if !flags.brief {
             return Ok(None);
         }
-        let host = identity::name(matches)?;
-        let folder = matches.get_one::<PathBuf>("into");
-        let file = folder.map(|folder| file_in(folder, &host)).transpose()?;
-        let file = file.map(|file| paths::for_briefs(&file)).transpose()?;
-        let exit_zero = matches.get_flag("exit-zero");
-        Ok(Some(Briefs { host, identity: identity::here(), file, exit_zero }))
+        let host = flags.host.name()?;
+        let file = flags.into.as_deref().map(|folder| file_in(folder, &host)).transpose()?;
+        let file = file.map(|file| paths::for_briefs(session, &file)).transpose()?;
+        let identity = identity::here();
+        Ok(Some(Briefs { host, identity, file, exit_zero: flags.exit_zero }))
     }
 
     /// The file that they are written to; none for standard output.
@@ -64,17 +78,21 @@ impl Briefs {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn give<'a>(&self, records: impl Iterator<Item = &'a Judged>) -> Result<(), Failure> {
+    pub fn give<'a>(
+        &self,
+        session: &Session,
+        records: impl Iterator<Item = &'a Judged>,
+    ) -> Result<(), Failure> {
         let host = || Some(self.host.clone());
         let lines: String = records
             .map(|record| scenarios::brief(record, self.identity.clone(), host()).to_line())
             .collect();
         let Some(file) = &self.file else {
-            output::json(&lines);
+            session.out.json(&lines);
             return Ok(());
         };
         runner::save_text(&lines, file).map_err(|error| {
-            output::json(&lines);
+            session.out.json(&lines);
             Failure::need(format!("--into: {error}; the brief records were printed instead"))
         })?;
         output::note(&format!("brief records: {}", file.display()));

@@ -1,7 +1,7 @@
 //! Exit codes, and failures that end the program with one line.
 
 use model::Meta;
-use report::prose;
+use report::{ReportError, prose};
 use scenarios::ScenarioError;
 
 /// Bad usage or bad input.
@@ -36,6 +36,13 @@ impl Failure {
     /// Something broke.
     pub fn broken(line: impl Into<String>) -> Self {
         Failure { line: line.into(), code: BROKEN }
+    }
+}
+
+impl From<ReportError> for Failure {
+    /// A report that could not be made.
+    fn from(error: ReportError) -> Self {
+        Failure::broken(error.to_string())
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Before the first change a helper is started: `tailback restore` in a process group of its own.
 //! It waits until this program has ended, however it ended, and puts back at once what is left.
-//! Where it is killed too, the next start does, or `tailback restore` by hand.
+//! Where it is killed too, the next start does, or `tailback host restore` by hand.
 
 use crate::exit::{self, Failure};
-use crate::output;
+use crate::output::{self, Output};
 use host::cgroup::sweep_all;
 use host::journal::{Change, Noted};
 use host::restore::Refused;
@@ -14,12 +14,13 @@ use model::machine::Hold;
 use os::terminal;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The flag by which the helper waits for the end of its standard input, and is told whose it is.
@@ -42,46 +43,123 @@ const IN_ORDER: &[u8] = b"e";
 /// before.
 const DYING: Duration = Duration::from_secs(10);
 
-/// The helper of this process, once there is one.
-static HELPER: Mutex<Option<Child>> = Mutex::new(None);
-
 /// The most lines about what was not put back, of each kind.
 const MOST_TOLD: usize = 10;
 
 /// The name of the lock that a run holds on the machine.
 const RUN: &str = "run";
 
-/// The lock that this process holds on the machine, until it ends.
-static HELD: Mutex<Option<File>> = Mutex::new(None);
+/// What this run holds on the machine, and may leave behind.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// The helper of this process, once there is one. The journal has it started, on any thread.
+    helper: Arc<Mutex<Option<Child>>>,
+    /// The lock that this process holds on the machine, until it ends.
+    held: RefCell<Option<File>>,
+    /// Files that a kill at the wrong moment leaves; none where nothing was begun.
+    leaves: RefCell<Option<Vec<Noted>>>,
+    /// What became of the request to have the machine alone; nothing before it was asked for.
+    hold: Cell<Option<Hold>>,
+}
 
-/// Files that a kill at the wrong moment leaves; none where nothing was begun.
-static LEAVES: Mutex<Option<Vec<Noted>>> = Mutex::new(None);
-/// What became of the request to have the machine alone; nothing before it was asked for.
-static HOLD: OnceLock<Hold> = OnceLock::new();
+impl Guard {
+    /// Puts back what killed runs left, and takes the machine for `command`.
+    ///
+    /// # Errors
+    /// If another run has it.
+    pub fn begin(&self, command: &str) -> Result<(), Failure> {
+        self.watch_over();
+        self.leaves.replace(Some(Vec::new()));
+        self.hold.set(Some(self.take_machine(command, std::env::var_os(SHARE).is_some())?));
+        Ok(())
+    }
+
+    /// Puts back what killed runs left, and has a helper remove what this process leaves; the
+    /// machine is taken by what this process starts.
+    pub fn watch_over(&self) {
+        tell(&host::restore(&Roots::real()), None);
+        let helper = Arc::clone(&self.helper);
+        host::journal::before_changes(move || start_helper(&helper));
+    }
+
+    /// Whether another run can load the machine while this one does; none where this one does not.
+    pub fn hold(&self) -> Option<Hold> {
+        self.hold.get()
+    }
+
+    /// Has a file removed that a kill would leave, where this command loads or changes the machine:
+    /// the others have no helper, and need none.
+    pub fn may_leave(&self, file: &Path) {
+        if let Some(leaves) = self.leaves.borrow_mut().as_mut() {
+            leaves.extend(temporary::announce(&Roots::real(), file));
+        }
+    }
+
+    /// Ends the helper, and waits until it has.
+    pub fn end(&self) {
+        // A save ends by itself before this, and leaves nothing.
+        self.leaves.take().into_iter().flatten().for_each(Noted::undone);
+        let Some(mut helper) = unpoisoned(&self.helper).take() else { return };
+        if let Some(mut input) = helper.stdin.take() {
+            // A helper that is gone already has nothing to be told.
+            let _ = input.write_all(IN_ORDER);
+        }
+        let _ = helper.wait();
+    }
+
+    /// Takes the machine: two runs at once would measure each other.
+    ///
+    /// The lock goes with this process, however it ends. Where there is no folder for it, as for an
+    /// ordinary user without a session, or a kernel without file locks, nothing is locked.
+    fn take_machine(&self, command: &str, share: bool) -> Result<Hold, Failure> {
+        if share {
+            return Ok(Hold::Shared);
+        }
+        let folder = Roots::real().run.join("tailback");
+        loop {
+            let Ok(folder) = host::private::folder(&folder) else { return Ok(Hold::Unlocked) };
+            let path = folder.join(RUN);
+            let Ok(file) = host::private::lock_file(&path) else { return Ok(Hold::Unlocked) };
+            let hold = self.take_lock(file, command)?;
+            // One that was removed before it was locked keeps nobody else out.
+            let held = self.held.borrow();
+            if held.as_ref().is_none_or(|file| host::private::is_still_at(file, &path)) {
+                return Ok(hold);
+            }
+        }
+    }
+
+    fn take_lock(&self, mut file: File, command: &str) -> Result<Hold, Failure> {
+        let deadline = Instant::now() + JUST_ENDED;
+        loop {
+            match is_taken(flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+                Some(true) => {}
+                Some(false) => break,
+                None => return Ok(Hold::Unlocked),
+            }
+            let holder = holder(&mut file);
+            if holder.is_running() || Instant::now() > deadline {
+                return Err(Failure::need(format!(
+                    "another tailback loads this machine ({}), and each would measure the other; wait until \
+                     it has ended, or set {SHARE}=1 to run beside it",
+                    holder.words()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(format!("{} {command}", std::process::id()).as_bytes()));
+        // Without its words the lock holds all the same.
+        let _ = written;
+        self.held.replace(Some(file));
+        Ok(Hold::Exclusive)
+    }
+}
 
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Puts back what killed runs left, and takes the machine for `command`.
-///
-/// # Errors
-/// If another run has it.
-pub fn begin(command: &str) -> Result<(), Failure> {
-    let restored = host::restore(&Roots::real());
-    tell(&restored, true);
-    host::journal::before_changes(start_helper);
-    *unpoisoned(&LEAVES) = Some(Vec::new());
-    let hold = take_machine(command, std::env::var_os(SHARE).is_some())?;
-    let _ = HOLD.set(hold);
-    Ok(())
-}
-
-/// Puts back what killed runs left, and has a helper remove what this process leaves; the machine
-/// is taken by what this process starts.
-pub fn watch_over() {
-    tell(&host::restore(&Roots::real()), true);
-    host::journal::before_changes(start_helper);
 }
 
 /// Whether the folder of journals and locks is there.
@@ -94,34 +172,8 @@ pub fn forget_locks() {
     host::restore::forget_locks(&Roots::real(), RUN);
 }
 
-/// Whether another run can load the machine while this one does; none where this one does not.
-pub fn hold() -> Option<Hold> {
-    HOLD.get().copied()
-}
-
-/// Has a file removed that a kill would leave, where this command loads or changes the machine: the
-/// others have no helper, and need none.
-pub fn may_leave(file: &Path) {
-    let begun = unpoisoned(&LEAVES).is_some();
-    if let Some(noted) = begun.then(|| temporary::announce(&Roots::real(), file)).flatten() {
-        unpoisoned(&LEAVES).get_or_insert_default().push(noted);
-    }
-}
-
-/// Ends the helper, and waits until it has.
-pub fn end() {
-    // A save ends by itself before this, and leaves nothing.
-    unpoisoned(&LEAVES).take().into_iter().flatten().for_each(Noted::undone);
-    let Some(mut helper) = unpoisoned(&HELPER).take() else { return };
-    if let Some(mut input) = helper.stdin.take() {
-        // A helper that is gone already has nothing to be told.
-        let _ = input.write_all(IN_ORDER);
-    }
-    let _ = helper.wait();
-}
-
-fn start_helper() {
-    let mut helper = unpoisoned(&HELPER);
+fn start_helper(helper: &Mutex<Option<Child>>) {
+    let mut helper = unpoisoned(helper);
     if helper.is_some() {
         return;
     }
@@ -134,8 +186,8 @@ fn start_helper() {
     *helper = command.spawn().ok();
 }
 
-/// `tailback restore`; as the helper of the process `of` once that has ended.
-pub fn restore(of: Option<u32>) -> u8 {
+/// `tailback host restore`; as the helper of the process `of` once that has ended.
+pub fn restore(out: &Output, of: Option<u32>) -> u8 {
     if let Some(tool) = of {
         wait_for_end(tool);
     }
@@ -144,14 +196,14 @@ pub fn restore(of: Option<u32>) -> u8 {
     let swept = sweep_all(&roots);
     let restored = host::restore(&roots);
     for group in &swept.removed {
-        output::print(&format!("removed {}\n", group.display()));
+        out.print(&format!("removed {}\n", group.display()));
     }
     for error in &swept.failed {
         output::complain(&report::prose::group(error));
     }
-    tell(&restored, false);
+    tell(&restored, Some(out));
     if swept.removed.is_empty() && swept.failed.is_empty() && restored.is_empty() {
-        output::print("Nothing to put back.\n");
+        out.print("Nothing to put back.\n");
     }
     match swept.failed.is_empty() && restored.is_whole() {
         true => 0,
@@ -174,12 +226,12 @@ fn wait_for_end(tool: u32) {
     }
 }
 
-/// What was put back, a line each; as notes where something else is run. A journal may be forged,
-/// and names what it names.
-fn tell(restored: &Restored, beside: bool) {
-    let say = |line: String| match terminal::line(&line) {
-        line if beside => output::note(&format!("left by a run that was killed: {line}")),
-        line => output::print(&format!("{line}\n")),
+/// What was put back, a line each; as notes where something else is run, and prints nothing itself.
+/// A journal may be forged, and names what it names.
+fn tell(restored: &Restored, out: Option<&Output>) {
+    let say = |line: String| match (terminal::line(&line), out) {
+        (line, None) => output::note(&format!("left by a run that was killed: {line}")),
+        (line, Some(out)) => out.print(&format!("{line}\n")),
     };
     restored.undone.iter().for_each(|change| {
         say(match change {
@@ -218,56 +270,6 @@ fn of_refused(refused: &Refused) -> String {
              then remove it"
         ),
     }
-}
-
-/// Takes the machine: two runs at once would measure each other.
-///
-/// The lock goes with this process, however it ends. Where there is no folder for it, as for an
-/// ordinary user without a session, or a kernel without file locks, nothing is locked.
-fn take_machine(command: &str, share: bool) -> Result<Hold, Failure> {
-    if share {
-        return Ok(Hold::Shared);
-    }
-    let folder = Roots::real().run.join("tailback");
-    loop {
-        let Ok(folder) = host::private::folder(&folder) else { return Ok(Hold::Unlocked) };
-        let path = folder.join(RUN);
-        let Ok(file) = host::private::lock_file(&path) else { return Ok(Hold::Unlocked) };
-        let hold = take_lock(file, command)?;
-        // One that was removed before it was locked keeps nobody else out.
-        let held = unpoisoned(&HELD);
-        if held.as_ref().is_none_or(|file| host::private::is_still_at(file, &path)) {
-            return Ok(hold);
-        }
-    }
-}
-
-fn take_lock(mut file: File, command: &str) -> Result<Hold, Failure> {
-    let deadline = Instant::now() + JUST_ENDED;
-    loop {
-        match is_taken(flock(&file, FlockOperation::NonBlockingLockExclusive)) {
-            Some(true) => {}
-            Some(false) => break,
-            None => return Ok(Hold::Unlocked),
-        }
-        let holder = holder(&mut file);
-        if holder.is_running() || Instant::now() > deadline {
-            return Err(Failure::need(format!(
-                "another tailback loads this machine ({}), and each would measure the other; wait until \
-                 it has ended, or set {SHARE}=1 to run beside it",
-                holder.words()
-            )));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let written = file
-        .set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(format!("{} {command}", std::process::id()).as_bytes()));
-    // Without its words the lock holds all the same.
-    let _ = written;
-    *unpoisoned(&HELD) = Some(file);
-    Ok(Hold::Exclusive)
 }
 
 /// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot
@@ -313,11 +315,12 @@ mod tests {
 
     #[test]
     fn what_became_of_the_lock_is_told() {
-        assert_eq!(take_machine("run x", true).unwrap(), Hold::Shared);
+        let guard = Guard::default();
+        assert_eq!(guard.take_machine("run x", true).unwrap(), Hold::Shared);
         let place = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(take_lock(place.reopen().unwrap(), "run x").unwrap(), Hold::Exclusive);
+        assert_eq!(guard.take_lock(place.reopen().unwrap(), "run x").unwrap(), Hold::Exclusive);
         // The first one's handle is kept, so the lock is held.
-        let second = take_lock(place.reopen().unwrap(), "run y").unwrap_err();
+        let second = Guard::default().take_lock(place.reopen().unwrap(), "run y").unwrap_err();
         assert!(second.line.contains("tailback run x"), "{}", second.line);
         assert_eq!(second.code, exit::NEED);
     }

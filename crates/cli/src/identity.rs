@@ -2,7 +2,6 @@
 
 use crate::exit::Failure;
 use crate::{input, machine};
-use clap::ArgMatches;
 use host::Roots;
 use model::identity::HostName;
 use model::{Identity, Machine};
@@ -24,7 +23,7 @@ const HASH: usize = 16;
 
 /// What this machine shares with others of its kind.
 pub fn here() -> Identity {
-    of(&machine::here())
+    of(&machine::here(None))
 }
 
 /// The same, of a machine that was read before.
@@ -32,39 +31,50 @@ pub fn of(machine: &Machine) -> Identity {
     Identity::of(machine, host::otps(&Roots::real(), std::env::var_os("PATH").as_deref()))
 }
 
-/// The name of this machine as the flags say: that of `--host-name`, else its own, and its hash
-/// where a salt is named.
-///
-/// # Errors
-/// If the name or the salt cannot be used.
-pub fn name(matches: &ArgMatches) -> Result<HostName, Failure> {
-    let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let name = matches.get_one::<String>("host-name").cloned().unwrap_or_else(own);
-    named(name, matches)
+// No doc comment: clap would show it as the help of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct HostFlags {
+    /// Name of this machine in a census [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    host_name: Option<String>,
+    /// Replace the name by a hash, salted with the text in FILE
+    #[arg(long, value_name = "FILE")]
+    hash_host_name: Option<PathBuf>,
 }
 
-/// The name that `--host-name` gives; none where it is not given.
-///
-/// # Errors
-/// As [`name`].
-pub fn given_name(matches: &ArgMatches) -> Result<Option<HostName>, Failure> {
-    let name = matches.get_one::<String>("host-name").cloned();
-    name.map(|name| named(name, matches)).transpose()
-}
-
-fn named(name: String, matches: &ArgMatches) -> Result<HostName, Failure> {
-    if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(os::terminal::steers) {
-        return Err(Failure::usage(format!(
-            "host name {}: it has to have 1 to {LONGEST_NAME} bytes and no control characters; name \
-             the machine with --host-name",
-            os::terminal::line(&name)
-        )));
+impl HostFlags {
+    /// The name of this machine: that of `--host-name`, else its own; its hash where a salt is
+    /// named.
+    ///
+    /// # Errors
+    /// If the name or the salt cannot be used.
+    pub fn name(&self) -> Result<HostName, Failure> {
+        let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+        self.named(self.host_name.clone().unwrap_or_else(own))
     }
-    let salt = matches.get_one::<PathBuf>("hash-host-name").map(|file| salt(file)).transpose()?;
-    Ok(match salt {
-        Some(salt) => HostName::Hash(hashed(&salt, &name)),
-        None => HostName::Name(name),
-    })
+
+    /// The name that `--host-name` gives; none where it is not given.
+    ///
+    /// # Errors
+    /// As [`HostFlags::name`].
+    pub fn given_name(&self) -> Result<Option<HostName>, Failure> {
+        self.host_name.clone().map(|name| self.named(name)).transpose()
+    }
+
+    fn named(&self, name: String) -> Result<HostName, Failure> {
+        if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(os::terminal::steers) {
+            return Err(Failure::usage(format!(
+                "host name {}: it has to have 1 to {LONGEST_NAME} bytes and no control characters; \
+                 name the machine with --host-name",
+                os::terminal::line(&name)
+            )));
+        }
+        let salt = self.hash_host_name.as_deref().map(salt).transpose()?;
+        Ok(match salt {
+            Some(salt) => HostName::Hash(hashed(&salt, &name)),
+            None => HostName::Name(name),
+        })
+    }
 }
 
 /// The salt in a file, without the line feed at its end.

@@ -1,16 +1,16 @@
 //! The machine that this process runs on, and how this process uses it.
 
-use crate::guard;
 use host::Roots;
 use model::Machine;
-use model::machine::{LoadUser, UserChoice};
+use model::machine::{Hold, LoadUser, UserChoice};
 use os::user::Origin;
 
-/// All that is known of it, and the guest that it is where tailback made it.
-pub fn here() -> Machine {
+/// All that is known of it, and the guest that it is where tailback made it. `hold` says whether
+/// this run has it alone; none where it does not load it.
+pub fn here(hold: Option<Hold>) -> Machine {
     let guest = guest::inside();
     // The host's lock is not seen from a guest, which has one run at a time.
-    let hold = if guest.is_some() { None } else { guard::hold() };
+    let hold = hold.filter(|_| guest.is_none());
     Machine { guest, hold, load_user: Some(load_user()), ..host::machine(&Roots::real()) }
 }
 

@@ -3,10 +3,11 @@
 mod ansible;
 mod briefs;
 mod claim;
+mod command;
+mod command_line;
 mod commands;
 mod compat;
 mod exit;
-mod flags;
 mod guard;
 mod identity;
 mod input;
@@ -17,6 +18,7 @@ mod paths;
 mod progress;
 mod records;
 mod sandbox;
+mod session;
 mod settings;
 mod signals;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod testing;
 mod undecided;
 
 use exit::Failure;
+use session::Session;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -32,12 +35,12 @@ fn main() -> ExitCode {
         guest::init::run();
     }
     forget_hostile_temporary_folder();
+    let session = Session::new(command_line::command);
     if let Some(arguments) = ansible::called() {
-        return ExitCode::from(ansible::module(&arguments));
+        return ExitCode::from(ansible::module(&arguments, &session));
     }
-    scenarios::erlang::fetch_with(output::note, signals::noticed);
-    let code = match flags::command().try_get_matches() {
-        Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| complain(&failure)),
+    let code = match command_line::parse(std::env::args_os()) {
+        Ok(command) => command.run(&session).unwrap_or_else(|failure| complain(&failure)),
         Err(error) => {
             // clap chooses the right stream; it does not matter if that is closed.
             let _ = error.print();
@@ -47,9 +50,9 @@ fn main() -> ExitCode {
             u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
         }
     };
-    guard::end();
+    session.guard.end();
     // A verdict that could not be printed is no success.
-    let unprinted = output::failed() && code < exit::USAGE;
+    let unprinted = session.out.failed() && code < exit::USAGE;
     ExitCode::from(if unprinted { exit::NEED } else { code })
 }
 

@@ -1,20 +1,20 @@
 //! Files that a command makes from records: a page, an export.
 
 use crate::exit::Failure;
-use crate::output;
 use crate::records::Named;
+use crate::session::Session;
 use model::Explanation;
-use report::{ReportError, Shown};
+use report::Shown;
 use std::path::{Path, PathBuf};
 
 /// Writes to a file, or to standard output for none and for `-`.
 ///
 /// # Errors
 /// If the file cannot be written, or is a record, which nothing replaces.
-pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
+pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         // A record may be anybody's.
-        output::print(&os::terminal::lines(text));
+        session.out.print(&os::terminal::lines(text));
         return Ok(());
     };
     if crate::paths::holds_record(path) {
@@ -32,22 +32,20 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
 /// # Errors
 /// If it could not be drawn.
 pub fn of(named: &[Named]) -> Result<String, Failure> {
-    let names: Vec<String> = named.iter().map(Named::name).collect();
-    let shown: Vec<Shown> = named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
-    drawn(&shown)
+    drawn(&named.iter().map(Named::shown).collect::<Vec<Shown>>())
 }
 
 /// A page of the records of a check, written to a file.
 ///
 /// # Errors
 /// A line that says why there is none.
-pub fn of_check(shown: &[Shown], path: &Path) -> Result<(), Failure> {
-    write(&drawn(shown)?, Some(&path.to_owned()))
+pub fn of_check(session: &Session, shown: &[Shown], path: &Path) -> Result<(), Failure> {
+    write(session, &drawn(shown)?, Some(&path.to_owned()))
 }
 
 fn drawn(shown: &[Shown]) -> Result<String, Failure> {
     let explanations = explanations(shown);
-    report::html::page(&explained(shown, &explanations)).map_err(failed)
+    Ok(report::html::page(&explained(shown, &explanations))?)
 }
 
 /// Who held up whom in each record.
@@ -59,9 +57,4 @@ pub fn explanations(shown: &[Shown]) -> Vec<Explanation> {
 pub fn explained<'a>(shown: &[Shown<'a>], explanations: &'a [Explanation]) -> Vec<Shown<'a>> {
     let pairs = shown.iter().zip(explanations);
     pairs.map(|(one, told)| Shown { explanation: Some(told), ..*one }).collect()
-}
-
-/// A report that could not be made, as the line that ends the program.
-pub fn failed(error: ReportError) -> Failure {
-    Failure::broken(error.to_string())
 }

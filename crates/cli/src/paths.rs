@@ -1,7 +1,7 @@
 //! Where records and pages are kept.
 
 use crate::exit::Failure;
-use crate::guard;
+use crate::session::Session;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,13 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If the file that was asked for cannot be written, or would be lost.
-pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure> {
+pub fn record(
+    session: &Session,
+    asked: Option<&PathBuf>,
+    scenario: &str,
+) -> Result<PathBuf, Failure> {
     if let Some(path) = asked {
-        writable(path).map_err(|why| {
+        writable(session, path).map_err(|why| {
             Failure::usage(format!(
                 "--record {}: {why}; name a file that can be written",
                 path.display()
@@ -22,7 +26,7 @@ pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failur
         })?;
         return Ok(path.clone());
     }
-    first_free(&fallback(scenario))
+    first_free(session, &fallback(scenario))
 }
 
 /// The file of that name in the state folder, or where that cannot be written, in the folder for
@@ -30,14 +34,14 @@ pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failur
 ///
 /// # Errors
 /// If neither can be written.
-pub fn named_record(name: &str) -> Result<PathBuf, Failure> {
+pub fn named_record(session: &Session, name: &str) -> Result<PathBuf, Failure> {
     // Where it cannot be made, the next place is taken.
     let _ = os::folders::make(&state_folder());
-    first_free(&[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
+    first_free(session, &[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
 }
 
-fn first_free(places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
-    let free = places.iter().find(|place| writable(place).is_ok());
+fn first_free(session: &Session, places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
+    let free = places.iter().find(|place| writable(session, place).is_ok());
     free.cloned().ok_or_else(|| {
         Failure::usage(format!(
             "no place for the record: neither {} nor {} can be written; set XDG_STATE_HOME or TMPDIR",
@@ -65,17 +69,17 @@ pub fn state_folder() -> PathBuf {
 }
 
 /// Finds out before anything is measured whether a record can be kept there.
-fn writable(path: &Path) -> Result<(), String> {
+fn writable(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
     if target.exists() && !is_record(&target) {
         return Err("there is a file that is no record of tailback, and it stays".to_owned());
     }
-    place(&target)
+    place(session, &target)
 }
 
 /// Finds out whether a file can be put there, and makes its folder.
-fn place(path: &Path) -> Result<(), String> {
+fn place(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
     let folder = match target.parent() {
@@ -87,7 +91,7 @@ fn place(path: &Path) -> Result<(), String> {
     rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
     runner::sweep(folder);
     if let Some(unfinished) = runner::unfinished(path) {
-        guard::may_leave(&unfinished);
+        session.guard.may_leave(&unfinished);
     }
     Ok(())
 }
@@ -120,32 +124,32 @@ fn start(path: &Path) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// If it cannot be written, or holds a record, which nothing replaces.
-pub fn for_page(flag: &str, path: &Path) -> Result<PathBuf, Failure> {
+pub fn for_page(session: &Session, flag: &str, path: &Path) -> Result<PathBuf, Failure> {
     let refuse = |why: String| {
         Failure::usage(format!("{flag} {}: {why}; name a file that can be written", path.display()))
     };
     if holds_record(path) {
         return Err(refuse("there is a record of tailback, and it stays".to_owned()));
     }
-    place(path).map(|()| path.to_owned()).map_err(refuse)
+    place(session, path).map(|()| path.to_owned()).map_err(refuse)
 }
 
 /// The default file of a page: beside the records, or where they would be.
-pub fn page(name: &str) -> Option<PathBuf> {
+pub fn page(session: &Session, name: &str) -> Option<PathBuf> {
     let stem = fallback(name).map(|path| path.with_extension("html"));
-    stem.into_iter().find(|path| writable(path).is_ok())
+    stem.into_iter().find(|path| writable(session, path).is_ok())
 }
 
 /// The file of brief records in the folder that was asked for, which is made.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn for_briefs(path: &Path) -> Result<PathBuf, Failure> {
+pub fn for_briefs(session: &Session, path: &Path) -> Result<PathBuf, Failure> {
     let refuse = |why| {
         let folder = path.parent().unwrap_or(path).display();
         Failure::usage(format!("--into {folder}: {why}; name a folder that can be written"))
     };
-    place(path).map(|()| path.to_owned()).map_err(refuse)
+    place(session, path).map(|()| path.to_owned()).map_err(refuse)
 }
 
 /// The folder that a file is in, as its path says.

@@ -2,7 +2,6 @@
 
 use crate::exit::Failure;
 use crate::input;
-use clap::ArgMatches;
 use model::{Facts, Judged, Meta};
 use report::Shown;
 use scenarios::AnyScenario;
@@ -17,20 +16,15 @@ const MOST_TOGETHER: u64 = MOST;
 /// A record and the file it is from.
 pub struct Named {
     /// The file, as it was named.
-    pub path: PathBuf,
-    /// Its facts, and what follows from them.
+    pub name: String,
+    /// Its content.
     pub record: Judged,
 }
 
 impl Named {
-    /// The file as text.
-    pub fn name(&self) -> String {
-        self.path.display().to_string()
-    }
-
     /// The record as it is shown, by this name.
-    pub fn shown<'a>(&'a self, name: &'a str) -> Shown<'a> {
-        Shown::new(&self.record, self.meta(), name)
+    pub fn shown(&self) -> Shown<'_> {
+        Shown::new(&self.record, self.meta(), &self.name)
     }
 
     /// The scenario's declaration, where this version knows it.
@@ -44,21 +38,14 @@ pub fn meta_of(id: &str) -> Option<&'static Meta> {
     scenarios::find(id).map(AnyScenario::meta)
 }
 
-/// The records that a command was given, as they are in their files.
+/// Records, as they are in these files.
 ///
 /// # Errors
 /// The first that cannot be read, or if all of them together are too large.
-pub fn all(matches: &ArgMatches) -> Result<Vec<Named>, Failure> {
-    named(matches.get_many::<PathBuf>("record").into_iter().flatten())
-}
-
-/// Records of these files.
-///
-/// # Errors
-/// As [`all`].
-pub fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Named>, Failure> {
+pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Named>, Failure> {
     let mut together = 0;
     paths
+        .into_iter()
         .map(|path| {
             together += std::fs::metadata(path).map_or(0, |metadata| metadata.len());
             if together > MOST_TOGETHER {
@@ -68,7 +55,7 @@ pub fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Named>,
                     MOST_TOGETHER >> 20
                 )));
             }
-            Ok(Named { path: path.clone(), record: judged(path)? })
+            Ok(Named { name: path.display().to_string(), record: judged(path)? })
         })
         .collect()
 }

@@ -1,7 +1,5 @@
 //! From the words on the command line to a plan.
 
-use crate::exit::Failure;
-use clap::ArgMatches;
 use model::machine::Guest;
 use model::record::Plan;
 use model::{Kind, Machine, Meta, Parameter, Settings};
@@ -10,7 +8,7 @@ use scenarios::{AnyScenario, Arms};
 use std::time::Duration;
 
 /// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
-const MIN_BLOCKS: u32 = 6;
+pub const MIN_BLOCKS: u32 = 6;
 
 /// Blocks at most.
 const MAX_BLOCKS: u32 = 32;
@@ -23,9 +21,6 @@ const SLACK: f64 = 1.25;
 
 /// The same in an emulated guest, where setting a trial up takes several times as long.
 const EMULATED_SLACK: f64 = 4.0;
-
-/// Time for advice, which holds more arms against each other.
-const ADVICE_TIME: Duration = Duration::from_secs(240);
 
 /// How a study is run.
 #[derive(Debug, Clone)]
@@ -49,64 +44,6 @@ pub struct StudyOptions {
 }
 
 impl StudyOptions {
-    /// As the flags of `run SCENARIO` say.
-    ///
-    /// # Errors
-    /// If the command line is not that of this scenario.
-    pub fn of_run(scenario: &dyn AnyScenario, matches: &ArgMatches) -> Result<Self, Failure> {
-        Ok(StudyOptions {
-            settings: scenario.settings(matches).map_err(|e| Failure::usage(e.to_string()))?,
-            samples: matches.get_one("samples").copied(),
-            at_least: matches.get_one("at-least").copied().unwrap_or(MIN_BLOCKS),
-            time: matches.get_one("time").copied(),
-            seed: seed(matches),
-            probe: probe(matches),
-            studies: 1,
-            go_on: !matches.get_flag("fresh") && !matches.contains_id("seed"),
-        })
-    }
-
-    /// As `advise` runs its scenario.
-    pub fn of_advice(settings: Settings, matches: &ArgMatches) -> Self {
-        StudyOptions {
-            settings,
-            samples: None,
-            at_least: MIN_BLOCKS,
-            time: Some(ADVICE_TIME),
-            seed: seed(matches),
-            probe: ProbeWhen::Never,
-            studies: 1,
-            go_on: false,
-        }
-    }
-
-    /// As `check` runs a scenario: several share the time and the error rate, so each takes its
-    /// quick settings and its part of the rate.
-    ///
-    /// # Errors
-    /// If the OTP is no word for one.
-    pub fn of_check(
-        meta: &'static Meta,
-        matches: &ArgMatches,
-        studies: u32,
-    ) -> Result<Self, Failure> {
-        let mut settings = meta.defaults(studies > 1 || matches.get_flag("quick"));
-        if let (Some(otp), Some(parameter)) = (matches.get_one::<String>("otp"), otp_of(meta)) {
-            let value = (meta.parameters.read)(parameter.name, otp).map_err(Failure::usage)?;
-            settings.0.insert(parameter.name.to_owned(), value);
-        }
-        Ok(StudyOptions {
-            settings,
-            samples: None,
-            at_least: MIN_BLOCKS,
-            time: None,
-            seed: seed(matches),
-            probe: probe(matches),
-            studies: studies.max(1),
-            go_on: !matches.contains_id("seed"),
-        })
-    }
-
     /// After how long a study of this plan begins no further block.
     ///
     /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
@@ -148,18 +85,12 @@ pub fn otp_of(meta: &'static Meta) -> Option<&'static Parameter> {
     (meta.parameters.all)().iter().find(|parameter| parameter.kind == Kind::Programs)
 }
 
-fn probe(matches: &ArgMatches) -> ProbeWhen {
-    // `check` has no flag for always.
-    let always = matches!(matches.try_get_one("probe"), Ok(Some(true)));
-    match matches.get_flag("no-probe") {
-        true => ProbeWhen::Never,
-        false if always => ProbeWhen::Always,
-        false => ProbeWhen::Stalled,
-    }
-}
-
-fn seed(matches: &ArgMatches) -> u64 {
-    matches.get_one("seed").copied().unwrap_or_else(draw_seed)
+/// Reads a seed.
+///
+/// # Errors
+/// If it is none.
+pub fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it is not a whole number below 2^64".to_owned())
 }
 
 /// A random seed.

@@ -4,25 +4,17 @@
 use crate::exit::INTERRUPTED;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
-/// What the running command watches, for what cannot be handed it.
-static WATCHED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-/// Whether the user wants the running command to end.
-pub fn noticed() -> bool {
-    WATCHED.get().is_some_and(|noticed| noticed.load(Ordering::Relaxed))
-}
-
-/// Notices that the user wants the program to end.
-#[derive(Debug, Clone)]
+/// Whether the user wants the program to end. Clones share one flag, which signal handlers set.
+#[derive(Debug, Clone, Default)]
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
     /// Begins to notice. A signal that is ignored, as under nohup, stays ignored.
-    pub fn watch() -> Self {
-        let noticed = Arc::new(AtomicBool::new(false));
+    pub fn watch(&self) {
+        let noticed = &self.0;
         let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if ignored >> (signal - 1) & 1 == 1 {
@@ -31,24 +23,20 @@ impl Interruption {
             // Where a handler cannot be had, the signal ends the program at once. The first
             // handler acts from the second signal on, since the other sets the flag after it.
             let code = i32::from(INTERRUPTED);
-            let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(&noticed));
-            let _ = flag::register(signal, Arc::clone(&noticed));
+            let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(noticed));
+            let _ = flag::register(signal, Arc::clone(noticed));
         }
         // A parent that ignored this would have the kernel reap our children before we can.
         let _ = flag::register(SIGCHLD, Arc::default());
-        let _ = WATCHED.set(Arc::clone(&noticed));
-        Interruption(noticed)
     }
 
     /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes
     /// away says so more than once, and what is to be tidied is tidied only here.
-    pub fn watch_to_the_end() -> Self {
-        let noticed = Arc::new(AtomicBool::new(false));
+    pub fn watch_to_the_end(&self) {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // Where a handler cannot be had, the signal ends the program at once.
-            let _ = flag::register(signal, Arc::clone(&noticed));
+            let _ = flag::register(signal, Arc::clone(&self.0));
         }
-        Interruption(noticed)
     }
 
     /// Whether the user does.

@@ -61,7 +61,7 @@ fn a_pipe_in_the_place_of_a_file_of_an_otp_is_not_waited_for() {
     mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let brief = [&SHORT[..SHORT.len() - 1], &["--no-probe", "--brief"]].concat();
-    for args in [&["identify", "--json"][..], &brief] {
+    for args in [&["host", "identify", "--json"][..], &brief] {
         let mut command = place.tailback(args);
         command.env("PATH", &path);
         let ran = place.run(command);
@@ -341,7 +341,7 @@ fn a_reader_that_goes_away_is_no_crash() {
         &["list", "--json"],
         &["judge", golden],
         &["judge", "--json", golden],
-        &["completions", "bash"],
+        &["generate", "completions", "bash"],
         &["compat", "mapper", "--duration", "0", "--mb", "1"],
     ];
     for args in runs {

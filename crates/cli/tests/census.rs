@@ -109,8 +109,8 @@ fn what_cannot_be_read_is_one_line() {
     for (args, what) in [
         (vec!["census", "/nonexistent"], "/nonexistent"),
         (vec!["census", "-", "--hosts", "/nonexistent"], "--hosts"),
-        (vec!["identify", "--hash-host-name", "/nonexistent"], "--hash-host-name"),
-        (vec!["identify", "--host-name", ""], "--host-name"),
+        (vec!["host", "identify", "--hash-host-name", "/nonexistent"], "--hash-host-name"),
+        (vec!["host", "identify", "--host-name", ""], "--host-name"),
     ] {
         let ran = place.run(place.tailback(&args));
         assert_eq!(ran.code(), 2, "{ran:?}");
@@ -124,7 +124,7 @@ fn a_machine_is_identified_by_its_name_or_a_hash_of_it() {
     let salt = place.path("salt");
     std::fs::write(&salt, "sixteen bytes at least\n").unwrap();
     let of = |args: &[&str]| {
-        let ran = place.run(place.tailback(&[&["identify", "--json"], args].concat()));
+        let ran = place.run(place.tailback(&[&["host", "identify", "--json"], args].concat()));
         assert_eq!(ran.code(), 0, "{ran:?}");
         serde_json::from_str::<model::identity::Identified>(&ran.out).unwrap()
     };

@@ -40,7 +40,7 @@ fn killed_it_leaves_no_group() {
     common::wait_for("a group to be made", there);
     tool.kill().unwrap();
     tool.wait().unwrap();
-    place.say(&["restore"]);
+    place.say(&["host", "restore"]);
     assert_eq!(groups::of_run(tool.id()), Vec::<std::path::PathBuf>::new());
 }
 

@@ -253,7 +253,10 @@ fn root_runs_no_erl_of_another_user() {
     }
     std::os::unix::fs::chown(&erl, Some(uid), None).unwrap();
     let app = place.path("app").display().to_string();
-    for args in [vec!["erlang-app", app.as_str()], vec!["compat", "nifwait", "1", "1", "1", "1"]] {
+    for args in [
+        vec!["generate", "erlang-app", app.as_str()],
+        vec!["compat", "nifwait", "1", "1", "1", "1"],
+    ] {
         let mut command = by_sudo(&place, &args, Some(&uid.to_string()));
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", bin.display()));
@@ -369,7 +372,10 @@ fn root_starts_nothing_by_name_from_a_folder_of_another_user() {
     );
     std::fs::write(home.join(".erlang"), text).unwrap();
     let app = place.path("app").display().to_string();
-    for args in [vec!["erlang-app", app.as_str()], vec!["compat", "nifwait", "1", "1", "1", "1"]] {
+    for args in [
+        vec!["generate", "erlang-app", app.as_str()],
+        vec!["compat", "nifwait", "1", "1", "1", "1"],
+    ] {
         let mut command = by_sudo(&place, &args, None);
         command.env("PATH", first(&bin)).env("HOME", &home).env("XDG_CACHE_HOME", cache.path());
         let ran = place.run(command);
@@ -391,7 +397,7 @@ fn root_runs_no_erl_by_a_link_that_another_user_can_lead_elsewhere() {
     let bin = theirs(&place, "bin", &[("dyn_erl", "exit 1".to_owned())]);
     std::os::unix::fs::symlink(erl.unwrap(), bin.join("erl")).unwrap();
     let app = place.path("app").display().to_string();
-    let mut command = by_sudo(&place, &["erlang-app", &app], None);
+    let mut command = by_sudo(&place, &["generate", "erlang-app", &app], None);
     command.env("PATH", first(&bin));
     let ran = place.run(command);
     ran.assert_no_panic();

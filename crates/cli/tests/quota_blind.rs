@@ -92,7 +92,7 @@ fn what_a_killed_run_leaves_goes_with_the_next() {
     common::wait_for("the runtime to end", || {
         (!Path::new(&format!("/proc/{runtime}/cmdline")).exists()).then_some(())
     });
-    place.say(&["restore"]);
+    place.say(&["host", "restore"]);
     assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }
 

@@ -220,7 +220,7 @@ fn where_the_helper_is_killed_too_restore_removes_the_group() {
     tool.kill().unwrap();
     tool.wait().unwrap();
     assert!(!groups::of_run(tool.id()).is_empty(), "nobody was left to remove it");
-    let ran = place.say(&["restore"]);
+    let ran = place.say(&["host", "restore"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("removed /"), "{ran:?}");
     assert!(groups::of_run(tool.id()).is_empty());
@@ -234,7 +234,7 @@ fn what_stands_in_the_journal_of_a_killed_run_is_put_back() {
     let _turn = turn::take();
     let (place, journals) = (Place::new(), Journals::new());
     let (file, built) = journals.half_built(&place);
-    let ran = journals.say(&place, "restore");
+    let ran = journals.say(&place, "host restore");
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("removed /") && ran.out.contains(".building-"), "{ran:?}");
     assert!(!built.exists() && !file.exists());
@@ -300,7 +300,7 @@ fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
     let damaged = journals.put(NOBODY + 1, &"\u{1b}[2J".into());
     let texts = || [&forged, &damaged].map(|file| std::fs::read(file).unwrap());
     let before = texts();
-    let ran = journals.say(&place, "restore");
+    let ran = journals.say(&place, "host restore");
     assert_eq!(ran.code(), 4, "{ran:?}");
     assert_eq!(std::fs::read_to_string(&letter).unwrap(), "keep me");
     assert!(folder.is_dir() && texts() == before);
@@ -346,7 +346,7 @@ fn what_a_killed_pod_left_is_removed_by_the_next_one_and_not_by_the_host() {
     let sleeps = |process: &processes::Process| process.argv.iter().any(|word| word == "1000");
     let there = || processes::below(other.id()).iter().any(sleeps).then_some(());
     wait_for("another pod", there);
-    let ran = place.say(&["restore"]);
+    let ran = place.say(&["host", "restore"]);
     assert!(!groups().is_empty() && !ran.out.contains("-ns"), "not the host's: {ran:?}");
     let ran = place.run(journals.in_pod(&place, restore));
     other.kill().unwrap();

@@ -137,13 +137,13 @@ pub(crate) struct Entry {
 static OPEN: Mutex<Vec<Journal>> = Mutex::new(Vec::new());
 
 /// What is called before the first change.
-static BEFORE: OnceLock<fn()> = OnceLock::new();
+static BEFORE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
 /// Has `call` called before every change that is made from now on; the first caller is heard.
 ///
 /// The program starts a helper there that outlives it and restores at once.
-pub fn before_changes(call: fn()) {
-    let _ = BEFORE.set(call);
+pub fn before_changes(call: impl Fn() + Send + Sync + 'static) {
+    let _ = BEFORE.set(Box::new(call));
 }
 
 /// Says that this process is about to change something that its death would leave behind.

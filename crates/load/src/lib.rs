@@ -13,5 +13,5 @@ pub mod region;
 pub mod slice;
 
 pub use child::own::{OwnArgs, OwnGenerator, Work};
-pub use child::{LoadArgs, LoadCommand, run};
+pub use child::{Load, run};
 pub use parent::{Awaited, Child, Death, LoadError, LoadSpawner};

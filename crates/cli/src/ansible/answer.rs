@@ -1,7 +1,8 @@
 //! What Ansible is told: one object of JSON.
 
 use super::carried::Heard;
-use crate::{exit, output};
+use crate::exit;
+use crate::session::Session;
 use model::Identity;
 use serde::Serialize;
 use std::time::Duration;
@@ -66,9 +67,9 @@ impl Answer {
     }
 
     /// Prints it; the exit code.
-    pub fn print(&self) -> u8 {
+    pub fn print(&self, session: &Session) -> u8 {
         // Text keys and finite numbers always serialise.
-        output::json(&format!("{}\n", serde_json::to_string(self).unwrap_or_default()));
+        session.out.json(&format!("{}\n", serde_json::to_string(self).unwrap_or_default()));
         if self.failed { exit::NEED } else { 0 }
     }
 }

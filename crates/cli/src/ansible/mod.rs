@@ -11,7 +11,9 @@ mod place;
 mod wanted;
 
 use crate::exit::{self, Failure};
+use crate::session::Session;
 use crate::signals::Interruption;
+use crate::{command, command_line};
 use answer::Answer;
 use carried::{Carried, End};
 use place::Place;
@@ -39,16 +41,17 @@ fn arguments(words: Vec<OsString>) -> Option<PathBuf> {
 }
 
 /// Does what the arguments say, and prints the answer; the exit code.
-pub fn module(file: &Path) -> u8 {
-    let interruption = Interruption::watch_to_the_end();
-    let place = Place::begin(file);
+pub fn module(file: &Path, session: &Session) -> u8 {
+    let interruption = Interruption::default();
+    interruption.watch_to_the_end();
+    let place = Place::begin(file, session);
     let answer = carry_out(file, &place, &interruption);
     place.end();
     match answer {
-        Ok(Some(answer)) => answer.print(),
+        Ok(Some(answer)) => answer.print(session),
         // Ansible has gone, and reads no answer.
         Ok(None) => exit::INTERRUPTED,
-        Err(failure) => Answer::failed(&failure.line).print(),
+        Err(failure) => Answer::failed(&failure.line).print(session),
     }
 }
 
@@ -60,10 +63,8 @@ fn carry_out(
     let wanted = Wanted::read(file)?;
     let mut words = wanted.words();
     // What is wrong with the options is told before anything runs, in check mode too.
-    let matches = crate::flags::command()
-        .try_get_matches_from(std::iter::once("tailback").chain(words.iter().map(String::as_str)))
-        .map_err(|error| Failure::usage(wrong(&error)))?;
-    drop(matches);
+    let line = std::iter::once("tailback").chain(words.iter().map(String::as_str));
+    command_line::parse(line).map_err(|error| Failure::usage(command::first_line(&error)))?;
     if wanted.check_mode {
         return Ok(Some(Answer::would_run(&words)));
     }
@@ -80,13 +81,6 @@ fn carry_out(
         End::Exit(code) => Some(Answer::of(code, &heard, began.elapsed())),
         End::Overdue => Some(Answer::overdue(limit)),
     })
-}
-
-/// The first line of what clap says.
-fn wrong(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("wrong options");
-    line.trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::guard;
+use crate::session::Session;
 use host::Roots;
 use host::temporary::Temporary;
 use std::fs;
@@ -15,7 +16,8 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// The folders of the module: Ansible's with the program and its arguments, and one for records and
 /// caches.
-pub struct Place {
+pub struct Place<'a> {
+    session: &'a Session,
     /// The file of arguments, where that of the program is too.
     arguments: PathBuf,
     work: std::io::Result<Temporary>,
@@ -23,17 +25,17 @@ pub struct Place {
     had_locks: bool,
 }
 
-impl Place {
+impl<'a> Place<'a> {
     /// Makes the folder. It stands in the journal, so it goes also where this is killed.
-    pub fn begin(arguments: &Path) -> Self {
+    pub fn begin(arguments: &Path, session: &'a Session) -> Self {
         sweep(arguments);
         // Ansible lets its own user alone run it, and the load may be another's. Nobody else can
         // enter the folder.
         let _ = fs::set_permissions("/proc/self/exe", fs::Permissions::from_mode(0o755));
         let had_locks = guard::has_locks();
-        guard::watch_over();
+        session.guard.watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
-        Place { arguments: arguments.to_owned(), work, had_locks }
+        Place { session, arguments: arguments.to_owned(), work, had_locks }
     }
 
     /// The folder for records and caches.
@@ -68,7 +70,7 @@ impl Place {
     /// Removes all of it. Ansible's folder too: where Ansible was ended, nobody else does.
     pub fn end(self) {
         drop(self.work);
-        guard::end();
+        self.session.guard.end();
         if !self.had_locks {
             guard::forget_locks();
         }

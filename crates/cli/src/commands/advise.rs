@@ -1,59 +1,155 @@
 //! `tailback advise`.
 
 use super::run::study;
-use crate::exit::{self, Failure};
+use crate::command::{Failure, Run, Session, below};
+use crate::exit;
 use crate::output;
 use crate::progress::Among;
-use crate::settings::StudyOptions;
-use crate::signals::Interruption;
-use clap::{ArgMatches, FromArgMatches as _};
+use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, parse_seed};
+use clap::{Arg, Args, Command, FromArgMatches};
 use model::{Judged, State};
-use runner::End;
-use scenarios::busy_wait::{self, BusyWaitParams};
+use runner::{End, ProbeWhen};
+use scenarios::AnyScenario;
+use scenarios::busy_wait::{BusyWaitParams, SCENARIO};
 use scenarios::params::{ErlFlags, List, Params};
 use std::path::PathBuf;
+use std::time::Duration;
 
-/// Runs `busy-wait` under the quota and prints the flags that it supports; 0 where there are any
-/// or none are needed.
-pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
-    let options = StudyOptions::of_advice(params(matches)?.settings(), matches);
-    let machine = crate::machine::here();
-    let asked = matches.get_one::<PathBuf>("record");
-    let done = study(
-        &busy_wait::SCENARIO,
-        &options,
-        &machine,
-        asked,
-        &Interruption::watch(),
-        Among::None,
-    )?;
-    if done.record.trials.is_empty() {
-        // Nothing was measured, so there is nothing to advise on.
-        return done.code();
+/// Time for advice, which holds more arms against each other.
+const TIME: Duration = Duration::from_secs(240);
+
+const CODES: &str = "  0    measured\n  2    bad usage\n  3    a need is missing\n  4    no verdict\n  \
+    130  interrupted";
+
+/// `tailback advise`, with parameters of `busy-wait`.
+pub struct Advise {
+    params: BusyWaitParams,
+    flags: AdviseFlags,
+}
+
+/// Find emulator flags that help an Erlang node under a CPU quota.
+///
+/// Prints ERL_FLAGS=".." with the measured effect of each set of flags, or that no set helps.
+#[derive(Args)]
+#[command(after_help = below(CODES, [
+    "tailback advise --quota 0.5",
+    "tailback advise --quota 2 --cpus 16 --otp debian:trixie",
+]))]
+struct AdviseFlags {
+    /// Print only the record, as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the record to FILE [default: a new file in the state folder]
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Seed of every random choice [default: a new one, which is printed]
+    #[arg(long, value_name = "S", value_parser = parse_seed)]
+    seed: Option<u64>,
+    /// Use fewer arms or shorter trials
+    #[arg(long)]
+    #[allow(dead_code, reason = "parameters read it, for their defaults")]
+    quick: bool,
+}
+
+/// The parameters of the scenario are shown in other words, so this cannot be derived.
+impl Args for Advise {
+    fn augment_args(command: Command) -> Command {
+        AdviseFlags::augment_args(AnyScenario::flags(&SCENARIO, command).mut_args(of_advice))
     }
-    if matches.get_flag("json") {
-        output::json(&done.record.to_json());
-    } else {
-        let (meta, place) = (Some(busy_wait::SCENARIO.meta), place(&done.record));
-        output::print(&report::flags(&done.record, meta, &place, output::look()));
-    }
-    done.tell_where();
-    match (&done.end, done.record.judgement.state) {
-        (End::Complete, State::Affected | State::NotAffected) => Ok(0),
-        (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),
-        _ => done.code(),
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-/// The parameters of the study: what was asked for, and the flags that are tried.
-fn params(matches: &ArgMatches) -> Result<BusyWaitParams, Failure> {
-    let params = BusyWaitParams::from_arg_matches(matches);
-    let params = params.map_err(|error| Failure::usage(error.to_string()))?;
-    let Some(quota) = params.quota.get() else {
-        return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
-    };
-    let fixes = fixes(quota.get()).map_err(Failure::usage)?;
-    Ok(BusyWaitParams { fixes, ..params })
+impl FromArgMatches for Advise {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let params = BusyWaitParams::from_arg_matches(matches)?;
+        Ok(Advise { params, flags: AdviseFlags::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The parameters of `busy-wait` in words of their own; those that nobody needs here are not shown.
+fn of_advice(arg: Arg) -> Arg {
+    let arg = arg.help_heading(None::<&str>);
+    match arg.get_id().as_str() {
+        "quota" => arg
+            .value_name("CPUS")
+            .required(true)
+            .default_value(None::<&str>)
+            .help("CPU quota, in CPUs: 0.5"),
+        "schedulers" => arg.long("cpus").help(
+            "Number of schedulers: as many as the host of the node has CPUs [default: the CPUs \
+             here, at least 8]",
+        ),
+        "otp" => arg.value_name("OTP").help(
+            "The OTP: debian:SUITE, an erl, or the folder of an installation [default: the erl on \
+             the PATH]",
+        ),
+        "load" => arg.help("What a request does [default: port]"),
+        "rate" => arg.help(
+            "Requests per second [default: the rate that uses 60% of the quota without busy \
+             waiting]",
+        ),
+        _ => arg.hide(true),
+    }
+}
+
+impl Run for Advise {
+    /// Runs `busy-wait` under the quota and prints the flags that it supports; 0 where there are
+    /// any or none are needed.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let options = StudyOptions {
+            settings: self.params()?.settings(),
+            samples: None,
+            at_least: MIN_BLOCKS,
+            time: Some(TIME),
+            seed: self.flags.seed.unwrap_or_else(draw_seed),
+            probe: ProbeWhen::Never,
+            studies: 1,
+            go_on: false,
+        };
+        let machine = session.machine();
+        let asked = self.flags.record.as_ref();
+        let done = study(session, &SCENARIO, &options, &machine, asked, Among::None)?;
+        if done.record.trials.is_empty() {
+            // Nothing was measured, so there is nothing to advise on.
+            return done.code();
+        }
+        if self.flags.json {
+            session.out.json(&done.record.to_json());
+        } else {
+            let (meta, place) = (Some(SCENARIO.meta), place(&done.record));
+            session.out.print(&report::flags(&done.record, meta, &place, output::look()));
+        }
+        done.tell_where();
+        match (&done.end, done.record.judgement.state) {
+            (End::Complete, State::Affected | State::NotAffected) => Ok(0),
+            (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),
+            _ => done.code(),
+        }
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("advise".to_owned())
+    }
+}
+
+impl Advise {
+    /// The parameters of the study: what was asked for, and the flags that are tried.
+    fn params(&self) -> Result<BusyWaitParams, Failure> {
+        let params = self.params.clone();
+        let Some(quota) = params.quota.get() else {
+            return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
+        };
+        let fixes = fixes(quota.get()).map_err(Failure::usage)?;
+        Ok(BusyWaitParams { fixes, ..params })
+    }
 }
 
 /// Beside no busy waiting at all: a little of it, and no more schedulers than the quota has CPUs.

@@ -1,80 +1,161 @@
 //! `tailback check`.
 
 use super::run::{Done, study};
-use crate::briefs::{self, Briefs};
-use crate::exit::{self, Failure};
+use crate::briefs::{self, BriefFlags, Briefs};
+use crate::command::{Failure, Run, Session, VERDICT, below};
+use crate::exit;
 use crate::progress::{Among, Round};
-use crate::settings::{StudyOptions, otp_of};
-use crate::signals::Interruption;
+use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, otp_of, parse_seed};
 use crate::{output, page, paths};
-use clap::ArgMatches;
 use host::Roots;
-use model::{Judged, Machine, State};
+use model::{Judged, Machine, Meta, State, units};
 use report::{Look, Shown};
-use runner::End;
+use runner::{End, ProbeWhen};
 use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Time for all studies of a check together, where none is given.
-const TIME: Duration = Duration::from_secs(120);
+/// Run every scenario that can run here, and show the verdicts.
+///
+/// Several scenarios share two minutes and use their quick settings. A single one has its own time
+/// and settings.
+#[derive(clap::Args)]
+#[command(after_help = below(VERDICT, [
+    "tailback check",
+    "tailback check --only mmap-lock,cpu-quota --why",
+]))]
+pub struct Check {
+    /// Print only the records, as a JSON array
+    #[arg(long)]
+    pub json: bool,
+    /// Also show every figure, the reasons for the verdicts, and what they cannot tell
+    #[arg(long)]
+    pub why: bool,
+    /// Seed of every random choice [default: a new one, which is printed]
+    #[arg(long, value_name = "S", value_parser = parse_seed)]
+    seed: Option<u64>,
+    /// Use fewer arms or shorter trials, where the scenario has quick settings
+    #[arg(long)]
+    quick: bool,
+    /// Skip the trials with probes. They show who holds up whom, after a stall was found
+    #[arg(long)]
+    no_probe: bool,
+    /// Run only these scenarios
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',', value_parser = scenario_names())]
+    only: Vec<String>,
+    /// Skip these scenarios
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',', value_parser = scenario_names())]
+    skip: Vec<String>,
+    /// OTP for the scenarios that run Erlang: debian:SUITE, an erl, or the folder of an
+    /// installation [default: the erl on the PATH]
+    #[arg(long, alias = "erl", value_name = "OTP")]
+    otp: Option<String>,
+    /// Time budget for all studies together
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = units::parse_duration)]
+    time: Duration,
+    /// Write the page to FILE [default: beside the records, in the state folder]
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    brief: BriefFlags,
+}
 
-/// Runs every scenario that was not left out; the exit code of the worst verdict.
-pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
-    let asked = Briefs::asked(matches)?;
-    let page = page_file(matches, asked.is_some())?;
-    let done = studies(matches)?;
-    if done.is_empty() {
-        return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
+impl Check {
+    /// How a study is run: several share the time and the error rate, so each takes its quick
+    /// settings and its part of the rate.
+    ///
+    /// # Errors
+    /// If the OTP is no word for one.
+    fn options(&self, meta: &'static Meta, studies: u32) -> Result<StudyOptions, Failure> {
+        let mut settings = meta.defaults(studies > 1 || self.quick);
+        if let (Some(otp), Some(parameter)) = (&self.otp, otp_of(meta)) {
+            let value = (meta.parameters.read)(parameter.name, otp).map_err(Failure::usage)?;
+            settings.0.insert(parameter.name.to_owned(), value);
+        }
+        Ok(StudyOptions {
+            settings,
+            samples: None,
+            at_least: MIN_BLOCKS,
+            time: None,
+            seed: self.seed.unwrap_or_else(draw_seed),
+            probe: if self.no_probe { ProbeWhen::Never } else { ProbeWhen::Stalled },
+            studies: studies.max(1),
+            go_on: self.seed.is_none(),
+        })
     }
-    let files: Vec<String> = done.iter().map(Done::file).collect();
-    let shown: Vec<Shown> = done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
-    match &asked {
-        Some(briefs) => briefs.give(done.iter().map(|one| &one.record))?,
-        None => show(&shown, matches),
+}
+
+/// The names of all scenarios.
+pub fn scenario_names() -> Vec<&'static str> {
+    scenarios::ALL.iter().map(|scenario| scenario.meta().id).collect()
+}
+
+impl Run for Check {
+    /// The exit code is that of the worst verdict.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let asked = Briefs::asked(session, &self.brief)?;
+        let page = page_file(session, self, asked.is_some())?;
+        let done = studies(session, self)?;
+        if done.is_empty() {
+            return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
+        }
+        let files: Vec<String> = done.iter().map(Done::file).collect();
+        let shown: Vec<Shown> =
+            done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
+        match &asked {
+            Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
+            None => show(session, &shown, self),
+        }
+        done.iter().for_each(Done::tell_where);
+        let drawn = page.and_then(|page| draw(session, &shown, page));
+        match (self.json || asked.is_some(), drawn) {
+            (true, Some(page)) => output::note(&format!("page: {}", page.display())),
+            (true, None) => {}
+            (false, page) => end(session, &shown, self, page),
+        }
+        Ok(briefs::code(asked.as_ref(), code(&done)))
     }
-    done.iter().for_each(Done::tell_where);
-    let drawn = page.and_then(|page| draw(&shown, page));
-    match (matches.get_flag("json") || asked.is_some(), drawn) {
-        (true, Some(page)) => output::note(&format!("page: {}", page.display())),
-        (true, None) => {}
-        (false, page) => end(&shown, matches, page),
+
+    fn load(&self) -> Option<String> {
+        Some("check".to_owned())
     }
-    Ok(briefs::code(asked.as_ref(), code(&done)))
+
+    fn jitter(&self) -> Option<Duration> {
+        self.brief.jitter
+    }
 }
 
 /// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
 /// is refused before anything is measured. Who wants brief records has a page only where one is
 /// named.
-fn page_file(matches: &ArgMatches, brief: bool) -> Result<Option<PathBuf>, Failure> {
-    match matches.get_one::<PathBuf>("report") {
-        Some(named) => paths::for_page("--report", named).map(Some),
+fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<PathBuf>, Failure> {
+    match &flags.report {
+        Some(named) => paths::for_page(session, "--report", named).map(Some),
         None if brief => Ok(None),
-        None => Ok(paths::page("check")),
+        None => Ok(paths::page(session, "check")),
     }
 }
 
-fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
-    let machine = crate::machine::here();
-    let interruption = Interruption::watch();
+fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
+    let machine = session.machine();
     let began = Instant::now();
-    let budget = matches.get_one("time").copied().unwrap_or(TIME);
-    let chosen = chosen(matches);
-    let can_run = runnable(&chosen, &machine, matches.contains_id("otp"));
+    let chosen = chosen(flags);
+    let can_run = runnable(&chosen, &machine, flags.otp.is_some());
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
     let mut done = Vec::new();
     let mut ran = 0;
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut options = StudyOptions::of_check(scenario.meta(), matches, together)?;
+        let mut options = flags.options(scenario.meta(), together)?;
         // What a study that settled early leaves over is for those after it.
-        let time = budget.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
+        let time =
+            flags.time.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         options.time = Some(time);
         let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
         let round = Round { place: ran + 1, of: can_run.len(), later };
         let among = if runs { Among::Check(round) } else { Among::None };
-        let one = study(scenario, &options, &machine, None, &interruption, among)?;
+        let one = study(session, scenario, &options, &machine, None, among)?;
         ran += usize::from(runs);
         let interrupted = matches!(one.end, End::Interrupted);
         done.push(one);
@@ -101,11 +182,8 @@ fn runnable(
     can.map(|scenario| scenario.meta().id).collect()
 }
 
-fn chosen(matches: &ArgMatches) -> Vec<&'static dyn AnyScenario> {
-    let named = |flag: &str| -> Vec<&String> {
-        matches.get_many::<String>(flag).map(Iterator::collect).unwrap_or_default()
-    };
-    let (only, skip) = (named("only"), named("skip"));
+fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
+    let (only, skip) = (&flags.only, &flags.skip);
     let wanted = |id: &str| {
         (only.is_empty() || only.iter().any(|name| *name == id))
             && !skip.iter().any(|name| *name == id)
@@ -119,23 +197,21 @@ fn shown<'a>(one: &'a Done, file: &'a str) -> Shown<'a> {
 }
 
 /// Each record in full where the reasons or the records are asked for.
-fn show(all: &[Shown], matches: &ArgMatches) {
-    let look = output::look_of(matches);
-    if matches.get_flag("json") {
+fn show(session: &Session, all: &[Shown], flags: &Check) {
+    let look = output::look_with(flags.why);
+    if flags.json {
         let records: Vec<&Judged> = all.iter().map(|one| one.record).collect();
-        // Records hold text keys and finite numbers only, which always serialise.
-        let text = serde_json::to_string_pretty(&records).unwrap_or_default();
-        output::json(&format!("{text}\n"));
+        session.out.value(&records);
     } else if look.why {
         for one in all {
-            output::print(&format!("{}\n", report::record(one, look)));
+            session.out.print(&format!("{}\n", report::record(one, look)));
         }
     }
 }
 
 /// Writes the page; a check whose page cannot be written has measured all the same.
-fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
-    match page::of_check(all, &path) {
+fn draw(session: &Session, all: &[Shown], path: PathBuf) -> Option<PathBuf> {
+    match page::of_check(session, all, &path) {
         Ok(()) => Some(path),
         Err(failure) => {
             output::complain(&failure.line);
@@ -145,20 +221,20 @@ fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
 }
 
 /// The answer: the verdicts, what to change, and the page.
-fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
-    let look = output::look_of(matches);
-    output::print(&report::check(all, look));
-    of_old_kernels(all, look);
+fn end(session: &Session, all: &[Shown], flags: &Check, page: Option<PathBuf>) {
+    let look = output::look_with(flags.why);
+    session.out.print(&report::check(all, look));
+    of_old_kernels(session, all, look);
     if !look.why {
-        output::print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
+        session.out.print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
     }
     if let Some(page) = page {
-        output::print(&format!("\n  Open in a browser: {}\n", page.display()));
+        session.out.print(&format!("\n  Open in a browser: {}\n", page.display()));
     }
 }
 
 /// Says which stalls this kernel is old enough for that no scenario shows by its defaults.
-fn of_old_kernels(all: &[Shown], look: Look) {
+fn of_old_kernels(session: &Session, all: &[Shown], look: Look) {
     let known = all.iter().filter_map(|one| {
         let scenario = scenarios::find(&one.record.scenario)?;
         Some((scenario.of_old_kernels(&one.record.machine), scenario.meta()))
@@ -167,7 +243,7 @@ fn of_old_kernels(all: &[Shown], look: Look) {
     let each = known.iter().flat_map(|(all, meta)| all.iter().map(move |one| (one, *meta)));
     let each: Vec<_> = each.collect();
     if !each.is_empty() {
-        output::print(&format!("\n{}", report::text::beside(&each, look)));
+        session.out.print(&format!("\n{}", report::text::beside(&each, look)));
     }
 }
 

@@ -1,22 +1,32 @@
-//! `tailback erlang-app FOLDER`.
+//! `tailback generate erlang-app FOLDER`.
 
-use crate::exit::Failure;
-use crate::output;
-use clap::ArgMatches;
+use crate::command::{Failure, Run, Session, below};
 use std::path::PathBuf;
 
-/// Writes the application and prints how to use it.
-pub fn erlang_app(matches: &ArgMatches) -> Result<u8, Failure> {
-    let folder = matches
-        .get_one::<PathBuf>("folder")
-        .ok_or_else(|| Failure::usage("no folder; see tailback erlang-app --help"))?;
-    let otp = matches.get_one::<String>("otp");
-    let (erl, ebin) = scenarios::erlang::write_app(otp.map(String::as_str), folder)
-        .map_err(|error| Failure::of(error, None))?;
-    let program = otp.map_or_else(|| "erl".to_owned(), |_| os::quote::word(&erl));
-    output::print(&format!(
-        "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",
-        ebin.display()
-    ));
-    Ok(0)
+/// Write the compiled Erlang application to a folder, for use in your own shell
+#[derive(clap::Args)]
+#[command(after_help = below("", [
+    "tailback generate erlang-app wait",
+    "tailback generate erlang-app wait --otp debian:trixie",
+]))]
+pub struct ErlangApp {
+    /// A new or empty folder, or one that this command wrote before
+    folder: PathBuf,
+    /// Compile for this OTP: debian:SUITE, an erl, or the folder of an installation [default: the
+    /// erl on the PATH]
+    #[arg(long, alias = "erl", value_name = "OTP")]
+    otp: Option<String>,
+}
+
+impl Run for ErlangApp {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let (erl, ebin) = scenarios::erlang::write_app(self.otp.as_deref(), &self.folder)
+            .map_err(|error| Failure::of(error, None))?;
+        let program = self.otp.as_ref().map_or_else(|| "erl".to_owned(), |_| os::quote::word(&erl));
+        session.out.print(&format!(
+            "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",
+            ebin.display()
+        ));
+        Ok(0)
+    }
 }

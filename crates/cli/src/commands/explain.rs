@@ -1,54 +1,87 @@
 //! `tailback explain RECORD`.
 
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::{output, records};
-use clap::ArgMatches;
 use model::{Explanation, Judged, Live};
 use std::path::{Path, PathBuf};
 
-/// Explains a record; the exit code of its verdict.
-pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
-    let path = matches
-        .get_one::<PathBuf>("file")
-        .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
-    let record = records::judged(path)?;
-    if let Some(live) = &record.live {
-        let code = explain_live(live, &record, matches);
-        if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
-            write_trace(&record, to)?;
-        }
-        return Ok(code);
-    }
-    let (record, meta) = records::known(record, path)?;
-    let arm = matches.get_one::<String>("arm").map(String::as_str);
-    check_arm(&record, path, arm)?;
-    let explanation = analysis::explain(&record, arm);
-    if matches.get_flag("json") {
-        // An explanation holds text and finite numbers only, which always serialise.
-        let text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
-        output::json(&format!("{text}\n"));
-    } else {
-        output::print(&report::explanation(&explanation, Some(meta), output::look_of(matches)));
-    }
-    if matches.get_flag("timeline") {
-        show_timeline(&explanation);
-    }
-    if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
-        write_trace(&record, to)?;
-    }
-    Ok(record.judgement.state.exit_code())
+/// Show who held up whom in a record, and what fixes it
+#[derive(clap::Args)]
+#[command(after_help = below(VERDICT, [
+    "tailback explain run.json",
+    "tailback explain run.json --perfetto run.trace",
+]))]
+pub struct Explain {
+    /// The record; - reads standard input
+    #[arg(value_name = "RECORD")]
+    file: PathBuf,
+    /// Explain this arm [default: the arm that waited longest]
+    #[arg(long, value_name = "ARM")]
+    arm: Option<String>,
+    /// Also show the worst wait step by step
+    #[arg(long)]
+    timeline: bool,
+    /// Write the worst waits as a trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Print JSON; times are in ns
+    #[arg(long)]
+    json: bool,
+    /// Also show what the probes cost, figure by figure
+    #[arg(long)]
+    why: bool,
 }
 
-/// What `tailback watch` saw, again.
-fn explain_live(live: &Live, record: &Judged, matches: &ArgMatches) -> u8 {
-    if matches.get_flag("json") {
-        // Text and finite numbers only, which always serialise.
-        let text = serde_json::to_string_pretty(live).unwrap_or_default();
-        output::json(&format!("{text}\n"));
-    } else {
-        output::print(&report::live(live, records::meta_of, output::look_of(matches)));
+impl Run for Explain {
+    /// The exit code is that of the verdict.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let record = records::judged(&self.file)?;
+        if let Some(live) = &record.live {
+            let code = self.live(session, live, &record);
+            self.write_trace(&record)?;
+            return Ok(code);
+        }
+        let (record, meta) = records::known(record, &self.file)?;
+        let arm = self.arm.as_deref();
+        check_arm(&record, &self.file, arm)?;
+        let explanation = analysis::explain(&record, arm);
+        if self.json {
+            session.out.value(&explanation);
+        } else {
+            let look = output::look_with(self.why);
+            session.out.print(&report::explanation(&explanation, Some(meta), look));
+        }
+        if self.timeline {
+            show_timeline(session, &explanation);
+        }
+        self.write_trace(&record)?;
+        Ok(record.judgement.state.exit_code())
     }
-    record.judgement.state.exit_code()
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        Some(self.perfetto.iter().map(PathBuf::as_path).collect())
+    }
+}
+
+impl Explain {
+    /// What `tailback watch` saw, again.
+    fn live(&self, session: &Session, live: &Live, record: &Judged) -> u8 {
+        if self.json {
+            session.out.value(live);
+        } else {
+            let look = output::look_with(self.why);
+            session.out.print(&report::live(live, records::meta_of, look));
+        }
+        record.judgement.state.exit_code()
+    }
+
+    fn write_trace(&self, record: &Judged) -> Result<(), Failure> {
+        let Some(to) = &self.perfetto else { return Ok(()) };
+        std::fs::write(to, report::trace(record))
+            .map_err(|error| Failure::need(format!("--perfetto {}: {error}", to.display())))?;
+        output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
+        Ok(())
+    }
 }
 
 fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Failure> {
@@ -64,16 +97,9 @@ fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Fail
     )))
 }
 
-fn show_timeline(explanation: &Explanation) {
+fn show_timeline(session: &Session, explanation: &Explanation) {
     match explanation.waits.first().filter(|wait| !wait.timeline.is_empty()) {
-        Some(wait) => output::print(&format!("\n{}", report::timeline(wait))),
+        Some(wait) => session.out.print(&format!("\n{}", report::timeline(wait))),
         None => output::note("no timeline: the record has no wait that was followed"),
     }
-}
-
-fn write_trace(record: &Judged, to: &Path) -> Result<(), Failure> {
-    std::fs::write(to, report::trace(record))
-        .map_err(|error| Failure::need(format!("--perfetto {}: {error}", to.display())))?;
-    output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
-    Ok(())
 }

@@ -1,44 +1,75 @@
 //! `tailback export --format F RECORD..`.
 
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session, below};
+use crate::identity::HostFlags;
 use crate::records::Named;
-use crate::{identity, page, records};
-use clap::ArgMatches;
+use crate::{page, records};
 use model::Identity;
 use report::Shown;
 use report::export::{Format, answers, node_problem};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The format that is made of what is judged, and so not by `report`.
-pub const BRIEF: &str = "brief";
+const BRIEF: &str = "brief";
 
-/// Writes the records in another format.
-pub fn export(matches: &ArgMatches) -> Result<u8, Failure> {
-    let name = matches.get_one::<String>("format").map_or("", String::as_str);
-    if name == BRIEF {
-        return briefs(matches);
-    }
-    let known = Format::ALL.into_iter().find(|(format, _)| *format == name);
-    let (_, format) =
-        known.ok_or_else(|| Failure::usage("no such --format; see tailback export --help"))?;
-    let named = records::all(matches)?;
-    let names: Vec<String> = named.iter().map(Named::name).collect();
-    let shown: Vec<Shown> = named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
-    let text = format.write(&shown).map_err(page::failed)?;
-    page::write(&text, matches.get_one::<PathBuf>("output"))?;
-    let records: Vec<_> = shown.iter().map(|one| one.record).collect();
-    let is_plugin = format == Format::NodeProblem;
-    Ok(if is_plugin { node_problem::code(&answers(&records)) } else { 0 })
+/// Write records in a format for other tools
+#[derive(clap::Args)]
+#[command(after_help = below("", [
+    "tailback export --format markdown run.json",
+    "tailback export --format junit run.json -o run.xml",
+]))]
+pub struct Export {
+    /// csv: every trial. openmetrics: for node_exporter's textfile collector. markdown: for an
+    /// issue. junit: for CI. node-problem-detector: a line and an exit code for its plugin monitor.
+    /// brief: for tailback census
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    format: String,
+    /// The records
+    #[arg(value_name = "RECORD", required = true, num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Brief records")]
+    host: HostFlags,
 }
 
-/// A line of JSON for each record. They may come from other machines, so they do not get this
-/// one's name.
-fn briefs(matches: &ArgMatches) -> Result<u8, Failure> {
-    let host = identity::given_name(matches)?;
-    let lines = records::all(matches)?.into_iter().map(|one| {
-        let identity = Identity::of(&one.record.machine, Vec::new());
-        scenarios::brief(&one.record, identity, host.clone()).to_line()
-    });
-    page::write(&lines.collect::<String>(), matches.get_one::<PathBuf>("output"))?;
-    Ok(0)
+fn formats() -> Vec<&'static str> {
+    Format::ALL.map(|(name, _)| name).into_iter().chain([BRIEF]).collect()
+}
+
+impl Run for Export {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        if self.format == BRIEF {
+            return self.briefs(session);
+        }
+        let known = Format::ALL.into_iter().find(|(format, _)| *format == self.format);
+        let (_, format) =
+            known.ok_or_else(|| Failure::usage("no such --format; see tailback export --help"))?;
+        let named = records::named(&self.records)?;
+        let shown: Vec<Shown> = named.iter().map(Named::shown).collect();
+        let text = format.write(&shown)?;
+        page::write(session, &text, self.output.as_ref())?;
+        let records: Vec<_> = shown.iter().map(|one| one.record).collect();
+        let is_plugin = format == Format::NodeProblem;
+        Ok(if is_plugin { node_problem::code(&answers(&records)) } else { 0 })
+    }
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        Some(self.output.iter().map(PathBuf::as_path).collect())
+    }
+}
+
+impl Export {
+    /// A line of JSON for each record. They may come from other machines, so they do not get this
+    /// one's name.
+    fn briefs(&self, session: &Session) -> Result<u8, Failure> {
+        let host = self.host.given_name()?;
+        let lines = records::named(&self.records)?.into_iter().map(|one| {
+            let identity = Identity::of(&one.record.machine, Vec::new());
+            scenarios::brief(&one.record, identity, host.clone()).to_line()
+        });
+        page::write(session, &lines.collect::<String>(), self.output.as_ref())?;
+        Ok(0)
+    }
 }

@@ -1,25 +1,59 @@
-//! `tailback completions` and `tailback man`: made from the same declarations as the flags.
+//! `tailback generate`: files that go with an installation.
 
-use crate::exit::Failure;
-use crate::{flags, output};
-use clap::ArgMatches;
+use super::erlang_app::ErlangApp;
+use crate::command::{Failure, Run, Session, below, commands_below};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Prints the completions of a shell.
-pub fn completions(matches: &ArgMatches) -> Result<u8, Failure> {
-    let shell = matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell"))?;
-    let mut bytes = Vec::new();
-    clap_complete::generate(*shell, &mut flags::command(), "tailback", &mut bytes);
-    output::print(&String::from_utf8_lossy(&bytes));
-    Ok(0)
+commands_below! {
+    /// Write shell completions, man pages, or the Erlang application
+    #[command(after_help = below("", [
+        "tailback generate completions bash > tailback.bash",
+        "tailback generate man man1",
+    ]))]
+    Generate {
+        Completions: Completions,
+        Man: Man,
+        ErlangApp: ErlangApp,
+    }
 }
 
-/// Writes a man page a command.
-pub fn man(matches: &ArgMatches) -> Result<u8, Failure> {
-    let folder = matches.get_one::<PathBuf>("folder").ok_or_else(|| Failure::usage("no folder"))?;
-    std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(flags::command(), folder))
-        .map_err(|error| Failure::usage(format!("man pages to {}: {error}", folder.display())))?;
-    Ok(0)
+/// Print the completions of a shell
+#[derive(clap::Args)]
+#[command(after_help = below("", [
+    "tailback generate completions bash > tailback.bash",
+    "tailback generate completions fish > tailback.fish",
+]))]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write a man page for each command
+#[derive(clap::Args)]
+#[command(after_help = below("", ["tailback generate man man1", "tailback generate man /usr/local/share/man/man1"]))]
+pub struct Man {
+    /// Folder for the pages; it is made if it is missing
+    folder: PathBuf,
+}
+
+impl Run for Completions {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let mut bytes = Vec::new();
+        clap_complete::generate(self.shell, &mut (session.command_line)(), "tailback", &mut bytes);
+        session.out.print(&String::from_utf8_lossy(&bytes));
+        Ok(0)
+    }
+}
+
+impl Run for Man {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let folder = &self.folder;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to((session.command_line)(), folder))
+            .map_err(|error| {
+                Failure::usage(format!("man pages to {}: {error}", folder.display()))
+            })?;
+        Ok(0)
+    }
 }

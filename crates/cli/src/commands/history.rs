@@ -1,8 +1,7 @@
 //! `tailback history DIR`.
 
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session, below};
 use crate::{output, page, records};
-use clap::ArgMatches;
 use report::history::Line;
 use std::path::{Path, PathBuf};
 
@@ -12,35 +11,60 @@ const MOST_FILES: usize = 10_000;
 /// The most that these files may hold together, in bytes: it bounds the time that reading takes.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Shows one figure over the records of a folder, a table for each scenario.
-pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
-    let named = matches.get_one::<PathBuf>("folder").ok_or_else(|| Failure::usage("no folder"))?;
-    let measure = matches.get_one::<String>("measure").map(String::as_str);
-    let Scanned { lines, figures, not_records } = scan(named, measure)?;
-    if not_records > 0 {
-        output::note(&format!(
-            "{not_records} files in {} are no records; left out",
-            named.display()
-        ));
+/// Show how one figure changed over the records of a folder
+#[derive(clap::Args)]
+#[command(after_help = below("", [
+    "tailback history ~/.local/state/tailback",
+    "tailback history ~/.local/state/tailback -o history.html",
+]))]
+pub struct History {
+    /// Folder with the records; check keeps its own in ~/.local/state/tailback
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The figure, by its name in the record [default: the one that is judged]
+    #[arg(long, value_name = "NAME")]
+    measure: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Also write an HTML page to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Run for History {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let (named, measure) = (&self.folder, self.measure.as_deref());
+        let Scanned { lines, figures, not_records } = scan(named, measure)?;
+        if not_records > 0 {
+            output::note(&format!(
+                "{not_records} files in {} are no records; left out",
+                named.display()
+            ));
+        }
+        if lines.is_empty() {
+            return Err(none(figures, named, measure));
+        }
+        let histories: Vec<Vec<Line>> = lines
+            .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
+            .map(<[Line]>::to_vec)
+            .collect();
+        if let Some(path) = &self.output {
+            let page = report::html::history_page(&histories)?;
+            page::write(session, &page, Some(path))?;
+        }
+        if self.json {
+            session.out.json(&json(&lines));
+        } else {
+            let texts = histories.iter().map(|lines| report::history::text(lines, output::look()));
+            session.out.print(&texts.collect::<Vec<String>>().join("\n"));
+        }
+        Ok(0)
     }
-    if lines.is_empty() {
-        return Err(none(figures, named, measure));
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        Some(self.output.iter().map(PathBuf::as_path).collect())
     }
-    let histories: Vec<Vec<Line>> = lines
-        .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
-        .map(<[Line]>::to_vec)
-        .collect();
-    if let Some(path) = matches.get_one::<PathBuf>("output") {
-        let page = report::html::history_page(&histories).map_err(page::failed)?;
-        page::write(&page, Some(path))?;
-    }
-    if matches.get_flag("json") {
-        output::json(&json(&lines));
-    } else {
-        let texts = histories.iter().map(|lines| report::history::text(lines, output::look()));
-        output::print(&texts.collect::<Vec<String>>().join("\n"));
-    }
-    Ok(0)
 }
 
 /// What the records of a folder say.

@@ -1,23 +1,40 @@
 //! `tailback judge RECORD`.
 
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::{output, records};
-use clap::ArgMatches;
 use report::Shown;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Judges a record again; the exit code of its verdict.
-pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
-    let path = matches
-        .get_one::<PathBuf>("file")
-        .ok_or_else(|| Failure::usage("no record; see tailback judge --help"))?;
-    let (record, meta) = records::judgeable(path)?;
-    if matches.get_flag("json") {
-        output::json(&record.to_json());
-    } else {
-        let name = path.display().to_string();
-        let shown = Shown::new(&record, Some(meta), &name);
-        output::print(&report::record(&shown, output::look_of(matches)));
+/// Show a record, and judge it again by the rules of this version
+#[derive(clap::Args)]
+#[command(after_help = below(VERDICT, ["tailback judge run.json", "tailback judge --why run.json"]))]
+pub struct Judge {
+    /// The record; - reads standard input
+    #[arg(value_name = "RECORD")]
+    file: PathBuf,
+    /// Print the judged record as JSON
+    #[arg(long)]
+    json: bool,
+    /// Also show every figure, the reasons for the verdict, and what it cannot tell
+    #[arg(long)]
+    why: bool,
+}
+
+impl Run for Judge {
+    /// The exit code is that of the verdict.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let (record, meta) = records::judgeable(&self.file)?;
+        if self.json {
+            session.out.json(&record.to_json());
+        } else {
+            let name = self.file.display().to_string();
+            let shown = Shown::new(&record, Some(meta), &name);
+            session.out.print(&report::record(&shown, output::look_with(self.why)));
+        }
+        Ok(record.judgement.state.exit_code())
     }
-    Ok(record.judgement.state.exit_code())
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        Some(Vec::new())
+    }
 }

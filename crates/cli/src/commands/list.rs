@@ -1,14 +1,29 @@
 //! `tailback list`.
 
-use crate::output;
+use crate::command::{Failure, Run, Session, below};
 use host::Roots;
 use report::prose;
 use std::fmt::Write as _;
 
+/// List the scenarios, what each needs, and whether it can run here
+#[derive(clap::Args)]
+#[command(after_help = below("", ["tailback list", "tailback list --json"]))]
+pub struct List {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Run for List {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        Ok(list(self.json, session))
+    }
+}
+
 /// Prints the scenarios, and whether this host can run each.
-pub fn list(json: bool) -> u8 {
+fn list(json: bool, session: &Session) -> u8 {
     let roots = Roots::real();
-    let machine = crate::machine::here();
+    let machine = session.machine();
     let host = scenarios::Host { roots: &roots, machine: &machine };
     let rows = scenarios::ALL.iter().map(|scenario| {
         let missing = scenario.missing(&host);
@@ -26,7 +41,7 @@ pub fn list(json: bool) -> u8 {
                 })
             })
             .collect();
-        output::json(&format!("{:#}\n", serde_json::Value::Array(rows)));
+        session.out.value(&rows);
         return 0;
     }
     let mut text = String::new();
@@ -42,6 +57,6 @@ pub fn list(json: bool) -> u8 {
         let _ = writeln!(text, "  runs here: {here}");
     }
     let _ = writeln!(text, "\nRun one with `tailback run SCENARIO`, all with `tailback check`.");
-    output::print(&text);
+    session.out.print(&text);
     0
 }

@@ -1,14 +1,55 @@
 //! `tailback probe calls`.
 
-use crate::exit::{self, Failure};
+use crate::command::{Failure, Run, Session, below, commands_below};
+use crate::exit;
 use crate::output;
 use crate::signals::Interruption;
-use clap::ArgMatches;
 use host::Roots;
+use model::units;
 use probe::ProbeError;
 use probe::calls::{CallTarget, Calls, Table, count};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
+
+const EXAMPLES: [&str; 2] = [
+    "sudo tailback probe calls --pid 123 --lib libcrypto.so.3 --symbol MD5_Update",
+    "sudo tailback probe calls --pid 123 --lib libc.so.6 --symbol write --size-arg 3",
+];
+
+commands_below! {
+    /// Count calls of a library function in a running process
+    #[command(after_help = below("", EXAMPLES))]
+    Probe {
+        Calls: CallFlags,
+    }
+}
+
+/// Count the calls of a library function in a process, by CPU
+#[derive(clap::Args)]
+#[command(after_help = below("", EXAMPLES))]
+pub struct CallFlags {
+    /// The process
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+    /// The library, by the name under which the process has it mapped: libcrypto.so.3
+    #[arg(long, value_name = "LIB")]
+    lib: String,
+    /// The function: MD5_Update
+    #[arg(long, value_name = "SYMBOL")]
+    symbol: String,
+    /// Also add up argument N of each call as a size in bytes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=6))]
+    size_arg: Option<u32>,
+    /// Interval between tables
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::parse_duration)]
+    every: Duration,
+    /// Exit after N tables [default: when the process exits, or at ^C]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// Print each table as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// How often an interruption is noticed.
 const TICK: Duration = Duration::from_millis(50);
@@ -16,42 +57,33 @@ const TICK: Duration = Duration::from_millis(50);
 /// A megabyte, as the figures count it.
 const MEGABYTE: f64 = (1 << 20) as f64;
 
-/// Looks at a running process; the exit code.
-pub fn probe(matches: &ArgMatches) -> Result<u8, Failure> {
-    match matches.subcommand() {
-        Some(("calls", matches)) => calls(matches),
-        _ => Err(Failure::usage("no such probe; see tailback probe --help")),
+impl Run for CallFlags {
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let target = CallTarget {
+            pid: self.pid,
+            library: self.lib.clone(),
+            symbol: self.symbol.clone(),
+            size_argument: self.size_arg,
+        };
+        let most = self.count;
+        let interruption = session.interruption();
+        let mut interrupted = false;
+        count(&Roots::real(), &target, &mut |calls| {
+            output::note(&format!("counting {} of pid {}; ^C ends it", target.symbol, target.pid));
+            let mut done = 0;
+            while most.is_none_or(|most| done < most) && calls.is_alive() && !interrupted {
+                interrupted = !wait(self.every, interruption, calls);
+                show(session, calls, &target, self.json);
+                done += 1;
+            }
+            if !calls.is_alive() {
+                output::note(&format!("pid {} has ended", target.pid));
+            }
+        })
+        .map_err(failure)?;
+        // An interruption is how a count without an end comes to it.
+        Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
     }
-}
-
-fn calls(matches: &ArgMatches) -> Result<u8, Failure> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-    let target = CallTarget {
-        pid: matches.get_one("pid").copied().unwrap_or(0),
-        library: text("lib"),
-        symbol: text("symbol"),
-        size_argument: matches.get_one("size-arg").copied(),
-    };
-    let every = matches.get_one("every").copied().unwrap_or(Duration::from_secs(5));
-    let most: Option<u32> = matches.get_one("count").copied();
-    let interruption = Interruption::watch();
-    let mut interrupted = false;
-    let json = matches.get_flag("json");
-    count(&Roots::real(), &target, &mut |calls| {
-        output::note(&format!("counting {} of pid {}; ^C ends it", target.symbol, target.pid));
-        let mut done = 0;
-        while most.is_none_or(|most| done < most) && calls.is_alive() && !interrupted {
-            interrupted = !wait(every, &interruption, calls);
-            show(calls, &target, json);
-            done += 1;
-        }
-        if !calls.is_alive() {
-            output::note(&format!("pid {} has ended", target.pid));
-        }
-    })
-    .map_err(failure)?;
-    // An interruption is how a count without an end comes to it.
-    Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
 }
 
 /// Waits so long; false where the user interrupts. A process that ends, ends the wait too.
@@ -66,13 +98,13 @@ fn wait(every: Duration, interruption: &Interruption, calls: &Calls) -> bool {
     true
 }
 
-fn show(calls: &mut Calls, target: &CallTarget, json: bool) {
+fn show(session: &Session, calls: &mut Calls, target: &CallTarget, json: bool) {
     let gained = calls.gained();
     if json {
         let line = serde_json::json!({ "gained": gained, "total": calls.total() });
-        output::json(&format!("{line}\n"));
+        session.out.json(&format!("{line}\n"));
     } else {
-        output::print(&table(&gained, calls.total(), target.size_argument.is_some()));
+        session.out.print(&table(&gained, calls.total(), target.size_argument.is_some()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::options::{Next, Options};
 use crate::exit::Failure;
+use crate::session::Session;
 use load::child::scanner::proc_path;
 use load::child::spinner::spin_until_gone;
 use std::time::Duration;
@@ -15,7 +16,7 @@ const USAGE: &str = "Usage: busywait [PID]
 ";
 
 /// Polls the file until it is gone.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let mut pid = std::process::id();
     let mut busy = 0;

@@ -2,7 +2,7 @@
 
 use super::options::{Next, Options};
 use crate::exit::Failure;
-use crate::output;
+use crate::session::Session;
 use load::child::fibonacci::{Fibonacci, FibonacciArgs, MOST_THREADS};
 use load::protocol::{FailureKind, FibonacciReport};
 use std::fmt::Write as _;
@@ -22,14 +22,14 @@ Options
 ";
 
 /// Runs the threads in this process.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some(args) = parse(args)? else { return Ok(0) };
     let fibonacci = Fibonacci::set_up(&args).map_err(failed)?;
     let report = fibonacci.work(|duration| {
         std::thread::sleep(duration);
         false
     });
-    output::print(&lines(&report.map_err(failed)?, args.verbose));
+    session.out.print(&lines(&report.map_err(failed)?, args.verbose));
     Ok(0)
 }
 

@@ -2,7 +2,7 @@
 
 use super::options::{Next, Options};
 use crate::exit::Failure;
-use crate::output;
+use crate::session::Session;
 use load::child::mapper::{Mapper, MapperArgs};
 use load::live::LivePage;
 use load::protocol::{FailureKind, MapperReport};
@@ -39,11 +39,11 @@ struct Wanted {
 }
 
 /// Maps and unmaps in this process.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some(wanted) = parse(args)? else { return Ok(0) };
     let duration = Duration::from_secs(wanted.duration);
     let args = MapperArgs::new(wanted.region.unwrap_or(DEFAULT_REGION), duration, PAUSE);
-    output::print(&first_line(std::process::id(), wanted.duration, args.region_bytes()));
+    session.out.print(&first_line(std::process::id(), wanted.duration, args.region_bytes()));
     let mut mapper = Mapper::set_up(&args).map_err(failed)?;
     if let Some(file) = &wanted.waitfile {
         while file.exists() {
@@ -53,7 +53,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let live = LivePage::create().map_err(|e| Failure::broken(format!("mapper: {e}")))?;
     let region = mapper.region();
     mapper.work(&args, &live).map_err(failed)?;
-    output::print(&last_line(region, wanted.duration, &mapper.report(&live), wanted.opavg));
+    session.out.print(&last_line(region, wanted.duration, &mapper.report(&live), wanted.opavg));
     Ok(0)
 }
 

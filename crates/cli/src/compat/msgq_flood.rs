@@ -3,6 +3,7 @@
 use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
+use crate::session::Session;
 use scenarios::mailbox_flood::{Dam, SinkKind};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -42,7 +43,7 @@ const COMPLAIN: &str = "\
     Complain = fun(Line, Code) -> io:put_chars(standard_error, [Line, 10]), halt(Code) end, ";
 
 /// Floods a server and watches the queues.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let (mut flags, mut sink, mut dam, mut lines) = (String::new(), None, None, None);
     let mut words: Vec<&str> = Vec::new();
@@ -100,7 +101,7 @@ impl Flood {
 }
 
 /// Profiles a flooded server.
-pub fn profile(args: &[String]) -> Result<u8, Failure> {
+pub fn profile(args: &[String], _: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, PROFILE_USAGE);
     let (mut flags, mut sink, mut queued, mut ms) = (String::new(), SinkKind::Port, 50_000, 2000);
     loop {

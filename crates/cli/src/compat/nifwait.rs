@@ -3,6 +3,7 @@
 use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
+use crate::session::Session;
 
 const USAGE: &str = "Usage: nifwait [--flags FLAGS] [MODE] N W R BW
 Spawns N processes; each calls native code R times for W bytes (md5) or microseconds (other modes) and
@@ -17,7 +18,7 @@ has the sizes and pauses of the original and takes many minutes; `short` is the 
 ";
 
 /// Runs `wait:run` once.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
     let Some((flags, words)) = parse(args, USAGE)? else { return Ok(0) };
     if !(4..=5).contains(&words.len()) {
         return Err(
@@ -30,7 +31,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
 }
 
 /// Runs the recipe that makes schedulers collapse.
-pub fn collapse(args: &[String]) -> Result<u8, Failure> {
+pub fn collapse(args: &[String], _: &Session) -> Result<u8, Failure> {
     let Some((flags, words)) = parse(args, COLLAPSE_USAGE)? else { return Ok(0) };
     let preset = match words.as_slice() {
         [] => "short",

@@ -32,7 +32,7 @@ impl<'a> Options<'a> {
         match self.words.next().map(String::as_str) {
             None => Next::End,
             Some("--help" | "-h") => {
-                output::print(self.usage);
+                output::help(self.usage);
                 Next::Help
             }
             Some(word) => Next::Word(word),

@@ -4,8 +4,7 @@ use super::date;
 use super::mapper::{first_line, last_line};
 use super::setting::Setting;
 use crate::exit::{Failure, NEED};
-use crate::output;
-use crate::signals::Interruption;
+use crate::session::Session;
 use host::Roots;
 use model::Machine;
 use os::pin::{Mask, Pinned};
@@ -18,26 +17,26 @@ use std::time::Duration;
 const LATE: Duration = Duration::from_secs(1);
 
 /// Runs it once and prints what the original prints.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let machine = host::machine(&Roots::real());
     enough_cpus(&machine)?;
-    output::print(&format!(" --- ./proc-vs-map.sh {}\n", args.join(" ")));
+    session.out.print(&format!(" --- ./proc-vs-map.sh {}\n", args.join(" ")));
     let Some(setting) = Setting::parse(args)? else { return Ok(0) };
     let spec = setting.spec(&machine, os::random::number())?;
-    output::print(&warnings(&setting));
-    output::print(&format!("Starting {}-second test at {}.\n", setting.duration, date::now()));
+    session.out.print(&warnings(&setting));
+    session.out.print(&format!("Starting {}-second test at {}.\n", setting.duration, date::now()));
     let before = mask();
     let _pinned = pinned(&spec)?;
     let pid = std::process::id();
-    output::print(&format!("pid {pid}'s current affinity mask: {before}\n"));
-    output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
-    let interruption = Interruption::watch();
+    session.out.print(&format!("pid {pid}'s current affinity mask: {before}\n"));
+    session.out.print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
+    let interruption = session.interruption();
     let mut late = false;
     let raw = run_load(&spec, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
-        tell(&spec, event, &mut late);
+        tell(session, &spec, event, &mut late);
     })
     .map_err(|error| Failure::of(error, Some(&META)))?;
-    output::print(&lines(&setting, &raw)?);
+    session.out.print(&lines(&setting, &raw)?);
     Ok(0)
 }
 
@@ -71,11 +70,11 @@ fn warnings(setting: &Setting) -> String {
     text
 }
 
-fn tell(spec: &TrialSpec, event: Event, late: &mut bool) {
+fn tell(session: &Session, spec: &TrialSpec, event: Event, late: &mut bool) {
     match event {
         Event::Tick(tick) if !*late && tick.elapsed >= spec.duration + LATE => {
             *late = true;
-            output::print("./mapper still running, so giving it another five seconds.\n");
+            session.out.print("./mapper still running, so giving it another five seconds.\n");
         }
         _ => {}
     }

@@ -5,8 +5,7 @@ use super::options::{Next, Options};
 use super::proc_vs_map::{enough_cpus, pinned};
 use super::setting::Setting;
 use crate::exit::Failure;
-use crate::output;
-use crate::signals::Interruption;
+use crate::session::Session;
 use host::Roots;
 use indicatif::ProgressBar;
 use model::Machine;
@@ -45,16 +44,16 @@ struct Row {
 }
 
 /// Runs all samples and prints the table.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
-    output::print(&format!("Running ./run-proc-vs-map.sh {}\n", args.join(" ")));
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
+    session.out.print(&format!("Running ./run-proc-vs-map.sh {}\n", args.join(" ")));
     let machine = host::machine(&Roots::real());
     let Some(wanted) = parse(args)? else { return Ok(0) };
     enough_cpus(&machine)?;
     let mut rows: Vec<Row> = BUSY.map(|busy| Row { busy, ..Row::default() }).into();
-    let done = measure(&wanted, &machine, &mut rows);
+    let done = measure(session, &wanted, &machine, &mut rows);
     // What was measured before an interruption is printed all the same.
     if rows.iter().any(|row| !row.max.is_empty()) {
-        output::print(&table(&wanted, &rows));
+        session.out.print(&table(&wanted, &rows));
     }
     done.map(|()| 0)
 }
@@ -82,8 +81,13 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
     }))
 }
 
-fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), Failure> {
-    let interruption = Interruption::watch();
+fn measure(
+    session: &Session,
+    wanted: &Wanted,
+    machine: &Machine,
+    rows: &mut [Row],
+) -> Result<(), Failure> {
+    let interruption = session.interruption();
     // Nothing is run before all CPUs are known to be usable.
     let spec = wanted.setting.spec(machine, 0)?;
     let _pinned = pinned(&spec)?;

@@ -4,7 +4,7 @@ use super::fibtest::iterations;
 use super::options::{Next, Options};
 use crate::exit::Failure;
 use crate::output;
-use crate::signals::Interruption;
+use crate::session::Session;
 use host::Roots;
 use host::cgroup::{Bandwidth, ParentGroup, sweep};
 use host::governor::{Governor, State};
@@ -30,14 +30,14 @@ const DURATION: Duration = Duration::from_secs(5);
 const WAKE: Duration = Duration::from_millis(10);
 
 /// Runs it once and prints the three lines.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let roots = Roots::real();
     let cpus = host::machine(&roots).allowed_cpus;
     let Some(threads) = parse(args, cpus.len())? else { return Ok(0) };
     let parent_group =
         ParentGroup::find(&roots).map_err(|error| Failure::need(prose::group(&error)))?;
     sweep(&parent_group);
-    let interruption = Interruption::watch();
+    let interruption = session.interruption();
     let governor = Governor::performance(&roots);
     if let State::Absent | State::Refused(_) = governor.state() {
         output::note("No existing scaling_governor found, not attempting to set it to performance");
@@ -55,7 +55,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let interrupted = || interruption.noticed();
     let raw = run_load(&spec, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})
         .map_err(|error| Failure::of(error, Some(&META)))?;
-    output::print(&lines(&raw));
+    session.out.print(&lines(&raw));
     Ok(0)
 }
 

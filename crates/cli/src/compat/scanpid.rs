@@ -3,7 +3,7 @@
 use super::date;
 use super::options::{Next, Options};
 use crate::exit::Failure;
-use crate::output;
+use crate::session::Session;
 use load::child::scanner::{is_gone, proc_path, scan};
 
 const USAGE: &str = "Usage: scanpid PID [FILE]
@@ -11,7 +11,7 @@ const USAGE: &str = "Usage: scanpid PID [FILE]
 ";
 
 /// Reads the file until it is gone, then prints that.
-pub fn run(args: &[String]) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let (mut pid, mut file) = (None, "smaps");
     loop {
@@ -41,6 +41,6 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         }
     }
     let (own, path) = (std::process::id(), path.display());
-    output::print(&format!("scanpid.sh PID {own}: {path} does not exist {}\n", date::now()));
+    session.out.print(&format!("scanpid.sh PID {own}: {path} does not exist {}\n", date::now()));
     Ok(0)
 }

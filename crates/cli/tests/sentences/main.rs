@@ -56,7 +56,9 @@ fn name_of(sample: &Value) -> String {
 /// Holds the samples to the names that stand in quotes in serde's refusal of another name, which
 /// stands first.
 fn assert_all(place: &str, refusal: &str, lines: &Lines) {
-    let known: BTreeSet<&str> = refusal.split('`').skip(1).step_by(2).skip(1).collect();
+    let known = refusal.split('`').skip(1).step_by(2).skip(1);
+    // Words of an older record are not ours.
+    let known: BTreeSet<&str> = known.filter(|name| *name != "said").collect();
     let sampled: BTreeSet<&str> = lines.iter().map(|(_, name, _)| name.as_str()).collect();
     let without: Vec<_> = known.difference(&sampled).collect();
     assert!(known.len() > 1 && without.is_empty(), "{place}: no sample of {without:?}: {refusal}");

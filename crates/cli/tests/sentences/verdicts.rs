@@ -9,7 +9,7 @@ use model::generator::{GeneratorEnd, GeneratorProblem};
 use model::group::BadQuota;
 use model::problem::{ArmsProblem, UnusableCpu};
 use model::reason::Doubt;
-use model::{Caveat, Changed, Fix, GroupProblem, Headline, LeftOut, Need, Problem, Reason, Record};
+use model::{Caveat, Changed, Facts, Fix, GroupProblem, Headline, LeftOut, Need, Problem, Reason};
 use model::{Suggestion, What, WhyLeftOut};
 use report::prose;
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 /// Each with its variant.
 pub fn lines() -> Lines {
     let meta = scenarios::find("mmap-lock").map(|scenario| scenario.meta());
-    let record = Record::from_json(&packed::read(&packed::golden("mmap-lock"))).unwrap();
+    let facts = Facts::from_json(&packed::read(&packed::golden("mmap-lock"))).unwrap();
+    let record = scenarios::judged(facts);
     let mut all =
         of("headline", &headlines(), |one: &Headline| prose::headline::headline(one, meta));
     all.extend(of("reason", &reasons(), |one: &Reason| prose::reason::reason(one, &record, meta)));
@@ -59,7 +60,8 @@ fn own() -> Value {
 fn headlines() -> Vec<Value> {
     let study = json!({ "name": "locks", "affected": 2, "of": 9, "measure": "stalled",
         "worst": "busy=3" });
-    let words = ["untrustworthy", "not-measured", "skipped", "broken", "watched"];
+    let words =
+        ["untrustworthy", "not-measured", "skipped", "broken", "unknown-scenario", "watched"];
     [own(), json!({ "study": study })].into_iter().chain(words.map(Value::from)).collect()
 }
 

@@ -24,7 +24,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use crate::LoadCommand;
+    use crate::child::LoadCommand;
     use crate::child::{mapper::MapperArgs, scanner::ScannerArgs, spinner::SpinnerArgs};
     use clap::{FromArgMatches, Subcommand};
     use proptest::prelude::*;

@@ -32,18 +32,20 @@ pub enum LoadCommand {
     Own(own::OwnArgs),
 }
 
-/// What every generator is told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
-pub struct LoadArgs {
+/// Be a load generator
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Load {
     /// The user to become once it is placed, as UID:GID; the caller's if absent
     #[arg(long, value_name = "UID:GID")]
-    pub run_as: Option<User>,
+    run_as: Option<User>,
+    #[command(subcommand)]
+    command: LoadCommand,
 }
 
 /// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring
 /// themselves.
-pub fn run(command: &LoadCommand, args: LoadArgs, own: &[own::OwnGenerator]) -> u8 {
-    match serve(command, args.run_as, own) {
+pub fn run(load: &Load, own: &[own::OwnGenerator]) -> u8 {
+    match serve(&load.command, load.run_as, own) {
         Ok(()) => 0,
         Err(failure) => {
             // Without a reader the failure is lost.

@@ -10,38 +10,37 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct BlockingNifParams {
-    /// Form of the work: native functions that sleep or burn CPU, plain, charging reductions, on a
-    /// dirty scheduler or yielding; MD5; squaring a large integer, which needs no compiler
+    /// What the work is, and whether it blocks its scheduler
     #[arg(long, default_value = "nif_sleep")]
     pub mode: Mode,
-    /// Schedulers of the node; auto for one a CPU, and 2 at least
+    /// Number of schedulers of the node. auto: one per CPU, at least 2
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1024)))]
     pub schedulers: Auto<u32>,
-    /// Processes that do the work
+    /// Number of processes that do the work
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=100_000_000)))]
     pub processes: Auto<u32>,
-    /// Work of a call: microseconds, for md5 bytes
+    /// Work per call, in microseconds; in bytes for md5
     #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=600_000_000)))]
     pub work: Auto<u32>,
-    /// Calls that each process makes
+    /// Number of calls per process
     #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=1_000_000)))]
     pub calls: Auto<u32>,
-    /// Turns of a loop in Erlang after the calls
+    /// Turns of an Erlang loop after the calls
     #[arg(long, default_value = "5", value_parser = whole(0_u32..=1_000_000_000))]
     pub iterations: u32,
-    /// Emulator flags of every arm, as "+sbwt none +sub true"
+    /// Emulator flags of every arm: "+sbwt none +sub true"
     #[arg(long, default_value = "")]
     pub flags: ErlFlags,
-    /// What may fix it, each between semicolons in an arm of its own: dirty for a dirty scheduler,
-    /// charge for a call that charges its reductions, or emulator flags
+    /// Fixes to try, separated by semicolons, each in an arm of its own: dirty (on a dirty
+    /// scheduler), charge (the call charges its reductions), or emulator flags
     #[arg(long, default_value = "dirty; +sfwi 10", default_value_if("quick", "true", "dirty"))]
     pub fixes: List<NifFix>,
-    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
-    /// installation; auto for the erl on the PATH. Several, with commas between, become arms
+    /// OTP: debian:SUITE (fetched once), an erl, or the folder of an installation. auto: the erl on
+    /// the PATH. Several, separated by commas, become arms
     #[arg(long, alias = "erl", default_value = "auto")]
     #[serde(alias = "erl")]
     pub otp: Programs,
-    /// A trial that takes longer is a hang; its node is ended
+    /// A trial that takes longer is a hang, and its node is ended
     #[arg(
         long,
         default_value = "60s",

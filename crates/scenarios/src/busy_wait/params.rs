@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct BusyWaitParams {
-    /// What a request is: a round trip through a port, a file or a socket, or a timer
+    /// What a request does
     #[arg(long, default_value = "port")]
     pub load: Load,
-    /// Requests a second of all workers together; they arrive whether or not the ones before are
-    /// done; auto for a rate at which the control uses 60% of its quota
+    /// Requests per second, of all workers together. They arrive even if earlier ones are not done.
+    /// auto: the rate at which the control uses 60% of its quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000_000)))]
     pub rate: Auto<u32>,
-    /// Processes that serve requests; auto for 64 a CPU of the quota, and 32 at least
+    /// Number of processes that serve requests. auto: 64 per CPU of the quota, at least 32
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000)))]
     pub workers: Auto<u32>,
-    /// Processes of low priority that do background work
+    /// Number of low-priority processes that do background work
     #[arg(long, default_value = "1", value_parser = whole(0_u32..=10_000))]
     pub background: u32,
-    /// Schedulers of the node; auto for one a CPU, and 8 at least
+    /// Number of schedulers of the node. auto: one per CPU, at least 8
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1024)))]
     pub schedulers: Auto<u32>,
-    /// CPU quota of control and case, in CPUs; none to look at busy waiting without one
+    /// CPU quota of control and case, in CPUs. none: measure busy waiting without a quota
     #[arg(
         long,
         default_value = "0.5",
@@ -37,20 +37,20 @@ pub struct BusyWaitParams {
     /// Period of the quota
     #[arg(long, default_value = "100ms", value_parser = between(Time::ms(1)..=Time::s(1)))]
     pub period: Time,
-    /// Whether both are run without the quota as well, as baselines that are not judged
+    /// Whether to run both also without the quota, as baselines that are not judged
     #[arg(long, default_value = "no")]
     pub free: YesNo,
-    /// Whether strace counts calls of futex in every arm; it makes them slow, and probes count them
-    /// without that
+    /// Whether strace counts futex calls in every arm. This makes the calls slow; probes count them
+    /// without slowing them
     #[arg(long, default_value = "no")]
     pub strace: YesNo,
-    /// Busy waiting of schedulers in the control; default for the VM's own
+    /// Busy waiting of schedulers in the control (+sbwt). default: the VM's own
     #[arg(long, default_value = "none")]
     pub sbwt: FlagValue,
-    /// The same of dirty CPU schedulers
+    /// Busy waiting of dirty CPU schedulers in the control (+sbwtdcpu)
     #[arg(long, default_value = "none")]
     pub sbwtdcpu: FlagValue,
-    /// The same of dirty I/O schedulers
+    /// Busy waiting of dirty I/O schedulers in the control (+sbwtdio)
     #[arg(long, default_value = "none")]
     pub sbwtdio: FlagValue,
     /// Wake-up threshold in the control
@@ -68,16 +68,16 @@ pub struct BusyWaitParams {
     /// Emulator flags of every arm
     #[arg(long, default_value = "")]
     pub flags: ErlFlags,
-    /// Other emulator flags to try under the quota, as "+S 1:1; +sbwt very_short": each between
-    /// semicolons in an arm of its own
+    /// Other emulator flags to try under the quota, separated by semicolons, each in an arm of its
+    /// own: "+S 1:1; +sbwt very_short"
     #[arg(long, default_value = "")]
     pub fixes: List<ErlFlags>,
-    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
-    /// installation; auto for the erl on the PATH
+    /// OTP: debian:SUITE (fetched once), an erl, or the folder of an installation. auto: the erl on
+    /// the PATH
     #[arg(long, alias = "erl", default_value = "auto")]
     #[serde(alias = "erl")]
     pub otp: Programs,
-    /// How long a trial takes requests
+    /// How long requests arrive in a trial
     #[arg(
         long,
         default_value = "1s",

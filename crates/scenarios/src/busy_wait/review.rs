@@ -144,9 +144,7 @@ mod tests {
     use crate::params::literal;
     use crate::testing::told;
     use model::testing::{self, estimate};
-    use model::{
-        Arm, Headline, Judged, Judgement, Machine, Measure, Observation, Sentence, Vm, What,
-    };
+    use model::{Arm, Judged, Measure, Observation, Sentence, Vm, What};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.

@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct CpuQuotaParams {
-    /// CPU time in a period
+    /// CPU time per period
     #[arg(long, default_value = "8ms", value_parser = whole_us(Time::ms(1)..=Time::s(3600)))]
     pub quota: Time,
     /// Length of a period
     #[arg(long, default_value = "10ms", value_parser = whole_us(Time::ms(1)..=Time::s(1)))]
     pub period: Time,
-    /// CPU time that may be carried over, in an arm that tries whether that helps; 0 leaves it out
+    /// Add an arm in which this much unused CPU time may be saved for later periods; 0 adds none
     #[arg(long, default_value = "0s", value_parser = whole_us(Time::ZERO..=Time::s(3600)))]
     pub burst: Time,
-    /// Threads, pinned to the CPUs in turns; 0 for the busy ones and one more on each CPU
+    /// Number of threads, pinned to the CPUs in turns. 0: the busy threads, and one more per CPU
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=65_536))]
     pub threads: u32,
-    /// Threads that never sleep
+    /// Number of busy threads, which never sleep
     #[arg(long, default_value = "1", value_parser = whole(1_u32..=65_536))]
     pub fast: u32,
-    /// How long the other threads sleep at a time
+    /// How long the other threads sleep each time
     #[arg(long, default_value = "3ms", value_parser = between(Time::us(100)..=Time::s(1)))]
     pub wake: Time,
-    /// CPUs that the threads are pinned to; 0 for all, 32 at most
+    /// Number of CPUs that the threads are pinned to. 0: all, at most 32
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=65_536))]
     pub on_cpus: u32,
-    /// How long a trial is measured; longer where a tick, or what many CPUs keep of the quota,
-    /// would count
+    /// How long a trial is measured. It is longer where one tick, or the quota that many CPUs hold,
+    /// would distort the result
     #[arg(long, default_value = "500ms", value_parser = between(Time::ms(100)..=Time::s(3600)))]
     pub duration: Time,
 }

@@ -52,14 +52,14 @@ pub(crate) fn missing() -> Option<Need> {
 }
 
 /// Who is told what a fetch does, and who may interrupt it.
-type Fetching = (fn(&str), fn() -> bool);
+type Fetching = (fn(&str), Box<dyn Fn() -> bool + Send + Sync>);
 
 /// One tool, one terminal.
 static FETCHING: OnceLock<Fetching> = OnceLock::new();
 
 /// Sets who gets a line where an OTP has to be fetched, and what ends a fetch; once, at the start.
-pub fn fetch_with(note: fn(&str), interrupted: fn() -> bool) {
-    let _ = FETCHING.set((note, interrupted));
+pub fn fetch_with(note: fn(&str), interrupted: impl Fn() -> bool + Send + Sync + 'static) {
+    let _ = FETCHING.set((note, Box::new(interrupted)));
 }
 
 /// What an OTP is, for a caller that chooses among several.
@@ -109,8 +109,8 @@ fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
 
 /// The OTP of that word; it is fetched where it is not there yet.
 fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
-    let nobody: Fetching = (|_| {}, || false);
-    let (note, interrupted) = FETCHING.get().copied().unwrap_or(nobody);
+    let note = |line: &str| FETCHING.get().into_iter().for_each(|(note, _)| note(line));
+    let interrupted = || FETCHING.get().is_some_and(|(_, interrupted)| interrupted());
     let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
     Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
 }

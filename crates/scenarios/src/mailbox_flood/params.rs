@@ -10,55 +10,53 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct MailboxFloodParams {
-    /// What the server writes to: a port program, a receive by a plain tag, sockets, a call to a
-    /// gen_server, files as the original opened them, /dev/null, nothing
+    /// What the server writes each message to
     #[arg(long, default_value = "port")]
     pub sink: SinkKind,
-    /// Folder for the file of a file sink, which has no name there and leaves nothing
+    /// Folder for the file of a file sink. The file has no name, and nothing is left of it
     #[arg(long, default_value = "auto")]
     pub folder: Auto<Folder>,
-    /// Processes that send
+    /// Number of processes that send
     #[arg(long, default_value = "100", value_parser = whole(1_u32..=200_000))]
     pub senders: u32,
-    /// Messages that each of them sends
+    /// Number of messages that each of them sends
     #[arg(long, default_value = "1000", value_parser = whole(1_u32..=10_000_000))]
     pub messages: u32,
-    /// What a message holds: 1 byte, 20 bytes, a reference-counted binary of 70, or --size
+    /// Content of a message
     #[arg(long, default_value = "small")]
     pub message: Message,
     /// Bytes of a large message
     #[arg(long, default_value = "1KiB", value_parser = between(Size::bytes(1)..=Size::mib(64)))]
     pub size: Size,
-    /// Where the server keeps the messages that wait
+    /// Where the server keeps waiting messages
     #[arg(long, default_value = "on_heap")]
     pub message_queue_data: QueueData,
-    /// Whose mailbox the messages wait in, in the arm with the cause: the server's, or that of a
-    /// decoy as in the control
+    /// Process in whose mailbox the messages wait, in the arm with the cause
     #[arg(long, default_value = "server")]
     pub mailbox: Mailbox,
     /// What stands in front of the server in the arm with the cause
     #[arg(long, default_value = "none")]
     pub dam: Dam,
-    /// How it is sent there: all at once, or one message when the one before was handled
+    /// How the senders send
     #[arg(long, default_value = "flood")]
     pub pace: Pace,
-    /// What may fix it, each between semicolons in an arm of its own: off_heap, or a dam
+    /// Fixes to try, separated by semicolons, each in an arm of its own: off_heap, or a dam
     #[arg(long, default_value = "credit")]
     pub fixes: List<FloodFix>,
-    /// Kill the server so long after the flood began, and start it again; 0s for never
+    /// Kill and restart the server this long after the flood began. 0s: never
     #[arg(long, default_value = "0s", value_parser = between(Time::ZERO..=Time::s(3600)))]
     pub kill_after: Time,
-    /// The flood of a trial is cut off after so long
+    /// End the flood of a trial after this time
     #[arg(long, default_value = "150ms", value_parser = between(Time::ms(50)..=Time::s(3600)))]
     pub duration: Time,
-    /// A node that holds more than this ends the study before the machine runs out
+    /// End the study if a node uses more memory than this
     #[arg(long, default_value = "512MiB", value_parser = between(Size::mib(64)..=Size::tib(1)))]
     pub memory_limit: Size,
-    /// Emulator flags of every arm, as "+S 4:4"
+    /// Emulator flags of every arm: "+S 4:4"
     #[arg(long, default_value = "")]
     pub flags: ErlFlags,
-    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
-    /// installation; auto for the erl on the PATH. Several, with commas between, become arms
+    /// OTP: debian:SUITE (fetched once), an erl, or the folder of an installation. auto: the erl on
+    /// the PATH. Several, separated by commas, become arms
     #[arg(long, alias = "erl", default_value = "auto")]
     #[serde(alias = "erl")]
     pub otp: Programs,

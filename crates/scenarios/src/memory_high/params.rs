@@ -10,33 +10,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct MemoryHighParams {
-    /// Which limit the group has: high (memory.high) slows it down, max (memory.max) has its
-    /// processes killed, after which the worker is started again
+    /// Limit of the group. high slows it down; max kills its processes, and the worker is restarted
     #[arg(long, default_value = "high")]
     pub by: By,
-    /// The limit
+    /// Value of the limit
     #[arg(long, default_value = "32MiB", value_parser = between(Size::mib(16)..=Size::tib(1)))]
     pub limit: Size,
     /// Memory that the worker keeps once it has filled it
     #[arg(long, default_value = "64MiB", value_parser = between(Size::mib(1)..=Size::tib(1)))]
     pub need: Size,
-    /// Memory that each unit of work gives back and fills anew
+    /// Memory that each unit of work frees and fills again
     #[arg(long, default_value = "256KiB", value_parser = between(Size::kib(4)..=Size::mib(64)))]
     pub unit: Size,
-    /// How often a unit of work begins, at most; 0s for one right after the other
+    /// Least time between the starts of two units of work. 0s: no pause
     #[arg(long, default_value = "5ms", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
     pub every: Time,
     /// Whether the group may swap
     #[arg(long, default_value = "no")]
     pub swap: YesNo,
-    /// What is tried against the stall, separated by semicolons: memory-max, swap
+    /// Fixes to try, separated by semicolons: memory-max, swap
     #[arg(
         long,
         default_value = "memory-max; swap",
         default_value_if("quick", "true", "memory-max")
     )]
     pub fixes: List<MemoryFix>,
-    /// How long the worker goes on in a trial
+    /// How long the worker runs in a trial
     #[arg(
         long,
         default_value = "800ms",

@@ -14,8 +14,8 @@ pub struct MmapLockParams {
     /// File of /proc/PID that the scanners read: smaps, maps, smaps_rollup, numa_maps and others
     #[arg(long, default_value = "smaps")]
     pub procfile: ProcFile,
-    /// Scanners, and as many spinners; each value is a case with its own control, 0 is the process
-    /// alone
+    /// Number of scanners, and of spinners. Each value is a case with its own control; 0 is the
+    /// process alone
     #[arg(
         long,
         default_value = "0,10",
@@ -23,24 +23,24 @@ pub struct MmapLockParams {
         value_parser = counts(0..=10_000, 20)
     )]
     pub busy: Counts,
-    /// Spinners; auto is as many as scanners, and none where those have a quota
+    /// Number of spinners. auto: as many as scanners, or none if the scanners have a quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=10_000)))]
     pub spinners: Auto<u32>,
-    /// CPU time that all scanners together may use in each period, as a control group with a limit
-    /// has it: 10ms/100ms, with a burst 10ms/100ms+10ms; the mapper is never in that group
+    /// CPU quota of all scanners together: 10ms/100ms, or with a burst 10ms/100ms+10ms. The mapper
+    /// is never in that control group
     #[arg(long, default_value = "none")]
     pub reader_quota: OrNone<Quota>,
-    /// Whom the scanners of the cases read: the process that maps, or its idle twin as in the
-    /// controls, where no stall may show
+    /// Process that the scanners of the cases read. With the idle twin, as in the controls, no
+    /// stall is expected
     #[arg(long, default_value = "mapper")]
     pub target: Target,
-    /// Scanners read so long before spinners and mapper begin
+    /// How long scanners read before spinners and mapper start
     #[arg(long, default_value = "50ms", value_parser = between(Time::ZERO..=Time::s(60)))]
     pub lead: Time,
-    /// How long a trial maps and unmaps
+    /// How long the mapper runs in a trial
     #[arg(long, default_value = "250ms", value_parser = whole_ms(Time::ms(10)..=Time::s(3600)))]
     pub duration: Time,
-    /// A call that outlasts the trial by so much is a hang; it is freed by ending the load
+    /// A call that takes this much longer than the trial is a hang; ending the load frees it
     #[arg(
         long,
         default_value = "250ms",
@@ -48,13 +48,13 @@ pub struct MmapLockParams {
         value_parser = between(Time::ms(10)..=Time::s(600))
     )]
     pub hang_after: Time,
-    /// Region that is mapped
+    /// Size of the mapped region
     #[arg(long, default_value = "128MiB", value_parser = between(Size::kib(64)..=Size::tib(16)))]
     pub size: Size,
     /// Pause after each call
     #[arg(long, default_value = "10us", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
     pub pause: Time,
-    /// Spin so long (whole milliseconds), then sleep 1 ms; 0 spins always
+    /// Spin for this time (whole milliseconds), then sleep 1 ms; 0 spins without sleeping
     #[arg(long, default_value = "0s", value_parser = whole_ms(Time::ZERO..=Time::s(3600)))]
     pub busyduration: Time,
     /// Nice value of the scanners

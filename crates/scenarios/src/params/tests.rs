@@ -86,7 +86,7 @@ fn help_ends_with_the_defaults() {
         assert_eq!(arg.get_help_heading(), Some("Parameters"));
         arg.get_help().unwrap().to_string()
     };
-    assert_eq!(help("size"), "Region that is mapped [default: 128MiB]");
+    assert_eq!(help("size"), "Size of the mapped region [default: 128MiB]");
     assert!(help("busy").ends_with(" alone [default: 0,10; quick: 10]"), "{}", help("busy"));
 }
 

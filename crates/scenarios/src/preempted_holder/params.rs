@@ -12,39 +12,39 @@ pub struct PreemptedHolderParams {
     /// How a thread waits for the lock
     #[arg(long, default_value = "spin")]
     pub lock: Kind,
-    /// Threads that share the lock; 0 for four on each CPU
+    /// Number of threads that share the lock. 0: four per CPU
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=4_096))]
     pub threads: u32,
-    /// CPUs that the threads share; 0 for all, 2 at most
+    /// Number of CPUs that the threads share. 0: all, at most 2
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=4_096))]
     pub on_cpus: u32,
-    /// CPU time with the lock in each round
+    /// CPU time with the lock held, per round
     #[arg(long, default_value = "20us", value_parser = whole_us(Time::us(1)..=Time::s(1)))]
     pub inside: Time,
-    /// CPU time without the lock in each round
+    /// CPU time without the lock, per round
     #[arg(long, default_value = "60us", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
     pub outside: Time,
-    /// Page faults in each round: none, with the lock held (minor), or before it is taken
+    /// When the threads cause page faults
     #[arg(long, default_value = "none")]
     pub fault: Fault,
-    /// Pages of 4 KiB that are touched in each round where there are faults
+    /// 4 KiB pages to touch per round, if there are page faults
     #[arg(long, default_value = "16", value_parser = whole(1_u32..=512))]
     pub pages: u32,
-    /// Whether these pages are parts of huge pages, so that a fault is rare: yes or no
+    /// Whether these pages are parts of huge pages, which makes faults rare: yes or no
     #[arg(long, default_value = "no")]
     pub huge: YesNo,
     /// Whether a thread that holds the lock asks the kernel for a longer time slice: yes or no
     #[arg(long, default_value = "no")]
     pub slice_extension: YesNo,
-    /// What is tried against the stall, separated by semicolons: spin-then-sleep, fewer-threads,
-    /// slice-extension, and of faults touch-before, huge-pages
+    /// Fixes to try, separated by semicolons: spin-then-sleep, fewer-threads, slice-extension; with
+    /// page faults also touch-before, huge-pages
     #[arg(
         long,
         default_value = "spin-then-sleep; fewer-threads; slice-extension; touch-before; huge-pages",
         default_value_if("quick", "true", "fewer-threads")
     )]
     pub fixes: List<LockFix>,
-    /// How long the threads go on in a trial
+    /// How long the threads run in a trial
     #[arg(
         long,
         default_value = "400ms",

@@ -11,43 +11,42 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct QuotaBlindParams {
-    /// The runtime: beam, jvm, go or node; auto for the first of these that is there
+    /// Runtime. auto: the first of beam, jvm, go and node that is installed
     #[arg(long, default_value = "auto", value_parser = auto(str::parse::<Runtime>))]
     pub runtime: Auto<Runtime>,
-    /// Its program, as /usr/local/go/bin/go, or the folder of an installation; auto for that on the
-    /// PATH
+    /// Program of the runtime, or the folder of an installation: /usr/local/go/bin/go. auto: the
+    /// one on the PATH
     #[arg(long, default_value = "auto")]
     pub program: Programs,
-    /// The OTP of beam: debian:SUITE for that of a suite of Debian, fetched once; an erl; the
-    /// folder of an installation; auto for the erl on the PATH
+    /// OTP of beam: debian:SUITE (fetched once), an erl, or the folder of an installation. auto:
+    /// the erl on the PATH
     #[arg(long, default_value = "auto")]
     pub otp: Programs,
-    /// Where the quota is: at the group that the runtime is in, at the group above, or at the root
-    /// of a cgroup namespace, as in a container
+    /// Control group that has the quota
     #[arg(long, default_value = "leaf")]
     pub limit_at: Place,
-    /// CPU time in each period of the group, and that period
+    /// CPU quota of the group: CPU time per period
     #[arg(long, default_value = "50ms/100ms", value_parser = str::parse::<Quota>)]
     pub quota: Quota,
-    /// CPUs that the case is told to use by the runtime's own setting; none for its default
+    /// CPUs for the runtime's own setting, in the case. none: leave the setting at its default
     #[arg(long, default_value = "none", value_parser = or_none(whole(1_u32..=1024)))]
     pub told: OrNone<u32>,
-    /// Requests a second; they arrive whether or not the ones before are done
+    /// Requests per second. They arrive even if earlier ones are not done
     #[arg(long, default_value = "200", value_parser = whole(1_u32..=10_000))]
     pub rate: u32,
-    /// CPU time of a request
+    /// CPU time per request
     #[arg(long, default_value = "500us", value_parser = whole_us(Time::us(10)..=Time::s(1)))]
     pub request: Time,
-    /// CPU time of a job, whose parts the runtime shares among its threads
+    /// CPU time per job, which the runtime divides among its threads
     #[arg(long, default_value = "100ms", value_parser = whole_us(Time::ms(1)..=Time::s(10)))]
     pub job: Time,
-    /// Time from the begin of a job to that of the next
+    /// Time between the starts of two jobs
     #[arg(long, default_value = "450ms", value_parser = whole_us(Time::ms(1)..=Time::s(60)))]
     pub every: Time,
-    /// Rounds of the worker's loop in a millisecond of requests; auto to measure them first
+    /// Loop rounds per millisecond of a request. auto: measure them first
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1_000_000_000)))]
     pub request_rounds: Auto<u32>,
-    /// Rounds in a millisecond of jobs; auto to measure them first
+    /// Loop rounds per millisecond of a job. auto: measure them first
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1_000_000_000)))]
     pub job_rounds: Auto<u32>,
     /// How long requests arrive in a trial

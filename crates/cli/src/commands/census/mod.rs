@@ -5,17 +5,64 @@ mod out;
 mod parquet;
 
 use super::watch::record::WATCH;
-use crate::exit::{self, Failure};
+use crate::command::{Failure, Run, Session, below};
+use crate::exit;
 use crate::{identity, input, output, page};
 use census::{Hashing, Options, summary};
-use clap::ArgMatches;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use model::Census;
+use out::Others;
 use parquet::Parquet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const CODES: &str = "  0  no host affected\n  1  hosts are affected\n  2  bad usage or input\n  4  \
+    no host has a settled answer";
+
+/// Summarize the records of many hosts.
+///
+/// Shows for each scenario how many hosts are affected, what they have in common, and which hosts
+/// to look at first.
+///
+/// Takes records and brief records, which run, check and watch print with --brief: files, folders,
+/// tar archives, and files with one record per line, gzipped or not.
+///
+/// In a folder or an archive, each file holds records of one host, named by the folder of the file,
+/// else by the file. Records of other hosts in it are listed, and not counted. A file that you name
+/// yourself, and standard input, may hold records of many hosts.
+#[derive(clap::Args)]
+#[command(after_help = below(CODES, [
+    "tailback census answers/",
+    "tailback census answers/ --hosts inventory.txt --page census.html",
+]))]
+pub struct CensusFlags {
+    /// Files and folders with records; - reads standard input
+    #[arg(value_name = "RECORDS", required = true, num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// List of all hosts, one name per line; those without a record count as unreachable
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Salt with which the hosts hashed their names. Names in --hosts and names of files are hashed
+    /// with it, too
+    #[arg(long, value_name = "FILE")]
+    hash_host_name: Option<PathBuf>,
+    /// Show what changed since an earlier census, which --json printed to FILE
+    #[arg(long, value_name = "FILE")]
+    since: Option<PathBuf>,
+    /// Print JSON, with all groups and the names of their hosts
+    #[arg(long)]
+    json: bool,
+    /// Show every list in full
+    #[arg(long)]
+    why: bool,
+    /// Also write an HTML page of the census to FILE
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    #[command(flatten)]
+    others: Others,
+}
 
 /// The largest earlier census and the largest inventory that are read, in bytes: of millions of
 /// hosts.
@@ -24,41 +71,46 @@ const MOST: u64 = 256 << 20;
 /// How often the progress is drawn.
 const DRAWN: Duration = Duration::from_millis(200);
 
-/// Folds records into one answer; the exit code of what it says.
-pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
-    let file = |name: &str| matches.get_one::<PathBuf>(name);
-    let salt = file("hash-host-name").map(|path| identity::salt(path)).transpose()?;
-    let hash = |name: &str| identity::hashed(salt.as_deref().unwrap_or_default(), name);
-    let hashing = salt.is_some().then_some(Hashing(&hash));
-    let inventory = file("hosts").map(|path| inventory(path, hashing)).transpose()?;
-    let before = file("since").map(|path| earlier(path)).transpose()?;
-    let page = file("page").map(|path| crate::paths::for_page("--page", path)).transpose()?;
-    let paths: Vec<PathBuf> = matches.get_many("record").into_iter().flatten().cloned().collect();
-    let now = Timestamp::now();
-    let parquet = Parquet::asked(matches)?;
-    let trials = parquet.as_ref().map(Parquet::trials);
-    let fleet = read(&paths, now, trials, hashing)?;
-    let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
-    let version = env!("CARGO_PKG_VERSION");
-    let census = summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
-    if let Some(path) = &page {
-        page::write(&report::html::census_page(&census), Some(path))?;
+impl Run for CensusFlags {
+    /// Folds records into one answer; the exit code is that of what it says.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let salt = self.hash_host_name.as_deref().map(identity::salt).transpose()?;
+        let hash = |name: &str| identity::hashed(salt.as_deref().unwrap_or_default(), name);
+        let hashing = salt.is_some().then_some(Hashing(&hash));
+        let inventory = self.hosts.as_deref().map(|path| inventory(path, hashing)).transpose()?;
+        let before = self.since.as_deref().map(earlier).transpose()?;
+        let for_page = |path| crate::paths::for_page(session, "--page", path);
+        let page = self.page.as_deref().map(for_page).transpose()?;
+        let now = Timestamp::now();
+        let parquet = self.others.parquet.as_deref().map(Parquet::at).transpose()?;
+        let trials = parquet.as_ref().map(Parquet::trials);
+        let fleet = read(&self.records, now, trials, hashing)?;
+        let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
+        let version = env!("CARGO_PKG_VERSION");
+        let census =
+            summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
+        if let Some(path) = &page {
+            page::write(session, &report::html::census_page(&census), Some(path))?;
+        }
+        if let Some(parquet) = &parquet {
+            parquet.write(session, &fleet, &census)?;
+        }
+        if let Some(format) = &self.others.format {
+            let code = out::format(session, format, &census, &self.others)?;
+            return Ok(code.unwrap_or_else(|| code_of(&census)));
+        }
+        if self.json {
+            session.out.value(&census);
+        } else {
+            session.out.print(&report::census(&census, output::look_with(self.why)));
+        }
+        Ok(code_of(&census))
     }
-    if let Some(parquet) = &parquet {
-        parquet.write(&fleet, &census)?;
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        let files = [&self.others.output, &self.page, &self.others.parquet];
+        Some(files.into_iter().flatten().map(PathBuf::as_path).collect())
     }
-    if let Some(format) = matches.get_one::<String>("format") {
-        let code = out::format(format, &census, matches)?;
-        return Ok(code.unwrap_or_else(|| self::code(&census)));
-    }
-    if matches.get_flag("json") {
-        // Text keys and finite numbers only, which always serialise.
-        let text = serde_json::to_string_pretty(&census).unwrap_or_default();
-        output::json(&format!("{text}\n"));
-    } else {
-        output::print(&report::census(&census, output::look_of(matches)));
-    }
-    Ok(code(&census))
 }
 
 fn read(
@@ -103,7 +155,7 @@ fn earlier(path: &Path) -> Result<Census, Failure> {
     summary::previous(&text).map_err(|error| refuse(&error))
 }
 
-fn code(census: &Census) -> u8 {
+fn code_of(census: &Census) -> u8 {
     let affected = census.scenarios.iter().any(|one| one.hosts.affected > 0);
     let settled = census.scenarios.iter().any(|one| one.hosts.clear > 0);
     match (affected, settled) {

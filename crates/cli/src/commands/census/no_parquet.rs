@@ -1,26 +1,23 @@
 //! `census --parquet` where tailback was built without it.
 
 use crate::exit::Failure;
+use crate::session::Session;
 use census::Fleet;
-use clap::ArgMatches;
 use model::Census;
 use std::fs::File;
+use std::path::Path;
 
 /// There is none.
 pub enum Parquet {}
 
 impl Parquet {
-    /// Refuses it where it was asked for.
+    /// Refuses it.
     ///
     /// # Errors
-    /// If it was asked for.
-    pub fn asked(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
-        match matches.contains_id("parquet") {
-            true => Err(Failure::need(
-                "--parquet: this build has no Parquet; build with --features parquet".to_owned(),
-            )),
-            false => Ok(None),
-        }
+    /// Always.
+    pub fn at(_: &Path) -> Result<Self, Failure> {
+        let line = "--parquet: this build has no Parquet; build with --features parquet";
+        Err(Failure::need(line.to_owned()))
     }
 
     /// There is none.
@@ -32,7 +29,7 @@ impl Parquet {
     ///
     /// # Errors
     /// Never.
-    pub fn write(&self, _: &Fleet, _: &Census) -> Result<(), Failure> {
+    pub fn write(&self, _: &Session, _: &Fleet, _: &Census) -> Result<(), Failure> {
         match *self {}
     }
 }

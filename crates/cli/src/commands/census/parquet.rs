@@ -2,13 +2,12 @@
 
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::signals::Interruption;
+use crate::session::Session;
 use census::Fleet;
-use clap::ArgMatches;
 use model::Census;
 use rows::{Folder, Made, RowsError};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Where `--parquet` goes, and what keeps trials until they are written.
 pub struct Parquet {
@@ -17,15 +16,14 @@ pub struct Parquet {
 }
 
 impl Parquet {
-    /// What was asked for.
+    /// In this folder.
     ///
     /// # Errors
     /// If it cannot be written there.
-    pub fn asked(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
-        let Some(path) = matches.get_one::<PathBuf>("parquet") else { return Ok(None) };
+    pub fn at(path: &Path) -> Result<Self, Failure> {
         let folder = Folder::at(path).map_err(|error| failed(&error))?;
         let trials = folder.nameless().map_err(|error| failed(&error))?;
-        Ok(Some(Parquet { folder, trials }))
+        Ok(Parquet { folder, trials })
     }
 
     /// The file for the trials of records as they are read.
@@ -37,9 +35,9 @@ impl Parquet {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, fleet: &Fleet, census: &Census) -> Result<(), Failure> {
+    pub fn write(&self, session: &Session, fleet: &Fleet, census: &Census) -> Result<(), Failure> {
         let made = Made { version: census.version.clone(), taken: census.taken.clone() };
-        let interruption = Interruption::watch();
+        let interruption = session.interruption();
         let ends = || interruption.noticed();
         let written = rows::write(fleet, &self.trials, &self.folder, &made, &ends);
         let written = written.map_err(|error| failed(&error))?;

@@ -1,81 +1,60 @@
-//! Flags of `tailback matrix`.
+//! The flags of `tailback matrix`.
 
-use crate::commands::vm::flags::machine;
-use clap::{Arg, ArgAction, Command};
+use crate::command::below;
+use crate::commands::check::scenario_names;
+use crate::commands::vm::session::Machine;
+use crate::settings::parse_seed;
+use std::path::PathBuf;
 
-const HELP: &str = "Versions take turns, a block of trials each, so that what disturbs the host meets \
-    all of them. Each kernel has a guest of its own, whose clock stands still while others run. Each version runs 16 blocks at least, and is held against the next; the error rate is \
-    split over these pairs. One run of a kernel is one guest: a boundary is a difference between two \
-    guests. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
-    debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
-    --expect 0 where all are as expected, 1 where one differs, 4 where one is undecided.";
+const HELP: &str = "Versions take turns, one block of trials each, so that a disturbance of the host \
+    meets all of them. Each kernel has a guest of its own, whose clock stands still while others \
+    run.\n\nEach version runs at least 16 blocks, and is compared with the next. The error rate is \
+    split over these pairs. One run of a kernel is one guest: a boundary is a difference between \
+    two guests.\n\nExit codes:\n  that of the worst verdict; with --expect:\n  0  all are as \
+    expected\n  1  one differs\n  4  one is undecided\n\n";
 
-/// The command.
-pub fn command() -> Command {
-    let ids: Vec<&str> = scenarios::ALL.iter().map(|scenario| scenario.meta().id).collect();
-    let command = Command::new("matrix")
-        .about("Run one scenario in several kernels or OTPs, and name where it changes")
-        .after_help(HELP)
-        .arg(
-            Arg::new("scenario")
-                .value_name("SCENARIO")
-                .required(true)
-                .value_parser(ids)
-                .help("The scenario"),
-        )
-        .arg(
-            Arg::new("kernels")
-                .long("kernels")
-                .value_name("K,..")
-                .value_delimiter(',')
-                .action(ArgAction::Append)
-                .help(
-                    "The kernels, as --kernel of `tailback vm` takes them; debian:6.16..7.3 is every \
-                     series between",
-                ),
-        )
-        .arg(
-            Arg::new("otps")
-                .long("otps")
-                .value_name("E,..")
-                .value_delimiter(',')
-                .action(ArgAction::Append)
-                .help(
-                    "The OTPs, as --otp of `tailback run` takes them; debian:bookworm..sid is every suite \
-                     between. They run on this machine",
-                ),
-        )
-        .arg(flag("bisect", "Run as few versions as it takes to find where the effect changes"))
-        .arg(
-            Arg::new("page")
-                .long("page")
-                .value_name("FILE")
-                .value_parser(clap::value_parser!(std::path::PathBuf))
-                .help("Also draw the ladder and its records as a page"),
-        )
-        .arg(flag("quick", "Fewer arms: verdicts sooner, with less detail"))
-        .arg(flag("expect", "Hold verdicts and boundaries against what vm/kernels.toml and vm/versions.toml expect"))
-        .arg(flag("json", "Print the table as JSON").conflicts_with("markdown"))
-        .arg(flag("markdown", "Print the table and the boundaries as Markdown"))
-        .arg(
-            Arg::new("seed")
-                .long("seed")
-                .value_name("S")
-                .value_parser(clap::value_parser!(u64))
-                .help(
-                    "Seed of every random choice, in all guests [default: a new one, and printed]",
-                ),
-        )
-        .arg(
-            Arg::new("words")
-                .value_name("PARAMETERS")
-                .num_args(0..)
-                .last(true)
-                .help("Further arguments of `run SCENARIO`, as in `-- --procfile maps`"),
-        );
-    machine(command)
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+/// Compare one scenario across several kernels or OTPs
+#[derive(clap::Args)]
+#[command(after_help = format!("{HELP}{}", below("", [
+    "tailback matrix mmap-lock --kernels debian:6.1,debian:sid -- --procfile maps",
+    "tailback matrix blocking-nif --otps debian:bookworm..sid",
+])))]
+pub struct Matrix {
+    /// The scenario
+    #[arg(value_name = "SCENARIO", value_parser = scenario_names())]
+    pub(super) scenario: String,
+    /// Kernels, as --kernel of `tailback vm` takes them. debian:6.16..7.3 is every series from 6.16
+    /// to 7.3
+    #[arg(long, value_name = "K,..", value_delimiter = ',')]
+    pub(super) kernels: Vec<String>,
+    /// OTPs, as --otp of `tailback run` takes them. debian:bookworm..sid is every suite from
+    /// bookworm to sid. They run on this machine
+    #[arg(long, value_name = "E,..", value_delimiter = ',')]
+    pub(super) otps: Vec<String>,
+    /// Run only as many versions as needed to find where the effect changes
+    #[arg(long)]
+    pub(super) bisect: bool,
+    /// Also write an HTML page of the versions and their records to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(super) page: Option<PathBuf>,
+    /// Use fewer arms: verdicts come sooner, with less detail
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Check verdicts and boundaries against vm/kernels.toml and vm/versions.toml
+    #[arg(long)]
+    pub(super) expect: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub(super) json: bool,
+    /// Print Markdown
+    #[arg(long)]
+    pub(super) markdown: bool,
+    /// Seed of every random choice, in all guests [default: a new one, which is printed]
+    #[arg(long, value_name = "S", value_parser = parse_seed)]
+    pub(super) seed: Option<u64>,
+    /// More flags of `tailback run SCENARIO`: -- --procfile maps
+    #[arg(value_name = "PARAMETERS", num_args = 0.., last = true)]
+    pub(super) words: Vec<String>,
+    #[command(flatten)]
+    pub(super) machine: Machine,
 }

@@ -5,6 +5,7 @@ use crate::commands::vm::session::{Host, Pause, Session};
 use crate::commands::vm::{console, keep_partial, show_kept, taken_over};
 use crate::exit::{self, Failure};
 use crate::progress::{Among, Step};
+use crate::session::Session as Program;
 use crate::{output, paths};
 use guest::Outcome;
 use std::path::{Path, PathBuf};
@@ -67,13 +68,14 @@ impl<'a> Member<'a> {
     /// # Errors
     /// If there is no state folder.
     pub fn new(
+        session: &Program,
         host: &'a Host,
         kernel: guest::Kernel,
         args: Vec<String>,
         scenario: &str,
     ) -> Result<Self, Failure> {
         let name = Among::Versions(kernel.name.clone()).file_name(scenario);
-        let record = paths::record(None, &name)?;
+        let record = paths::record(session, None, &name)?;
         Ok(Member { host, kernel, args, record, session: None, kept: false, again: false })
     }
 
@@ -149,7 +151,7 @@ impl<'a> Member<'a> {
     }
 
     fn save(&self, came: &Came) {
-        let Came::Record(record) = came else { return };
+        let Came::Judged(record) = came else { return };
         match runner::save(record, &self.record) {
             Ok(()) => output::note(&format!("record: {}", self.record.display())),
             Err(error) => output::complain(&format!("record {error}; it is lost")),
@@ -161,7 +163,7 @@ impl<'a> Member<'a> {
 fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
     Ok(match outcome {
         Outcome::Done { record: Some(text), .. } => {
-            Came::Record(Box::new(taken_over(session, &text)?))
+            Came::Judged(Box::new(taken_over(session, &text)?))
         }
         Outcome::Done { code, .. } => {
             Came::Nothing(format!("it ended with exit code {code} and without a record"))

@@ -1,10 +1,12 @@
 //! Rows of OTPs: a study of its own for each, on this machine, which take turns.
 
 use super::row::{Result as Came, Row};
-use crate::commands::run::{self, Begun, Done, Place, Running};
+use crate::command;
+use crate::commands::run::{self, Begun, Done, Place, RunScenario, Running};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Among;
+use crate::session::Session;
 use crate::settings::StudyOptions;
 use model::{Judged, Machine};
 use runner::End;
@@ -36,6 +38,7 @@ impl<'a> Hosted<'a> {
     /// # Errors
     /// If it runs none, or the words are no command line of it.
     pub fn new(
+        session: &'a Session,
         scenario: &'static dyn AnyScenario,
         words: &'a [String],
         machine: &'a Machine,
@@ -49,7 +52,7 @@ impl<'a> Hosted<'a> {
                 meta.id
             )));
         }
-        let place = Place::new(machine, interrupted);
+        let place = Place::new(session, machine, interrupted);
         let hosted = Hosted { scenario, words, place, interrupted };
         hosted.options("auto")?;
         Ok(hosted)
@@ -112,16 +115,11 @@ impl<'a> Hosted<'a> {
 
     fn options(&self, otp: &str) -> Result<StudyOptions, Failure> {
         let id = self.scenario.meta().id;
-        let line = ["tailback", "run", id, "--otp", otp].map(str::to_owned);
-        let line = line.into_iter().chain(self.words.iter().cloned());
-        let matches = crate::flags::command().try_get_matches_from(line).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Failure::usage(format!("the parameters behind --: {first}"))
-        })?;
-        let run = matches.subcommand().and_then(|(_, run)| run.subcommand());
-        let (_, leaf) = run.ok_or_else(|| Failure::usage("no scenario"))?;
-        StudyOptions::of_run(self.scenario, leaf)
+        let line = [id, "--otp", otp].map(str::to_owned);
+        let run = RunScenario::parse(line.into_iter().chain(self.words.iter().cloned()));
+        run.map(|run| run.options()).map_err(|error| {
+            Failure::usage(format!("the parameters behind --: {}", command::first_line(&error)))
+        })
     }
 }
 
@@ -132,7 +130,7 @@ fn row(otp: &str, done: Done) -> Row {
         // A missing need is a record that says so.
         Ok(_) | Err(Failure { code: exit::NEED, .. }) => {
             let release = release(&done.record);
-            Row::of_otp(otp, &release, Came::Record(Box::new(done.record)))
+            Row::of_otp(otp, &release, Came::Judged(Box::new(done.record)))
         }
         Err(failure) => Row::of_otp(otp, "", Came::Nothing(failure.line)),
     }

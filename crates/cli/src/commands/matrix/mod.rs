@@ -1,7 +1,7 @@
 //! `tailback matrix`: one scenario in several versions of a kernel or an OTP.
 
 mod bisect;
-pub mod flags;
+mod flags;
 mod guests;
 mod held;
 mod hosted;
@@ -11,57 +11,60 @@ mod row;
 mod show;
 
 use super::vm::inner::Inner;
-use super::vm::session::{Host, Machine};
-use crate::exit::{self, Failure};
+use super::vm::session::Host;
+use crate::command::{Failure, Run, Session};
+use crate::exit;
 use crate::output;
-use crate::signals::Interruption;
-use clap::ArgMatches;
+use crate::settings::draw_seed;
+pub use flags::Matrix;
 pub use guests::{Member, run_all};
 use hosted::Hosted;
 use model::ladder::Ladder;
-use names::{Asked, words};
+use names::Asked;
 use row::Result as Came;
 pub use row::Row;
 use scenarios::AnyScenario;
 
-/// Runs one scenario in several versions; the exit code of the worst verdict, or of `--expect`.
-pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
-    let scenario = matches.get_one::<String>("scenario").map_or("", String::as_str);
-    let scenario = scenarios::find(scenario)
-        .ok_or_else(|| Failure::usage(format!("no scenario {scenario}; see tailback list")))?;
-    let seed = matches.get_one("seed").copied().unwrap_or_else(crate::settings::draw_seed);
-    let asked = Asked::of(matches)?;
-    let page = show::page(matches)?;
-    let words = words(matches, seed);
-    let interruption = Interruption::watch();
-    let interrupted = || interruption.noticed();
-    let names = asked.names();
-    output::note(&format!(
-        "matrix {}: {} {}; seed {seed}",
-        scenario.meta().id,
-        names.len(),
-        asked.things()
-    ));
-    let rows = match &asked {
-        Asked::Otps(_) => {
-            let machine = crate::machine::here();
-            let hosted = Hosted::new(scenario, &words, &machine, &interrupted)?;
-            all(names, scenario, &Way::Hosted(Box::new(hosted)), matches)?
-        }
-        Asked::Kernels(_) => {
-            let id = scenario.meta().id;
-            let line = ["run", id].map(str::to_owned).into_iter().chain(words.iter().cloned());
-            let inner = Inner::parse(&line.collect::<Vec<String>>())?;
-            let host = Host::look(Machine::of(matches), names.len())?;
-            let guests = Guests { host: &host, args: &inner.args, interrupted: &interrupted };
-            all(names, scenario, &Way::Guests(guests), matches)?
-        }
-    };
-    let meta = scenario.meta();
-    let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
-    let ladder = ladder::of(&rows, meta);
-    show::all(meta, &rows, &ladder, matches, page)?;
-    Ok(row::code(&rows, matches.get_flag("expect").then(|| ladder::held(&ladder))))
+impl Run for Matrix {
+    /// The exit code is that of the worst verdict, or of `--expect`.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let id = self.scenario.as_str();
+        let scenario = scenarios::find(id)
+            .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
+        let meta = scenario.meta();
+        let seed = self.seed.unwrap_or_else(draw_seed);
+        let asked = Asked::of(self)?;
+        let page = show::page(session, self)?;
+        let words = names::words(self, seed);
+        let interruption = session.interruption();
+        let interrupted = || interruption.noticed();
+        let names = asked.names();
+        let things = asked.things();
+        output::note(&format!("matrix {id}: {} {things}; seed {seed}", names.len()));
+        let rows = match &asked {
+            Asked::Otps(_) => {
+                let machine = session.machine();
+                let hosted = Hosted::new(session, scenario, &words, &machine, &interrupted)?;
+                all(names, scenario, &Way::Hosted(Box::new(hosted)), self.bisect)?
+            }
+            Asked::Kernels(_) => {
+                let line = ["run", id].map(str::to_owned).into_iter().chain(words.iter().cloned());
+                let inner = Inner::parse(&line.collect::<Vec<String>>())?;
+                let host = Host::look(session.machine(), self.machine.clone(), names.len())?;
+                let guests =
+                    Guests { session, host: &host, args: &inner.args, interrupted: &interrupted };
+                all(names, scenario, &Way::Guests(guests), self.bisect)?
+            }
+        };
+        let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
+        let ladder = ladder::of(&rows, meta);
+        show::all(session, meta, &rows, &ladder, self, page)?;
+        Ok(row::code(&rows, self.expect.then(|| ladder::held(&ladder))))
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("matrix".to_owned())
+    }
 }
 
 /// Where versions are run.
@@ -74,6 +77,7 @@ enum Way<'a> {
 
 /// What guests of a matrix have in common.
 struct Guests<'a> {
+    session: &'a Session,
     host: &'a Host,
     args: &'a [String],
     interrupted: &'a dyn Fn() -> bool,
@@ -113,7 +117,9 @@ impl Guests<'_> {
     /// nothing is bad usage.
     fn member(&self, name: &str, id: &str) -> Result<Result<Member<'_>, Row>, Failure> {
         match self.host.kernel(name, self.interrupted) {
-            Ok(kernel) => Member::new(self.host, kernel, self.args.to_vec(), id).map(Ok),
+            Ok(kernel) => {
+                Member::new(self.session, self.host, kernel, self.args.to_vec(), id).map(Ok)
+            }
             Err(failure) if matches!(failure.code, exit::INTERRUPTED | exit::USAGE) => Err(failure),
             Err(failure) => {
                 output::complain(&failure.line);
@@ -128,9 +134,9 @@ fn all(
     names: &[String],
     scenario: &'static dyn AnyScenario,
     way: &Way,
-    matches: &ArgMatches,
+    bisect: bool,
 ) -> Result<Vec<Row>, Failure> {
-    if !matches.get_flag("bisect") || names.len() < 3 {
+    if !bisect || names.len() < 3 {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return way.rows(&names, scenario);
     }

@@ -1,7 +1,7 @@
 //! Which versions are asked for, and what is run in each.
 
+use super::flags::Matrix;
 use crate::exit::Failure;
-use clap::ArgMatches;
 use guest::versions::{Of, expand};
 
 /// Versions of a matrix at most.
@@ -28,9 +28,9 @@ impl Asked {
     ///
     /// # Errors
     /// If a name is empty or there twice, a range makes no sense, or both or neither are given.
-    pub fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        let kernels = named(matches, "kernels", Of::Kernel)?;
-        let otps = named(matches, "otps", Of::Otp)?;
+    pub fn of(flags: &Matrix) -> Result<Self, Failure> {
+        let kernels = named(&flags.kernels, "kernels", Of::Kernel)?;
+        let otps = named(&flags.otps, "otps", Of::Otp)?;
         match (kernels.is_empty(), otps.is_empty()) {
             (false, true) => Ok(Asked::Kernels(kernels)),
             (true, false) => Ok(Asked::Otps(otps)),
@@ -58,9 +58,9 @@ impl Asked {
     }
 }
 
-fn named(matches: &ArgMatches, flag: &str, of: Of) -> Result<Vec<String>, Failure> {
+fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
-    for word in matches.get_many::<String>(flag).into_iter().flatten() {
+    for word in words {
         if word.is_empty() {
             let line = format!("--{flag}: a name is empty; separate names by single commas");
             return Err(Failure::usage(line));
@@ -80,28 +80,32 @@ fn named(matches: &ArgMatches, flag: &str, of: Of) -> Result<Vec<String>, Failur
 }
 
 /// The further words of `run SCENARIO`, the same for every version.
-pub fn words(matches: &ArgMatches, seed: u64) -> Vec<String> {
+pub fn words(flags: &Matrix, seed: u64) -> Vec<String> {
     let mut words = vec!["--seed".to_owned(), seed.to_string()];
-    if matches.get_flag("quick") {
+    if flags.quick {
         words.push("--quick".to_owned());
     }
-    let further: Vec<&String> = matches.get_many("words").into_iter().flatten().collect();
-    let says = |word: &&String| SAY_BLOCKS.contains(&word.split('=').next().unwrap_or_default());
-    if !further.iter().any(says) && !matches.get_flag("quick") {
+    let says = |word: &String| SAY_BLOCKS.contains(&word.split('=').next().unwrap_or_default());
+    if !flags.words.iter().any(says) && !flags.quick {
         words.extend(["--at-least".to_owned(), BLOCKS.to_string()]);
     }
-    words.extend(further.into_iter().cloned());
+    words.extend(flags.words.iter().cloned());
     words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::matrix::flags;
+    use crate::command_line;
+    use crate::commands::Commands;
     use crate::commands::vm::inner::Inner;
 
-    fn parse(line: &str) -> ArgMatches {
-        flags::command().try_get_matches_from(line.split_whitespace()).unwrap()
+    fn parse(line: &str) -> Matrix {
+        let words = std::iter::once("tailback").chain(line.split_whitespace());
+        match command_line::parse(words).unwrap() {
+            Commands::Matrix(matrix) => matrix,
+            _ => panic!("{line}: another command"),
+        }
     }
 
     fn asked(line: &str) -> Result<Asked, Failure> {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub enum Result {
     /// A record with its verdict.
-    Record(Box<Judged>),
+    Judged(Box<Judged>),
     /// The guest came to another end.
     Ending(Ending),
     /// There is no record; why.
@@ -79,7 +79,7 @@ impl Row {
     /// The record, where there is one.
     pub fn record(&self) -> Option<&Judged> {
         match &self.came {
-            Result::Record(record) => Some(record),
+            Result::Judged(record) => Some(record),
             _ => None,
         }
     }
@@ -88,7 +88,7 @@ impl Row {
     pub fn into_record(self) -> std::result::Result<Judged, String> {
         let kernel = self.name;
         match self.came {
-            Result::Record(record) => Ok(*record),
+            Result::Judged(record) => Ok(*record),
             Result::Ending(ending) => Err(format!("guest {kernel}: {}", ending.sentence())),
             Result::Nothing(why) => Err(format!("guest {kernel}: {why}")),
         }
@@ -117,7 +117,7 @@ impl Row {
     /// One line on what came instead of a verdict.
     pub fn failure(&self, meta: &Meta) -> Option<String> {
         match &self.came {
-            Result::Record(record) => {
+            Result::Judged(record) => {
                 let has_none =
                     matches!(record.judgement.state, State::Skipped | State::Untrustworthy);
                 let why = has_none.then(|| Prose::new(record, Some(meta)).brief())?;
@@ -146,7 +146,7 @@ impl Row {
         let record = self.record();
         let key = if self.of == Of::Kernel { "kernel" } else { "otp" };
         let why = match &self.came {
-            Result::Record(record) => Prose::new(record, Some(meta)).brief(),
+            Result::Judged(record) => Prose::new(record, Some(meta)).brief(),
             Result::Ending(ending) => ending.sentence(),
             Result::Nothing(why) => why.clone(),
         };
@@ -167,7 +167,7 @@ impl Row {
 
     fn word(&self) -> &str {
         match &self.came {
-            Result::Record(record) => record.judgement.state.word(),
+            Result::Judged(record) => record.judgement.state.word(),
             Result::Ending(ending) => ending.word(),
             Result::Nothing(_) => "no-record",
         }
@@ -237,7 +237,7 @@ mod tests {
             Ok(state) => {
                 let mut record = crate::testing::affected_record();
                 record.judgement.state = state;
-                Result::Record(Box::new(record))
+                Result::Judged(Box::new(record))
             }
             Err(ending) => Result::Ending(ending),
         };

@@ -1,10 +1,11 @@
 //! What a matrix prints: a table and the boundaries, JSON, a page.
 
+use super::flags::Matrix;
 use super::ladder::complaints;
 use super::row::Row;
 use crate::exit::Failure;
+use crate::session::Session;
 use crate::{output, paths};
-use clap::ArgMatches;
 use model::Meta;
 use model::ladder::Ladder;
 use report::Shown;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
 
 /// Where the page goes, where one is asked for. What cannot be written is refused before anything
 /// is measured.
-pub fn page(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
-    matches.get_one::<PathBuf>("page").map(|named| paths::for_page("--page", named)).transpose()
+pub fn page(session: &Session, flags: &Matrix) -> Result<Option<PathBuf>, Failure> {
+    flags.page.as_ref().map(|named| paths::for_page(session, "--page", named)).transpose()
 }
 
 /// Shows it all.
@@ -22,13 +23,14 @@ pub fn page(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
 /// # Errors
 /// If the page cannot be drawn or written.
 pub fn all(
+    session: &Session,
     meta: &Meta,
     rows: &[Row],
     ladder: &Ladder,
-    matches: &ArgMatches,
+    flags: &Matrix,
     page: Option<PathBuf>,
 ) -> Result<(), Failure> {
-    if matches.get_flag("json") {
+    if flags.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(|row| row.json(meta)).collect();
         let table = serde_json::json!({
             "schema": "tailback/matrix/1",
@@ -36,19 +38,19 @@ pub fn all(
             "rows": rows,
             "ladder": ladder,
         });
-        output::json(&format!("{table:#}\n"));
-    } else if matches.get_flag("markdown") {
+        session.out.value(&table);
+    } else if flags.markdown {
         let shown = shown(meta, rows, ladder);
-        output::print(&report::matrix_markdown(shown, ladder, Some(meta)));
+        session.out.print(&report::matrix_markdown(shown, ladder, Some(meta)));
     } else {
         let look = output::look();
-        output::print(&report::matrix(shown(meta, rows, ladder), look));
-        output::print(&report::ladder(ladder, Some(meta), look));
+        session.out.print(&report::matrix(shown(meta, rows, ladder), look));
+        session.out.print(&report::ladder(ladder, Some(meta), look));
     }
     for line in rows.iter().filter_map(|row| row.failure(meta)) {
         output::complain(&line);
     }
-    if matches.get_flag("expect") {
+    if flags.expect {
         if rows.iter().all(|row| !row.has_expectation()) {
             output::complain(
                 "--expect: vm/versions.toml expects nothing of these versions and parameters",
@@ -59,7 +61,7 @@ pub fn all(
         }
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
-    page.map_or(Ok(()), |path| draw(meta, rows, ladder, &path))
+    page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))
 }
 
 /// The rows as they are shown, each with the effect of the arm that is followed.
@@ -72,13 +74,18 @@ fn shown<'a>(
     rows.iter().zip(effects).map(|(row, effect)| row.shown(effect, meta))
 }
 
-fn draw(meta: &Meta, rows: &[Row], ladder: &Ladder, path: &PathBuf) -> Result<(), Failure> {
+fn draw(
+    session: &Session,
+    meta: &Meta,
+    rows: &[Row],
+    ladder: &Ladder,
+    path: &PathBuf,
+) -> Result<(), Failure> {
     let records: Vec<_> = rows.iter().filter_map(|row| Some((row.name(), row.record()?))).collect();
     let shown: Vec<Shown> =
         records.iter().map(|(name, record)| Shown::new(record, Some(meta), name)).collect();
-    let page = report::html::ladder_page(ladder, &shown)
-        .map_err(|error| Failure::broken(error.to_string()))?;
-    crate::page::write(&page, Some(path))?;
+    let page = report::html::ladder_page(ladder, &shown)?;
+    crate::page::write(session, &page, Some(path))?;
     output::note(&format!("page: {}", path.display()));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::paths;
+use crate::session::Session;
 use model::{Judged, Meta};
 use report::{Look, Shown, prose};
 use runner::End;
@@ -46,13 +47,13 @@ impl Done {
     }
 
     /// Shows the record as text; with its reasons, who held up whom too.
-    pub fn show(&self, meta: &Meta, look: Look) {
+    pub fn show(&self, session: &Session, meta: &Meta, look: Look) {
         let file = self.file();
-        output::print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
+        session.out.print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
         if look.why && !self.record.probed.is_empty() {
             let explanation = analysis::explain(&self.record, None);
             let text = report::explanation(&explanation, Some(meta), look);
-            output::print(&format!("\n{text}"));
+            session.out.print(&format!("\n{text}"));
         }
     }
 

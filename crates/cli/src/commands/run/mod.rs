@@ -3,38 +3,179 @@
 mod done;
 mod running;
 
-use crate::briefs::{self, Briefs};
-use crate::exit::Failure;
+use crate::briefs::{self, BriefFlags, Briefs};
+use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::output;
 use crate::progress::Among;
-use crate::settings::StudyOptions;
-use crate::signals::Interruption;
-use clap::ArgMatches;
+use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, parse_seed};
+use clap::{Args, Command, FromArgMatches};
 pub use done::Done;
-use model::Machine;
+use model::{Machine, Settings, units};
+use runner::ProbeWhen;
 pub use running::{Begun, Place, Running, begin};
 use scenarios::AnyScenario;
 use std::path::PathBuf;
+use std::time::Duration;
 
-/// Runs one scenario; the exit code of its verdict.
-pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
-    let (id, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no scenario"))?;
-    let scenario = scenarios::find(id)
-        .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
-    let machine = crate::machine::here();
-    let options = StudyOptions::of_run(scenario, matches)?;
-    let asked = matches.get_one::<PathBuf>("record");
-    let wanted = Briefs::asked(matches)?;
-    let done = study(scenario, &options, &machine, asked, &Interruption::watch(), Among::None)?;
-    if let Some(briefs) = &wanted {
-        briefs.give(std::iter::once(&done.record))?;
-    } else if matches.get_flag("json") {
-        output::json(&done.record.to_json());
-    } else {
-        done.show(scenario.meta(), output::look_of(matches));
+/// `tailback run SCENARIO`, with the parameters that the scenario declares.
+pub struct RunScenario {
+    /// The scenario.
+    pub scenario: &'static dyn AnyScenario,
+    /// Its parameters.
+    pub settings: Settings,
+    /// All other flags.
+    pub flags: RunFlags,
+}
+
+// No doc comment: each scenario has its own.
+#[derive(Args)]
+#[command(next_help_heading = "Study")]
+pub struct RunFlags {
+    /// Print only the record, as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also show every figure, the reasons for the verdict, and what it cannot tell
+    #[arg(long)]
+    pub why: bool,
+    /// Write the record to FILE [default: a new file in the state folder]
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Run exactly N blocks, whether or not a verdict is settled
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub samples: Option<u32>,
+    /// Run at least N blocks, even if a verdict is settled earlier [default: 6]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(conflicts_with = "samples")]
+    pub at_least: Option<u32>,
+    /// Start a new study, even if an undecided one with these settings could be continued
+    #[arg(long)]
+    pub fresh: bool,
+    /// Time budget. No new block starts after it; a study without a verdict then ends undecided
+    /// [default: 60s, or more if the blocks for a verdict take longer]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    pub time: Option<Duration>,
+    /// Seed of every random choice [default: a new one, which is printed]
+    #[arg(long, value_name = "S", value_parser = parse_seed)]
+    pub seed: Option<u64>,
+    /// Use fewer arms or shorter trials, where the scenario has quick settings
+    #[arg(long)]
+    pub quick: bool,
+    /// Run the trials with probes even if no stall was found
+    #[arg(long, conflicts_with = "no_probe")]
+    pub probe: bool,
+    /// Skip the trials with probes. They show who holds up whom, after a stall was found
+    #[arg(long)]
+    pub no_probe: bool,
+    #[command(flatten)]
+    pub brief: BriefFlags,
+}
+
+/// Each scenario is a command with flags of its own, so this list cannot be derived.
+impl Args for RunScenario {
+    fn augment_args(command: Command) -> Command {
+        command
+            .about("Run one scenario until its verdict is settled")
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommand_value_name("SCENARIO")
+            .subcommand_help_heading("Scenarios")
+            .subcommands(scenarios::ALL.iter().map(|scenario| command_of(*scenario)))
+            .after_help(below(VERDICT, ["tailback run mmap-lock", "tailback run cpu-quota --why"]))
     }
-    done.tell_where();
-    done.code().map(|code| briefs::code(wanted.as_ref(), code))
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn command_of(scenario: &dyn AnyScenario) -> Command {
+    let meta = scenario.meta();
+    let run = format!("tailback run {}", meta.id);
+    RunFlags::augment_args(scenario.flags(Command::new(meta.id)))
+        // Behind the flags, which bring words of their own for the command.
+        .about(capitalised(meta.title))
+        .long_about(format!("{}.\n\n{}", capitalised(meta.title), meta.about))
+        .after_help(below(VERDICT, [&run, &format!("{run} --quick --why")]))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+impl FromArgMatches for RunScenario {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let named = matches.subcommand();
+        let found = named.and_then(|(id, matches)| Some((scenarios::find(id)?, matches)));
+        let missing = clap::error::ErrorKind::MissingSubcommand;
+        let (scenario, matches) = found.ok_or_else(|| clap::Error::new(missing))?;
+        let settings = scenario.settings(matches)?;
+        Ok(RunScenario { scenario, settings, flags: RunFlags::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Run for RunScenario {
+    /// The exit code is that of the verdict.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let (scenario, flags) = (self.scenario, &self.flags);
+        let machine = session.machine();
+        let options = self.options();
+        let asked = flags.record.as_ref();
+        let wanted = Briefs::asked(session, &flags.brief)?;
+        let done = study(session, scenario, &options, &machine, asked, Among::None)?;
+        if let Some(briefs) = &wanted {
+            briefs.give(session, std::iter::once(&done.record))?;
+        } else if flags.json {
+            session.out.json(&done.record.to_json());
+        } else {
+            done.show(session, scenario.meta(), output::look_with(flags.why));
+        }
+        done.tell_where();
+        done.code().map(|code| briefs::code(wanted.as_ref(), code))
+    }
+
+    fn load(&self) -> Option<String> {
+        Some(format!("run {}", self.scenario.meta().id))
+    }
+
+    fn jitter(&self) -> Option<Duration> {
+        self.flags.brief.jitter
+    }
+}
+
+impl RunScenario {
+    /// The command behind `tailback run`, in these words.
+    ///
+    /// # Errors
+    /// If they are none.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, clap::Error> {
+        let command = Self::augment_args(Command::new("run")).no_binary_name(true);
+        Self::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+
+    /// How its study is run.
+    pub fn options(&self) -> StudyOptions {
+        let flags = &self.flags;
+        StudyOptions {
+            settings: self.settings.clone(),
+            samples: flags.samples,
+            at_least: flags.at_least.unwrap_or(MIN_BLOCKS),
+            time: flags.time,
+            seed: flags.seed.unwrap_or_else(draw_seed),
+            probe: match (flags.no_probe, flags.probe) {
+                (true, _) => ProbeWhen::Never,
+                (false, true) => ProbeWhen::Always,
+                (false, false) => ProbeWhen::Stalled,
+            },
+            studies: 1,
+            go_on: !flags.fresh && flags.seed.is_none(),
+        }
+    }
 }
 
 /// Runs one study and keeps its record.
@@ -42,15 +183,16 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
 /// # Errors
 /// As [`begin`].
 pub fn study(
+    session: &Session,
     scenario: &'static dyn AnyScenario,
     options: &StudyOptions,
     machine: &Machine,
     asked: Option<&PathBuf>,
-    interruption: &Interruption,
     among: Among,
 ) -> Result<Done, Failure> {
+    let interruption = session.interruption();
     let interrupted = || interruption.noticed();
-    let place = Place::new(machine, &interrupted);
+    let place = Place::new(session, machine, &interrupted);
     let mut running = match begin(scenario, options, &place, asked, among)? {
         Begun::NotRun(done) => return Ok(*done),
         Begun::Running(running) => running,

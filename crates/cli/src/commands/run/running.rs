@@ -4,6 +4,7 @@ use super::done::Done;
 use crate::claim::{self, Claim, Held};
 use crate::exit::Failure;
 use crate::progress::{Among, Progress};
+use crate::session::Session;
 use crate::settings::StudyOptions;
 use crate::undecided::{self, Undecided};
 use crate::{output, paths};
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 /// Where the studies of a command run.
 pub struct Place<'a> {
+    session: &'a Session,
     roots: Roots,
     machine: &'a Machine,
     interrupted: &'a dyn Fn() -> bool,
@@ -23,8 +25,12 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// On this machine, until the user interrupts.
-    pub fn new(machine: &'a Machine, interrupted: &'a dyn Fn() -> bool) -> Self {
-        Place { roots: Roots::real(), machine, interrupted }
+    pub fn new(
+        session: &'a Session,
+        machine: &'a Machine,
+        interrupted: &'a dyn Fn() -> bool,
+    ) -> Self {
+        Place { session, roots: Roots::real(), machine, interrupted }
     }
 }
 
@@ -85,7 +91,7 @@ pub fn begin<'a>(
         Err(other) => return Err(Failure::of(other, Some(meta))),
     };
     // Refused before anything is measured where nothing could be kept.
-    let new = paths::record(asked, &among.file_name(meta.id))?;
+    let new = paths::record(place.session, asked, &among.file_name(meta.id))?;
     let claim = claimed(&new)?;
     // In a file that cannot be claimed another run could go on as well.
     let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));

@@ -1,36 +1,57 @@
 //! `tailback sim fleet`: brief records of a fleet of which the truth is known.
 
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session, below};
 use crate::output;
 use census::simulated::{self, World};
-use clap::ArgMatches;
 use std::io::{BufWriter, ErrorKind};
 
-/// Writes the fleet to standard output, and says on standard error what is true of it.
-pub fn fleet(matches: &ArgMatches) -> Result<u8, Failure> {
-    let number = |name: &str, usual: u32| matches.get_one(name).copied().unwrap_or(usual);
-    let (hosts, seed) = (number("hosts", 1000), number("seed", 1));
-    let world = World::of(hosts, seed.into(), matches.get_flag("plant"));
-    let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    match simulated::write(world, &mut out) {
-        Ok(truth) => {
-            output::note(&format!(
-                "seed {seed}: {} affected, {} clear; {} duplicates, {} older ones, {} wrong clocks, {} \
-                 verdicts against their own counts, {} lines that are no record",
-                truth.affected,
-                truth.clear,
-                truth.duplicates,
-                truth.superseded,
-                truth.wrong_clocks,
-                truth.liars,
-                truth.hostile
-            ));
-            Ok(0)
+/// Print brief records of an invented fleet, to test tailback census.
+///
+/// There is one record per line. The true answer is known, and is printed to standard error. The
+/// fleet has groups of unequal sizes, wrong answers, wrong clocks, duplicates and lines that are no
+/// record. The same seed gives the same bytes.
+#[derive(clap::Args)]
+#[command(after_help = below("", [
+    "tailback sim fleet | tailback census -",
+    "tailback sim fleet --hosts 100000 --plant > fleet.jsonl",
+]))]
+pub struct SimFleet {
+    /// Number of hosts
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    hosts: u32,
+    /// Seed of every random choice
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u32,
+    /// Make hosts with kernel 6.1 and HZ 250 affected, which census has to find
+    #[arg(long)]
+    plant: bool,
+}
+
+impl Run for SimFleet {
+    fn run(&self, _: &Session) -> Result<u8, Failure> {
+        let seed = self.seed;
+        let world = World::of(self.hosts, seed.into(), self.plant);
+        let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+        match simulated::write(world, &mut out) {
+            Ok(truth) => {
+                output::note(&format!(
+                    "seed {seed}: {} affected, {} clear; {} duplicates, {} older ones, {} wrong clocks, {} \
+                     verdicts against their own counts, {} lines that are no record",
+                    truth.affected,
+                    truth.clear,
+                    truth.duplicates,
+                    truth.superseded,
+                    truth.wrong_clocks,
+                    truth.liars,
+                    truth.hostile
+                ));
+                Ok(0)
+            }
+            // A reader that has gone away, as `head` does, needs nothing more.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+            Err(error) => Err(Failure::need(format!(
+                "standard output: {error}; free some room or write elsewhere"
+            ))),
         }
-        // A reader that has gone away, as `head` does, needs nothing more.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(Failure::need(format!(
-            "standard output: {error}; free some room or write elsewhere"
-        ))),
     }
 }

@@ -3,8 +3,7 @@
 use super::times::{ns, refused};
 use crate::exit::Failure;
 use crate::{input, output};
-use clap::ArgMatches;
-use model::units;
+use model::units::{self, parse_duration};
 use sim::{Arrivals, Bursts, Config, Fibtest, Periodic, Service, Workload};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,63 +14,127 @@ const MOST: u64 = 1 << 30;
 /// Spread of log-normal service times: the standard deviation of the logarithm.
 const SIGMA: f64 = 1.0;
 
-/// The load that was asked for.
-pub fn workload(matches: &ArgMatches, config: &Config) -> Result<Workload, Failure> {
-    let trace = matches.get_one::<PathBuf>("trace");
-    let kind = matches.get_one::<String>("load").map(String::as_str);
-    match (kind, trace) {
-        (Some("trace") | None, Some(path)) => trace_of(matches, config, path),
-        (Some("trace"), None) => Err(Failure::usage("--load trace needs --trace FILE")),
-        (Some(_), Some(_)) => Err(Failure::usage("--trace goes with --load trace only")),
-        (Some("arrivals"), None) => Ok(arrivals(matches, config)),
-        (Some("periodic"), None) => periodic(matches),
-        _ => Ok(fibtest(matches, config)),
+// No doc comment: clap would show it as the help of the command.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadFlags {
+    /// What the threads do [default: fibtest, or trace with --trace]
+    #[arg(long, value_name = "WORD")]
+    load: Option<Kind>,
+    /// Number of threads [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    threads: Option<u32>,
+    /// fibtest: threads that never sleep [default: 1]
+    #[arg(long, value_name = "N")]
+    fast: Option<u32>,
+    /// fibtest: CPU time of a slow thread between two sleeps [default: 5us]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    slow_burst: Option<Duration>,
+    /// fibtest: use as --slow-burst what a wake-up costs here. Measuring it takes half a second
+    #[arg(long, conflicts_with = "slow_burst")]
+    measure_wakeup: bool,
+    /// fibtest: how long a slow thread sleeps [default: 10ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    sleep: Option<Duration>,
+    /// arrivals: mean time between two requests
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1ms")]
+    gap: Duration,
+    /// arrivals: CPU time per request
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "200us")]
+    service: Duration,
+    /// arrivals: distribution of the CPU times
+    #[arg(long, value_name = "WORD", default_value = "exponential")]
+    service_kind: ServiceKind,
+    /// arrivals: mean time between two bursts of requests [default: no bursts]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    burst_gap: Option<Duration>,
+    /// arrivals: requests per burst
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    burst_size: u32,
+    /// periodic: a thread: 100ms:5ms:0. May be repeated
+    #[arg(long, value_name = "PERIOD:COST:CPU")]
+    task: Vec<String>,
+    /// Read requests from FILE; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+/// What the threads do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Fibtest,
+    Arrivals,
+    Periodic,
+    Trace,
+}
+
+/// How service times are distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ServiceKind {
+    Fixed,
+    Exponential,
+    #[value(name = "lognormal")]
+    LogNormal,
+}
+
+impl LoadFlags {
+    /// The load that was asked for.
+    ///
+    /// # Errors
+    /// If flags contradict each other, or the trace cannot be read.
+    pub fn workload(&self, config: &Config) -> Result<Workload, Failure> {
+        match (self.load, &self.trace) {
+            (Some(Kind::Trace) | None, Some(path)) => self.trace_of(config, path),
+            (Some(Kind::Trace), None) => Err(Failure::usage("--load trace needs --trace FILE")),
+            (Some(_), Some(_)) => Err(Failure::usage("--trace goes with --load trace only")),
+            (Some(Kind::Arrivals), None) => Ok(self.arrivals(config)),
+            (Some(Kind::Periodic), None) => self.periodic(),
+            (Some(Kind::Fibtest) | None, None) => Ok(self.fibtest(config)),
+        }
     }
-}
 
-fn threads(matches: &ArgMatches, config: &Config) -> u32 {
-    matches.get_one::<u32>("threads").copied().unwrap_or(config.cpus)
-}
-
-fn nanoseconds(matches: &ArgMatches, flag: &str) -> Option<u64> {
-    matches.get_one::<Duration>(flag).map(|duration| ns(*duration))
-}
-
-fn fibtest(matches: &ArgMatches, config: &Config) -> Workload {
-    let mut load = Fibtest::new(threads(matches, config));
-    load.fast = matches.get_one::<u32>("fast").copied().unwrap_or(load.fast);
-    load.slow_burst_ns = nanoseconds(matches, "slow-burst").unwrap_or(load.slow_burst_ns);
-    load.sleep_ns = nanoseconds(matches, "sleep").unwrap_or(load.sleep_ns);
-    if let Some(cost) = matches.get_flag("measure-wakeup").then(host::wakeup::cost).flatten() {
-        output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
-        load.slow_burst_ns = ns(cost);
+    fn threads(&self, config: &Config) -> u32 {
+        self.threads.unwrap_or(config.cpus)
     }
-    Workload::Fibtest(load)
-}
 
-fn arrivals(matches: &ArgMatches, config: &Config) -> Workload {
-    let mean_ns = nanoseconds(matches, "service").unwrap_or(200_000);
-    let service = match matches.get_one::<String>("service-kind").map(String::as_str) {
-        Some("fixed") => Service::Fixed(mean_ns),
-        Some("lognormal") => Service::LogNormal { median_ns: mean_ns, sigma: SIGMA },
-        _ => Service::Exponential { mean_ns },
-    };
-    let bursts = nanoseconds(matches, "burst-gap").map(|mean_gap_ns| Bursts {
-        mean_gap_ns,
-        size: matches.get_one::<u32>("burst-size").copied().unwrap_or(10),
-    });
-    Workload::Arrivals(Arrivals {
-        mean_gap_ns: nanoseconds(matches, "gap").unwrap_or(1_000_000),
-        bursts,
-        service,
-        workers: threads(matches, config),
-    })
-}
+    fn fibtest(&self, config: &Config) -> Workload {
+        let mut load = Fibtest::new(self.threads(config));
+        load.fast = self.fast.unwrap_or(load.fast);
+        load.slow_burst_ns = self.slow_burst.map_or(load.slow_burst_ns, ns);
+        load.sleep_ns = self.sleep.map_or(load.sleep_ns, ns);
+        if let Some(cost) = self.measure_wakeup.then(host::wakeup::cost).flatten() {
+            output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
+            load.slow_burst_ns = ns(cost);
+        }
+        Workload::Fibtest(load)
+    }
 
-fn periodic(matches: &ArgMatches) -> Result<Workload, Failure> {
-    let tasks = matches.get_many::<String>("task").map(Iterator::collect).unwrap_or_default();
-    let tasks: Vec<&String> = tasks;
-    tasks.into_iter().map(|task| parse_task(task)).collect::<Result<_, _>>().map(Workload::Periodic)
+    fn arrivals(&self, config: &Config) -> Workload {
+        let mean_ns = ns(self.service);
+        let service = match self.service_kind {
+            ServiceKind::Fixed => Service::Fixed(mean_ns),
+            ServiceKind::LogNormal => Service::LogNormal { median_ns: mean_ns, sigma: SIGMA },
+            ServiceKind::Exponential => Service::Exponential { mean_ns },
+        };
+        let size = self.burst_size;
+        let bursts = self.burst_gap.map(|gap| Bursts { mean_gap_ns: ns(gap), size });
+        let (mean_gap_ns, workers) = (ns(self.gap), self.threads(config));
+        Workload::Arrivals(Arrivals { mean_gap_ns, bursts, service, workers })
+    }
+
+    fn periodic(&self) -> Result<Workload, Failure> {
+        let tasks = self.task.iter().map(|task| parse_task(task));
+        tasks.collect::<Result<_, _>>().map(Workload::Periodic)
+    }
+
+    fn trace_of(&self, config: &Config, path: &Path) -> Result<Workload, Failure> {
+        let refuse = |why: &dyn std::fmt::Display| {
+            Failure::usage(format!("--trace {}: {why}", path.display()))
+        };
+        let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
+        let requests = sim::parse_trace(&text).map_err(|error| refuse(&refused(error).line))?;
+        Ok(Workload::Trace { requests, workers: self.threads(config) })
+    }
 }
 
 fn parse_task(text: &str) -> Result<Periodic, Failure> {
@@ -80,12 +143,4 @@ fn parse_task(text: &str) -> Result<Periodic, Failure> {
     let time = |text: &str| units::parse_duration(text).map(ns).map_err(|_| wrong());
     let cpu = cpu.parse().map_err(|_| wrong())?;
     Ok(Periodic { period_ns: time(period)?, cost_ns: time(cost)?, offset_ns: 0, cpu })
-}
-
-fn trace_of(matches: &ArgMatches, config: &Config, path: &Path) -> Result<Workload, Failure> {
-    let refuse =
-        |why: &dyn std::fmt::Display| Failure::usage(format!("--trace {}: {why}", path.display()));
-    let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
-    let requests = sim::parse_trace(&text).map_err(|error| refuse(&refused(error).line))?;
-    Ok(Workload::Trace { requests, workers: threads(matches, config) })
 }

@@ -1,12 +1,12 @@
 //! A study one of whose factors is the kernel.
 
+use super::flags::StudyFile;
 use super::wanted::Wanted;
 use crate::commands::matrix::{Member, Row, run_all};
 use crate::commands::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
-use crate::signals::Interruption;
+use crate::session::Session;
 use crate::{output, paths};
-use clap::ArgMatches;
 use model::Judged;
 use model::record::Progress;
 use runner::studies::{Design, together};
@@ -16,26 +16,27 @@ use std::path::Path;
 ///
 /// Every part has as many blocks, whether or not its own verdict is settled before.
 pub fn study(
+    session: &Session,
     design: &Design,
     text: &str,
-    file: &Path,
-    matches: &ArgMatches,
+    flags: &StudyFile,
 ) -> Result<u8, Failure> {
+    let file = flags.file.as_path();
     let Some((names, control)) = design.kernels() else {
         return Err(Failure::usage("no factor `kernel`"));
     };
-    let seed = matches.get_one("seed").copied().or(design.seed);
+    let seed = flags.seed.or(design.seed);
     let seed: u64 = seed.unwrap_or_else(crate::settings::draw_seed);
-    let interruption = Interruption::watch();
+    let interruption = session.interruption();
     let interrupted = || interruption.noticed();
-    possible(design, file, control)?;
-    let host = Host::look(Machine::sized(&design.guest), names.len())?;
-    let path = paths::record(matches.get_one("record"), design.scenario)?;
+    possible(session, design, file, control)?;
+    let host = Host::look(session.machine(), Machine::sized(&design.guest), names.len())?;
+    let path = paths::record(session, flags.record.as_ref(), design.scenario)?;
     // The control's kernel gives the record its plan.
     let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);
     let guests = first.into_iter().chain(others).map(|name| {
         let args = words(design, text, file, name, seed);
-        Member::new(&host, host.kernel(name, &interrupted)?, args, design.scenario)
+        Member::new(session, &host, host.kernel(name, &interrupted)?, args, design.scenario)
     });
     let guests = guests.collect::<Result<Vec<_>, Failure>>()?;
     output::note(&format!(
@@ -45,7 +46,7 @@ pub fn study(
         design.blocks.least
     ));
     let record = whole(run_all(guests, &interrupted)?)?;
-    tell(&record, &path, matches);
+    tell(session, &record, &path, flags);
     runner::save(&record, &path).map_err(|error| Failure::need(format!("record {error}")))?;
     output::note(&format!("record: {}", path.display()));
     Ok(match record.ended.progress() {
@@ -56,10 +57,10 @@ pub fn study(
 
 /// Fails where the settings cannot be, before anything is booted. What this machine lacks is no
 /// sign of the guests.
-fn possible(design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
+fn possible(session: &Session, design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
     let mut part = design.clone();
     part.keep_kernel(control);
-    let machine = crate::machine::here();
+    let machine = session.machine();
     match Wanted::of(part, file, &machine) {
         Err(failure) if failure.code == exit::USAGE => Err(failure),
         _ => Ok(()),
@@ -91,12 +92,12 @@ fn whole(rows: Vec<Row>) -> Result<Judged, Failure> {
     Ok(scenarios::judged(whole))
 }
 
-fn tell(record: &Judged, path: &Path, matches: &ArgMatches) {
-    if matches.get_flag("json") {
-        return output::json(&record.to_json());
+fn tell(session: &Session, record: &Judged, path: &Path, flags: &StudyFile) {
+    if flags.json {
+        return session.out.json(&record.to_json());
     }
     let meta = scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta);
     let name = path.display().to_string();
     let shown = report::Shown::new(record, meta, &name);
-    output::print(&report::record(&shown, output::look_of(matches)));
+    session.out.print(&report::record(&shown, output::look_with(flags.why)));
 }

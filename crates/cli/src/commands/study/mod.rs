@@ -1,7 +1,7 @@
 //! `tailback study FILE.toml`.
 
 mod consent;
-pub mod flags;
+mod flags;
 mod kernels;
 mod record;
 mod time;
@@ -9,11 +9,10 @@ mod trust;
 mod wanted;
 
 use super::run::Done;
-use crate::exit::Failure;
+use crate::command::{Failure, Run, Session};
 use crate::progress::{Among, Progress};
-use crate::signals::Interruption;
 use crate::{input, output};
-use clap::ArgMatches;
+pub use flags::StudyFile;
 use host::Roots;
 use model::Facts;
 use model::record::Plan;
@@ -32,66 +31,75 @@ const MOST: u64 = 1 << 20;
 /// The most left-out combinations that are listed before a study begins.
 const MOST_LISTED: usize = 5;
 
-/// Runs a study, or continues it; the exit code of its verdict.
-pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
-    let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
-    let text = text(file, matches)?;
-    let mut design = Design::read(&text, file, matches.get_flag("quick"))?;
-    if let Some(samples) = matches.get_one::<u32>("samples") {
-        design.exactly(*samples);
-    }
-    let dry = matches.get_flag("dry-run");
-    if !dry {
-        trust::check(&design, file, matches.get_flag("trust"))?;
-    }
-    if let Some(kernel) = matches.get_one::<String>("in-kernel") {
-        design.keep_kernel(kernel);
-    } else if design.kernels().is_some() && !dry {
-        return kernels::study(&design, &text, file, matches);
-    }
-    let machine = crate::machine::here();
-    if dry {
-        let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
-        let told = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
-        output::print(&os::terminal::lines(&told));
-        return Ok(0);
-    }
-    let wanted = Wanted::of(design, file, &machine)?;
-    let _lock = lock(file)?;
-    let (path, standing, plan) = record::find(&wanted, matches)?;
-    let done = match standing {
-        Standing::Complete(record) => complete(*record, path),
-        Standing::New => wanted.run(0, None, plan, path, matches)?,
-        Standing::After(blocks, record) => {
-            wanted.run(blocks, Some(*record), plan, path, matches)?
+impl Run for StudyFile {
+    /// Runs a study, or continues it; the exit code is that of its verdict.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let file = self.file.as_path();
+        let text = self.text()?;
+        let mut design = Design::read(&text, file, self.quick)?;
+        if let Some(samples) = self.samples {
+            design.exactly(samples);
         }
-    };
-    wanted.show(&done, matches)?;
-    done.code()
+        if !self.dry_run {
+            trust::check(&design, file, self.trust)?;
+        }
+        if let Some(kernel) = &self.in_kernel {
+            design.keep_kernel(kernel);
+        } else if design.kernels().is_some() && !self.dry_run {
+            return kernels::study(session, &design, &text, self);
+        }
+        let machine = session.machine();
+        if self.dry_run {
+            let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
+            let plan = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
+            session.out.print(&os::terminal::lines(&plan));
+            return Ok(0);
+        }
+        let wanted = Wanted::of(design, file, &machine)?;
+        let _lock = lock(file)?;
+        let (path, standing, plan) = record::find(session, &wanted, self)?;
+        let done = match standing {
+            Standing::Complete(record) => complete(*record, path),
+            Standing::New => wanted.run(session, 0, None, plan, path, self.yes)?,
+            Standing::After(blocks, record) => {
+                wanted.run(session, blocks, Some(*record), plan, path, self.yes)?
+            }
+        };
+        wanted.show(session, &done, self)?;
+        done.code()
+    }
+
+    fn load(&self) -> Option<String> {
+        (!self.dry_run).then(|| "study".to_owned())
+    }
 }
 
-/// The text of the study file: a guest is given it on its command line.
-fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
-    if let Some(text) = matches.get_one::<String>("text") {
-        return Ok(text.clone());
+impl StudyFile {
+    /// The text of the study file: a guest is given it on its command line.
+    fn text(&self) -> Result<String, Failure> {
+        if let Some(text) = &self.text {
+            return Ok(text.clone());
+        }
+        input::read_text(&self.file, MOST).map_err(|error| {
+            Failure::usage(format!("{}: {error}; name a study file", self.file.display()))
+        })
     }
-    input::read_text(file, MOST)
-        .map_err(|error| Failure::usage(format!("{}: {error}; name a study file", file.display())))
 }
 
 impl Wanted<'_> {
     /// Runs what is left to run after so many blocks.
     fn run(
         &self,
+        session: &Session,
         blocks: u32,
         before: Option<Facts>,
         mut plan: Plan,
         path: PathBuf,
-        matches: &ArgMatches,
+        yes: bool,
     ) -> Result<Done, Failure> {
-        consent::ask(self, blocks, matches.get_flag("yes"))?;
+        consent::ask(self, blocks, yes)?;
         let roots = Roots::real();
-        let interruption = Interruption::watch();
+        let interruption = session.interruption();
         let interrupted = || interruption.noticed();
         let host = Host { roots: &roots, machine: self.machine };
         self.scenario
@@ -141,11 +149,11 @@ impl Wanted<'_> {
     }
 
     /// Prints the result, and writes the report that the file asks for.
-    fn show(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
+    fn show(&self, session: &Session, done: &Done, flags: &StudyFile) -> Result<(), Failure> {
         let meta = self.scenario.meta();
-        match matches.get_flag("json") {
-            true => output::json(&done.record.to_json()),
-            false => done.show(meta, output::look_of(matches)),
+        match flags.json {
+            true => session.out.json(&done.record.to_json()),
+            false => done.show(session, meta, output::look_with(flags.why)),
         }
         done.tell_where();
         if matches!(done.end, End::Interrupted) {

@@ -1,9 +1,10 @@
 //! Which record a study keeps, and how far it has come in it.
 
+use super::flags::StudyFile;
 use super::wanted::Wanted;
 use crate::exit::Failure;
+use crate::session::Session;
 use crate::{input, paths, records};
-use clap::ArgMatches;
 use model::record::{Plan, Progress};
 use model::{Facts, Value};
 use runner::studies::{Standing, StudyError, standing};
@@ -16,14 +17,18 @@ const DIGITS: usize = 12;
 ///
 /// # Errors
 /// If the record cannot be kept there, or is none that the study can continue.
-pub fn find(wanted: &Wanted, matches: &ArgMatches) -> Result<(PathBuf, Standing, Plan), Failure> {
-    let path = path(wanted, matches.get_one("record"))?;
-    let fresh = matches.get_flag("fresh");
+pub fn find(
+    session: &Session,
+    wanted: &Wanted,
+    flags: &StudyFile,
+) -> Result<(PathBuf, Standing, Plan), Failure> {
+    let path = path(session, wanted, flags.record.as_ref())?;
+    let fresh = flags.fresh;
     let old = if fresh { None } else { load(&path)? };
-    if old.is_none() && !fresh && matches.get_one::<PathBuf>("record").is_none() {
+    if old.is_none() && !fresh && flags.record.is_none() {
         refuse_changed(wanted, &path)?;
     }
-    let asked = matches.get_one("seed").copied().or(wanted.design.seed);
+    let asked = flags.seed.or(wanted.design.seed);
     let begun = old.as_ref().map(|record| record.plan.seed);
     let seed = asked.or(begun).unwrap_or_else(crate::settings::draw_seed);
     let mut plan = wanted.layout.plan(&wanted.design, wanted.scenario, seed);
@@ -49,13 +54,15 @@ fn take_calibrated(plan: &mut Plan, begun: &Plan) {
     }
 }
 
-fn path(wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+fn path(session: &Session, wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     let folder = wanted.design.output.folder.as_deref();
     let name = format!("{}{}.json", prefix(wanted), &wanted.design.content[..DIGITS]);
     match (asked, folder) {
-        (Some(path), _) => paths::record(Some(path), wanted.design.scenario),
-        (None, Some(folder)) => paths::record(Some(&folder.join(name)), wanted.design.scenario),
-        (None, None) => paths::named_record(&name),
+        (Some(path), _) => paths::record(session, Some(path), wanted.design.scenario),
+        (None, Some(folder)) => {
+            paths::record(session, Some(&folder.join(name)), wanted.design.scenario)
+        }
+        (None, None) => paths::named_record(session, &name),
     }
 }
 

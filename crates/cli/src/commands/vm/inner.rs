@@ -1,11 +1,34 @@
 //! The command that a guest is to run, checked before anything is booted.
 
+use crate::command;
+use crate::commands::check::Check;
+use crate::commands::list::List;
+use crate::commands::run::RunScenario;
+use crate::commands::sim::Sim;
+use crate::commands::watch::Watch;
 use crate::exit::Failure;
-use clap::ArgMatches;
+use clap::{CommandFactory, Parser};
 use std::path::PathBuf;
 
+/// A command line for a guest.
+#[derive(Parser)]
+#[command(name = "tailback", no_binary_name = true, disable_help_subcommand = true)]
+struct Line {
+    #[command(subcommand)]
+    command: Allowed,
+}
+
 /// Commands that make sense in a guest.
-const ALLOWED: &[&str] = &["run", "check", "list", "sim", "watch"];
+#[derive(clap::Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, and it is never moved")]
+enum Allowed {
+    Run(RunScenario),
+    Check(Check),
+    List(List),
+    #[command(subcommand)]
+    Sim(Sim),
+    Watch(Watch),
+}
 
 /// A command for a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,37 +51,34 @@ impl Inner {
     /// # Errors
     /// If they are no command, or none for a guest.
     pub fn parse(words: &[String]) -> Result<Self, Failure> {
-        let line = std::iter::once("tailback").chain(words.iter().map(String::as_str));
-        let matches = crate::flags::command().try_get_matches_from(line).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Failure::usage(format!("the command behind --: {first}"))
-        })?;
-        let (name, inner) = matches.subcommand().unwrap_or(("", &matches));
-        if !ALLOWED.contains(&name) {
-            return Err(Failure::usage(format!(
-                "vm -- {name}: a guest runs {}",
-                ALLOWED.join(", ")
-            )));
+        let named = words.first().map_or("", String::as_str);
+        let allowed = Line::command();
+        let allowed: Vec<&str> = allowed.get_subcommands().map(clap::Command::get_name).collect();
+        if !allowed.contains(&named) {
+            let allowed = allowed.join(", ");
+            return Err(Failure::usage(format!("vm -- {named}: a guest runs {allowed}")));
         }
-        let leaf = inner.subcommand().filter(|_| name == "run");
-        let (scenario, leaf) = leaf.map_or((None, inner), |(id, leaf)| (Some(id.to_owned()), leaf));
-        Ok(Inner {
-            args: without_record(words),
-            record: value(leaf, "record"),
-            json: flag(leaf, "json"),
-            why: flag(leaf, "why"),
-            scenario,
+        let line = Line::try_parse_from(words).map_err(|error| {
+            Failure::usage(format!("the command behind --: {}", command::first_line(&error)))
+        })?;
+        let args = without_record(words);
+        let inner = Inner { args, record: None, json: false, why: false, scenario: None };
+        Ok(match line.command {
+            Allowed::Run(run) => Inner {
+                record: run.flags.record,
+                json: run.flags.json,
+                why: run.flags.why,
+                scenario: Some(run.scenario.meta().id.to_owned()),
+                ..inner
+            },
+            Allowed::Check(check) => Inner { json: check.json, why: check.why, ..inner },
+            Allowed::List(list) => Inner { json: list.json, ..inner },
+            Allowed::Sim(_) => inner,
+            Allowed::Watch(watch) => {
+                Inner { record: watch.record, json: watch.json, why: watch.why, ..inner }
+            }
         })
     }
-}
-
-fn flag(matches: &ArgMatches, name: &str) -> bool {
-    matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false)
-}
-
-fn value(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
-    matches.try_get_one::<PathBuf>(name).ok().flatten().cloned()
 }
 
 /// The arguments without `--record FILE`: the guest keeps its record where its init finds it.

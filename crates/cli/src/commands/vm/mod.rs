@@ -1,13 +1,11 @@
 //! `tailback vm`: a command inside another kernel.
 
-pub mod flags;
 pub mod inner;
 pub mod session;
 
-use crate::exit::{self, Failure};
-use crate::signals::Interruption;
+use crate::command::{Failure, Run, Session as Program, below};
+use crate::exit;
 use crate::{output, paths};
-use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
 use model::{Facts, Judged};
@@ -16,40 +14,67 @@ use scenarios::AnyScenario;
 use session::{Host, Machine, Pause, Session};
 use std::path::{Path, PathBuf};
 
+const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists of its own), and \
+    cached: debian:6.12\n  built:NAME      see make kernels: built:slices-expire\n  a file          \
+    a bzImage or a Debian kernel package\n  a folder        an unpacked kernel package\n\n\
+    Without KVM the guest is emulated. Its times stretch, so only differences between the arms of \
+    a study count. If a guest does not boot, panics, hangs or takes too long, the exit code is 4 \
+    and the last lines of its console are shown.";
+
+/// Run a command in a guest with another kernel
+#[derive(clap::Args)]
+#[command(after_help = format!("{HELP}\n\n{}", below("", [
+    "tailback vm --kernel debian:6.12 -- run mmap-lock --quick",
+    "tailback vm --kernel built:plain --cpus 4 -- check",
+])))]
+pub struct Vm {
+    #[command(flatten)]
+    machine: Machine,
+    /// The kernel: a file, a folder, debian:6.12, built:slices-expire
+    #[arg(long, value_name = "KERNEL")]
+    kernel: String,
+    /// Command to run in the guest: -- run mmap-lock --quick
+    #[arg(value_name = "COMMAND", required = true, num_args = 1.., last = true)]
+    command: Vec<String>,
+}
+
 /// Lines of the console that are shown of a guest that failed.
 const TAIL: usize = 20;
 
-/// Runs the command behind `--` in a guest; the exit code of what it found.
-pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
-    let words: Vec<String> =
-        matches.get_many::<String>("command").into_iter().flatten().cloned().collect();
-    let inner = Inner::parse(&words)?;
-    let interruption = Interruption::watch();
-    let interrupted = || interruption.noticed();
-    let host = Host::look(Machine::of(matches), 1)?;
-    let path = match &inner.scenario {
-        Some(scenario) => Some(paths::record(inner.record.as_ref(), scenario)?),
-        None => None,
-    };
-    let name = matches.get_one::<String>("kernel").map_or("", String::as_str);
-    let kernel = host.kernel(name, &interrupted)?;
-    let mut session = host.start(&kernel, &inner.args, &interrupted)?;
-    session.announce();
-    match session.run_until(&|_| false, &interrupted)? {
-        Pause::End(Outcome::Done { code, output, record }) => {
-            finish(&session, &inner, path, code, &output, record)
-        }
-        Pause::End(Outcome::Failed { ending, record }) => {
-            let kept = path.and_then(|path| keep_partial(&session, record.as_deref()?, &path));
-            Ok(failed(&session, &ending, kept.as_deref(), &inner))
-        }
-        Pause::Interrupted(partial) => match partial {
-            Some(Outcome::Done { output, record, .. }) => {
-                finish(&session, &inner, path, exit::INTERRUPTED, &output, record)
+impl Run for Vm {
+    /// Runs the command behind `--` in a guest; the exit code is that of what it found.
+    fn run(&self, program: &Program) -> Result<u8, Failure> {
+        let inner = Inner::parse(&self.command)?;
+        let interruption = program.interruption();
+        let interrupted = || interruption.noticed();
+        let host = Host::look(program.machine(), self.machine.clone(), 1)?;
+        let path = match &inner.scenario {
+            Some(scenario) => Some(paths::record(program, inner.record.as_ref(), scenario)?),
+            None => None,
+        };
+        let kernel = host.kernel(&self.kernel, &interrupted)?;
+        let mut session = host.start(&kernel, &inner.args, &interrupted)?;
+        session.announce();
+        match session.run_until(&|_| false, &interrupted)? {
+            Pause::End(Outcome::Done { code, output, record }) => {
+                finish(program, &session, &inner, path, code, &output, record)
             }
-            _ => Err(session.ended_without_result()),
-        },
-        Pause::Step => Err(Failure::broken("the guest was left before its end")),
+            Pause::End(Outcome::Failed { ending, record }) => {
+                let kept = path.and_then(|path| keep_partial(&session, record.as_deref()?, &path));
+                Ok(failed(program, &session, &ending, kept.as_deref(), &inner))
+            }
+            Pause::Interrupted(partial) => match partial {
+                Some(Outcome::Done { output, record, .. }) => {
+                    finish(program, &session, &inner, path, exit::INTERRUPTED, &output, record)
+                }
+                _ => Err(session.ended_without_result()),
+            },
+            Pause::Step => Err(Failure::broken("the guest was left before its end")),
+        }
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("vm".to_owned())
     }
 }
 
@@ -69,6 +94,7 @@ pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBu
 
 /// A guest whose command ended: its record is the host's now.
 fn finish(
+    program: &Program,
     session: &Session,
     inner: &Inner,
     path: Option<PathBuf>,
@@ -77,17 +103,17 @@ fn finish(
     record: Option<String>,
 ) -> Result<u8, Failure> {
     let (Some(text), Some(path)) = (record, path) else {
-        output::print(&os::terminal::lines(output));
+        program.out.print(&os::terminal::lines(output));
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
     if inner.json {
-        output::json(&record.to_json());
+        program.out.json(&record.to_json());
     } else {
         let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
         let name = path.display().to_string();
         let look = Look { why: inner.why, ..output::look() };
-        output::print(&report::record(&Shown::new(&record, meta, &name), look));
+        program.out.print(&report::record(&Shown::new(&record, meta, &name), look));
     }
     match runner::save(&record, &path) {
         Ok(()) => output::note(&format!("record: {}", path.display())),
@@ -109,7 +135,13 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
 }
 
 /// A guest that came to another end; the exit code.
-fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner) -> u8 {
+fn failed(
+    program: &Program,
+    session: &Session,
+    ending: &Ending,
+    kept: Option<&Path>,
+    inner: &Inner,
+) -> u8 {
     let tail = console(session, ending);
     if inner.scenario.is_some() {
         show_kept(session, kept);
@@ -124,7 +156,7 @@ fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner
             "record": kept,
             "console": tail,
         });
-        output::json(&format!("{result:#}\n"));
+        program.out.value(&result);
     }
     exit::BROKEN
 }

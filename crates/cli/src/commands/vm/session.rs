@@ -3,12 +3,13 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Step;
-use clap::ArgMatches;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use guest::{
     Accel, Cache, Choice, Clock, Ending, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits,
     Outcome, Qemu, Setup, initramfs,
 };
 use model::machine::{Guest as Facts, ROOT_OF_HOST};
+use model::units;
 use os::{memory, terminal};
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
@@ -20,40 +21,62 @@ const CPUS: u32 = 2;
 /// Default memory of a guest, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// The machine that guests get.
-#[derive(Debug, Clone)]
+// The machine that guests get. No doc comment: clap would show it as the help of the command.
+#[derive(Debug, Clone, clap::Args)]
 pub struct Machine {
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = CPUS)]
     cpus: u32,
+    /// Memory of the guest
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::parse_size)]
     memory: u64,
+    /// Use KVM or emulation (tcg). auto uses KVM if a test shows that it works
+    #[arg(long, value_name = "WORD", default_value = "auto", value_parser = accelerators())]
     accel: Choice,
-    clock: Option<Clock>,
+    /// What the clock of an emulated guest counts: instructions, or the time of the host. auto
+    /// counts instructions if the kernel is known to boot with that
+    #[arg(long, value_name = "WORD", default_value = "auto")]
+    clock: ClockChoice,
+    /// End a guest that takes longer; what it has measured until then is kept [default: 15min, and
+    /// the time that so many CPUs may take to boot]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     limit: Option<Duration>,
+    /// Fetch debian:SERIES again, even if it is cached
+    #[arg(long)]
     refresh: bool,
+    /// Give the guest this folder as its root, read-only; `host` is the root of this machine. File
+    /// systems mounted below it are left out. Needs root, and a kernel with virtiofs built in, as
+    /// debian:6.12, or as a module of its Debian package
+    #[arg(long, value_name = "DIR")]
+    #[arg(value_parser = |word: &str| Ok::<PathBuf, String>(root(word)))]
     root: Option<PathBuf>,
 }
 
-impl Machine {
-    /// From the flags.
-    pub fn of(matches: &ArgMatches) -> Self {
-        let named = matches.try_get_one::<String>("root").ok().flatten();
-        Machine {
-            cpus: matches.get_one("cpus").copied().unwrap_or(CPUS),
-            memory: matches.get_one("memory").copied().unwrap_or(MEMORY),
-            accel: match matches.get_one::<String>("accel").map(String::as_str) {
-                Some("kvm") => Choice::Only(Accel::Kvm),
-                Some("tcg") => Choice::Only(Accel::Tcg),
-                _ => Choice::Auto,
-            },
-            clock: match matches.get_one::<String>("clock").map(String::as_str) {
-                Some("host") => Some(Clock::Host),
-                Some("instructions") => Some(Clock::Instructions),
-                _ => None,
-            },
-            limit: matches.get_one("limit").copied(),
-            refresh: matches.get_flag("refresh"),
-            root: named.map(|name| root(name)),
+/// What the clock of an emulated guest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ClockChoice {
+    Auto,
+    Instructions,
+    Host,
+}
+
+impl ClockChoice {
+    fn clock(self) -> Option<Clock> {
+        match self {
+            ClockChoice::Auto => None,
+            ClockChoice::Instructions => Some(Clock::Instructions),
+            ClockChoice::Host => Some(Clock::Host),
         }
     }
+}
+
+/// The words of `--accel`.
+fn accelerators() -> impl TypedValueParser<Value = Choice> {
+    PossibleValuesParser::new(["auto", "kvm", "tcg"]).map(|word| match word.as_str() {
+        "kvm" => Choice::Only(Accel::Kvm),
+        "tcg" => Choice::Only(Accel::Tcg),
+        _ => Choice::Auto,
+    })
 }
 
 /// The folder that an argument names: `host` is the root of this machine.
@@ -76,7 +99,7 @@ impl Machine {
             cpus: size.cpus.unwrap_or(CPUS),
             memory: size.memory.unwrap_or(MEMORY),
             accel: Choice::Auto,
-            clock: None,
+            clock: ClockChoice::Auto,
             limit: None,
             refresh: false,
             root: size.root.as_deref().map(root),
@@ -115,8 +138,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no QEMU, or a size makes no sense here.
-    pub fn look(machine: Machine, guests: usize) -> Result<Self, Failure> {
-        let facts = crate::machine::here();
+    pub fn look(facts: model::Machine, machine: Machine, guests: usize) -> Result<Self, Failure> {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
         // Guests of a matrix exist side by side, so each may have its part of the memory.
@@ -165,7 +187,7 @@ impl Host {
         args: &[String],
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Session, Failure> {
-        let clock = self.machine.clock.unwrap_or_else(|| guest::clock_of(&kernel.name));
+        let clock = self.machine.clock.clock().unwrap_or_else(|| guest::clock_of(&kernel.name));
         let mut job = Job {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),

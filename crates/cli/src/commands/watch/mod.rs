@@ -1,7 +1,6 @@
 //! `tailback watch`: reads a live system. It loads eBPF programs while it runs, and changes nothing
 //! else.
 
-pub mod flags;
 mod hindsight;
 mod listen;
 mod nodes;
@@ -11,17 +10,17 @@ mod session;
 mod terminal;
 mod walls;
 
-use crate::briefs::{self, Briefs};
-use crate::exit::{self, Failure};
+use crate::briefs::{self, BriefFlags, Briefs};
+use crate::command::{Failure, Run, Session as Program, below};
+use crate::exit;
 use crate::output;
 use crate::records;
 use crate::signals::Interruption;
-use clap::ArgMatches;
 use hindsight::Hindsight;
 use host::Roots;
 use listen::{Bound, Listener};
-use model::Live;
 use model::live::{Scope, SourceUse};
+use model::{Live, units};
 use session::Session;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -34,6 +33,75 @@ use std::time::{Duration, Instant};
 use terminal::Terminal;
 use watch::reader::{Reader, Readers};
 use watch::{Sampler, Sampling, StartError, Step, Tick};
+
+const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
+    usage\n  3    nothing can be measured here\n  130  interrupted within the first second";
+
+/// Show what is stalled on this machine now, why, and by whom.
+///
+/// Loads eBPF programs while it runs, and changes nothing else. The programs measure who was ready
+/// and did not run. They need root, or CAP_BPF and CAP_PERFMON. Without them, watch shows what
+/// /proc and cpu.stat show.
+#[derive(clap::Args)]
+#[command(mut_arg("brief", |arg| arg.requires("length")))]
+#[command(after_help = below(CODES, [
+    "sudo tailback watch",
+    "sudo tailback watch --for 30s --record watch.json",
+]))]
+pub struct Watch {
+    /// Show only what these processes lose [default: the whole machine]
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Vec<u32>,
+    /// Show only what the processes of this control group, and the groups below it, lose:
+    /// /system.slice
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<String>,
+    /// Show only what the processes with this name lose, as ps -o comm shows it
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// Also look into these Erlang nodes: web@host, or web@host:PORT without epmd
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    node: Vec<String>,
+    /// File with the cookie of these nodes [default: ~/.erlang.cookie, or that of Debian's
+    /// RabbitMQ]
+    #[arg(long, value_name = "FILE", requires = "node")]
+    cookie_file: Option<PathBuf>,
+    /// Allow nodes on other machines. tailback cannot check there which process gets the proof of
+    /// the cookie
+    #[arg(long, requires = "node")]
+    node_anywhere: bool,
+    /// Watch for TIME, print one report and exit: 30s
+    #[arg(long = "for", value_name = "TIME", value_parser = units::parse_duration)]
+    length: Option<Duration>,
+    /// Print one JSON line per second covering the last 5 s. With --for, the final line covers the
+    /// whole run
+    #[arg(long)]
+    pub json: bool,
+    /// Write a record at the end, for explain, report and export. It replaces an older record in
+    /// FILE
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Keep the last seconds in SIZE of memory (64MiB). Write them when a finding begins, or on
+    /// SIGUSR1: to --record FILE, or to the next free FILE-1, FILE-2
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    ring: Option<u64>,
+    /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9100
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Allow an address that other machines can reach
+    #[arg(long, requires = "listen")]
+    listen_anywhere: bool,
+    /// Show every finding, every fix and every source
+    #[arg(long)]
+    pub why: bool,
+    #[command(flatten)]
+    brief: BriefFlags,
+}
+
+/// Open files of processes, for watch
+#[derive(clap::Args)]
+pub struct ReaderFlags {}
 
 /// How often the sums are read.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -60,14 +128,30 @@ struct Wanted {
     screen: bool,
 }
 
+impl Run for Watch {
+    fn run(&self, program: &Program) -> Result<u8, Failure> {
+        watch(self, program)
+    }
+
+    fn jitter(&self) -> Option<Duration> {
+        self.brief.jitter
+    }
+}
+
+impl Run for ReaderFlags {
+    fn run(&self, _: &Program) -> Result<u8, Failure> {
+        reader()
+    }
+}
+
 /// Watches; the exit code.
-pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
-    let wanted = Wanted::of(matches)?;
-    let interruption = Interruption::watch();
+fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
+    let wanted = Wanted::of(flags, program)?;
+    let interruption = program.interruption();
     let dump = crate::signals::Asked::watch();
-    let bound = bind(matches)?;
-    let nodes = nodes::wanted(matches)?;
-    let (sampling, sources) = sample(scope(matches))?;
+    let bound = bind(flags)?;
+    let nodes = nodes::wanted(&flags.node, flags.node_anywhere, flags.cookie_file.as_ref())?;
+    let (sampling, sources) = sample(flags.scope())?;
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
@@ -78,13 +162,13 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     sampling.ask(nodes::start(nodes)?);
     let mut hindsight = wanted.hindsight();
     let keeps = wanted.record.is_some() && hindsight.is_none();
-    let mut session = Session::new((sampling, sources), scope(matches), keeps);
+    let mut session = Session::new((sampling, sources), flags.scope(), keeps);
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
     let mut goes_on = true;
     while goes_on && !interruption.noticed() && !is_over() {
         let left = wanted.length.map_or(INTERVAL, |all| all.saturating_sub(began.elapsed()));
-        goes_on = wait(INTERVAL.min(left), &interruption, &mut terminal, &session);
+        goes_on = wait(INTERVAL.min(left), interruption, &mut terminal, &session);
         let Some(tick) = tick(&mut session, &mut terminal, &|| interruption.noticed() || is_over())
         else {
             break;
@@ -99,18 +183,18 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
             listener.show(live);
         }
         if let (true, false, Some(live)) = (wanted.json, is_over(), session.seen()) {
-            print_line(live);
+            print_line(program, live);
         }
     }
     drop(terminal);
     if let Some(hindsight) = &mut hindsight {
         hindsight.end(&session);
     }
-    finish(&session, &wanted, matches)
+    finish(&session, &wanted, flags.why, program)
 }
 
 /// Opens files of processes for another `watch`, which is at the other end of standard input.
-pub fn reader() -> Result<u8, Failure> {
+fn reader() -> Result<u8, Failure> {
     let not_asked = || Failure::usage("reader: only `tailback watch` starts it");
     let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|_| not_asked())?;
     ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())
@@ -188,23 +272,23 @@ fn late(step: Step) -> String {
 }
 
 impl Wanted {
-    fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+    fn of(flags: &Watch, program: &Program) -> Result<Self, Failure> {
         let wanted = Wanted {
-            length: matches.get_one::<Duration>("for").copied(),
-            json: matches.get_flag("json"),
+            length: flags.length,
+            json: flags.json,
             record: None,
-            ring: matches.get_one::<u64>("ring").copied(),
-            briefs: Briefs::asked(matches)?,
+            ring: flags.ring,
+            briefs: Briefs::asked(program, &flags.brief)?,
             screen: false,
         };
-        let named = matches.get_one::<PathBuf>("record");
+        let named = flags.record.as_ref();
         if wanted.ring.is_some() && named.is_none() {
             return Err(Failure::usage(
                 "--ring: name the file that a finding is written to: --record FILE",
             ));
         }
         let quiet = wanted.json || wanted.length.is_some();
-        let listens = matches.get_one::<SocketAddr>("listen").is_some();
+        let listens = flags.listen.is_some();
         let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         if !quiet && !is_terminal && !listens && wanted.ring.is_none() {
             return Err(Failure::usage(
@@ -227,25 +311,25 @@ impl Wanted {
     }
 }
 
-fn bind(matches: &ArgMatches) -> Result<Option<Bound>, Failure> {
-    let Some(address) = matches.get_one::<SocketAddr>("listen") else { return Ok(None) };
-    let bound = Bound::at(*address, matches.get_flag("listen-anywhere"))?;
+fn bind(flags: &Watch) -> Result<Option<Bound>, Failure> {
+    let Some(address) = flags.listen else { return Ok(None) };
+    let bound = Bound::at(address, flags.listen_anywhere)?;
     output::note(&format!("metrics: http://{}/metrics", bound.address()));
     Ok(Some(bound))
 }
 
 /// What is said at the end.
-fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8, Failure> {
+fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> Result<u8, Failure> {
     if session.is_empty() {
         return Ok(exit::INTERRUPTED);
     }
     let all = session.all();
     if let Some(briefs) = &wanted.briefs {
-        briefs.give(std::iter::once(&record::of(&all)))?;
+        briefs.give(program, std::iter::once(&record::of(&all)))?;
     } else if wanted.json {
-        print_line(&Live { intervals: Vec::new(), ..all.clone() });
+        print_line(program, &Live { intervals: Vec::new(), ..all.clone() });
     } else {
-        output::print(&report::live(&all, records::meta_of, output::look_of(matches)));
+        program.out.print(&report::live(&all, records::meta_of, output::look_with(why)));
     }
     // With a ring only what a finding is about is written.
     if let (Some(path), None) = (&wanted.record, wanted.ring) {
@@ -254,12 +338,9 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
     Ok(briefs::code(wanted.briefs.as_ref(), u8::from(!all.findings.is_empty())))
 }
 
-fn scope(matches: &ArgMatches) -> Scope {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    Scope {
-        pids: matches.get_many::<u32>("pid").into_iter().flatten().copied().collect(),
-        cgroup: text("cgroup"),
-        comm: text("comm"),
+impl Watch {
+    fn scope(&self) -> Scope {
+        Scope { pids: self.pid.clone(), cgroup: self.cgroup.clone(), comm: self.comm.clone() }
     }
 }
 
@@ -287,7 +368,7 @@ fn wait(
     }
 }
 
-fn print_line(live: &Live) {
+fn print_line(program: &Program, live: &Live) {
     let line = serde_json::json!({ "schema": SCHEMA, "live": live });
-    output::json(&format!("{line}\n"));
+    program.out.json(&format!("{line}\n"));
 }

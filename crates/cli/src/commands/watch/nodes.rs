@@ -1,7 +1,6 @@
 //! The Erlang nodes that are to be looked into.
 
 use crate::exit::Failure;
-use clap::ArgMatches;
 use dist::{Cookie, DistError, Owner, Target, Watcher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,18 +15,20 @@ const LOOK_UP: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// If a name is none, a node is on another machine and that was not allowed, or there is no cookie.
-pub fn wanted(matches: &ArgMatches) -> Result<Vec<(Target, Cookie)>, Failure> {
-    let names: Vec<&String> = matches.get_many("node").into_iter().flatten().collect();
+pub fn wanted(
+    names: &[String],
+    anywhere: bool,
+    cookie_file: Option<&PathBuf>,
+) -> Result<Vec<(Target, Cookie)>, Failure> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     if names.len() > MOST {
         return Err(Failure::usage(format!("--node: {MOST} nodes at most")));
     }
-    let anywhere = matches.get_flag("node-anywhere");
-    let targets: Vec<Target> =
-        names.iter().map(|name| target(name, anywhere)).collect::<Result<_, _>>()?;
-    let cookie = cookie(matches.get_one::<PathBuf>("cookie-file"))?;
+    let targets = names.iter().map(|name| target(name, anywhere));
+    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+    let cookie = cookie(cookie_file)?;
     Ok(targets.into_iter().map(|target| (target, cookie.clone())).collect())
 }
 

@@ -74,7 +74,7 @@ pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
 /// The record: without trials, since nothing was tried.
 pub fn of(live: &Live) -> Judged {
     let argv = std::env::args().collect();
-    let facts = Facts::new(WATCH, plan(), machine::here(), argv, live.from.clone());
+    let facts = Facts::new(WATCH, plan(), machine::here(None), argv, live.from.clone());
     scenarios::judged(Facts {
         elapsed_s: live.over_ns as f64 / 1e9,
         ended: Ended::Complete,

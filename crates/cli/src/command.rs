@@ -1,0 +1,102 @@
+//! What every command has: what it does, what stands below its help, how it is registered.
+
+pub use crate::exit::Failure;
+pub use crate::session::Session;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// Exit codes of commands that give a verdict.
+pub const VERDICT: &str = "  0    no stall\n  1    affected\n  2    bad usage or input\n  3    a need \
+    is missing: CPUs, a privilege, free disk space\n  4    inconclusive or untrustworthy\n  130  \
+    interrupted; the partial record is kept";
+
+/// What a command does.
+pub trait Run {
+    /// Runs it; the exit code.
+    ///
+    /// # Errors
+    /// The line that ends the program.
+    fn run(&self, session: &Session) -> Result<u8, Failure>;
+
+    /// Its name for others who want to load the machine, where it loads or changes the machine
+    /// itself.
+    fn load(&self) -> Option<String> {
+        None
+    }
+
+    /// The files that it writes, where it only reads what others wrote and runs nothing.
+    fn writes(&self) -> Option<Vec<&Path>> {
+        None
+    }
+
+    /// The longest random time to wait before it begins.
+    fn jitter(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// Makes commands the variants of an enum, one line each.
+macro_rules! commands {
+    ($(#[$of_all:meta])* $all:ident {
+        $($(#[$of_one:meta])* $name:ident: $($command:ident)::+,)*
+    }) => {
+        #[derive(clap::Subcommand)]
+        $(#[$of_all])*
+        #[allow(clippy::large_enum_variant, reason = "there is one, and it is never moved")]
+        pub enum $all {
+            $(
+                #[allow(missing_docs, reason = "the command has them")]
+                $(#[$of_one])*
+                $name($($command)::+),
+            )*
+        }
+
+        impl $all {
+            /// The command that was asked for, with its flags.
+            fn command(&self) -> &dyn $crate::command::Run {
+                match self {
+                    $($all::$name(command) => command,)*
+                }
+            }
+        }
+    };
+}
+
+/// The same for commands below another one, which only runs them.
+macro_rules! commands_below {
+    ($(#[$of_all:meta])* $all:ident $commands:tt) => {
+        $crate::command::commands! { $(#[$of_all])* $all $commands }
+
+        impl $crate::command::Run for $all {
+            fn run(
+                &self,
+                session: &$crate::session::Session,
+            ) -> Result<u8, $crate::exit::Failure> {
+                self.command().run(session)
+            }
+        }
+    };
+}
+
+pub(crate) use {commands, commands_below};
+
+/// The text below the flags of a command: its exit codes, and its commonest calls.
+pub fn below<const N: usize>(codes: &str, examples: [&str; N]) -> String {
+    let mut text = match codes {
+        "" => String::new(),
+        codes => format!("Exit codes:\n{codes}\n\n"),
+    };
+    text.push_str("Examples:");
+    for example in examples {
+        let _ = write!(text, "\n  {example}");
+    }
+    text
+}
+
+/// The first line of what is wrong with a command line.
+pub fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("wrong options");
+    line.trim_start_matches("error: ").to_owned()
+}

@@ -1,0 +1,111 @@
+//! The command line: what stands around the flags, which the commands declare themselves.
+
+use crate::command::{VERDICT, below};
+use crate::commands::Commands;
+use clap::{Command, CommandFactory, Parser};
+use std::fmt::Write as _;
+
+/// A group of commands begins with the command that is named here. Commands are shown in the order
+/// of the list; those before the first group and hidden ones are not shown.
+const GROUPS: [(&str, &str); 6] = [
+    ("watch", "See what is stalled now"),
+    ("check", "Provoke stalls and judge"),
+    ("judge", "Read records"),
+    ("census", "Many machines"),
+    ("matrix", "Other kernels and OTPs"),
+    ("sim", "Less often"),
+];
+
+/// Finds out why ready work stands still.
+///
+/// Provokes a scheduling stall in seconds, measures it, gives a verdict with an interval, and says
+/// what fixes it.
+#[derive(Parser)]
+#[command(name = "tailback", version, arg_required_else_help = true)]
+#[command(after_help = below(VERDICT, ["sudo tailback watch --for 30s", "tailback check"]))]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Commands,
+}
+
+/// The declaration of the whole command line.
+pub fn command() -> Command {
+    let command = CommandLine::command();
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// The command in a line of words, the program's name in front.
+///
+/// # Errors
+/// If it is none, or asks for help.
+pub fn parse<W: Into<std::ffi::OsString> + Clone>(
+    words: impl IntoIterator<Item = W>,
+) -> Result<Commands, clap::Error> {
+    let mut command = command();
+    let parsed = command.try_get_matches_from_mut(words).and_then(|mut matches| {
+        <CommandLine as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
+    });
+    parsed.map(|line| line.command).map_err(|error| error.format(&mut command))
+}
+
+/// The help of the program itself: clap has no groups of commands.
+fn template(command: &Command) -> String {
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    let shown = || command.get_subcommands().filter(|one| !one.is_hide_set());
+    let width = shown().map(|one| one.get_name().len()).max().unwrap_or_default();
+    for one in shown() {
+        if let Some((_, heading)) = GROUPS.iter().find(|(first, _)| *first == one.get_name()) {
+            let _ = write!(text, "\n{heading}:\n");
+        }
+        let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(text, "  {:width$}  {about}", one.get_name());
+    }
+    text + "\nOptions:\n{options}{after-help}"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    /// This command and all below it, but for the original programs, which have their own help.
+    fn all(command: &Command) -> Vec<&Command> {
+        let below = command.get_subcommands().filter(|one| !one.is_hide_set());
+        let below = below.filter(|_| command.get_name() != "compat");
+        std::iter::once(command).chain(below.flat_map(all)).collect()
+    }
+
+    #[test]
+    fn each_help_ends_with_two_examples_that_the_parser_takes() {
+        for leaf in all(&command()) {
+            let name = leaf.get_name();
+            let text = leaf.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) = text.rsplit_once("Examples:\n").expect(name);
+            assert_eq!(examples.lines().count(), 2, "{name}: {examples}");
+            for example in examples.lines() {
+                let words = example.split_whitespace().skip_while(|word| *word == "sudo");
+                let words: Vec<&str> = words.take_while(|word| !">|".contains(word)).collect();
+                if let Err(error) = parse(&words) {
+                    panic!("{example}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_group_begins_with_a_command_that_is_shown() {
+        let command = command();
+        let shown: Vec<&str> = command
+            .get_subcommands()
+            .filter(|one| !one.is_hide_set())
+            .map(Command::get_name)
+            .collect();
+        assert_eq!(shown[0], GROUPS[0].0);
+        assert!(GROUPS.iter().all(|(first, _)| shown.contains(first)), "{shown:?}");
+    }
+}
