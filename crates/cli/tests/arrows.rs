@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-watch", &["beam", "dist", "host", "model", "os", "probe", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["debian", "host", "model", "os"]),
-    ("tailback-report", &["model", "os"]),
+    ("tailback-report", &["model", "os", "watch"]),
     ("tailback-analysis", &["model"]),
     ("tailback-dist", &["beam", "model", "os"]),
     ("tailback-beam", &["debian", "host", "os"]),

@@ -135,9 +135,9 @@ fn build_nap(folder: &Path) {
     assert!(Command::new("erlc").arg("nap.erl").current_dir(folder).status().unwrap().success());
 }
 
-fn of_node<'a>(live: &'a Value, kind: &str, node: &Node) -> Option<&'a Value> {
+fn of_node<'a>(live: &'a Value, stall: &str, node: &Node) -> Option<&'a Value> {
     let all = live["findings"].as_array().unwrap();
-    all.iter().find(|one| !one["kind"][kind].is_null() && one["victim"]["pid"] == node.pid())
+    all.iter().find(|one| one["stall"] == stall && one["victim"]["pid"] == node.pid())
 }
 
 #[test]
@@ -162,21 +162,21 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
     if !has_or_skip(live["sources"][0]["missing"].is_null(), &live["sources"][0]) {
         return;
     }
-    let found = of_node(&live, "native-call", &sleeps).unwrap_or_else(|| panic!("{live:#}"));
-    let facts = &found["kind"]["native-call"];
+    let found = of_node(&live, "blocking-nif", &sleeps).unwrap_or_else(|| panic!("{live:#}"));
+    let facts = &found["facts"];
     assert_eq!((&facts["place"]["file"], &facts["sleeps"]), (&"nap.so".into(), &true.into()));
     // From Linux 5.15 on; the function is static, and the file names it all the same.
     assert_eq!(facts["place"]["symbol"], "nap", "{found}");
     assert!(found["worst_ms"].as_f64().unwrap() >= 25.0, "{found}");
     assert_eq!(found["run"]["scenario"], "blocking-nif");
     let found = of_node(&live, "more-schedulers", &limited).unwrap_or_else(|| panic!("{live:#}"));
-    let facts = &found["kind"]["more-schedulers"];
-    assert_eq!((&facts["online"], &facts["chosen"]), (&4.into(), &true.into()));
+    let facts = &found["facts"];
+    assert_eq!((&facts["online"], &facts["set_by_flag"]), (&4.into(), &true.into()));
     assert_eq!(found["run"]["parameters"]["quota"], "0.2");
-    for kind in ["native-call", "busy-wait", "more-schedulers"] {
+    for kind in ["blocking-nif", "busy-wait", "more-schedulers"] {
         assert!(of_node(&live, kind, &idle).is_none(), "{live:#}");
     }
-    assert!(of_node(&live, "native-call", &limited).is_none(), "{live:#}");
+    assert!(of_node(&live, "blocking-nif", &limited).is_none(), "{live:#}");
 }
 
 /// What a node has in it, written all the time: modules, processes, tables, whether schedulers and
@@ -229,12 +229,13 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let cookie = cookie.to_str().unwrap();
     let asks = ["--node", &name, "--cookie-file", cookie, "--pid", &node.0.id().to_string()];
     let live = seen(&Place::new().say(&[&["watch", "--for", "8s", "--json"], &asks[..]].concat()));
-    let said = &live["inside"][0]["said"];
-    assert_eq!((&said["online"], &live["inside"][0]["problem"]), (&2.into(), &Value::Null));
-    let states = said["micro"].as_array().unwrap().iter().find(|of| of["threads"] == "scheduler");
-    assert!(states.unwrap()["shares"]["emulator"].as_f64().unwrap() > 0.1, "{said:#}");
+    let figures = &live["inside"][0]["figures"];
+    assert_eq!((&figures["online"], &live["inside"][0]["problem"]), (&2.into(), &Value::Null));
+    let states =
+        figures["micro"].as_array().unwrap().iter().find(|of| of["threads"] == "scheduler");
+    assert!(states.unwrap()["shares"]["emulator"].as_f64().unwrap() > 0.1, "{figures:#}");
     let found = of_node(&live, "mailbox-flood", &node).unwrap_or_else(|| panic!("{live:#}"));
-    let mailbox = &found["kind"]["mailbox-flood"]["mailbox"];
+    let mailbox = &found["facts"]["mailbox"];
     assert_eq!((&mailbox["function"], &mailbox["name"]), (&"dets:req/2".into(), &"flooded".into()));
     assert!(mailbox["length"].as_u64().unwrap() >= 90_000, "{found}");
     let is_as_before = |text: &str| text == before;
@@ -306,7 +307,7 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     let live = serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap();
     let inside = &live["live"]["inside"][0];
     assert!(inside["problem"] == "ended" || !inside["problem"]["connect"].is_null(), "{inside:#}");
-    assert_eq!(inside["said"]["online"], 1, "what it had said is kept: {inside:#}");
+    assert_eq!(inside["figures"]["online"], 1, "its last figures are kept: {inside:#}");
 }
 
 /// A port that was free a moment ago.

@@ -65,8 +65,8 @@ fn has_programs(live: &Value) -> bool {
     has_or_skip(scheduler["missing"].is_null(), scheduler)
 }
 
-fn finding<'a>(live: &'a Value, kind: &str) -> Option<&'a Value> {
-    live["findings"].as_array().unwrap().iter().find(|one| !one["kind"][kind].is_null())
+fn finding<'a>(live: &'a Value, stall: &str) -> Option<&'a Value> {
+    live["findings"].as_array().unwrap().iter().find(|one| one["stall"] == stall)
 }
 
 /// Every victim's parts add up to its ready time.
@@ -95,10 +95,10 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
         return;
     }
     assert_eq!(ran.code(), 1, "{ran:?}");
-    let found = finding(&live, "foreign-readers").unwrap_or_else(|| panic!("{ran:?}"));
+    let found = finding(&live, "mmap-lock").unwrap_or_else(|| panic!("{ran:?}"));
     assert_eq!(found["victim"]["name"], "mapper", "{found}");
     assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
-    assert_eq!(found["kind"]["foreign-readers"]["file"], "smaps", "{found}");
+    assert_eq!(found["facts"]["file"], "smaps", "{found}");
     assert_eq!(found["run"]["parameters"]["procfile"], "smaps", "{found}");
     assert_parts_add_up(&live);
 
@@ -107,7 +107,7 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
     assert!(explained.out.lines().count() <= 22, "{}", explained.out);
     let explained = place.say(&["explain", "--why", to]);
     let words: Vec<&str> = explained.out.split_whitespace().collect();
-    assert!(words.join(" ").contains("reads its smaps"), "{explained:?}");
+    assert!(words.join(" ").contains("reads the victim's smaps"), "{explained:?}");
     let judged = place.say(&["judge", to]);
     assert_eq!(judged.code(), 2, "{judged:?}");
     let trace = place.path("trace.json");
@@ -150,7 +150,7 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
         if !has_or_skip(source["missing"].is_null(), source) {
             return;
         }
-        found = finding(&live, "foreign-readers").cloned();
+        found = finding(&live, "mmap-lock").cloned();
         if found.is_some() {
             break;
         }
@@ -158,7 +158,7 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
     let found = found.expect("no reader was found");
     assert_eq!(found["victim"]["name"], "mapper", "{found}");
     assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
-    assert_eq!(found["kind"]["foreign-readers"]["file"], "maps", "{found}");
+    assert_eq!(found["facts"]["file"], "maps", "{found}");
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     if !has_programs(&live) {
         return;
     }
-    let found = finding(&live, "quota").unwrap_or_else(|| panic!("{live:#}"));
-    let facts = &found["kind"]["quota"];
+    let found = finding(&live, "cpu-quota").unwrap_or_else(|| panic!("{live:#}"));
+    let facts = &found["facts"];
     let name = group.path().file_name().unwrap().to_str().unwrap();
     assert!(facts["group"].as_str().unwrap().ends_with(name), "{found}");
     assert_eq!((&facts["whose"], &facts["cause"]), (&"own".into(), &"used-up".into()), "{found}");

@@ -158,7 +158,7 @@ fn has_scheduler(live: &Value) -> bool {
 /// Whether a finding names this function.
 fn names(live: &Value, function: &str) -> bool {
     let mut findings = live["findings"].as_array().unwrap().iter();
-    findings.any(|finding| finding["kind"]["native-call"]["place"]["symbol"] == function)
+    findings.any(|finding| finding["facts"]["place"]["symbol"] == function)
 }
 
 /// The nodes that have a place.

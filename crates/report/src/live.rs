@@ -8,10 +8,10 @@ use model::Live;
 use model::live::{AnswerState, Finding, Victim};
 use std::fmt::Write as _;
 
-/// Findings that are told in full.
+/// Findings that are shown in full.
 const FINDINGS: usize = 2;
 
-/// Erlang nodes that are told of.
+/// Erlang nodes that are shown.
 const NODES: usize = 1;
 
 /// Programs that are listed.
@@ -25,11 +25,11 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     let mut text = head(live);
     let shown = look.most(FINDINGS).min(MOST);
     for (number, finding) in live.findings.iter().take(shown).enumerate() {
-        tell(&mut text, number + 1, finding, meta_of, look);
+        write_finding(&mut text, number + 1, finding, meta_of, look);
     }
     let left = live.findings.len().saturating_sub(shown);
     if left > 0 {
-        let _ = writeln!(text, "{left} more: --why shows all");
+        let _ = writeln!(text, "{left} more; --why shows all");
     }
     for node in live.nodes.iter().take(look.most(NODES).min(MOST)) {
         let _ = writeln!(text, "{}", look.wrap(&words::node(node, live.over_ns), "", "  "));
@@ -66,9 +66,9 @@ fn head(live: &Live) -> String {
     text
 }
 
-fn tell(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, look: Look) {
-    let name = words::stall_name(finding.kind.stall());
-    // The first is told in full, so that all of it stays on a screen.
+fn write_finding(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, look: Look) {
+    let name = words::stall_name(&finding.stall);
+    // The first is shown in full, so that all of it stays on a screen.
     if number > 1 && !look.why {
         let line = format!("{number}. {name}: {}", words::brief(finding));
         let _ = writeln!(text, "{}", look.wrap(&line, "", "   "));
@@ -77,10 +77,7 @@ fn tell(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, lo
     let said = words::finding(finding, meta_of);
     let _ = writeln!(text, "{}", look.wrap(&format!("{number}. {name}: {}", said.loss), "", "   "));
     let cause = match look.why {
-        true => {
-            let all: Vec<String> = finding.fixes.iter().map(words::fix).collect();
-            format!("{} {}", said.cause, all.join(" "))
-        }
+        true => format!("{} {}", said.cause, said.fixes.join(" ")),
         false => said.cause,
     };
     let _ = writeln!(text, "{}", look.wrap(&cause, "   ", "   "));
@@ -150,12 +147,12 @@ fn answers(text: &mut String, live: &Live, look: Look) {
 fn cost(text: &mut String, live: &Live, look: Look) {
     let cost = &live.cost;
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    let mut line = format!("Watching costs {:.1} ms/s of CPU", cost.tool_ms_per_s);
+    let mut line = format!("Watching costs {:.1} ms/s of CPU time", cost.tool_ms_per_s);
     if let Some(programs) = cost.programs_ms_per_s {
         let _ = write!(line, " and {programs:.1} ms/s in the kernel");
     }
     let memory = mib(cost.memory_bytes.saturating_add(cost.table_bytes));
-    let _ = write!(line, ", {memory:.0} MiB; {} threads lost", cost.lost_threads);
+    let _ = write!(line, ", {memory:.0} MiB; {} threads were not counted", cost.lost_threads);
     let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
     if look.why {
         for one in live.sources.iter().take(MOST) {

@@ -107,7 +107,7 @@ fn found(finding: &Finding, live: &Live) -> Value {
         finding.culprits.iter().map(|culprit| plain(&culprit.name)).collect();
     json!({
         "ph": "X",
-        "name": finding.kind.stall(),
+        "name": plain(&finding.stall),
         "cat": "finding",
         "pid": finding.victim.pid,
         "tid": finding.victim.pid,

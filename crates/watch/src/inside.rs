@@ -1,11 +1,17 @@
-//! What a node says of itself, over several intervals.
+//! What a node answers, over several intervals.
 
-use crate::limits::{NEWEST_OTP, UNEVEN_LENGTH};
 use dist::{Frame, Look, State, Use};
-use model::live::{BusyLink, Inside, Mailbox, Micro, NodeMemory, Problem, Said};
+use model::live::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
 use os::time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// The newest OTP that was tried.
+const NEWEST_OTP: u32 = 29;
+
+/// Run queues are uneven where at least this many wait in one while another is empty: the VM moves
+/// work over as soon as a scheduler looks for some, so that fewer are seen now and then.
+const UNEVEN_LENGTH: u64 = 5;
 
 /// Processes whose mailboxes are followed at most, and functions of each.
 const MOST: usize = 64;
@@ -15,12 +21,12 @@ const FUNCTIONS: usize = 64;
 const LISTED: usize = 5;
 const CALLERS: usize = 3;
 
-/// What a node was asked and said in an interval.
+/// What a node answered in an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InsideTick {
     /// The name that it was asked by.
     pub name: String,
-    /// What it said.
+    /// What it answered.
     pub look: Look,
 }
 
@@ -36,11 +42,11 @@ impl InsideTick {
     }
 }
 
-/// What it said over several intervals.
+/// What it answered over several intervals.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InsideSums {
     last: Look,
-    said: bool,
+    answered: bool,
     answers: u32,
     took_ms: f64,
     queues: [f64; 3],
@@ -95,7 +101,7 @@ impl InsideSums {
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
             return;
         };
-        self.said = true;
+        self.answered = true;
         self.answers += 1;
         self.took_ms = self.took_ms.max(time::ms(look.took));
         let queues = &inside.run_queues;
@@ -208,12 +214,12 @@ impl InsideSums {
         self.last.inside.as_ref().and_then(|inside| inside.os_pid)
     }
 
-    /// Whether it said anything.
-    pub fn has_said(&self) -> bool {
-        self.said
+    /// Whether it ever answered.
+    pub fn has_answered(&self) -> bool {
+        self.answered
     }
 
-    /// What is said of it.
+    /// Its figures, or why there are none.
     pub fn inside(&self, name: &str) -> Inside {
         let problem = match &self.last.state {
             State::Connecting => Some(Problem::Connecting),
@@ -221,17 +227,19 @@ impl InsideSums {
             State::Silent(time) => Some(Problem::Silent(time::whole_ms(*time))),
             State::Failed(problem) => Some(problem.clone()),
         };
-        let said = self.last.inside.as_ref().filter(|_| self.said);
-        Inside { name: name.to_owned(), problem, said: said.map(|inside| self.said(inside)) }
+        let last = self.last.inside.as_ref().filter(|_| self.answered);
+        let figures = last.map(|inside| self.figures(inside));
+        Inside { name: name.to_owned(), problem, figures }
     }
 
-    fn said(&self, inside: &dist::Inside) -> Said {
+    fn figures(&self, inside: &dist::Inside) -> NodeFigures {
         let answers = f64::from(self.answers.max(1));
-        let mut mailboxes: Vec<Mailbox> = self.mailboxes.values().map(MailboxSums::told).collect();
+        let mut mailboxes: Vec<Mailbox> =
+            self.mailboxes.values().map(MailboxSums::mailbox).collect();
         mailboxes.sort_by_key(|one| Reverse(one.length));
         mailboxes.truncate(LISTED);
         let memory = &inside.memory;
-        Said {
+        NodeFigures {
             otp: inside.otp.clone(),
             is_untried: inside.otp.parse().is_ok_and(|otp: u32| otp > NEWEST_OTP),
             age_ms: time::ms(self.last.age),
@@ -263,7 +271,7 @@ impl InsideSums {
 }
 
 impl MailboxSums {
-    fn told(&self) -> Mailbox {
+    fn mailbox(&self) -> Mailbox {
         let seconds = (self.over_ns as f64 / 1e9).max(0.1);
         let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
         let running = self.samples - self.waiting;
@@ -363,7 +371,7 @@ mod tests {
         ];
         sums.add(&look, 1_000_000_000);
         sums.add(&answering(&[3, 3], (50, 200)), 1_000_000_000);
-        let said = sums.inside("web@host").said.unwrap();
+        let said = sums.inside("web@host").figures.unwrap();
         let told = &said.mailboxes[0];
         assert_eq!((told.function.as_str(), told.length), ("m:req/1", 4_000));
         assert_eq!((told.running, told.waits_there), (0.75, true));
@@ -380,7 +388,7 @@ mod tests {
         sums.add(&Look { state: late, ..answering(&[1], (0, 1)) }, 1);
         let inside = sums.inside("a@b");
         assert_eq!(inside.problem, Some(Problem::Silent(3_000)));
-        assert_eq!(inside.said.unwrap().answers, 1);
+        assert_eq!(inside.figures.unwrap().answers, 1);
     }
 
     #[test]
@@ -396,7 +404,7 @@ mod tests {
             let inside = look.inside.as_mut().unwrap();
             (inside.micro, inside.queued) = (micro, vec![("c@d".to_owned(), bytes)]);
             sums.add(&look, 1);
-            sums.inside("a@b").said.unwrap()
+            sums.inside("a@b").figures.unwrap()
         });
         assert_eq!((&said[0].micro, &said[1].micro), (&vec![], &vec![]));
         let shares = &said[2].micro[0].shares;

@@ -1,20 +1,19 @@
 //! What holds up a live system now: whom, and by whom.
 //!
 //! A [`Sampler`] reads, once a second, what the kernel has added up, and makes a [`Tick`] of it.
-//! Ticks are folded into a [`Window`]; what is said of a window, parts, findings and answers, is
-//! worked out by pure functions ([`live`]), so that a test needs no machine.
+//! Ticks are folded into a [`Window`]; parts, findings and answers are pure functions of a window
+//! ([`live`]), so that a test needs no machine. All that is known of a kind of finding, its sentences
+//! too, stands in one file ([`findings`]).
 //!
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
 //! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone
 //! `cmdline` is read once, and `maps` once or when there is new code. What users of the machine
 //! wrote is read by a process of its own, without privileges ([`reader`]).
 
-mod answers;
-mod findings;
+pub mod findings;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod inside;
-pub mod limits;
 mod node;
 mod nodes;
 mod parts;

@@ -1,7 +1,6 @@
-//! What is said of an Erlang node, whether or not anything holds it up.
+//! Figures of an Erlang node, whether or not anything holds it up.
 
 use crate::inside::InsideSums;
-use crate::limits::RAN_MS_PER_S;
 use crate::node::NodeSums;
 use crate::parts;
 use crate::sums::{GroupSums, Key};
@@ -14,6 +13,10 @@ use std::collections::BTreeMap;
 /// Nodes that are listed, and places of each.
 const NODES: usize = 16;
 const PLACES: usize = 6;
+
+/// A scheduler that ran for less than this, in milliseconds a second, is not counted among those
+/// that are online where no flag sets their number: a scheduler that is not online never runs.
+const RAN_MS_PER_S: f64 = 0.1;
 
 /// The least quota that binds a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,7 +104,7 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
         name: sums.facts.name.clone().or_else(|| named_inside(window, pid)),
         schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
         online: online(sums),
-        chosen: sums.facts.online.is_some(),
+        set_by_flag: sums.facts.online.is_some(),
         configured: sums.facts.configured,
         roles: roles(sums),
         code: code(sums),
@@ -171,7 +174,7 @@ mod tests {
         }
         tick.nodes.push(one);
         let all = all(&Window::of([&tick]));
-        assert_eq!((all[0].schedulers, all[0].online, all[0].chosen), (4, 2, false));
+        assert_eq!((all[0].schedulers, all[0].online, all[0].set_by_flag), (4, 2, false));
         assert_eq!((all[0].quota_cpus, all[0].throttled_periods), (Some(0.5), Some(0.5)));
     }
     #[test]

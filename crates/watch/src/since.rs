@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const MOST: usize = 1_024;
 
 /// What tells one finding from another.
-type Id = (&'static str, String, Option<String>);
+type Id = (String, String, Option<String>);
 
 /// Remembers when each finding was first seen without a break.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Since {
 }
 
 fn id(finding: &Finding) -> Id {
-    (finding.kind.stall(), finding.victim.name.clone(), finding.victim.group.clone())
+    (finding.stall.clone(), finding.victim.name.clone(), finding.victim.group.clone())
 }
 
 #[cfg(test)]

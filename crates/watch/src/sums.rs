@@ -1,8 +1,7 @@
 //! What is added up for a program over several intervals.
 
-use crate::tick::{Job, MemoryTick};
+use crate::tick::{Job, LiveRuntime, MemoryTick, Spot};
 use host::cgroup::{Limit, Usage};
-use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

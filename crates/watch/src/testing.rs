@@ -1,11 +1,11 @@
 //! Programs and intervals for tests.
 
-use crate::node::{NodeTick, SchedulerTick};
+use crate::node::{NodeTick, SchedulerTick, Seen};
 use crate::sums::Key;
 use crate::tick::{GroupTick, Job, Process, Tick};
 use host::cgroup::{Limit, Usage};
-use model::live::{Role, RoleTime};
-use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use model::live::{Place, Role, RoleTime};
+use probe::live::{PairCounts, ReaderCounts, Sampled, ThreadCounts};
 
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
@@ -103,4 +103,35 @@ pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     let all = RoleTime { ran: schedulers, ran_ns, ..RoleTime::default() };
     node.roles.insert(Role::Scheduler, all);
     node
+}
+
+/// A program in `/a/b`, which the quota of the group at that level holds for this time.
+pub fn held_by_quota(level: usize, held_ms: u64) -> Tick {
+    let mut tick = second();
+    process(&mut tick, 1, "web", Some("/a/b"));
+    tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into(), "/".into()]);
+    let mut victim = thread(1, 500, held_ms + 10);
+    victim.throttled_ns[level] = held_ms * MS;
+    tick.threads.push(victim);
+    tick.machine.switches = Some(1000);
+    tick
+}
+
+/// A node of eight schedulers in a group of half a CPU, of whose 100 samples these spin.
+pub fn node_under_quota(spins: u64, change: impl Fn(&mut NodeTick)) -> Tick {
+    let mut tick = second();
+    process(&mut tick, 7, "beam.smp", Some("/a"));
+    tick.lineages.insert("/a".into(), vec!["/a".into()]);
+    tick.groups.push(group("/a", 50, 500, (9, 700)));
+    let mut one = node(7, 8);
+    let schedulers = one.roles.entry(Role::Scheduler).or_default();
+    (schedulers.ran_ns, schedulers.throttled_ns) = (500 * MS, 700 * MS);
+    let place = Place::default();
+    let seen =
+        |what| Seen { role: Role::Scheduler, number: 1, what, place: place.clone(), call: None };
+    one.samples.insert(seen(Sampled::Spinning), spins);
+    one.samples.insert(seen(Sampled::Running), 100 - spins);
+    change(&mut one);
+    tick.nodes.push(one);
+    tick
 }

@@ -3,8 +3,8 @@
 use crate::inside::InsideTick;
 use crate::node::NodeTick;
 use host::cgroup::{Limit, MemoryUsage, Usage};
-use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// What happened between two readings.
@@ -24,7 +24,7 @@ pub struct Tick {
     pub readers: Vec<ReaderCounts>,
     /// The processes in all of these, as far as they were still there.
     pub processes: HashMap<u32, Process>,
-    /// Where threads of these waited actively, by process, as far as that is known.
+    /// Where threads of these spun, by process, as far as that is known.
     pub spots: HashMap<u32, Spot>,
     /// The runtimes of processes in groups that were throttled, as far as they are known.
     pub runtimes: HashMap<u32, LiveRuntime>,
@@ -70,6 +70,30 @@ pub enum Job {
     Group(String),
     /// What was started from one shell, or by one daemon.
     Session(u32),
+}
+
+/// A place in a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The address.
+    pub address: u64,
+    /// The function, by the symbols of the program; absent in a library, and where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// A language's runtime, as far as its processes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LiveRuntime {
+    /// A Java virtual machine.
+    Jvm,
+    /// Node.js.
+    Node,
+    /// That of Go.
+    Go,
+    /// The Erlang VM.
+    Beam,
 }
 
 /// A group with a quota, and what it gained.

@@ -1,11 +1,10 @@
-//! All that is said of a window.
+//! All that follows from a window.
 
-use crate::answers::Looked;
 use crate::parts::victim;
 use crate::since::Since;
 use crate::tick::Tick;
 use crate::window::Window;
-use crate::{answers, findings, nodes};
+use crate::{findings, nodes};
 use model::Live;
 use model::live::{Cost, Interval, MachineLoad, Scope, SourceUse, Victim};
 
@@ -28,20 +27,14 @@ pub fn live(
 ) -> Live {
     let mut findings = findings::all(window);
     since.note(&mut findings);
-    let nodes = nodes::all(window);
-    let looked = Looked {
-        nodes: !nodes.is_empty(),
-        asked: !window.inside.is_empty(),
-        said: window.inside.values().any(|inside| inside.has_said()),
-    };
     Live {
         from: from.to_owned(),
         over_ns: window.over_ns,
         scope: scope.clone(),
         sources: sources.to_vec(),
-        answers: answers::all(&findings, &findings::most(window), sources, looked),
+        answers: findings::answers(window, &findings, sources),
         victims: victims(window),
-        nodes,
+        nodes: nodes::all(window),
         inside: window.inside.iter().map(|(name, sums)| sums.inside(name)).collect(),
         findings,
         machine: machine(window),
@@ -63,7 +56,7 @@ fn victims(window: &Window) -> Vec<Victim> {
     let mut all: Vec<Victim> = window
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine))
-        // Of programs that were named it is said too that they lost nothing.
+        // Programs that were named are listed even if they lost nothing.
         .filter(|victim| victim.lost_ns() > least || window.asked && victim.ran_ns > 0)
         .collect();
     all.sort_by_key(|victim| std::cmp::Reverse(victim.lost_ns()));

@@ -1,9 +1,9 @@
-//! What an Erlang node says of itself.
+//! Figures that an Erlang node gives about itself.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a node was asked and said.
+/// A node that was asked, with its figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inside {
@@ -12,9 +12,9 @@ pub struct Inside {
     /// Why it is not asked, or no longer answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// What it said; absent where it never answered.
+    /// Its figures; absent where it never answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Said>,
+    pub figures: Option<NodeFigures>,
 }
 
 /// Why a node is not asked, or does not answer. A reason in it is that of the system.
@@ -61,10 +61,10 @@ pub enum Problem {
     Ended,
 }
 
-/// What a node said; means over the time where nothing else stands there.
+/// Figures of a node; means over the time, unless the figure says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Said {
+pub struct NodeFigures {
     /// Its release of OTP.
     pub otp: String,
     /// Whether that is newer than those that were tried.
@@ -182,30 +182,4 @@ pub struct Mailbox {
     /// Who called that function, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<String>,
-}
-
-/// Work waits in some run queues of a node while others have none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UnevenQueues {
-    /// Name of the node.
-    pub node: String,
-    /// Answers that the figures are of.
-    pub answers: u32,
-    /// Share of them in which five and more waited in one queue while another had none.
-    pub uneven: f64,
-    /// The longest queue in these answers, in the mean.
-    pub longest: f64,
-    /// How much each normal scheduler that is online was used, from 0 to 1.
-    pub used: Vec<f64>,
-}
-
-/// A process scans its long mailbox again and again.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MailboxFlood {
-    /// Name of the node.
-    pub node: String,
-    /// The process and its mailbox.
-    pub mailbox: Mailbox,
 }

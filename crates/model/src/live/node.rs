@@ -16,8 +16,8 @@ pub struct Node {
     pub schedulers: u32,
     /// Schedulers that are online: what `+S` says, or those that ran.
     pub online: u32,
-    /// Whether `+S` or `+SP` says how many there are to be.
-    pub chosen: bool,
+    /// Whether `+S` or `+SP` sets how many are online.
+    pub set_by_flag: bool,
     /// Where its flags are set.
     pub configured: Configured,
     /// What its threads did, by what they are for.
@@ -148,96 +148,4 @@ pub enum Configured {
     RabbitMq,
     /// ERL_OPTIONS of ejabberdctl.cfg.
     Ejabberd,
-}
-
-/// Flags that fix something, and where they are set on this node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct NodeFlags {
-    /// The flags.
-    pub flags: Vec<NodeFlag>,
-    /// Where they are set.
-    pub configured: Configured,
-}
-
-/// A flag of the VM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum NodeFlag {
-    /// No scheduler of any sort waits actively: +sbwt, +sbwtdcpu, +sbwtdio none.
-    NoBusyWait,
-    /// So many schedulers: +S.
-    Schedulers(u32),
-    /// So many dirty CPU schedulers: +SDcpu.
-    DirtyCpu(u32),
-    /// Schedulers look after so many milliseconds whether another should be woken: +sfwi.
-    ForcedWakeup(u32),
-}
-
-/// Native code holds schedulers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct NativeCall {
-    /// Name of the node, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    /// Whether it sleeps; otherwise it computes.
-    pub sleeps: bool,
-    /// Where it stands.
-    pub place: Place,
-    /// The system call that it sleeps in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<u32>,
-    /// Schedulers that are held.
-    pub held: u32,
-    /// Schedulers that are online.
-    pub online: u32,
-    /// Calls a second; absent where they were not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls_per_s: Option<f64>,
-    /// Share of the time in which the other online schedulers slept, where there are others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others_asleep: Option<f64>,
-}
-
-/// Schedulers spin a quota away.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BusyWait {
-    /// Name of the node, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    /// The group whose quota it is.
-    pub group: String,
-    /// The quota, in CPUs.
-    pub quota_cpus: f64,
-    /// Share of its periods in which it was throttled.
-    pub throttled_periods: f64,
-    /// CPU time that was spun, in milliseconds a second.
-    pub spun_ms_per_s: f64,
-    /// Share of the CPU time of the node.
-    pub spun: f64,
-    /// Of the time for which the quota held the node, what the spun time stands for, in
-    /// milliseconds a second.
-    pub caused_ms_per_s: f64,
-}
-
-/// A node has more schedulers than CPUs of quota.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MoreSchedulers {
-    /// Name of the node, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    /// The group whose quota it is.
-    pub group: String,
-    /// The quota, in CPUs.
-    pub quota_cpus: f64,
-    /// Share of its periods in which it was throttled.
-    pub throttled_periods: f64,
-    /// Schedulers that are online.
-    pub online: u32,
-    /// Whether a flag says so; otherwise the VM did not see the quota.
-    pub chosen: bool,
 }

@@ -84,7 +84,8 @@ impl Names {
     /// The labels of a finding: victim, stall and culprit.
     pub(super) fn finding(&mut self, finding: &Finding) -> Labels {
         let (name, group) = self.admitted(&finding.victim);
-        let stall = finding.kind.stall();
+        // A record may be anybody's, and each name is a series of its own.
+        let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
         let victim = format!("{name}\0{group}\0{stall}");
         let mut all = match self.findings.admits(&victim, &culprit) {

@@ -18,6 +18,8 @@ mod group;
 pub mod headline;
 pub mod ladder;
 pub mod live;
+#[cfg(any(test, feature = "testing"))]
+pub mod live_samples;
 pub mod not_seen;
 pub mod problem;
 pub mod reason;

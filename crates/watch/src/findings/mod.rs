@@ -1,80 +1,204 @@
-//! From sums to findings: pure, one file for each kind.
+//! From sums to findings and answers: pure, one file for each stall.
+//!
+//! A new finding is one file that implements [`Stall`](stall::Stall), and its line in [`ALL`].
 
-mod foreign;
-mod idle;
-mod mailbox;
-mod memory;
-mod native;
+mod beside_idle;
+mod blocking_nif;
+mod busy_wait;
+mod cpu_quota;
+mod mailbox_flood;
+mod memory_high;
+mod mmap_lock;
+mod more_schedulers;
 mod neighbour;
 mod node_quota;
+mod preempted_holder;
 mod quota;
-mod runtime;
-mod spin;
-mod uneven;
+mod quota_blind;
+mod stall;
+mod uneven_queues;
+pub mod words;
 
-use crate::limits;
 use crate::window::Window;
-use model::live::Finding;
+use model::live::{Answer, Finding, SourceUse};
+use stall::Seen;
+pub use stall::{Entry, LEAST_SAMPLES};
 
-/// What was measured of each kind where nothing was found: the most that anybody loses to it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Most {
-    /// To foreign readers, in milliseconds a second.
-    pub foreign: f64,
-    /// To quotas.
-    pub quota: f64,
-    /// To quotas that a runtime uses up too early.
-    pub runtimes: f64,
-    /// To one neighbour.
-    pub neighbour: f64,
-    /// Beside an idle CPU.
-    pub beside_idle: f64,
-    /// To its own threads that wait actively.
-    pub spin: f64,
-    /// To native code, of the scheduler that it holds most.
-    pub native: f64,
-    /// To scans of a mailbox.
-    pub mailbox: f64,
-    /// To what schedulers spin of a quota.
-    pub spun: f64,
-    /// To the memory.high of a group.
-    pub memory: f64,
+/// All stalls that are looked for. At the same cost those stand first that say more: what used up
+/// the quota of a node before the quota itself.
+const ALL: &[Entry] = &[
+    Entry::of::<busy_wait::BusyWait>(),
+    Entry::of::<more_schedulers::MoreSchedulers>(),
+    Entry::of::<blocking_nif::BlockingNif>(),
+    Entry::of::<mailbox_flood::MailboxFlood>(),
+    Entry::of::<uneven_queues::UnevenQueues>(),
+    Entry::of::<mmap_lock::MmapLock>(),
+    Entry::of::<cpu_quota::CpuQuota>(),
+    Entry::of::<quota_blind::QuotaBlind>(),
+    Entry::of::<neighbour::Neighbour>(),
+    Entry::of::<beside_idle::BesideIdle>(),
+    Entry::of::<preempted_holder::PreemptedHolder>(),
+    Entry::of::<memory_high::MemoryHigh>(),
+];
+
+/// Fewer seconds than this are no basis for a finding.
+const LEAST_SECONDS: f64 = 0.5;
+
+/// The stall of this id.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.id == id)
 }
 
-/// All findings, the dearest first.
-pub fn all(window: &Window) -> Vec<Finding> {
-    if window.seconds() < limits::LEAST_SECONDS {
+/// All findings, the most costly first.
+pub(crate) fn all(window: &Window) -> Vec<Finding> {
+    if window.seconds() < LEAST_SECONDS {
         return Vec::new();
     }
-    // What says more of a node's quota goes before the quota itself, at the same cost.
-    let mut all = node_quota::find(window);
-    all.extend(native::find(window));
-    all.extend(mailbox::find(window));
-    all.extend(uneven::find(window));
-    all.extend(foreign::find(window));
-    all.extend(quota::find(window));
-    all.extend(neighbour::find(window));
-    all.extend(idle::find(window));
-    all.extend(spin::find(window));
-    all.extend(memory::find(window));
+    let mut all: Vec<Finding> = ALL.iter().flat_map(|entry| (entry.find)(window)).collect();
     // Costs that are added up in another order differ in their last digits.
     let cost = |finding: &Finding| (finding.cost_ms_per_s * 1e3).round();
     all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     all
 }
 
-/// The most that anybody loses in a way that would be a finding if it were more.
-pub fn most(window: &Window) -> Most {
-    Most {
-        foreign: foreign::most(window),
-        quota: quota::most(window),
-        runtimes: quota::most_to_runtimes(window),
-        neighbour: neighbour::most(window),
-        beside_idle: idle::most(window),
-        spin: spin::most(window),
-        native: native::most(window),
-        mailbox: mailbox::most(window),
-        spun: node_quota::most(window),
-        memory: memory::most(window),
+/// All answers, in the order of `tailback list`, those without a scenario last.
+pub(crate) fn answers(window: &Window, findings: &[Finding], sources: &[SourceUse]) -> Vec<Answer> {
+    let seen = Seen { window, findings, sources };
+    let mut all: Vec<Answer> = ALL.iter().filter_map(|entry| seen.answer(entry)).collect();
+    let place = |answer: &Answer| {
+        let place = scenarios::ALL.iter().position(|one| one.meta().id == answer.stall);
+        place.unwrap_or(usize::MAX)
+    };
+    all.sort_by_key(place);
+    all
+}
+
+/// Findings that have every sentence of every stall.
+#[cfg(any(test, feature = "testing"))]
+pub fn samples() -> Vec<Finding> {
+    ALL.iter().flat_map(|entry| (entry.samples)()).collect()
+}
+
+/// Every state that the answer of a stall may have.
+#[cfg(any(test, feature = "testing"))]
+pub fn answer_samples() -> Vec<Answer> {
+    use model::live::AnswerState::{Hitting, NotHitting};
+    let window = Window::default();
+    let seen = Seen { window: &window, findings: &[], sources: &[] };
+    let with_answers = ALL.iter().filter(|entry| seen.answer(entry).is_some());
+    let no = NotHitting { most_ms_per_s: 1.25, finding_at_ms_per_s: 10.0 };
+    let of = |entry: &Entry| {
+        [Hitting, no.clone()].map(|state| Answer { stall: entry.id.to_owned(), state })
+    };
+    with_answers.flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::{AnswerState, Missing, NotMeasurable, Opaque, Source};
+    use model::not_seen::NoPrograms;
+    use serde_json::Value;
+
+    fn sources(missing: &[(Source, Missing)]) -> Vec<SourceUse> {
+        let why = |source| missing.iter().find(|one| one.0 == source).map(|one| one.1.clone());
+        [Source::Scheduler, Source::MmapLock, Source::CpuStat]
+            .map(|source| SourceUse { source, missing: why(source) })
+            .into()
+    }
+
+    fn state(sources: &[SourceUse], id: &str) -> AnswerState {
+        let all = answers(&Window::default(), &[], sources);
+        all.into_iter().find(|one| one.stall == id).unwrap().state
+    }
+
+    #[test]
+    fn every_scenario_has_an_answer_in_the_order_of_the_list() {
+        let all = answers(&Window::default(), &[], &[]);
+        let wanted = scenarios::ALL.iter().map(|scenario| scenario.meta().id);
+        let wanted: Vec<&str> = wanted.chain(["neighbour", "beside-idle"]).collect();
+        assert_eq!(all.iter().map(|one| one.stall.as_str()).collect::<Vec<_>>(), wanted);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_never_said_not_to_hit() {
+        let no = |state| matches!(state, AnswerState::NotHitting { .. });
+        assert!(no(state(&sources(&[]), "mmap-lock")));
+        let not = |why: &Missing| AnswerState::NotMeasurable(NotMeasurable::Missing(why.clone()));
+        let why = Missing::NoPrograms(NoPrograms::Privilege);
+        let none = sources(&[(Source::Scheduler, why.clone()), (Source::MmapLock, why.clone())]);
+        assert_eq!(state(&none, "mmap-lock"), not(&why));
+        assert_eq!(state(&none, "neighbour"), not(&why));
+        assert!(no(state(&none, "cpu-quota")));
+        let none = sources(&[(Source::MmapLock, Missing::NoLockTracepoints)]);
+        assert_eq!(state(&none, "mmap-lock"), not(&Missing::NoLockTracepoints));
+        let mut hidden = sources(&[]);
+        let why = Missing::NoSymbols;
+        hidden.push(SourceUse { source: Source::MappingLock, missing: Some(why.clone()) });
+        assert_eq!(state(&hidden, "mmap-lock"), not(&why));
+        let none = sources(&[(Source::CpuStat, Missing::NoGroups)]);
+        assert_eq!(state(&none, "cpu-quota"), not(&Missing::NoGroups));
+        let node = AnswerState::NotMeasurable(NotMeasurable::NoNode);
+        assert_eq!(state(&sources(&[]), "busy-wait"), node);
+        assert_eq!(state(&sources(&[]), "mailbox-flood"), node);
+    }
+
+    #[test]
+    fn a_finding_is_an_answer_that_hits() {
+        let found = &samples()[0];
+        let all = answers(&Window::default(), std::slice::from_ref(found), &[]);
+        let of_it = all.iter().find(|one| one.stall == found.stall).unwrap();
+        assert_eq!(of_it.state, AnswerState::Hitting);
+    }
+
+    #[test]
+    fn every_stall_has_samples_with_sentences_that_end() {
+        for entry in ALL {
+            let samples = (entry.samples)();
+            assert!(!samples.is_empty() && find(entry.id).is_some(), "{}", entry.id);
+            for finding in samples {
+                let cause = entry.cause(&finding).unwrap();
+                assert!(cause.ends_with('.') && !cause.contains("  "), "{cause}");
+                assert!(!entry.fixes(&finding).is_empty(), "{}", entry.id);
+            }
+        }
+        let strange = Finding { facts: Opaque::of(&"strange"), ..Finding::default() };
+        assert!(ALL.iter().all(|entry| entry.cause(&strange).is_none()));
+    }
+
+    /// Puts this in the place of every text.
+    fn spoil(value: &mut Value, text: &str) {
+        match value {
+            Value::String(own) => *own = text.to_owned(),
+            Value::Array(all) => all.iter_mut().for_each(|one| spoil(one, text)),
+            Value::Object(all) => all.values_mut().for_each(|one| spoil(one, text)),
+            _ => {}
+        }
+    }
+
+    /// With this in the place of one text of the facts after the other.
+    fn spoilt(facts: &Value, text: &str) -> Vec<Value> {
+        let Value::Object(fields) = facts else { return Vec::new() };
+        let of = |name: &String| {
+            let mut facts = facts.clone();
+            spoil(&mut facts[name], text);
+            facts
+        };
+        fields.keys().map(of).collect()
+    }
+
+    #[test]
+    fn no_text_of_the_facts_can_steer_a_terminal() {
+        let mut read = 0;
+        for finding in samples() {
+            let facts: Value = finding.facts.read().unwrap();
+            for facts in spoilt(&facts, "\u{1b}[2J\n") {
+                let finding = Finding { facts: Opaque::of(&facts), ..finding.clone() };
+                let Some(cause) = find(&finding.stall).unwrap().cause(&finding) else { continue };
+                assert!(!cause.contains(['\u{1b}', '\n']), "{cause:?}");
+                read += 1;
+            }
+        }
+        assert!(read > 50, "{read}");
     }
 }

@@ -6,28 +6,106 @@
 //! a session count together, since a build is many of them. Where CPUs are idle meanwhile, or where
 //! the programs to look at were named, even competition counts too.
 
-use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE, NEIGHBOUR_UNEVEN};
+use super::stall::{Seen, Stall};
+use super::words;
 use crate::parts::{program, program_of};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
-use model::live::{Finding, FindingKind, LiveFix, NeighbourFinding, Sure};
+use model::Unit;
+use model::live::{AnswerState, Finding, Source};
+use model::prose::figures::figure;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-pub fn find(window: &Window) -> Vec<Finding> {
-    let is_much = |found: &Found| window.rate(found.lacks_ns) >= NEIGHBOUR_MS_PER_S;
-    let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
-    // Of two that compete the one is the victim that gets less of what it wants.
-    let loses_less = |one: &&Found| {
-        !all.iter().any(|other| {
-            other.victim == one.culprit && other.culprit == one.victim && other.share > one.share
-        })
-    };
-    all.iter().filter(loses_less).map(|found| found.finding(window)).collect()
+/// Lacking beside a program that does another job, in milliseconds a second: a tenth of a thread's
+/// time. The scheduler gives slices of 3 ms and more, so programs that use a busy machine together
+/// lose some percent to each other.
+const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And this share of the time that the victim wanted a CPU: a program of many threads that loses a
+/// tenth of one thread's time loses nothing that it would notice.
+const SHARE: f64 = 0.15;
+
+/// And less than half of what both got, by this share of the half: programs that share a CPU evenly
+/// hold each other up only by their number. Over some seconds a tenth either way is chance.
+const UNEVEN: f64 = 0.2;
+
+/// Another program has the victim's CPU.
+pub struct Neighbour;
+
+/// What both got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// CPU time that the victim got, in milliseconds a second.
+    victim_ran_ms_per_s: f64,
+    /// CPU time that the culprit had, in milliseconds a second.
+    culprit_ran_ms_per_s: f64,
+    /// The highest nice value of both, victim first, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nice: Option<(i32, i32)>,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    Separate,
+    Weigh,
+}
+
+impl Stall for Neighbour {
+    const ID: &'static str = "neighbour";
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let is_much = |found: &Found| window.rate(found.lacks_ns) >= LIMIT_MS_PER_S;
+        let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
+        // Of two that compete the one is the victim that gets less of what it wants.
+        let loses_less = |one: &&Found| {
+            !all.iter().any(|other| {
+                other.victim == one.culprit
+                    && other.culprit == one.victim
+                    && other.share > one.share
+            })
+        };
+        all.iter().filter(loses_less).map(|found| found.finding(window)).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let most = most(seen.window);
+        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
+        format!(
+            "{} ran on its CPU meanwhile. It got {} of CPU time, the victim {}.",
+            words::culprit(finding),
+            rate(facts.culprit_ran_ms_per_s),
+            rate(facts.victim_ran_ms_per_s),
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).",
+            Fix::Weigh => "Give the victim more weight than the other (cpu.weight, nice).",
+        }
+        .to_owned()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let facts =
+            Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, nice: Some((5, 0)) };
+        vec![(facts, vec![Fix::Separate, Fix::Weigh])]
+    }
 }
 
 /// The most that anybody loses in this way, in milliseconds a second.
-pub fn most(window: &Window) -> f64 {
+fn most(window: &Window) -> f64 {
     largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
 
@@ -79,7 +157,7 @@ fn worst<'a>(
         true => *ns,
         false => short_of_half(own, others).min(*ns),
     };
-    (share >= NEIGHBOUR_SHARE).then_some(Found {
+    (share >= SHARE).then_some(Found {
         victim: key,
         sums,
         culprit,
@@ -94,7 +172,7 @@ fn worst<'a>(
 fn short_of_half(own: u64, others: u64) -> u64 {
     let half = own.midpoint(others);
     let short = half.saturating_sub(own);
-    if short as f64 >= NEIGHBOUR_UNEVEN * half as f64 { short } else { 0 }
+    if short as f64 >= UNEVEN * half as f64 { short } else { 0 }
 }
 
 /// Time that CPUs were idle, all together; 0 where it is not known.
@@ -123,23 +201,20 @@ fn is_stranger(window: &Window, key: &Key, sums: &Sums, other: &Key) -> bool {
 impl Found<'_> {
     fn finding(&self, window: &Window) -> Finding {
         let culprit = window.programs.get(self.culprit);
-        let facts = NeighbourFinding {
+        let facts = Facts {
             victim_ran_ms_per_s: window.rate(self.sums.all.ran_ns),
             culprit_ran_ms_per_s: window.rate(culprit.map_or(0, |sums| sums.all.ran_ns)),
             nice: culprit.map(|culprit| (self.sums.nice, culprit.nice)),
         };
         let named = culprit.map(|sums| program_of(self.culprit, sums));
         Finding {
-            kind: FindingKind::Neighbour(facts),
             victim: program_of(self.victim, self.sums),
             culprits: vec![named.unwrap_or_else(|| program(self.culprit, 0, 1))],
             cost_ms_per_s: window.rate(self.ns),
             worst_ms: ms(self.worst_ns),
-            since_s: 0.0,
-            sure: Sure::Measured,
-            fixes: vec![LiveFix::Separate, LiveFix::Weigh],
             // A neighbour is no scenario of its own: there is nothing to reproduce but the load.
             run: None,
+            ..Neighbour::found(&facts, &[Fix::Separate, Fix::Weigh])
         }
     }
 }
@@ -162,14 +237,14 @@ mod tests {
 
     #[test]
     fn another_jobs_program_is_a_neighbour() {
-        let all = find(&Window::of([&tick(300)]));
+        let all = Neighbour::find(&Window::of([&tick(300)]));
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!(
             (found.victim.name.as_str(), found.culprits[0].name.as_str()),
             ("web", "backup")
         );
         assert_eq!(found.cost_ms_per_s, 300.0);
-        assert!(find(&Window::of([&tick(50)])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick(50)])).is_empty());
     }
 
     #[test]
@@ -178,22 +253,22 @@ mod tests {
         tick.threads = vec![thread(1, 480, 500), thread(2, 510, 470)];
         tick.pairs.push(pair(2, 1, "web", 470));
         let window = Window::of([&tick]);
-        assert!(find(&window).is_empty() && most(&window) < 100.0);
+        assert!(Neighbour::find(&window).is_empty() && most(&window) < 100.0);
         // Unless a CPU was idle, or somebody asked about this one.
         tick.machine = MachineTick { cpus: 2, busy_ns: Some(1_100_000_000), ..Default::default() };
-        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
         tick.machine.busy_ns = Some(1_900_000_000);
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
         tick.whole_machine = false;
-        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
         tick.whole_machine = true;
         // One of two programs of a session that has its half.
         tick.threads = vec![thread(1, 180, 500), thread(3, 320, 0), thread(2, 510, 470)];
         process(&mut tick, 3, "web-too", None);
         tick.processes.get_mut(&3).unwrap().job = Job::Session(1);
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
         tick.processes.get_mut(&3).unwrap().job = Job::Session(3);
-        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
     }
 
     #[test]
@@ -202,17 +277,17 @@ mod tests {
         for process in tick.processes.values_mut() {
             process.job = Job::Session(9);
         }
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
     }
 
     #[test]
     fn a_server_and_its_client_are_no_strangers() {
         let mut tick = tick(300);
         tick.threads[1].waker = 1;
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
         tick.threads[1].waker = 0;
         tick.threads[0].waker = 2;
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
     }
 
     #[test]
@@ -221,7 +296,7 @@ mod tests {
         tick.pairs.push(pair(2, 1, "web", 250));
         tick.threads[1].ready_ns = 250_000_000;
         tick.threads[1].others_ns = 250_000_000;
-        let found = find(&Window::of([&tick]));
+        let found = Neighbour::find(&Window::of([&tick]));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].victim.name, "web");
     }
@@ -230,6 +305,6 @@ mod tests {
     fn the_kernels_threads_are_nobodys_neighbour() {
         let mut tick = tick(300);
         tick.processes.get_mut(&2).unwrap().job = Job::Kernel;
-        assert!(find(&Window::of([&tick])).is_empty());
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
     }
 }

@@ -2,10 +2,9 @@
 //! linker of Go leaves in what it makes.
 
 use crate::reader::{Answer, Readers, What};
-use crate::tick::{GroupTick, Tick};
+use crate::tick::{GroupTick, LiveRuntime, Tick};
 use host::process_files;
 use host::roots::Roots;
-use model::live::LiveRuntime;
 use std::collections::{BTreeMap, HashMap};
 
 /// Processes that are looked up in an interval at most.

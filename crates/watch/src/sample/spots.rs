@@ -2,12 +2,11 @@
 //!
 //! The memory map of a process would say more, of libraries too, but to read it takes its lock.
 
-use crate::limits::SPUN_SAMPLES;
+use crate::findings::LEAST_SAMPLES;
 use crate::reader::{Answer, Readers, What};
-use crate::tick::Tick;
+use crate::tick::{Spot, Tick};
 use host::process_files;
 use host::roots::Roots;
-use model::live::Spot;
 use std::collections::HashMap;
 
 /// Processes that are looked up in an interval at most.
@@ -69,7 +68,7 @@ fn wanted(tick: &Tick) -> Vec<(u32, u64)> {
             (*most, *at) = (thread.spins, thread.spin_at);
         }
     }
-    let enough = |(_, (all, _, _)): &(u32, (u64, u64, u64))| *all * 5 >= SPUN_SAMPLES;
+    let enough = |(_, (all, _, _)): &(u32, (u64, u64, u64))| *all * 5 >= LEAST_SAMPLES;
     let mut all: Vec<_> = by_process.into_iter().filter(enough).collect();
     all.sort_by_key(|(pid, (spins, _, _))| (std::cmp::Reverse(*spins), *pid));
     all.truncate(MOST);

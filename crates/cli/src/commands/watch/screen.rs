@@ -207,13 +207,14 @@ fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
 fn finding_lines(finding: &Finding, number: usize, all: usize) -> Vec<Line<'static>> {
     let said = words::finding(finding, crate::records::meta_of);
     let red = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
-    let name = words::stall_name(finding.kind.stall());
+    let name = words::stall_name(&finding.stall);
+    let fix = said.fixes.first().map_or("", String::as_str);
     let mut lines = vec![
         Line::from(vec![
             Span::styled(format!("{} of {all} {name}: ", number + 1), red),
             Span::raw(said.loss),
         ]),
-        Line::raw(format!("{} {}", said.cause, said.fix)),
+        Line::raw(format!("{} {fix}", said.cause)),
     ];
     lines.extend(said.command.map(|command| Line::raw(format!("Reproduce: {command}"))));
     lines

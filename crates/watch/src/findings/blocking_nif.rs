@@ -2,18 +2,32 @@
 //! never sleeps, or computing for long without the system calls that a scheduler makes all the
 //! time.
 
-use crate::limits::{NATIVE_MS_PER_S, NATIVE_WORST_MS};
+use super::stall::{self, Stall};
+use super::words::{self, NodeFlag, NodeFlags};
 use crate::node::{NodeSums, SchedulerTick, Seen};
 use crate::nodes::{online, program};
 use crate::sums::{Key, largest, ms};
 use crate::window::Window;
-use model::live::{
-    Code, Finding, FindingKind, LiveFix, NativeCall, NodeFlag, NodeFlags, Role, Sure,
-};
+use model::Unit;
+use model::live::{AnswerState, Code, Configured, Finding, Place, Role, Sure};
+use model::prose::figures::{figure, percent};
 use model::suggestion::{Command, Run};
 use probe::live::Sampled;
 use scenarios::blocking_nif::{BlockingNifParams, META, Mode};
 use scenarios::params::{Auto, Params};
+use serde::{Deserialize, Serialize};
+
+/// Native code holds a scheduler, in milliseconds a second: a tenth of its time. A call should be
+/// over within a millisecond, and a node that makes a long one now and then has no stall of it.
+const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And a single call of at least this, in milliseconds: it takes this long to see that a scheduler
+/// makes no system call.
+const WORST_MS: f64 = 8.0;
+
+/// The other schedulers slept for more than this share of the time: work may wait behind the one
+/// that is held.
+const OTHERS_ASLEEP: f64 = 0.5;
 
 /// Time between two samples of what runs, in nanoseconds.
 const SAMPLE_NS: u64 = 1_000_000_000 / 49;
@@ -30,7 +44,7 @@ struct Held {
 impl Held {
     fn counts(&self, sleeps: bool) -> bool {
         let (cost, worst) = self.of(sleeps);
-        cost >= NATIVE_MS_PER_S && worst >= NATIVE_WORST_MS
+        cost >= LIMIT_MS_PER_S && worst >= WORST_MS
     }
 
     fn of(&self, sleeps: bool) -> (f64, f64) {
@@ -41,26 +55,133 @@ impl Held {
     }
 }
 
-pub fn find(window: &Window) -> Vec<Finding> {
-    let of = |(pid, (key, node)): (&u32, &(Key, NodeSums))| {
-        let held = all_held(node);
-        [true, false]
-            .into_iter()
-            .filter_map(move |sleeps| finding((*pid, key, node), &held, sleeps))
-            .collect::<Vec<_>>()
-    };
-    window.nodes.iter().flat_map(of).collect()
+/// Native code holds schedulers of an Erlang node.
+pub struct BlockingNif;
+
+/// Which code, and how.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the node, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    /// Whether it sleeps; otherwise it computes.
+    sleeps: bool,
+    /// Where it stands.
+    place: Place,
+    /// The system call that it sleeps in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<u32>,
+    /// Schedulers that are held.
+    held: u32,
+    /// Schedulers that are online.
+    online: u32,
+    /// Calls a second; absent where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calls_per_s: Option<f64>,
+    /// Share of the time in which the other online schedulers slept, where there are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    others_asleep: Option<f64>,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    DirtyScheduler,
+    Flags(NodeFlags),
+}
+
+impl Stall for BlockingNif {
+    const ID: &'static str = META.id;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let of = |(pid, (key, node)): (&u32, &(Key, NodeSums))| {
+            let held = all_held(node);
+            [true, false]
+                .into_iter()
+                .filter_map(move |sleeps| finding((*pid, key, node), &held, sleeps))
+                .collect::<Vec<_>>()
+        };
+        window.nodes.iter().flat_map(of).collect()
+    }
+
+    fn answer(seen: &stall::Seen) -> Option<AnswerState> {
+        Some(seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S))
+    }
+
+    fn cause(_: &Finding, facts: &Facts) -> String {
+        let how = match (facts.sleeps, facts.call) {
+            (true, Some(call)) => format!("sleeps there in system call {call}"),
+            (true, None) => "sleeps there".to_owned(),
+            (false, _) => "computes there and does not yield".to_owned(),
+        };
+        let mut text = format!(
+            "Native code holds {} of {} schedulers{}: {} {how}.",
+            facts.held,
+            facts.online,
+            words::of_node(facts.node.as_deref()),
+            words::place(&facts.place),
+        );
+        if let Some(calls) = facts.calls_per_s {
+            text.push_str(&format!(" It is called {} times a second.", figure(calls, Unit::Count)));
+        }
+        if let Some(asleep) = facts.others_asleep.filter(|share| *share > OTHERS_ASLEEP) {
+            text.push_str(&format!(
+                " The other schedulers slept for {} of the time, so work may wait behind it.",
+                percent(asleep)
+            ));
+        }
+        text
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::DirtyScheduler => words::DIRTY_SCHEDULER.to_owned(),
+            Fix::Flags(flags) => words::flags(flags),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let place = |symbol: Option<&str>| Place {
+            code: Code::Library,
+            file: Some("crypto.so".to_owned()),
+            symbol: symbol.map(str::to_owned),
+        };
+        let sleeps = Facts {
+            node: Some("web@host".to_owned()),
+            sleeps: true,
+            place: place(Some("hash_update")),
+            call: Some(35),
+            held: 1,
+            online: 2,
+            calls_per_s: Some(30.0),
+            others_asleep: Some(0.9),
+        };
+        let unnamed = Facts { node: None, call: None, place: Place::default(), ..sleeps.clone() };
+        let computes = Facts {
+            sleeps: false,
+            place: place(None),
+            calls_per_s: None,
+            others_asleep: None,
+            ..sleeps.clone()
+        };
+        let of = |facts: Facts| (facts.clone(), fixes(&facts, Configured::RabbitMq));
+        [sleeps, unnamed, computes].map(of).into()
+    }
 }
 
 /// The most that one scheduler loses, in milliseconds a second.
-pub fn most(window: &Window) -> f64 {
+fn most(window: &Window) -> f64 {
     let held = window.nodes.values().flat_map(|(_, node)| all_held(node));
     let long = held.map(|(_, held)| {
         largest(
             [true, false]
                 .into_iter()
                 .map(|sleeps| held.of(sleeps))
-                .filter(|(_, worst)| *worst >= NATIVE_WORST_MS)
+                .filter(|(_, worst)| *worst >= WORST_MS)
                 .map(|(cost, _)| cost),
         )
     });
@@ -114,7 +235,7 @@ fn finding(
     let seen = seen.map(|(seen, _)| seen.clone());
     let seconds = node.over_ns as f64 / 1e9;
     let calls: u64 = node.schedulers.values().map(|one| one.calls).sum();
-    let facts = NativeCall {
+    let facts = Facts {
         node: node.facts.name.clone(),
         sleeps,
         place: seen.as_ref().map(|seen| seen.place.clone()).unwrap_or_default(),
@@ -126,14 +247,11 @@ fn finding(
     };
     Some(Finding {
         victim: program(key, pid),
-        culprits: Vec::new(),
         cost_ms_per_s: held.iter().map(|(_, held)| held.of(sleeps).0).sum(),
         worst_ms: largest(held.iter().map(|(_, held)| held.of(sleeps).1)),
-        since_s: 0.0,
         sure: if sleeps { Sure::Measured } else { Sure::Likely },
-        fixes: fixes(node, &facts),
         run: Some(run(&facts)),
-        kind: FindingKind::NativeCall(facts),
+        ..BlockingNif::found(&facts, &fixes(&facts, node.facts.configured))
     })
 }
 
@@ -149,19 +267,18 @@ fn others_asleep(node: &NodeSums, held: &[u32]) -> Option<f64> {
     Some((1.0 - ran as f64 / whole).clamp(0.0, 1.0))
 }
 
-fn fixes(node: &NodeSums, facts: &NativeCall) -> Vec<LiveFix> {
-    let mut all = vec![LiveFix::DirtyScheduler];
+fn fixes(facts: &Facts, configured: Configured) -> Vec<Fix> {
+    let mut all = vec![Fix::DirtyScheduler];
     // Work may wait behind the held one while others sleep: the VM can be told to look for it.
-    if facts.others_asleep.is_some_and(|share| share > 0.5) {
+    if facts.others_asleep.is_some_and(|share| share > OTHERS_ASLEEP) {
         let flags = vec![NodeFlag::ForcedWakeup(10)];
-        let configured = node.facts.configured;
-        all.push(LiveFix::Flags(NodeFlags { flags, configured }));
+        all.push(Fix::Flags(NodeFlags { flags, configured }));
     }
     all
 }
 
 /// The same in the lab: as many schedulers, a native function that sleeps or computes.
-fn run(facts: &NativeCall) -> Run {
+fn run(facts: &Facts) -> Run {
     let params = BlockingNifParams {
         mode: if facts.sleeps { Mode::NifSleep } else { Mode::NifBusy },
         schedulers: Auto::Is(facts.online.clamp(1, 1024)),
@@ -174,7 +291,6 @@ fn run(facts: &NativeCall) -> Run {
 mod tests {
     use super::*;
     use crate::testing::{MS, node, process, second};
-    use model::live::Place;
 
     fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
         let mut tick = second();
@@ -182,7 +298,7 @@ mod tests {
         let mut one = node(7, 2);
         change(&mut one);
         tick.nodes.push(one);
-        find(&Window::of([&tick]))
+        BlockingNif::find(&Window::of([&tick]))
     }
 
     fn seen(what: Sampled, place: Place) -> Seen {
@@ -201,10 +317,11 @@ mod tests {
                 .insert(seen(Sampled::Asleep, Place { code: Code::Vm, ..Place::default() }), 40);
         });
         let [found] = &all[..] else { panic!("{all:?}") };
-        let FindingKind::NativeCall(facts) = &found.kind else { panic!() };
+        let facts: Facts = found.facts.read().unwrap();
         assert_eq!((&facts.place, facts.held, facts.online), (&place, 1, 2));
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (900.0, 30.0));
-        assert!(found.fixes.len() == 2, "the other scheduler slept: {:?}", found.fixes);
+        let fixes: Vec<Fix> = found.fixes.read().unwrap();
+        assert!(fixes.len() == 2, "the other scheduler slept: {fixes:?}");
     }
 
     #[test]
@@ -223,7 +340,7 @@ mod tests {
             })
         };
         let all = stands_in(Code::Library);
-        let FindingKind::NativeCall(facts) = &all[0].kind else { panic!() };
+        let facts: Facts = all[0].facts.read().unwrap();
         assert!(!facts.sleeps && facts.place.code == Code::Library);
         assert!(stands_in(Code::Vm).is_empty(), "processes without timers and IO");
     }

@@ -1,0 +1,160 @@
+//! What every finding has, whatever stall it is of, and the answers.
+//!
+//! What only one stall has stands in that stall's own file (`crates/watch/src/findings/`): nothing
+//! here knows the facts of a single stall.
+
+use super::program::Program;
+use super::source::Missing;
+use crate::suggestion::Run;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Something that holds a program up now.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// The stall: the id of a scenario, or the name of one that has no scenario.
+    pub stall: String,
+    /// Who is held up.
+    pub victim: Program,
+    /// By whom, the most costly first; empty where only a quota does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub culprits: Vec<Program>,
+    /// What it costs the victim, of all its threads together, in milliseconds a second.
+    pub cost_ms_per_s: f64,
+    /// The worst single wait, in milliseconds; 0 where single waits are not seen.
+    pub worst_ms: f64,
+    /// Seconds after the beginning at which it was first seen.
+    pub since_s: f64,
+    /// How sure it is.
+    pub sure: Sure,
+    /// The figures of the case, which only the stall's own file reads.
+    pub facts: Opaque,
+    /// What fixes it, a list, the most useful first; read by the stall's own file too.
+    pub fixes: Opaque,
+    /// The run that reproduces it in the lab, with the parameters of this case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Run>,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Sure {
+    /// Each wait was seen with its cause.
+    #[default]
+    Measured,
+    /// Worked out from counters that were read beside each other.
+    Likely,
+}
+
+/// JSON of which this crate does not know the type.
+///
+/// It is kept as the text that it was read from, so that it takes no more memory than its record
+/// does as a file: a record may come from anywhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Opaque(
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))] Box<RawValue>,
+);
+
+impl Opaque {
+    /// Holds this; `null` for what has no JSON.
+    pub fn of<T: Serialize>(value: &T) -> Self {
+        serde_json::value::to_raw_value(value).map_or_else(|_| Opaque::default(), Opaque)
+    }
+
+    /// Reads it; none where it is something else.
+    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(self.0.get()).ok()
+    }
+}
+
+impl Default for Opaque {
+    fn default() -> Self {
+        Opaque(RawValue::NULL.to_owned())
+    }
+}
+
+impl PartialEq for Opaque {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+/// The answer for one known stall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Answer {
+    /// The stall: the id of a scenario, or the name of one that has no scenario.
+    pub stall: String,
+    /// The answer.
+    pub state: AnswerState,
+}
+
+/// Whether a stall is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswerState {
+    /// It is: a finding says more.
+    Hitting,
+    /// It was measured and costs nobody more than this, in milliseconds a second; a finding begins
+    /// at the second figure.
+    NotHitting {
+        /// What it costs the one whom it costs most.
+        most_ms_per_s: f64,
+        /// What would be a finding.
+        finding_at_ms_per_s: f64,
+    },
+    /// It cannot be measured here.
+    NotMeasurable(NotMeasurable),
+}
+
+/// Why a stall cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NotMeasurable {
+    /// A source that it needs could not be had.
+    Missing(Missing),
+    /// No Erlang node runs here.
+    NoNode,
+    /// It takes a look into the node.
+    NotInside,
+    /// The node that was asked does not answer.
+    NoAnswer,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_read_by_who_knows_them_and_kept_by_who_does_not() {
+        let facts = Opaque::of(&("a", 7));
+        assert_eq!(facts.read::<(String, u32)>(), Some(("a".to_owned(), 7)));
+        assert_eq!(facts.read::<u32>(), None);
+        let finding = Finding { facts, ..Finding::default() };
+        let text = serde_json::to_string(&finding).unwrap();
+        assert!(text.contains(r#""facts":["a",7],"fixes":null"#), "{text}");
+        assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
+        let value = serde_json::to_value(&finding).unwrap();
+        assert_eq!(serde_json::from_value::<Finding>(value).unwrap(), finding);
+    }
+
+    #[test]
+    fn facts_of_many_values_take_no_more_memory_than_their_text() {
+        let many = format!("[{}0]", "0,".repeat(100_000));
+        let facts: Opaque = serde_json::from_str(&many).unwrap();
+        assert_eq!(facts.0.get().len(), many.len());
+        let deep = "[".repeat(100_000);
+        assert!(serde_json::from_str::<Opaque>(&deep).is_err());
+        let deep = format!("{deep}{}", "]".repeat(100_000));
+        let facts: Opaque = serde_json::from_str(&deep).unwrap();
+        assert_eq!(facts.read::<serde_json::Value>(), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! Every sentence of a watch, each with sample facts, to be read in one sitting.
+
+use super::live::{
+    brief, conclusion, finding, inside, measured, missing, node, not_measurable, problem, scope,
+    source, stall_name,
+};
+use model::Live;
+use model::live::{
+    BusyLink, Code, CodeTime, Inside, Mailbox, Micro, Missing, Node, NodeFigures, NodeMemory,
+    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source,
+};
+
+/// All of them, a line each.
+pub fn samples() -> Vec<String> {
+    [findings(), answers(), about_sources(), scopes(), nodes(), problems()].concat()
+}
+
+fn findings() -> Vec<String> {
+    let mut all = Vec::new();
+    for one in watch::findings::samples() {
+        let (name, text) = (stall_name(&one.stall), finding(&one, |_| None));
+        let new = [vec![text.loss, brief(&one), text.cause], text.fixes].concat();
+        for line in new.into_iter().map(|line| format!("{name}: {line}")) {
+            if !all.contains(&line) {
+                all.push(line);
+            }
+        }
+    }
+    all
+}
+
+fn answers() -> Vec<String> {
+    let all = watch::findings::answer_samples();
+    let why = [NotMeasurable::NoNode, NotMeasurable::NotInside, NotMeasurable::NoAnswer];
+    let why = why.iter().map(|why| format!("Not measurable here: {}", not_measurable(why)));
+    all.iter().filter_map(measured).chain(why).collect()
+}
+
+fn about_sources() -> Vec<String> {
+    let all = [
+        (Source::Scheduler, None),
+        (Source::MmapLock, Some(Missing::NoLockTracepoints)),
+        (Source::MappingLock, Some(Missing::NoSymbols)),
+        (Source::Throttled, Some(Missing::NoThrottledTime)),
+        (Source::Samples, Some(Missing::NoSamples)),
+        (Source::Schedstat, None),
+        (Source::CpuStat, Some(Missing::NoGroups)),
+        (Source::MemoryEvents, Some(Missing::NoMemoryGroups)),
+        (Source::Pressure, None),
+        (Source::Steal, None),
+    ];
+    let line = |(one, why): &(Source, Option<Missing>)| {
+        let state = why.as_ref().map_or_else(|| "read".to_owned(), missing);
+        format!("Source: {}: {state}", source(*one))
+    };
+    all.iter().map(line).collect()
+}
+
+fn scopes() -> Vec<String> {
+    let by_pid = Scope { pids: vec![7, 8], ..Scope::default() };
+    let by_name =
+        Scope { cgroup: Some("/app".to_owned()), comm: Some("web".to_owned()), ..Scope::default() };
+    let all = [Scope::default(), by_pid, by_name.clone()];
+    let watched = all.iter().map(|one| format!("watch: {}", scope(one)));
+    let well = Live::default();
+    let found = Live { findings: watch::findings::samples(), ..Live::default() };
+    let unseen = Live { scope: by_name, ..Live::default() };
+    let ends =
+        [(&found, true), (&well, true), (&unseen, true), (&well, false)].map(|(live, measured)| {
+            let last = conclusion(live, measured);
+            format!("last line: {last}")
+        });
+    watched.chain(ends).collect()
+}
+
+fn nodes() -> Vec<String> {
+    let second = 1_000_000_000;
+    let role = |role, ran_ns| RoleTime {
+        role,
+        threads: 4,
+        ran: 2,
+        ran_ns,
+        spun_ns: ran_ns / 4,
+        call_ns: ran_ns / 8,
+        ..RoleTime::default()
+    };
+    let places = [Code::Erlang, Code::Vm, Code::Waiting, Code::Unknown]
+        .map(|code| CodeTime { place: Place { code, ..Place::default() }, share: 0.25 });
+    let named = Node {
+        program: Program { pid: 7, ..Program::default() },
+        name: Some("web@host".to_owned()),
+        schedulers: 4,
+        online: 2,
+        roles: vec![role(Role::Scheduler, 800_000_000), role(Role::DirtyCpu, 40_000_000)],
+        code: places.into(),
+        quota_cpus: Some(0.5),
+        throttled_periods: Some(0.9),
+        ..Node::default()
+    };
+    let unnamed = Node { name: None, quota_cpus: None, code: Vec::new(), ..named.clone() };
+    let mut all = [named, unnamed].map(|one| node(&one, second)).to_vec();
+    let figures = Some(figures());
+    let answers = Inside { name: "web@host".to_owned(), problem: None, figures };
+    all.push(inside(&answers));
+    all.push(inside(&Inside { problem: Some(Problem::Silent(3_000)), ..answers }));
+    all
+}
+
+fn figures() -> NodeFigures {
+    let shares = [("emulator".to_owned(), 0.7), ("sleep".to_owned(), 0.3)];
+    let name = "logger".to_owned();
+    let mailbox =
+        Mailbox { name, process: "<0.90.0>".to_owned(), length: 900, ..Mailbox::default() };
+    NodeFigures {
+        otp: "30".to_owned(),
+        is_untried: true,
+        age_ms: 200.0,
+        took_ms: 4.0,
+        answers: 9,
+        online: 2,
+        processes: 120,
+        used: vec![0.99, 0.05],
+        run_queue: 3.5,
+        even: 0.5,
+        micro: vec![Micro { threads: "scheduler".to_owned(), shares: shares.into() }],
+        links: vec![BusyLink { node: "db@host".to_owned(), waiting: 0.3, bytes: 4 << 20 }],
+        memory: NodeMemory { total: 80 << 20, processes: 30 << 20, binary: 9 << 20, ets: 5 << 20 },
+        mailboxes: vec![mailbox],
+        ..NodeFigures::default()
+    }
+}
+
+fn problems() -> Vec<String> {
+    let why = || "No such file or directory".to_owned();
+    let all = [
+        Problem::Connecting,
+        Problem::Host(why()),
+        Problem::NoEpmd(why()),
+        Problem::NotThere,
+        Problem::Connect(why()),
+        Problem::Elsewhere("10.0.0.7".to_owned()),
+        Problem::ForeignPort { port_user: 1000, cookie_user: 100 },
+        Problem::UnknownOwner(why()),
+        Problem::OtherName("db@host".to_owned()),
+        Problem::WrongCookie,
+        Problem::Tls,
+        Problem::Refused("not_allowed".to_owned()),
+        Problem::Release("24".to_owned()),
+        Problem::Silent(3_000),
+        Problem::Nonsense("a word".to_owned()),
+        Problem::Ended,
+    ];
+    all.iter().map(|one| format!("Inside web@host: {}", problem(one))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_have_a_sentence_for_every_stall_and_no_line_is_there_twice() {
+        let all = samples();
+        for stall in ["mmap-lock", "memory-high", "uneven run queues"] {
+            assert!(all.iter().any(|line| line.starts_with(stall)), "{stall}");
+        }
+        let mut once = all.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), all.len());
+    }
+}

@@ -1,0 +1,122 @@
+//! Programs that are ready on one CPU while another that they may use is idle.
+
+use super::stall::{Seen, Stall};
+use crate::parts::program_of;
+use crate::sums::{Key, Sums, largest, ms};
+use crate::window::Window;
+use model::live::{AnswerState, Finding, Source};
+use model::prose::figures::percent;
+use serde::{Deserialize, Serialize};
+
+/// Ready until it ran at last while a CPU that it may use was idle, in milliseconds a second: a
+/// tenth of a thread's time. Waking a thread on an idle CPU takes microseconds, and pulling one over
+/// less than a tick.
+const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And a single wait of at least this, in milliseconds: more than two ticks at 250 Hz.
+const WORST_MS: f64 = 10.0;
+
+/// And this share of the time in which it was ready and no quota held it.
+const SHARE: f64 = 0.5;
+
+/// The victim is ready on a busy CPU while one that it may use is idle.
+pub struct BesideIdle;
+
+/// How much of its waiting that is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Share of its ready time.
+    share: f64,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    Balance,
+}
+
+impl Stall for BesideIdle {
+    const ID: &'static str = "beside-idle";
+    const NAME: &'static str = "beside an idle CPU";
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        held_up(window)
+            .filter(|(_, sums)| window.rate(sums.all.beside_idle_ns) >= LIMIT_MS_PER_S)
+            .map(|(key, sums)| Finding {
+                victim: program_of(key, sums),
+                cost_ms_per_s: window.rate(sums.all.beside_idle_ns),
+                worst_ms: ms(sums.all.worst_ns),
+                ..Self::found(&Facts { share: share(sums).min(1.0) }, &[Fix::Balance])
+            })
+            .collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let most = most(seen.window);
+        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(_: &Finding, facts: &Facts) -> String {
+        format!(
+            "For {} of the time that it waited for a CPU, another CPU that it may use stood idle.",
+            percent(facts.share)
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Balance => "Check CPU affinities, cpusets and isolated CPUs.".to_owned(),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        vec![(Facts { share: 0.8 }, vec![Fix::Balance])]
+    }
+}
+
+/// The most that anybody loses in this way, in milliseconds a second.
+fn most(window: &Window) -> f64 {
+    largest(held_up(window).map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
+}
+
+/// Programs that waited long, and mostly so.
+fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
+    window
+        .victims()
+        .filter(|(_, sums)| ms(sums.all.worst_ns) >= WORST_MS)
+        .filter(|(_, sums)| share(sums) >= SHARE)
+}
+
+/// Of the time in which it was ready and no quota held it.
+fn share(sums: &Sums) -> f64 {
+    let held = sums.quota.values().copied().fold(0, u64::saturating_add);
+    let free = sums.all.ready_ns.saturating_sub(held);
+    sums.all.beside_idle_ns as f64 / free.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, process, second, thread};
+
+    #[test]
+    fn ready_work_beside_an_idle_cpu_is_found() {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        let mut victim = thread(1, 300, 400);
+        victim.beside_idle_ns = 350 * MS;
+        tick.threads.push(victim);
+        let all = BesideIdle::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.cost_ms_per_s, found.worst_ms), (350.0, 100.0));
+        tick.threads[0].beside_idle_ns = 90 * MS;
+        assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
+        tick.threads[0].beside_idle_ns = 350 * MS;
+        tick.threads[0].worst_ns = 2 * MS;
+        assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
+    }
+}

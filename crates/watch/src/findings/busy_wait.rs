@@ -1,0 +1,157 @@
+//! Erlang nodes whose schedulers spin a quota away.
+
+use super::node_quota::{Held, LIMIT_MS_PER_S, all, held_for_long};
+use super::stall::{Seen, Stall};
+use super::words::{self, NodeFlag, NodeFlags};
+use crate::sums::largest;
+use crate::window::Window;
+use model::Unit;
+use model::live::{AnswerState, Finding};
+use model::prose::figures::{figure, percent};
+use os::terminal::line as plain;
+use scenarios::busy_wait::META;
+use serde::{Deserialize, Serialize};
+
+/// Spun by schedulers: this share of the quota. Below it flags gain nothing.
+const SPUN_OF_QUOTA: f64 = 0.1;
+
+/// Schedulers of an Erlang node spin a quota away.
+pub struct BusyWait;
+
+/// The quota, and what was spun of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the node, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    /// The group whose quota it is.
+    group: String,
+    /// The quota, in CPUs.
+    quota_cpus: f64,
+    /// Share of its periods in which it was throttled.
+    throttled_periods: f64,
+    /// CPU time that was spun, in milliseconds a second.
+    spun_ms_per_s: f64,
+    /// Share of the CPU time of the node.
+    spun: f64,
+    /// Of the time for which the quota held the node, what the spun time stands for, in
+    /// milliseconds a second.
+    caused_ms_per_s: f64,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    Flags(NodeFlags),
+}
+
+impl Stall for BusyWait {
+    const ID: &'static str = META.id;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        held_for_long(window).iter().filter_map(finding).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        Some(seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S))
+    }
+
+    fn cause(_: &Finding, facts: &Facts) -> String {
+        let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
+        format!(
+            "The quota of {} ({:.2} CPUs) throttled the node in {} of its periods. The schedulers{} \
+             spun for {}, {} of the node's CPU time. That accounts for {} of the lost time.",
+            plain(&facts.group),
+            facts.quota_cpus,
+            percent(facts.throttled_periods),
+            words::of_node(facts.node.as_deref()),
+            rate(facts.spun_ms_per_s),
+            percent(facts.spun),
+            rate(facts.caused_ms_per_s),
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Flags(flags) => words::flags(flags),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        use model::live::Configured::{Ejabberd, ErlFlags, RabbitMq, VmArgs};
+        let facts = Facts {
+            node: Some("web@host".to_owned()),
+            group: "/app".to_owned(),
+            quota_cpus: 0.5,
+            throttled_periods: 0.9,
+            spun_ms_per_s: 300.0,
+            spun: 0.6,
+            caused_ms_per_s: 420.0,
+        };
+        let of = |configured| Fix::Flags(NodeFlags { flags: FLAGS.to_vec(), configured });
+        vec![(facts, [ErlFlags, VmArgs, RabbitMq, Ejabberd].map(of).into())]
+    }
+}
+
+/// No scheduler spins.
+const FLAGS: [NodeFlag; 1] = [NodeFlag::NoBusyWait];
+
+/// The most that one node loses of a quota by what it spins, in milliseconds a second.
+fn most(window: &Window) -> f64 {
+    largest(all(window).iter().map(Held::caused))
+}
+
+fn finding(held: &Held) -> Option<Finding> {
+    let quota = held.bound.cpus * 1e3;
+    if held.spun < quota * SPUN_OF_QUOTA || held.caused() < LIMIT_MS_PER_S {
+        return None;
+    }
+    let facts = Facts {
+        node: held.node.facts.name.clone(),
+        group: held.bound.group.to_owned(),
+        quota_cpus: held.bound.cpus,
+        throttled_periods: held.bound.throttled_periods,
+        spun_ms_per_s: held.spun,
+        spun: held.spun / held.ran.max(f64::MIN_POSITIVE),
+        caused_ms_per_s: held.caused(),
+    };
+    let flags = NodeFlags { flags: FLAGS.to_vec(), configured: held.node.facts.configured };
+    Some(held.finding(BusyWait::found(&facts, &[Fix::Flags(flags)])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::node_under_quota;
+    use model::live::{Configured, Role};
+
+    fn found(spins: u64, change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
+        BusyWait::find(&Window::of([&node_under_quota(spins, change)]))
+    }
+
+    #[test]
+    fn a_quota_that_is_spun_away_is_found_with_flags_for_this_node() {
+        let all = found(60, |node| node.facts.configured = Configured::RabbitMq);
+        let facts: Facts = all[0].facts.read().unwrap();
+        assert_eq!((facts.spun, facts.spun_ms_per_s, facts.quota_cpus), (0.6, 300.0, 0.5));
+        assert_eq!((facts.throttled_periods, facts.caused_ms_per_s), (0.9, 420.0));
+        let fixes: Vec<Fix> = all[0].fixes.read().unwrap();
+        let Fix::Flags(flags) = &fixes[0];
+        assert_eq!(flags.configured, Configured::RabbitMq);
+        let parameters = &all[0].run.as_ref().unwrap().parameters.0;
+        assert_eq!(parameters["quota"].to_string(), "0.5");
+        assert_eq!(parameters["schedulers"].to_string(), "8");
+    }
+
+    #[test]
+    fn a_node_that_no_quota_holds_may_spin() {
+        let free = |node: &mut crate::node::NodeTick| {
+            node.roles.get_mut(&Role::Scheduler).unwrap().throttled_ns = 0;
+        };
+        assert!(found(90, free).is_empty() && found(1, |_| {}).is_empty());
+    }
+}

@@ -1,0 +1,233 @@
+//! Programs that a quota holds because of the work of their group.
+
+use super::quota::{Cause, Held, LIMIT_MS_PER_S, Quota, held};
+#[cfg(any(test, feature = "testing"))]
+use super::quota::{Whose, sample};
+use super::quota_blind;
+use super::stall::{Seen, Stall};
+use super::words;
+use crate::sums::{Sums, largest};
+use crate::window::Window;
+use model::live::{AnswerState, Finding, Source};
+use model::prose::figures::{percent, plural};
+use model::suggestion::{Command, Run};
+use os::terminal::line as plain;
+use scenarios::cpu_quota::{CpuQuotaParams, META};
+use scenarios::params::{Params, Time};
+use serde::{Deserialize, Serialize};
+
+/// A group that used less than this share of its quota on the average works in bursts.
+const BURSTS: f64 = 0.8;
+
+/// A quota holds the victim.
+pub struct CpuQuota;
+
+/// The quota, and what used it up.
+type Facts = Quota<Cause>;
+
+/// What fixes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    /// A newer kernel: this version or later.
+    NewerKernel(String),
+    /// A quota of this many CPUs would have been enough for what was wanted, at least.
+    RaiseQuota(f64),
+    Burst,
+    /// Fewer threads than CPUs of quota.
+    FewerThreads,
+    StopSpinning,
+}
+
+impl Stall for CpuQuota {
+    const ID: &'static str = META.id;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let others = held(window).into_iter().filter(|held| quota_blind::runtime(held).is_none());
+        others.map(finding).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        Some(seen.measured_by::<Self>(Source::CpuStat, most(seen.window), LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        let threads = plural(facts.threads.into(), "thread");
+        let by = words::culprit(finding);
+        let why = match facts.cause {
+            Cause::UsedUp => format!("{by} used it up with {threads}."),
+            Cause::Spun(share) => format!(
+                "{by} used it up with {threads}, which spun for {} of that CPU time.",
+                percent(share)
+            ),
+            Cause::UnderQuota => {
+                format!("But {threads} had not used it up: the kernel throttles the group early.")
+            }
+        };
+        format!("{} {why}{}", facts.sentence(), facts.used_in_all())
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::NewerKernel(version) => format!("Use Linux {} or newer.", plain(version)),
+            Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
+            Fix::Burst => {
+                "Let the group save unused quota (cpu.max.burst, cpu.cfs_burst_us).".to_owned()
+            }
+            Fix::FewerThreads => "Run no more threads than the quota has CPUs.".to_owned(),
+            Fix::StopSpinning => words::STOP_SPINNING.to_owned(),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let bursts = Facts { used: Some(0.5), whose: Whose::Ancestor, ..sample() };
+        let few = Facts { threads: 1, used: None, ..sample() };
+        let with = |cause| sample().with(cause);
+        let all = [sample(), bursts, few, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
+        all.map(|facts| (facts.clone(), fixes(&facts))).into()
+    }
+}
+
+/// The most that all programs together lose to the quota of one group, in milliseconds a second;
+/// without groups whose quota a runtime uses up too early, which is another stall.
+fn most(window: &Window) -> f64 {
+    let held_groups = held(window);
+    let of_runtimes = held_groups.iter().filter(|held| quota_blind::runtime(held).is_some());
+    let of_runtimes: Vec<&str> = of_runtimes.map(|held| held.quota.group.as_str()).collect();
+    let groups = window.groups.iter().filter(|(group, _)| !of_runtimes.contains(&group.as_str()));
+    let lost = |group: &String| {
+        let of = |sums: &Sums| sums.quota.get(&Some(group.clone())).copied().unwrap_or(0);
+        window.victims().map(|(_, sums)| of(sums)).fold(0, u64::saturating_add)
+    };
+    match window.machine.switches {
+        Some(_) => largest(groups.map(|(group, _)| window.rate(lost(group)))),
+        None => {
+            let counted = groups.filter_map(|(_, sums)| sums.gained.throttled_ns);
+            largest(counted.map(|ns| window.rate(ns)))
+        }
+    }
+}
+
+fn finding(held: Held) -> Finding {
+    let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
+    let facts = held.quota;
+    let run = Some(run(&facts));
+    let found = CpuQuota::found(&facts, &fixes(&facts));
+    Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
+}
+
+fn fixes(facts: &Facts) -> Vec<Fix> {
+    let raise = Fix::RaiseQuota(facts.wanted_cpus());
+    match facts.cause {
+        Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
+        Cause::Spun(_) => vec![Fix::StopSpinning, Fix::FewerThreads],
+        // What it used on the average would have been enough.
+        Cause::UsedUp if facts.used.is_some_and(|used| used < BURSTS) => vec![Fix::Burst, raise],
+        Cause::UsedUp if f64::from(facts.threads) > facts.cpus().ceil() => {
+            vec![raise, Fix::FewerThreads]
+        }
+        Cause::UsedUp => vec![raise],
+    }
+}
+
+/// The same in the lab: the same quota, period and number of threads.
+fn run(facts: &Facts) -> Run {
+    let params = CpuQuotaParams {
+        quota: Time::us(facts.quota_us),
+        period: Time::us(facts.period_us),
+        threads: facts.threads.clamp(1, 1024),
+        ..CpuQuotaParams::default()
+    };
+    Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{group, held_by_quota as tick};
+    use model::live::Sure;
+
+    fn fixes_of(finding: &Finding) -> Vec<Fix> {
+        finding.fixes.read().unwrap()
+    }
+
+    #[test]
+    fn without_programs_the_groups_own_counters_are_likely_right() {
+        let mut tick = tick(0, 0);
+        tick.machine.switches = None;
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        let all = CpuQuota::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.sure, found.cost_ms_per_s), (Sure::Likely, 480.0));
+    }
+
+    #[test]
+    fn a_quota_that_work_uses_up_is_the_groups_own() {
+        let mut tick = tick(0, 400);
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        let all = CpuQuota::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((facts.whose, facts.cause), (Whose::Own, Cause::UsedUp));
+        assert_eq!((facts.throttled_periods, facts.used), (1.0, Some(1.0)));
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (400.0, "web"));
+        assert_eq!(fixes_of(found), [Fix::RaiseQuota(0.98)]);
+        let parameters = &found.run.as_ref().unwrap().parameters.0;
+        assert_eq!(parameters["quota"].to_string(), "50ms");
+        assert_eq!(parameters["threads"].to_string(), "1");
+    }
+
+    #[test]
+    fn a_quota_of_a_group_above_is_an_ancestors() {
+        let mut tick = tick(1, 400);
+        tick.groups.push(group("/a", 50, 500, (10, 480)));
+        let all = CpuQuota::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((facts.whose, facts.group.as_str()), (Whose::Ancestor, "/a"));
+    }
+
+    #[test]
+    fn a_level_that_is_not_known_is_the_only_group_with_a_quota() {
+        let mut tick = tick(probe::live::LEVELS - 1, 400);
+        tick.groups.push(group("/a", 50, 500, (10, 480)));
+        assert_eq!(CpuQuota::find(&Window::of([&tick])).len(), 1);
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        assert!(CpuQuota::find(&Window::of([&tick])).is_empty());
+    }
+
+    #[test]
+    fn a_group_that_got_less_than_its_quota_was_throttled_under_it() {
+        let mut tick = tick(0, 400);
+        tick.groups.push(group("/a/b", 50, 300, (10, 480)));
+        let found = CpuQuota::find(&Window::of([&tick]));
+        let facts: Facts = found[0].facts.read().unwrap();
+        assert_eq!(facts.cause, Cause::UnderQuota);
+        // Bursts that use the quota of the few periods in which it was throttled are no such case.
+        tick.groups = vec![group("/a/b", 50, 300, (5, 200))];
+        let found = CpuQuota::find(&Window::of([&tick]));
+        let facts: Facts = found[0].facts.read().unwrap();
+        assert_eq!((facts.cause, &fixes_of(&found[0])[0]), (Cause::UsedUp, &Fix::Burst));
+    }
+
+    #[test]
+    fn a_quota_that_active_waiting_uses_up_is_spun_away() {
+        let mut tick = tick(0, 400);
+        (tick.threads[0].samples, tick.threads[0].spins) = (40, 30);
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        let found = CpuQuota::find(&Window::of([&tick]));
+        let facts: Facts = found[0].facts.read().unwrap();
+        let fixes = fixes_of(&found[0]);
+        assert_eq!((facts.cause, &fixes[0]), (Cause::Spun(0.75), &Fix::StopSpinning));
+    }
+
+    #[test]
+    fn a_quota_that_seldom_holds_anybody_is_no_finding() {
+        let mut tick = tick(0, 5);
+        tick.groups.push(group("/a/b", 50, 100, (1, 5)));
+        assert!(CpuQuota::find(&Window::of([&tick])).is_empty());
+    }
+}

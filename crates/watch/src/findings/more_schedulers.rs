@@ -1,0 +1,143 @@
+//! Erlang nodes with more schedulers than CPUs of quota.
+
+use super::node_quota::{Held, held_for_long};
+use super::stall::Stall;
+use super::words::{self, NodeFlag, NodeFlags};
+use crate::nodes::online;
+use crate::window::Window;
+use model::live::{Configured, Finding};
+use model::prose::figures::{percent, plural};
+use os::terminal::line as plain;
+use serde::{Deserialize, Serialize};
+
+/// An Erlang node has more schedulers than CPUs of quota.
+pub struct MoreSchedulers;
+
+/// The quota, and how many schedulers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the node, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    /// The group whose quota it is.
+    group: String,
+    /// The quota, in CPUs.
+    quota_cpus: f64,
+    /// Share of its periods in which it was throttled.
+    throttled_periods: f64,
+    /// Schedulers that are online.
+    online: u32,
+    /// Whether a flag sets that number; otherwise the VM did not see the quota.
+    set_by_flag: bool,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    Flags(NodeFlags),
+    /// A quota of this many CPUs would have been enough for what was wanted, at least.
+    RaiseQuota(f64),
+}
+
+impl Stall for MoreSchedulers {
+    const ID: &'static str = "more-schedulers";
+    const NAME: &'static str = "more schedulers than quota";
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        held_for_long(window).iter().filter_map(finding).collect()
+    }
+
+    fn cause(_: &Finding, facts: &Facts) -> String {
+        let why = match facts.set_by_flag {
+            true => "The flag +S sets this number.",
+            false => "No flag sets this number: the VM did not see the quota.",
+        };
+        format!(
+            "{}{} run under a quota of {:.2} CPUs ({}), which throttled them in {} of its periods. \
+             {why}",
+            plural(facts.online.into(), "scheduler"),
+            words::of_node(facts.node.as_deref()),
+            facts.quota_cpus,
+            plain(&facts.group),
+            percent(facts.throttled_periods),
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Flags(flags) => words::flags(flags),
+            Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let by_flag = Facts {
+            node: Some("web@host".to_owned()),
+            group: "/app".to_owned(),
+            quota_cpus: 0.5,
+            throttled_periods: 0.9,
+            online: 8,
+            set_by_flag: true,
+        };
+        let by_itself = Facts { node: None, set_by_flag: false, ..by_flag.clone() };
+        let fixes = || vec![fewer(0.5, Configured::default()), Fix::RaiseQuota(1.2)];
+        [by_flag, by_itself].map(|facts| (facts, fixes())).into()
+    }
+}
+
+fn finding(held: &Held) -> Option<Finding> {
+    let (online, cpus) = (online(held.node), held.bound.cpus);
+    if online <= wanted(cpus) {
+        return None;
+    }
+    let facts = Facts {
+        node: held.node.facts.name.clone(),
+        group: held.bound.group.to_owned(),
+        quota_cpus: cpus,
+        throttled_periods: held.bound.throttled_periods,
+        online,
+        set_by_flag: held.node.facts.online.is_some(),
+    };
+    let fewer = fewer(cpus, held.node.facts.configured);
+    let fixes = [fewer, Fix::RaiseQuota(cpus + held.held / 1e3)];
+    Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
+}
+
+/// As many schedulers as there are CPUs of quota.
+fn wanted(cpus: f64) -> u32 {
+    // A quota is no more than some thousand CPUs.
+    cpus.ceil().clamp(1.0, 1024.0) as u32
+}
+
+fn fewer(cpus: f64, configured: Configured) -> Fix {
+    let wanted = wanted(cpus);
+    let flags = vec![NodeFlag::Schedulers(wanted), NodeFlag::DirtyCpu(wanted)];
+    Fix::Flags(NodeFlags { flags, configured })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::node_under_quota;
+
+    fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
+        MoreSchedulers::find(&Window::of([&node_under_quota(1, change)]))
+    }
+
+    #[test]
+    fn more_schedulers_than_quota_are_found_where_no_flag_chose_them_too() {
+        let all = found(|node| node.facts.online = None);
+        let [found_one] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found_one.facts.read().unwrap();
+        assert_eq!((facts.online, facts.set_by_flag), (8, false));
+        let fixes: Vec<Fix> = found_one.fixes.read().unwrap();
+        let Fix::Flags(flags) = &fixes[0] else { panic!() };
+        assert_eq!(flags.flags, [NodeFlag::Schedulers(1), NodeFlag::DirtyCpu(1)]);
+        // As many as there are CPUs of quota are well.
+        assert!(found(|node| node.facts.online = Some(1)).is_empty());
+    }
+}

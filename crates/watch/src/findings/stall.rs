@@ -1,0 +1,183 @@
+//! What a file of a stall declares, and the entry of the one list that is made of it.
+
+use crate::window::Window;
+use model::live::{
+    Answer, AnswerState, Finding, Missing, NotMeasurable, Opaque, Source, SourceUse,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Fewer samples than this of what threads run say nothing about a share of them.
+pub const LEAST_SAMPLES: u64 = 20;
+
+/// Fixes that are named of one finding: a record may be anybody's.
+const MOST_FIXES: usize = 16;
+
+/// A stall that is found in a live system. All that is known of it stands in its own file.
+pub trait Stall: 'static {
+    /// The id of its scenario, or a name of its own where it has none.
+    const ID: &'static str;
+
+    /// Its name in a line of answers.
+    const NAME: &'static str = Self::ID;
+
+    /// The figures of a case.
+    type Facts: Serialize + DeserializeOwned;
+
+    /// What may fix it.
+    type Fix: Serialize + DeserializeOwned;
+
+    /// The findings in a window.
+    fn find(window: &Window) -> Vec<Finding>;
+
+    /// The answer, for a stall that has a line of its own among the answers.
+    fn answer(_seen: &Seen) -> Option<AnswerState> {
+        None
+    }
+
+    /// The sentences that say how the victim is held up, and by whom.
+    fn cause(finding: &Finding, facts: &Self::Facts) -> String;
+
+    /// A fix as a sentence.
+    fn fix(fix: &Self::Fix) -> String;
+
+    /// Facts and fixes that have every sentence of this stall.
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Self::Facts, Vec<Self::Fix>)>;
+
+    /// A finding with these facts and fixes; the caller adds who, by whom and what it costs.
+    fn found(facts: &Self::Facts, fixes: &[Self::Fix]) -> Finding {
+        Finding {
+            stall: Self::ID.to_owned(),
+            facts: Opaque::of(facts),
+            fixes: Opaque::of(&fixes),
+            ..Finding::default()
+        }
+    }
+}
+
+/// A stall in the list of all.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its id.
+    pub id: &'static str,
+    /// Its name in a line of answers.
+    pub name: &'static str,
+    pub(super) find: fn(&Window) -> Vec<Finding>,
+    pub(super) answer: fn(&Seen) -> Option<AnswerState>,
+    cause: fn(&Finding) -> Option<String>,
+    fixes: fn(&Finding) -> Vec<String>,
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) samples: fn() -> Vec<Finding>,
+}
+
+impl Entry {
+    pub(super) const fn of<S: Stall>() -> Self {
+        Entry {
+            id: S::ID,
+            name: S::NAME,
+            find: S::find,
+            answer: S::answer,
+            cause: |finding| finding.facts.read().map(|facts| S::cause(finding, &facts)),
+            fixes: |finding| {
+                let all: Vec<S::Fix> = finding.fixes.read().unwrap_or_default();
+                all.iter().take(MOST_FIXES).map(S::fix).collect()
+            },
+            #[cfg(any(test, feature = "testing"))]
+            samples: || {
+                let all = S::samples().into_iter();
+                all.map(|(facts, fixes)| sample(S::found(&facts, &fixes))).collect()
+            },
+        }
+    }
+
+    /// The sentences that say how the victim of a finding is held up; none where its facts are not
+    /// those of this stall.
+    pub fn cause(&self, finding: &Finding) -> Option<String> {
+        (self.cause)(finding)
+    }
+
+    /// The fixes of a finding as sentences, the most useful first.
+    pub fn fixes(&self, finding: &Finding) -> Vec<String> {
+        (self.fixes)(finding)
+    }
+}
+
+/// What an answer is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// What was measured.
+    pub window: &'a Window,
+    /// What was found in it.
+    pub findings: &'a [Finding],
+    /// Where the figures come from.
+    pub sources: &'a [SourceUse],
+}
+
+impl Seen<'_> {
+    /// Whether there is a finding, or else the most that anybody loses and where a finding begins.
+    pub fn measured<S: Stall>(&self, most: f64, limit: f64) -> AnswerState {
+        match self.findings.iter().any(|finding| finding.stall == S::ID) {
+            true => AnswerState::Hitting,
+            false => AnswerState::NotHitting { most_ms_per_s: most, finding_at_ms_per_s: limit },
+        }
+    }
+
+    /// The same from a source, which may be missing.
+    pub fn measured_by<S: Stall>(&self, source: Source, most: f64, limit: f64) -> AnswerState {
+        let missing = self.missing(source);
+        missing.map_or_else(|| self.measured::<S>(most, limit), not_measurable)
+    }
+
+    /// The same of Erlang nodes, where any runs.
+    pub fn measured_of_nodes<S: Stall>(&self, most: f64, limit: f64) -> AnswerState {
+        match self.measured_by::<S>(Source::Scheduler, most, limit) {
+            AnswerState::NotHitting { .. } if self.window.nodes.is_empty() => {
+                AnswerState::NotMeasurable(NotMeasurable::NoNode)
+            }
+            state => state,
+        }
+    }
+
+    /// An answer that may say *no* only where this source is there too.
+    pub fn unless_missing(&self, source: Source, state: AnswerState) -> AnswerState {
+        match (state, self.missing(source)) {
+            (AnswerState::NotHitting { .. }, Some(why)) => not_measurable(why),
+            (state, _) => state,
+        }
+    }
+
+    fn missing(&self, source: Source) -> Option<Missing> {
+        self.sources.iter().find(|one| one.source == source)?.missing.clone()
+    }
+
+    /// The answer of a stall.
+    pub(super) fn answer(&self, entry: &Entry) -> Option<Answer> {
+        let state = (entry.answer)(self)?;
+        Some(Answer { stall: entry.id.to_owned(), state })
+    }
+}
+
+fn not_measurable(why: Missing) -> AnswerState {
+    AnswerState::NotMeasurable(NotMeasurable::Missing(why))
+}
+
+/// A sample with a victim and a culprit.
+#[cfg(any(test, feature = "testing"))]
+fn sample(found: Finding) -> Finding {
+    use model::live::Program;
+    let program = |name: &str, pid, processes| Program {
+        name: name.to_owned(),
+        group: Some("/app".to_owned()),
+        pid,
+        processes,
+    };
+    Finding {
+        victim: program("web", 7, 1),
+        culprits: vec![program("backup", 8, 3)],
+        cost_ms_per_s: 412.5,
+        worst_ms: 31.0,
+        since_s: 3.0,
+        ..found
+    }
+}

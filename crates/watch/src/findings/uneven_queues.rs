@@ -1,0 +1,163 @@
+//! Work of an Erlang node that waits in one run queue while another has none.
+
+use super::stall::Stall;
+use super::words::{self, NodeFlag, NodeFlags};
+use crate::inside::InsideSums;
+use crate::nodes;
+use crate::window::Window;
+use model::live::{Configured, Finding, NodeFigures, Program, Sure};
+use model::prose::figures::{percent, plural};
+use model::suggestion::{Command, Run};
+use os::terminal::line as plain;
+use scenarios::blocking_nif::{BlockingNifParams, META, Mode};
+use scenarios::params::{Auto, Params};
+use serde::{Deserialize, Serialize};
+
+/// Queues are uneven for long in this share of the answers: the VM moves work over as soon as a
+/// scheduler looks for some, so that a few uneven ones are seen now and then.
+const SHARE: f64 = 0.5;
+
+/// And of at least this many answers.
+const ANSWERS: u32 = 4;
+
+/// And where a scheduler was used for less than this share of the time.
+const USED: f64 = 0.5;
+
+/// Schedulers whose use is named.
+const SHOWN: usize = 8;
+
+/// Work waits in some run queues of an Erlang node while others are empty. No scenario provokes it
+/// alone.
+pub struct UnevenQueues;
+
+/// How uneven.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the node.
+    node: String,
+    /// Answers that the figures are of.
+    answers: u32,
+    /// Share of them in which five and more waited in one queue while another had none.
+    uneven: f64,
+    /// The longest queue in these answers, in the mean.
+    longest: f64,
+    /// How much each normal scheduler that is online was used, from 0 to 1.
+    used: Vec<f64>,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    DirtyScheduler,
+    Flags(NodeFlags),
+}
+
+impl Stall for UnevenQueues {
+    const ID: &'static str = "uneven-queues";
+    const NAME: &'static str = "uneven run queues";
+    type Facts = Facts;
+    type Fix = Fix;
+
+    /// Findings of all nodes that are looked into.
+    fn find(window: &Window) -> Vec<Finding> {
+        let of = |(name, sums): (&String, &InsideSums)| {
+            let figures = sums.inside(name).figures.filter(is_uneven)?;
+            let (victim, configured) = nodes::node_named(window, name);
+            Some(finding(name, victim, &figures, configured))
+        };
+        window.inside.iter().filter_map(of).collect()
+    }
+
+    fn cause(_: &Finding, facts: &Facts) -> String {
+        let used: Vec<String> = facts.used.iter().take(SHOWN).map(|used| percent(*used)).collect();
+        let more = if facts.used.len() > SHOWN { " .." } else { "" };
+        format!(
+            "In {} of {}, one run queue of node {} held {:.0} processes on average while another was \
+             empty. Use of its schedulers: {}{more}. A scheduler that sleeps does not look for that \
+             work.",
+            percent(facts.uneven),
+            plural(facts.answers.into(), "sample"),
+            plain(&facts.node),
+            facts.longest,
+            used.join(" "),
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::DirtyScheduler => words::DIRTY_SCHEDULER.to_owned(),
+            Fix::Flags(flags) => words::flags(flags),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let facts = Facts {
+            node: "web@host".to_owned(),
+            answers: 9,
+            uneven: 0.8,
+            longest: 12.0,
+            used: vec![0.99, 0.05],
+        };
+        vec![(facts, fixes(Configured::default()))]
+    }
+}
+
+fn is_uneven(figures: &NodeFigures) -> bool {
+    figures.answers >= ANSWERS
+        && figures.uneven >= SHARE
+        && figures.used.iter().any(|used| *used < USED)
+}
+
+fn fixes(configured: Configured) -> Vec<Fix> {
+    let flags = vec![NodeFlag::ForcedWakeup(10)];
+    vec![Fix::DirtyScheduler, Fix::Flags(NodeFlags { flags, configured })]
+}
+
+fn finding(node: &str, victim: Program, figures: &NodeFigures, configured: Configured) -> Finding {
+    let params = BlockingNifParams {
+        mode: Mode::NifSleep,
+        schedulers: Auto::Is(figures.online.clamp(1, 1024)),
+        ..BlockingNifParams::default()
+    };
+    let run =
+        Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() };
+    let facts = Facts {
+        node: node.to_owned(),
+        answers: figures.answers,
+        uneven: figures.uneven,
+        longest: figures.longest,
+        used: figures.used.clone(),
+    };
+    Finding {
+        victim,
+        cost_ms_per_s: figures.uneven * 1e3,
+        sure: Sure::Likely,
+        run: Some(run),
+        ..UnevenQueues::found(&facts, &fixes(configured))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_uneven_only_where_a_scheduler_had_nothing_to_do_for_long() {
+        let uneven = NodeFigures {
+            answers: 9,
+            uneven: 0.8,
+            used: vec![0.99, 0.05],
+            ..NodeFigures::default()
+        };
+        assert!(is_uneven(&uneven));
+        for well in [
+            NodeFigures { used: vec![0.99, 0.9], ..uneven.clone() },
+            NodeFigures { uneven: 0.2, ..uneven.clone() },
+            NodeFigures { answers: 2, ..uneven.clone() },
+        ] {
+            assert!(!is_uneven(&well), "{well:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Phrases that the sentences of several stalls share.
+
+use model::Unit;
+use model::live::{Code, Configured, Finding, Mailbox, Place, Program};
+use model::prose::figures::{figure, plural};
+use os::terminal::line as plain;
+use serde::{Deserialize, Serialize};
+
+/// Native code that keeps a scheduler, fixed.
+pub const DIRTY_SCHEDULER: &str = "Run that function on a dirty scheduler, or have it yield.";
+
+/// Threads that spin, fixed.
+pub const STOP_SPINNING: &str = "Have its threads sleep instead of spinning.";
+
+/// A program: `postgres (pid 7)`, `cc1 (12 processes, /build)`.
+pub fn program(program: &Program) -> String {
+    let which = match (program.pid, program.processes) {
+        (_, many) if many > 1 => format!("{many} processes"),
+        (0, _) => String::new(),
+        (pid, _) => format!("pid {pid}"),
+    };
+    let group = program.group.as_deref().map(plain).unwrap_or_default();
+    let inside: Vec<&str> =
+        [which.as_str(), group.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    match inside.as_slice() {
+        [] => plain(&program.name),
+        parts => format!("{} ({})", plain(&program.name), parts.join(", ")),
+    }
+}
+
+/// The program that holds the victim up most.
+pub fn culprit(finding: &Finding) -> String {
+    finding.culprits.first().map_or_else(|| "an unknown program".to_owned(), program)
+}
+
+/// ` of node web`, where the node has a name.
+pub fn of_node(name: Option<&str>) -> String {
+    name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
+}
+
+/// A quota that would have been enough.
+pub fn raise_quota(cpus: f64) -> String {
+    format!("Raise the quota to {cpus:.1} CPUs or more.")
+}
+
+/// Code, as it is named: `crypto.so`, `hash_update of crypto.so`.
+pub fn place(place: &Place) -> String {
+    let file = place.file.as_deref().map_or_else(|| "a library".to_owned(), plain);
+    match (place.code, &place.symbol) {
+        (Code::Library, Some(symbol)) => format!("{} of {file}", plain(symbol)),
+        (Code::Library, None) => file,
+        (Code::Vm, _) => "the VM's own code".to_owned(),
+        (Code::Waiting, _) => "spinning".to_owned(),
+        (Code::Erlang, _) => "Erlang code".to_owned(),
+        (Code::Unknown, _) => "unknown code".to_owned(),
+    }
+}
+
+/// A mailbox: `logger <0.9.0> holds 900 messages and grows by 5 a second`.
+pub fn mailbox(mailbox: &Mailbox) -> String {
+    let owner = match mailbox.name.is_empty() {
+        true => plain(&mailbox.process),
+        false => format!("{} {}", plain(&mailbox.name), plain(&mailbox.process)),
+    };
+    let growth = mailbox.growth_per_s.round();
+    let verb = if growth < 0.0 { "shrinks" } else { "grows" };
+    format!(
+        "{owner} holds {} and {verb} by {} a second",
+        plural(mailbox.length, "message"),
+        figure(growth.abs(), Unit::Count),
+    )
+}
+
+/// Flags of the VM, and where they are set on this node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFlags {
+    /// The flags.
+    pub flags: Vec<NodeFlag>,
+    /// Where they are set.
+    pub configured: Configured,
+}
+
+/// A flag of the VM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeFlag {
+    /// No scheduler of any sort spins: +sbwt, +sbwtdcpu, +sbwtdio none.
+    NoBusyWait,
+    /// Number of schedulers: +S.
+    Schedulers(u32),
+    /// Number of dirty CPU schedulers: +SDcpu.
+    DirtyCpu(u32),
+    /// Interval in milliseconds at which schedulers check whether another should wake: +sfwi.
+    ForcedWakeup(u32),
+}
+
+/// Flags, as this node takes them.
+pub fn flags(flags: &NodeFlags) -> String {
+    let words: Vec<String> = flags.flags.iter().map(flag).collect();
+    let words = words.join(" ");
+    match flags.configured {
+        Configured::ErlFlags => format!("Start the node with ERL_FLAGS=\"{words}\"."),
+        Configured::VmArgs => format!("Add to vm.args: {words}"),
+        Configured::RabbitMq => {
+            format!("Set RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=\"{words}\" in rabbitmq-env.conf.")
+        }
+        Configured::Ejabberd => format!("Set ERL_OPTIONS=\"{words}\" in ejabberdctl.cfg."),
+    }
+}
+
+fn flag(flag: &NodeFlag) -> String {
+    match flag {
+        NodeFlag::NoBusyWait => "+sbwt none +sbwtdcpu none +sbwtdio none".to_owned(),
+        NodeFlag::Schedulers(count) => format!("+S {count}:{count}"),
+        NodeFlag::DirtyCpu(count) => format!("+SDcpu {count}:{count}"),
+        NodeFlag::ForcedWakeup(ms) => format!("+sfwi {ms}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_named_as_one_asks_for_them() {
+        let of = |pid, processes, group: Option<&str>| {
+            let group = group.map(str::to_owned);
+            program(&Program { name: "web".into(), group, pid, processes })
+        };
+        assert_eq!(of(7, 1, None), "web (pid 7)");
+        assert_eq!(of(7, 3, Some("/a")), "web (3 processes, /a)");
+        assert_eq!(of(0, 0, None), "web");
+    }
+
+    #[test]
+    fn flags_are_set_where_the_node_takes_them() {
+        let of = |configured| flags(&NodeFlags { flags: vec![NodeFlag::NoBusyWait], configured });
+        assert!(of(Configured::ErlFlags).contains("ERL_FLAGS=\"+sbwt none"));
+        assert!(of(Configured::VmArgs).contains("vm.args"));
+        let of_rabbit = "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=\"+sbwt none";
+        assert!(of(Configured::RabbitMq).contains(of_rabbit));
+    }
+
+    #[test]
+    fn a_name_cannot_steer_a_terminal() {
+        let hostile = Program { name: "\u{1b}[2J".into(), ..Program::default() };
+        assert!(!program(&hostile).contains('\u{1b}'));
+        let of = |symbol: Option<&str>| {
+            let symbol = symbol.map(str::to_owned);
+            place(&Place { code: Code::Library, file: Some("nap.so".into()), symbol })
+        };
+        assert_eq!((of(Some("nap")), of(None)), ("nap of nap.so".into(), "nap.so".into()));
+        assert!(!of(Some("\u{1b}[2J")).contains('\u{1b}'));
+    }
+}
