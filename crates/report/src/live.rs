@@ -162,3 +162,27 @@ fn cost(text: &mut String, live: &Live, look: Look) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a record of version 2 held, in today's words.
+    const CONVERTED: &str = include_str!("../../model/tests/live.json");
+
+    #[test]
+    fn every_finding_of_a_converted_record_has_its_cause_and_its_fixes() {
+        let seen: Live = serde_json::from_str(CONVERTED).unwrap();
+        assert_eq!(seen.findings.len(), 14);
+        for finding in &seen.findings {
+            let text = words::finding(finding, |_| None);
+            assert!(!text.cause.contains("does not know"), "{finding:?}");
+            let fixes: Vec<serde_json::Value> = finding.fixes.read().unwrap();
+            assert_eq!(text.fixes.len(), fixes.len(), "{finding:?}");
+        }
+        let text = live(&seen, |_| None, Look { why: true, ..Look::default() });
+        assert!(text.contains("14. memory-high: web (pid 9, /app) loses 940 ms/s"), "{text}");
+        assert!(text.contains("Inside web@host: OTP 27"), "{text}");
+        assert!(text.contains("Fix this first: busy-wait of beam.smp (pid 70, /app)."), "{text}");
+    }
+}

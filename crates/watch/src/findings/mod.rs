@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn every_scenario_has_an_answer_in_the_order_of_the_list() {
         let all = answers(&Window::default(), &[], &[]);
-        let wanted = scenarios::ALL.iter().map(|scenario| scenario.meta().id);
-        let wanted: Vec<&str> = wanted.chain(["neighbour", "beside-idle"]).collect();
-        assert_eq!(all.iter().map(|one| one.stall.as_str()).collect::<Vec<_>>(), wanted);
+        let ids: Vec<&str> = all.iter().map(|one| one.stall.as_str()).collect();
+        let wanted: Vec<&str> = scenarios::ALL.iter().map(|one| one.meta().id).collect();
+        assert!(ids.starts_with(&wanted) && ids.len() > wanted.len(), "{ids:?}");
     }
 
     #[test]
