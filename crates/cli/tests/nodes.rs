@@ -330,7 +330,9 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
     };
     assert_eq!(say("nonsense").code(), 2);
     // Somebody who answers with what TLS sends, and one who closes at once.
-    for (answer, wanted) in [(&[21, 3, 3, 0, 2, 2, 40][..], "accepts only TLS"), (&[], "may speak TLS")] {
+    for (answer, wanted) in
+        [(&[21, 3, 3, 0, 2, 2, 40][..], "accepts only TLS"), (&[], "may speak TLS")]
+    {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let answer = answer.to_vec();

@@ -1,7 +1,7 @@
-//! What `tailback watch` saw of a live system: who lost time and to whom, as facts.
+//! Facts of a live system, as `tailback watch` saw them: who lost time, and to whom.
 //!
-//! Times are whole nanoseconds, so that parts add up. A figure that could not be had is absent, and
-//! [`SourceUse::missing`] says why; there is no zero in its place.
+//! Times are whole nanoseconds, so that parts add up. A figure that could not be measured is
+//! absent, never zero, and [`SourceUse::missing`] says why.
 
 mod finding;
 mod inside;
@@ -35,10 +35,10 @@ pub struct Live {
     /// Erlang nodes, those that used most CPU time first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
-    /// What nodes say of themselves that were asked.
+    /// Nodes that were asked, with their answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<Inside>,
-    /// What was found, the dearest first.
+    /// What was found, the most costly first.
     pub findings: Vec<Finding>,
     /// An answer for each known stall.
     pub answers: Vec<Answer>,

@@ -17,7 +17,7 @@ const NODES: usize = 1;
 /// Programs that are listed.
 const VICTIMS: usize = 4;
 
-/// Of each at most, with all that there is to say: a record may be anybody's.
+/// Of each at most, even with --why: a record may come from anywhere.
 const MOST: usize = 64;
 
 /// The text; all of it with [`Look::why`].
@@ -74,14 +74,18 @@ fn write_finding(text: &mut String, number: usize, finding: &Finding, meta_of: M
         let _ = writeln!(text, "{}", look.wrap(&line, "", "   "));
         return;
     }
-    let said = words::finding(finding, meta_of);
-    let _ = writeln!(text, "{}", look.wrap(&format!("{number}. {name}: {}", said.loss), "", "   "));
+    let sentences = words::finding(finding, meta_of);
+    let _ = writeln!(
+        text,
+        "{}",
+        look.wrap(&format!("{number}. {name}: {}", sentences.loss), "", "   ")
+    );
     let cause = match look.why {
-        true => format!("{} {}", said.cause, said.fixes.join(" ")),
-        false => said.cause,
+        true => format!("{} {}", sentences.cause, sentences.fixes.join(" ")),
+        false => sentences.cause,
     };
     let _ = writeln!(text, "{}", look.wrap(&cause, "   ", "   "));
-    if let Some(command) = said.command {
+    if let Some(command) = sentences.command {
         let _ = writeln!(text, "   Reproduce: {}", look.paint(Style::new().bold(), &command));
     }
 }
@@ -120,7 +124,7 @@ fn row(victim: &Victim, over_ns: u64) -> String {
     )
 }
 
-/// The three answers: what hits or does not on one line, what cannot be measured with its reason.
+/// The answers: all measured ones on one line, then those that cannot be measured, with the reason.
 fn answers(text: &mut String, live: &Live, look: Look) {
     let measured: Vec<String> =
         live.answers.iter().take(MOST).filter_map(words::measured).collect();

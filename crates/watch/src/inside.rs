@@ -96,8 +96,8 @@ impl InsideSums {
         for mailbox in seen {
             self.mailbox(mailbox);
         }
-        let said = look.inside.clone().or(self.last.inside.take());
-        self.last = Look { mailboxes: Vec::new(), inside: said, ..look.clone() };
+        let inside = look.inside.clone().or(self.last.inside.take());
+        self.last = Look { mailboxes: Vec::new(), inside, ..look.clone() };
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
             return;
         };
@@ -126,7 +126,7 @@ impl InsideSums {
         self.links(&inside.queued);
     }
 
-    /// A node that was started anew, or somebody who has it counted from zero, begins again.
+    /// Begins again where the node was restarted, or where its counters were reset.
     fn add_micro(&mut self, now: Option<&dist::Micro>) {
         let Some(now) = now else { return };
         let first = self.micro.take().map(|(first, _)| first);
@@ -178,7 +178,7 @@ impl InsideSums {
         online.filter_map(used).collect()
     }
 
-    /// What threads of each kind did between the first answer that tells it and the last.
+    /// What threads of each kind did between the first answer that has it and the last.
     fn micro(&self) -> Vec<Micro> {
         let Some((first, now)) = &self.micro else { return Vec::new() };
         let of = |threads: &String| {
@@ -209,7 +209,7 @@ impl InsideSums {
         all
     }
 
-    /// Its operating system's process, as it says; another machine may have one of that number.
+    /// The process id that it gives; on another machine it is another process.
     pub fn os_pid(&self) -> Option<u32> {
         self.last.inside.as_ref().and_then(|inside| inside.os_pid)
     }
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_function_that_a_flooded_process_is_in_is_told_with_its_callers() {
+    fn the_function_that_a_flooded_process_is_in_has_its_callers() {
         let mut sums = InsideSums::default();
         let mut look = answering(&[1, 0], (0, 100));
         look.mailboxes = vec![
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_late_is_silent_and_keeps_what_it_said() {
+    fn a_node_that_is_late_is_silent_and_keeps_its_figures() {
         let mut sums = InsideSums::default();
         sums.add(&answering(&[1], (0, 1)), 1);
         let late = State::Silent(Duration::from_secs(3));
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_did_is_told_from_the_first_answer_that_has_it() {
+    fn what_threads_did_counts_from_the_first_answer_that_has_it() {
         let mut sums = InsideSums::default();
         let micro = |emulator, sleep| {
             let states = [("emulator".to_owned(), emulator), ("sleep".to_owned(), sleep)];
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_classed_as_ever() {
+    fn queues_are_even_only_if_all_have_work_or_none_has() {
         assert_eq!(balance(&[1, 2, 4]), (Balance::Even, 2.0));
         assert_eq!(balance(&[0, 2, 4]).0, Balance::MinorityZero);
         assert_eq!(balance(&[0, 0, 4]), (Balance::Unbalanced, 4.0));

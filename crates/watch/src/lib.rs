@@ -2,8 +2,8 @@
 //!
 //! A [`Sampler`] reads, once a second, what the kernel has added up, and makes a [`Tick`] of it.
 //! Ticks are folded into a [`Window`]; parts, findings and answers are pure functions of a window
-//! ([`live`]), so that a test needs no machine. All that is known of a kind of finding, its sentences
-//! too, stands in one file ([`findings`]).
+//! ([`live`]), so that a test needs no machine. All that is known of a kind of finding, with its
+//! sentences, stands in one file ([`findings`]).
 //!
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
 //! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone

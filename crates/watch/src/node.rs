@@ -4,7 +4,7 @@ use model::live::{Configured, Place, Role, RoleTime};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
 
-/// Places of one node that are told apart at most.
+/// Places of one node that are counted separately at most.
 const MOST_PLACES: usize = 512;
 
 /// What a node is, as far as it shows from outside.
@@ -12,7 +12,7 @@ const MOST_PLACES: usize = 512;
 pub struct NodeFacts {
     /// Its name, as `-name` or `-sname` gave it.
     pub name: Option<String>,
-    /// Schedulers that are to be online, where `+S` says so.
+    /// The number of online schedulers that `+S` sets.
     pub online: Option<u32>,
     /// Where its flags are set.
     pub configured: Configured,

@@ -53,7 +53,7 @@ fn throttled(counted: &GroupSums) -> f64 {
     }
 }
 
-/// Schedulers that are online: what a flag says, or those that ran.
+/// Schedulers that are online: the number that a flag sets, or those that ran.
 pub fn online(node: &NodeSums) -> u32 {
     let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
     if let Some(chosen) = node.facts.online {

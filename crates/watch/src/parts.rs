@@ -41,7 +41,7 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick) -> Victim {
     }
 }
 
-/// Where the ready time of a program went; the parts add up to it, whatever was read.
+/// Where the ready time of a program went; the parts always add up to it.
 pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let all = &sums.all;
     let mut left = all.ready_ns;
@@ -70,8 +70,8 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let own = take(all.own_ns);
     parts.waking_ns = take(all.idle_ns);
     parts.not_told_apart_ns = left;
-    // The hypervisor takes a CPU from the thread that has it, so its part is in the time of those
-    // who ran.
+    // The hypervisor takes a CPU from the thread that runs there, so its part is in the time of the
+    // threads that ran.
     let stolen = stolen_share(machine);
     let kept = |ns: u64| ns - of(stolen, ns);
     parts.hypervisor_ns = of(stolen, others) + of(stolen, own);
@@ -86,15 +86,15 @@ fn of(share: f64, ns: u64) -> u64 {
     ((ns as f64 * share) as u64).min(ns)
 }
 
-/// The part of the time in which CPUs were wanted that the hypervisor had them.
+/// The share of the wanted CPU time that the hypervisor had.
 fn stolen_share(machine: &MachineTick) -> f64 {
     let (Some(steal), Some(busy)) = (machine.steal_ns, machine.busy_ns) else { return 0.0 };
     let wanted = steal.saturating_add(busy);
     if wanted == 0 { 0.0 } else { steal as f64 / wanted as f64 }
 }
 
-/// Names who ran; what they are known to have run is made to fit into the time that is to be
-/// shared.
+/// Names the programs that ran. Their known times are scaled down where they exceed the time to
+/// share.
 fn share_among_neighbours(parts: &mut Parts, key: &Key, sums: &Sums, ns: u64) {
     let known: u64 = sums.neighbours.values().map(|(ns, _)| *ns).sum();
     let scale = if known > ns { ns as f64 / known as f64 } else { 1.0 };
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_accounts_for_is_not_told_apart() {
+    fn time_without_a_known_cause_has_a_part_of_its_own() {
         let all = ThreadCounts { ready_ns: 100, others_ns: 60, rest_ns: 10, ..Default::default() };
         let parts = parts(&key("a"), &sums(all), &MachineTick::default());
         assert_eq!((parts.other_neighbours_ns, parts.not_told_apart_ns), (60, 40));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_are_told_apart_by_whose_they_are() {
+    fn each_quota_has_its_own_part() {
         let all = ThreadCounts { ready_ns: 100, ..Default::default() };
         let mut sums = sums(all);
         sums.quota = [(Some("/a/b".into()), 20), (Some("/a".into()), 30), (None, 5)].into();

@@ -19,7 +19,7 @@ pub struct Since {
 }
 
 impl Since {
-    /// Looks at an interval that began so many seconds after the start.
+    /// Looks at an interval that began this many seconds after the start.
     pub fn look(&mut self, interval: &Window, began_s: f64) {
         let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
         self.first.retain(|id, _| found.contains(id));

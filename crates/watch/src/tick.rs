@@ -20,7 +20,7 @@ pub struct Tick {
     pub pairs: Vec<PairCounts>,
     /// Time of that kind that has no name, in nanoseconds.
     pub unnamed_ns: u64,
-    /// What readers of foreign memory maps gained.
+    /// What readers of the memory maps of others gained.
     pub readers: Vec<ReaderCounts>,
     /// The processes in all of these, as far as they were still there.
     pub processes: HashMap<u32, Process>,
@@ -34,7 +34,7 @@ pub struct Tick {
     pub groups: Vec<GroupTick>,
     /// Erlang nodes.
     pub nodes: Vec<NodeTick>,
-    /// What nodes said of themselves.
+    /// What nodes answered.
     pub inside: Vec<InsideTick>,
     /// The groups that have a memory.high.
     pub memory: Vec<MemoryTick>,
@@ -57,7 +57,7 @@ pub struct Process {
     pub in_scope: bool,
 }
 
-/// What belongs together: processes of one job may take CPUs from each other without anybody's
+/// What belongs together: processes of one job may take CPUs from each other without
 /// harm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Job {
@@ -82,7 +82,7 @@ pub struct Spot {
     pub function: Option<String>,
 }
 
-/// A language's runtime, as far as its processes tell.
+/// The runtime of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LiveRuntime {

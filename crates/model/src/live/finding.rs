@@ -46,11 +46,11 @@ pub enum Sure {
     /// Each wait was seen with its cause.
     #[default]
     Measured,
-    /// Worked out from counters that were read beside each other.
+    /// Derived from counters that were read at the same time.
     Likely,
 }
 
-/// JSON of which this crate does not know the type.
+/// JSON whose type this crate does not know.
 ///
 /// It is kept as the text that it was read from, so that it takes no more memory than its record
 /// does as a file: a record may come from anywhere.
@@ -100,14 +100,13 @@ pub struct Answer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerState {
-    /// It is: a finding says more.
+    /// Yes: there is a finding.
     Hitting,
-    /// It was measured and costs nobody more than this, in milliseconds a second; a finding begins
-    /// at the second figure.
+    /// No: no program loses as much to it as a finding takes, in milliseconds a second.
     NotHitting {
-        /// What it costs the one whom it costs most.
+        /// The most that any program loses.
         most_ms_per_s: f64,
-        /// What would be a finding.
+        /// Where a finding begins.
         finding_at_ms_per_s: f64,
     },
     /// It cannot be measured here.

@@ -32,9 +32,9 @@ pub enum Problem {
     NotThere,
     /// Nothing answers at the node's port.
     Connect(String),
-    /// It is at this address of another machine, and nobody allowed that.
+    /// It is at this address of another machine, which was not allowed.
     Elsewhere(String),
-    /// Its port belongs to a user whom the cookie is kept from.
+    /// Its port belongs to a user who gets no proof of the cookie.
     ForeignPort {
         /// The user of the port.
         port_user: u32,
@@ -53,7 +53,7 @@ pub enum Problem {
     Refused(String),
     /// Its release of OTP is too old to be asked.
     Release(String),
-    /// It did not answer, for so many milliseconds.
+    /// It did not answer for this many milliseconds.
     Silent(u64),
     /// It answered what no node answers.
     Nonsense(String),
@@ -135,7 +135,7 @@ pub struct BusyLink {
     /// Share of the answers in which something waited, from 0 to 1.
     pub waiting: f64,
     /// Bytes that waited in the driver of the port, the most that were seen. More may have waited
-    /// in the VM before it, which tells nobody.
+    /// in the VM before it, which does not show.
     pub bytes: u64,
 }
 

@@ -14,7 +14,7 @@ pub struct Node {
     pub name: Option<String>,
     /// Threads that are schedulers; those that are not online among them.
     pub schedulers: u32,
-    /// Schedulers that are online: what `+S` says, or those that ran.
+    /// Schedulers that are online: the number that `+S` sets, or those that ran.
     pub online: u32,
     /// Whether `+S` or `+SP` sets how many are online.
     pub set_by_flag: bool,
@@ -76,7 +76,7 @@ pub struct RoleTime {
     pub ran: u32,
     /// CPU time.
     pub ran_ns: u64,
-    /// Of that: active waiting, by samples.
+    /// Of that: spinning, by samples.
     pub spun_ns: u64,
     /// Ready and without a CPU.
     pub ready_ns: u64,
@@ -126,7 +126,7 @@ pub enum Code {
     Unknown,
     /// The VM's own.
     Vm,
-    /// The VM, waiting actively.
+    /// The VM, spinning.
     Waiting,
     /// Erlang, compiled by the VM as it loads it.
     Erlang,

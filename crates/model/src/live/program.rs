@@ -1,4 +1,4 @@
-//! A program, as what `watch` says names it.
+//! A program, as `watch` names it.
 
 use serde::{Deserialize, Serialize};
 

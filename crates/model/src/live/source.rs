@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 pub enum Source {
     /// eBPF on the tracepoints of the scheduler: who waited for a CPU, and who ran instead.
     Scheduler,
-    /// eBPF on the tracepoints of the mmap lock: foreign readers, and what their targets wait.
+    /// eBPF on the tracepoints of the mmap lock: readers of the memory map of another
+    /// process, and how long that process waits.
     MmapLock,
     /// Stacks of threads that wait for the lock of a single mapping, and who wakes them.
     MappingLock,
     /// Counters of a group's queue, read in the kernel: how long a quota held each thread.
     Throttled,
-    /// Samples of what programs execute: whether their threads wait actively.
+    /// Samples of what programs execute: whether their threads spin.
     Samples,
     /// /proc/PID/schedstat: how long each process waited for a CPU.
     Schedstat,

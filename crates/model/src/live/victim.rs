@@ -82,7 +82,7 @@ pub struct Parts {
     /// Its CPU was idle: it was being woken.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waking_ns: u64,
-    /// Not told apart.
+    /// Of unknown cause.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_told_apart_ns: u64,
 }

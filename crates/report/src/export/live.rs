@@ -22,7 +22,7 @@ pub fn figures(live: &Live, names: &mut Names) -> String {
     let mut all = families(live, names);
     all.push(Family {
         name: "tailback_watch_folded_names",
-        help: "Names that these figures add up as other, since too many have been shown",
+        help: "Names that are added up as other, since there is a limit of names",
         samples: vec![(Vec::new(), names.folded() as f64)],
     });
     let mut text = write(all);
@@ -34,7 +34,7 @@ pub fn figures(live: &Live, names: &mut Names) -> String {
 pub fn ending(age: Duration) -> String {
     write(vec![Family {
         name: "tailback_watch_age_seconds",
-        help: "Time since these figures were read; it grows where watch hangs",
+        help: "Time since these figures were read; it grows while watch hangs",
         samples: vec![(Vec::new(), age.as_millis() as f64 / 1e3)],
     }])
 }
@@ -44,7 +44,7 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
     vec![
         Family {
             name: "tailback_watch_lost_ms_per_second",
-            help: "Time that a program lost, by part, all its threads together",
+            help: "Time that all threads of a program lost, by part",
             samples: once_each(
                 live.victims.iter().take(PROGRAMS).flat_map(|v| parts(v, live, names)).collect(),
             ),
@@ -56,12 +56,12 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         },
         Family {
             name: "tailback_watch_stall",
-            help: "1 where a stall is there, 0 where it was measured and is not; absent where it cannot be measured",
+            help: "1 if there is a finding, 0 if there is none; absent where the stall cannot be measured",
             samples: answers(live),
         },
         Family {
             name: "tailback_watch_node_ms_per_second",
-            help: "What the schedulers of an Erlang node did",
+            help: "Time of the schedulers of an Erlang node, by what they did",
             samples: once_each(live.nodes.iter().flat_map(|one| node(one, live, names)).collect()),
         },
         Family {
@@ -71,7 +71,7 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         },
         Family {
             name: "tailback_watch_lost_threads",
-            help: "Threads that were not counted since the table was full",
+            help: "Threads that were not counted because the table was full",
             samples: vec![(Vec::new(), live.cost.lost_threads as f64)],
         },
     ]

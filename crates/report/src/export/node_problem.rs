@@ -18,11 +18,11 @@ const OK: u8 = 0;
 /// Exit code of a node with it.
 const NON_OK: u8 = 1;
 
-/// Exit code where nothing can be said.
+/// Exit code where nothing is known.
 const UNKNOWN: u8 = 2;
 
-/// States in the order in which they are told.
-const TOLD: [State; 5] = [
+/// States in the order in which the line has them.
+const ORDER: [State; 5] = [
     State::Affected,
     State::Untrustworthy,
     State::Inconclusive,
@@ -30,7 +30,7 @@ const TOLD: [State; 5] = [
     State::NotAffected,
 ];
 
-/// The exit code: a stall that was found is a problem; none is one where any scenario was settled.
+/// The exit code: not ok with any stall, ok if a scenario was settled without one, else unknown.
 pub fn code(answers: &[(&str, State)]) -> u8 {
     let has = |state: State| answers.iter().any(|(_, own)| *own == state);
     match (has(State::Affected), has(State::NotAffected)) {
@@ -43,9 +43,9 @@ pub fn code(answers: &[(&str, State)]) -> u8 {
 /// The line, with a line feed: `affected: mmap-lock; inconclusive: 1; not-affected: 3`.
 pub fn line(answers: &[(&str, State)]) -> String {
     let of = |state: State| answers.iter().filter(move |(_, own)| *own == state);
-    let told = TOLD.into_iter().filter(|state| of(*state).next().is_some());
+    let present = ORDER.into_iter().filter(|state| of(*state).next().is_some());
     let counts: Vec<String> =
-        told.map(|state| format!("{}: {}", state.word(), of(state).count())).collect();
+        present.map(|state| format!("{}: {}", state.word(), of(state).count())).collect();
     let affected: Vec<String> = of(State::Affected).map(|(name, _)| plain(name)).collect();
     let mut text = match answers {
         [] => "no record of tailback".to_owned(),
@@ -95,7 +95,7 @@ mod tests {
         let many: Vec<(&str, State)> =
             std::iter::repeat_n((long.as_str(), State::Affected), 30).chain(some).collect();
         assert_eq!(line(&many), "affected: 31; skipped: 1; not-affected: 1\n");
-        let all: Vec<(&str, State)> = TOLD
+        let all: Vec<(&str, State)> = ORDER
             .into_iter()
             .flat_map(|state| std::iter::repeat_n((long.as_str(), state), 99))
             .collect();

@@ -1,5 +1,5 @@
 //! What `tailback watch` found, in English. The sentences of a single stall stand in its own file
-//! (`crates/watch/src/findings/`); here stands what is said of every finding.
+//! (`crates/watch/src/findings/`); here stand those that every finding has.
 
 mod inside;
 mod node;

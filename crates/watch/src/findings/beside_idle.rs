@@ -9,8 +9,8 @@ use model::prose::figures::percent;
 use serde::{Deserialize, Serialize};
 
 /// Ready until it ran at last while a CPU that it may use was idle, in milliseconds a second: a
-/// tenth of a thread's time. Waking a thread on an idle CPU takes microseconds, and pulling one over
-/// less than a tick.
+/// tenth of a thread's time. Waking a thread on an idle CPU takes microseconds, and pulling one
+/// over less than a tick.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
 /// And a single wait of at least this, in milliseconds: more than two ticks at 250 Hz.

@@ -230,7 +230,7 @@ fn finding(
     let samples = node.samples.iter().filter(|(seen, _)| {
         seen.role == Role::Scheduler && seen.what == wanted && numbers.contains(&seen.number)
     });
-    // A library says more than the VM, which a word of the stack may lead to by chance.
+    // A library is better evidence than the VM, which any word of the stack may point to by chance.
     let seen = samples.max_by_key(|(seen, count)| (seen.place.code == Code::Library, **count));
     let seen = seen.map(|(seen, _)| seen.clone());
     let seconds = node.over_ns as f64 / 1e9;
@@ -269,7 +269,7 @@ fn others_asleep(node: &NodeSums, held: &[u32]) -> Option<f64> {
 
 fn fixes(facts: &Facts, configured: Configured) -> Vec<Fix> {
     let mut all = vec![Fix::DirtyScheduler];
-    // Work may wait behind the held one while others sleep: the VM can be told to look for it.
+    // Work may wait behind the held one while others sleep: a flag makes the VM look for it.
     if facts.others_asleep.is_some_and(|share| share > OTHERS_ASLEEP) {
         let flags = vec![NodeFlag::ForcedWakeup(10)];
         all.push(Fix::Flags(NodeFlags { flags, configured }));

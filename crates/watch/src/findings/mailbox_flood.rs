@@ -25,8 +25,8 @@ const LENGTH: u64 = 5_000;
 /// And it was looked at this often.
 const SAMPLES: u32 = 8;
 
-/// And it stood in that function in this share of the looks in which it did not wait: work is spread
-/// over several functions.
+/// And it stood in that function in this share of the looks in which it did not wait: work is
+/// spread over several functions.
 const SAME: f64 = 0.5;
 
 /// A process of an Erlang node scans its long mailbox again and again.

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 /// succeeds takes less.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// Up to this part of the limit above it the kernel lets nobody sleep for 64 pages: 64 s times its
-/// square are 10 ms.
+/// Up to this part of the limit above it the kernel makes no task sleep for 64 pages: 64 s times
+/// its square are 10 ms.
 const NOT_SLEPT: u64 = 80;
 
 /// The victim's group is above memory.high, so the kernel makes it sleep.
@@ -173,7 +173,7 @@ mod tests {
     use crate::tick::{MemoryTask, MemoryTick, Tick};
     use host::cgroup::MemoryUsage;
 
-    /// A second in which a group was above its limit so often, and stood still for so long.
+    /// A second in which a group was above its limit this often, and stood still for this long.
     fn tick(held_mib: u64, events: u64, stalled_ms: u64, sleeps: bool) -> Tick {
         let task = |pid, name: &str, mib: u64, sleeps| MemoryTask {
             pid,

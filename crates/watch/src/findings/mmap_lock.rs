@@ -15,8 +15,8 @@ use scenarios::params::{Counts, Params, ProcFile};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Lost to readers of its memory map, in milliseconds a second: 0.2% of a thread's time. On machines
-/// without such readers the figure is 0, and one scrape of a small process costs less than 0.1 ms/s.
+/// Lost to readers of its memory map, in milliseconds a second: 0.2% of a thread's time. Without
+/// such readers the figure is 0, and one scrape of a small process costs less than 0.1 ms/s.
 const LIMIT_MS_PER_S: f64 = 2.0;
 
 /// And a single wait of at least this, in milliseconds: below it there is only some contention.
@@ -159,7 +159,7 @@ fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
 }
 
 fn finding(window: &Window, key: &Key, sums: &Sums) -> Option<Finding> {
-    // A sum of time without a reader beside it is no finding: nobody could be named.
+    // Lost time without a reader is no finding: there is no culprit to name.
     let mut readers: Vec<(&ReadingKey, &Reading)> =
         window.readings.iter().filter(|(reading, _)| reading.target == *key).collect();
     readers.sort_by(|a, b| b.1.all.ns.cmp(&a.1.all.ns).then_with(|| a.0.cmp(b.0)));

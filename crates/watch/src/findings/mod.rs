@@ -24,8 +24,8 @@ use model::live::{Answer, Finding, SourceUse};
 use stall::Seen;
 pub use stall::{Entry, LEAST_SAMPLES};
 
-/// All stalls that are looked for. At the same cost those stand first that say more: what used up
-/// the quota of a node before the quota itself.
+/// All stalls that are looked for. At the same cost the earlier one comes first: what used up the
+/// quota of a node stands before the quota itself.
 const ALL: &[Entry] = &[
     Entry::of::<busy_wait::BusyWait>(),
     Entry::of::<more_schedulers::MoreSchedulers>(),

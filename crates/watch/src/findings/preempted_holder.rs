@@ -195,8 +195,8 @@ mod tests {
     use crate::testing::{MS, process, second, thread};
     use crate::tick::Tick;
 
-    /// Four threads of a program on two CPUs, of which each spun in so many of 24 samples and
-    /// waited for so long behind the others.
+    /// Four threads of a program on two CPUs, each of which spun in `spins` of 24 samples
+    /// and waited for `own_ms` behind the others.
     fn tick(name: &str, spins: u64, own_ms: u64) -> Tick {
         let mut tick = second();
         process(&mut tick, 7, name, None);

@@ -137,7 +137,7 @@ fn time(us: u64) -> String {
     }
 }
 
-/// A quota that holds somebody.
+/// A quota that holds a program.
 pub struct Held<'a> {
     /// The quota.
     pub quota: Quota<Cause>,
@@ -168,8 +168,8 @@ fn of_group<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Option<
     is_much.then(|| holding(window, (group, counted), victim, (all, Sure::Measured)))
 }
 
-/// Where no program in the kernel says which thread was held: the group's own counters, and of the
-/// programs in it the one that waited longest.
+/// Without programs in the kernel, which count the held time of each thread: the counters of the
+/// group, and the program in it that waited longest.
 fn of_counters<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Option<Held<'a>> {
     let throttled = counted.gained.throttled_ns?;
     let inside = window.victims().filter(|(key, _)| is_below(window, key, group));

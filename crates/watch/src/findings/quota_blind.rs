@@ -15,9 +15,9 @@ use scenarios::params::{Auto, Params, Time};
 use scenarios::quota_blind::{META, QuotaBlindParams, Runtime};
 use serde::{Deserialize, Serialize};
 
-/// A runtime had more threads at work at once than its quota allows where its group stood still for
-/// longer than this many times what so many threads could, in each throttled period and on all CPUs
-/// together. A correctly configured runtime plus one thread stalls up to 25% longer.
+/// A runtime had too many threads at work at once where its group stood still for this many times
+/// as long as the number of threads that its quota allows could, in each throttled period and on
+/// all CPUs together. A correctly configured runtime plus one thread stalls up to 25% longer.
 const AT_ONCE: f64 = 1.3;
 
 /// A runtime uses the victim's quota up too early in the period.
@@ -205,7 +205,7 @@ mod tests {
         // As long as one thread alone is: it only wants more than it has.
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
         assert!(is_quota(&tick));
-        // And a program of which nobody knows a setting.
+        // And a program whose runtime is not known.
         tick.runtimes.clear();
         tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
         assert!(is_quota(&tick));

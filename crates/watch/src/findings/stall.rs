@@ -7,10 +7,10 @@ use model::live::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Fewer samples than this of what threads run say nothing about a share of them.
+/// With fewer samples of what threads run than this, a share of them is chance.
 pub const LEAST_SAMPLES: u64 = 20;
 
-/// Fixes that are named of one finding: a record may be anybody's.
+/// Fixes of one finding that are shown: a record may come from anywhere.
 const MOST_FIXES: usize = 16;
 
 /// A stall that is found in a live system. All that is known of it stands in its own file.
@@ -45,7 +45,7 @@ pub trait Stall: 'static {
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Self::Facts, Vec<Self::Fix>)>;
 
-    /// A finding with these facts and fixes; the caller adds who, by whom and what it costs.
+    /// A finding with these facts and fixes; the caller adds victim, culprits and cost.
     fn found(facts: &Self::Facts, fixes: &[Self::Fix]) -> Finding {
         Finding {
             stall: Self::ID.to_owned(),

@@ -171,7 +171,7 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     }
 }
 
-/// What Erlang nodes did; what they say of themselves first, where they were asked.
+/// Answers of Erlang nodes that were asked, then what all nodes did.
 fn node_lines(live: &Live) -> Vec<Line<'static>> {
     let inside = live.inside.iter().map(words::inside);
     let outside = live.nodes.iter().map(|node| words::node(node, live.over_ns));
@@ -205,18 +205,18 @@ fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
 }
 
 fn finding_lines(finding: &Finding, number: usize, all: usize) -> Vec<Line<'static>> {
-    let said = words::finding(finding, crate::records::meta_of);
+    let sentences = words::finding(finding, crate::records::meta_of);
     let red = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
     let name = words::stall_name(&finding.stall);
-    let fix = said.fixes.first().map_or("", String::as_str);
+    let fix = sentences.fixes.first().map_or("", String::as_str);
     let mut lines = vec![
         Line::from(vec![
             Span::styled(format!("{} of {all} {name}: ", number + 1), red),
-            Span::raw(said.loss),
+            Span::raw(sentences.loss),
         ]),
-        Line::raw(format!("{} {fix}", said.cause)),
+        Line::raw(format!("{} {fix}", sentences.cause)),
     ];
-    lines.extend(said.command.map(|command| Line::raw(format!("Reproduce: {command}"))));
+    lines.extend(sentences.command.map(|command| Line::raw(format!("Reproduce: {command}"))));
     lines
 }
 
@@ -268,7 +268,7 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
     Row::new(cells)
 }
 
-/// A program in as few letters as tell it from others; its group is shown where it is unfolded.
+/// The short name of a program; its group is shown where it is unfolded.
 fn label(program: &Program) -> String {
     match (program.processes, program.pid) {
         (many, _) if many > 1 => format!("{} x{many}", plain(&program.name)),
