@@ -304,7 +304,7 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));
-    assert_eq!(kept["ended"]["broken"].is_object(), true);
+    assert!(kept["ended"]["broken"].is_object());
     assert_eq!(kept["judgement"]["state"], "untrustworthy");
     let judged = place.say(&["judge", record(place).to_str().unwrap()]);
     assert_eq!(judged.code(), 4, "{judged:?}");

@@ -40,7 +40,7 @@ fn a_single_cpu_is_too_few() {
     assert!(ran.err.contains("needs 2 CPUs") && ran.err.contains("taskset"), "{ran:?}");
     let record = ran.json();
     assert_eq!(record["judgement"]["state"], "skipped");
-    assert_eq!(record["ended"]["not-run"].is_object(), true);
+    assert!(record["ended"]["not-run"].is_object());
     assert!(Place::new().said_of(&record).contains("taskset"), "{ran:?}");
     assert_eq!(place.records(), Vec::<PathBuf>::new());
     let ran = place.start_on(one, place.tailback(&["check", "--only", "mmap-lock"])).end();

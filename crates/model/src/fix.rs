@@ -34,8 +34,8 @@ pub struct Fix {
     /// allows for what of all that could have been affected is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// Blocks in which the case stalled, and how many of them the fix stalled in too; of all that is
-    /// affected, where the e-value that it is gone is least.
+    /// Blocks in which the case stalled, and how many of them the fix stalled in too; of all that
+    /// is affected, where the e-value that it is gone is least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Proportion>,
     /// The judged figure with the change held against the one without; below zero it is better.

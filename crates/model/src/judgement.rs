@@ -11,8 +11,8 @@ use crate::suggestion::Suggestion;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// What follows from [`Facts`]. It is made of them by one function, and never read back: the file of
-/// a record holds it for other programs alone.
+/// What follows from [`Facts`]. It is made of them by one function, and never read back: the file
+/// of a record holds it for other programs alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), derive(Deserialize), serde(default))]

@@ -1,8 +1,9 @@
 //! The nouns of tailback, with no I/O and no operating system in them.
 //!
 //! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all
-//! parameters is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study
-//! with the machine they ran on are [`record::Facts`], from which a [`judgement::Judgement`] follows.
+//! parameters is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]. All trials of a study
+//! with the machine they ran on are [`record::Facts`]; a [`judgement::Judgement`] follows from
+//! them.
 
 pub mod arm;
 pub mod at_work;
@@ -30,6 +31,7 @@ mod older;
 pub mod parameter;
 pub mod problem;
 pub mod prose;
+mod read;
 pub mod reason;
 pub mod record;
 pub mod reported;

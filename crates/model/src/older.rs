@@ -1,5 +1,5 @@
-//! Records of schema 1 and 2, read as facts of today's schema. This file can be deleted a year after
-//! the first release; nothing else knows of them.
+//! Records of schema 1 and 2, read as facts of today's schema. This file can be deleted a year
+//! after the first release; nothing else knows of them.
 //!
 //! What these records say of a verdict is left out, since it follows from the facts. Sentences that
 //! they hold in the place of data are kept as the words of an older record.
@@ -49,6 +49,9 @@ pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
             trial(one);
         }
     });
+    if let Some(seen) = record.get_mut("live") {
+        live(seen);
+    }
     serde_json::from_value(Value::Object(record)).map_err(inconsistent)
 }
 
@@ -107,6 +110,50 @@ fn trial(trial: &mut Value) {
         words::<NotSeen>(Some(missing));
     });
     each(evidence.get_mut("waits"), |wait| words::<Resource>(wait.get_mut("resource")));
+}
+
+/// What `watch` saw.
+fn live(live: &mut Value) {
+    each(live.get_mut("findings"), |finding| {
+        if let Value::Object(finding) = finding {
+            name_stall(finding);
+        }
+    });
+    each(live.get_mut("nodes"), |node| {
+        if let Value::Object(node) = node {
+            rename(node, "chosen", "set_by_flag");
+        }
+    });
+    each(live.get_mut("inside"), |inside| {
+        if let Value::Object(inside) = inside {
+            rename(inside, "said", "figures");
+        }
+    });
+}
+
+/// A finding had its stall and its facts as one value, `kind`.
+fn name_stall(finding: &mut Map<String, Value>) {
+    let Some(Value::Object(kind)) = finding.remove("kind") else { return };
+    let Some((kind, mut facts)) = kind.into_iter().next() else { return };
+    let of_runtime = facts.pointer("/cause/runtime").is_some();
+    let renamed = facts.as_object_mut().and_then(|facts| match kind.as_str() {
+        "spinning" => Some((facts, "held_up", "victim_thread")),
+        "more-schedulers" => Some((facts, "chosen", "set_by_flag")),
+        _ => None,
+    });
+    if let Some((facts, old, new)) = renamed {
+        rename(facts, old, new);
+    }
+    let stall = match kind.as_str() {
+        "foreign-readers" => "mmap-lock",
+        "quota" if of_runtime => "quota-blind",
+        "quota" => "cpu-quota",
+        "spinning" => "preempted-holder",
+        "native-call" => "blocking-nif",
+        same => same,
+    };
+    finding.insert("stall".to_owned(), stall.into());
+    finding.insert("facts".to_owned(), facts);
 }
 
 /// What these records have around each value of a fact: its kind.

@@ -23,15 +23,6 @@ pub const SCHEMA: &str = "tailback/record/3";
 /// The highest rate of wrong verdicts of studies that are reported together.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// What stands before the number of a schema.
-const SCHEMA_PREFIX: &str = "tailback/record/";
-
-/// The number in [`SCHEMA`].
-const SCHEMA_NUMBER: u32 = 3;
-
-/// The number of the oldest schema that is read; [`crate::older`] converts it.
-const OLDEST_NUMBER: u32 = 1;
-
 /// All that a study or a watch saw, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -313,12 +304,6 @@ pub enum RecordError {
 /// it. Memory and work of every command are bounded by it.
 pub const MOST_TEXT: usize = 64 << 20;
 
-/// What is read of a text before it is taken for a record.
-#[derive(Deserialize)]
-struct SchemaOnly {
-    schema: Option<String>,
-}
-
 impl Facts {
     /// What is known of a study that this tailback begins: no trial yet.
     pub fn new(
@@ -345,35 +330,13 @@ impl Facts {
         }
     }
 
-    /// Reads a record.
-    ///
-    /// # Errors
-    /// If the text is torn, of a newer schema, no record, or longer than [`MOST_TEXT`].
-    pub fn from_json(text: &str) -> Result<Self, RecordError> {
-        if text.len() > MOST_TEXT {
-            return Err(RecordError::TooLarge);
-        }
-        let schema = match serde_json::from_str::<SchemaOnly>(text) {
-            Ok(only) => only.schema,
-            Err(error) if error.is_data() => None,
-            Err(error) => return Err(RecordError::Torn(error)),
-        };
-        let facts: Facts = match number(schema.as_deref())? {
-            // Straight into its types: what no field takes is skipped and never kept.
-            SCHEMA_NUMBER => serde_json::from_str(text)
-                .map_err(|error| RecordError::Inconsistent(error.to_string()))?,
-            _ => crate::older::read(text)?,
-        };
-        facts.check()?;
-        Ok(facts)
-    }
-
     /// The arm that the others are held against.
     pub fn control(&self) -> Option<&Arm> {
         self.plan.arms.iter().find(|arm| arm.role == crate::role::Role::Control)
     }
 
-    fn check(&self) -> Result<(), RecordError> {
+    /// Whether its parts fit each other.
+    pub(crate) fn check(&self) -> Result<(), RecordError> {
         let known = |id: &str| self.plan.arms.iter().any(|arm| arm.id == id);
         if let Some(trial) = self.trials.iter().find(|trial| !known(&trial.arm)) {
             return Err(RecordError::Inconsistent(format!(
@@ -404,16 +367,5 @@ impl Facts {
             }
         }
         Ok(())
-    }
-}
-
-/// The number of a schema that is read.
-fn number(schema: Option<&str>) -> Result<u32, RecordError> {
-    let schema = schema.ok_or(RecordError::Foreign)?;
-    let number = schema.strip_prefix(SCHEMA_PREFIX).ok_or(RecordError::Foreign)?;
-    match number.parse::<u32>() {
-        Ok(number @ OLDEST_NUMBER..=SCHEMA_NUMBER) => Ok(number),
-        Ok(number) if number > SCHEMA_NUMBER => Err(RecordError::Newer(schema.to_owned())),
-        _ => Err(RecordError::Foreign),
     }
 }

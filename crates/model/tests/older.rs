@@ -30,6 +30,13 @@ fn older_records_become_these_facts() {
 }
 
 #[test]
+fn a_live_record_becomes_one_of_stalls_and_their_facts() {
+    let old = include_str!("live.v2.record.json");
+    let live = serde_json::to_value(Facts::from_json(old).unwrap().live.unwrap()).unwrap();
+    assert_eq!(live, serde_json::from_str::<Value>(include_str!("live.json")).unwrap());
+}
+
+#[test]
 fn sentences_are_kept_as_words_of_an_older_record() {
     let facts = Facts::from_json(V1).unwrap();
     let notes = &facts.trials[1].observation.notes;

@@ -35,7 +35,7 @@ pub fn judged(facts: Facts) -> Judged {
 /// What a watch found stands in its facts.
 fn watched(live: &Live) -> Judgement {
     let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
-    let kind = live.findings.first().map(|first| first.kind.stall().to_owned());
+    let kind = live.findings.first().map(|first| first.stall.clone());
     Judgement { kind, ..Judgement::new(state, Headline::Watched) }
 }
 

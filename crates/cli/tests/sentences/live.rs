@@ -2,7 +2,8 @@
 
 use super::Lines;
 
-/// Each with its variant.
+/// All of them, in the order of the samples.
 pub fn lines() -> Lines {
-    Vec::new()
+    let all = report::prose::live_samples::samples().into_iter().enumerate();
+    all.map(|(place, line)| ("watch".to_owned(), format!("{place:03}"), line)).collect()
 }
