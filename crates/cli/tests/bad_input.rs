@@ -198,7 +198,7 @@ fn a_place_where_no_record_can_be_kept() {
 fn what_is_no_record() {
     let place = Place::new();
     let mut newer = affected_record();
-    newer["schema"] = "tailback/record/3".into();
+    newer["schema"] = "tailback/record/4".into();
     let mut unknown = affected_record();
     unknown["scenario"] = "nosuch".into();
     let whole = affected_record().to_string();
@@ -208,8 +208,8 @@ fn what_is_no_record() {
         ("cut", cut, &["not a whole record", "another copy"]),
         ("number", "1", &["not a record"]),
         ("foreign", r#"{"schema":"other/1"}"#, &["not a record of tailback"]),
-        ("bare", r#"{"schema":"tailback/record/1"}"#, &["does not hold together", "missing"]),
-        ("newer", &newer.to_string(), &["tailback/record/3", "newer tailback"]),
+        ("bare", r#"{"schema":"tailback/record/3"}"#, &["does not hold together", "missing"]),
+        ("newer", &newer.to_string(), &["tailback/record/4", "newer tailback"]),
         ("unknown", &unknown.to_string(), &["nosuch", "tailback that wrote it"]),
         ("deep", &"[".repeat(10 << 20), &["not a record of tailback"]),
     ];

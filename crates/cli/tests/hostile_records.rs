@@ -155,7 +155,7 @@ fn nothing_of_a_record_steers_the_terminal() {
 fn hostile_study(text: &str) -> Value {
     fn replace(value: &mut Value, key: &str, text: &str) {
         const KNOWN: [&str; 7] =
-            ["schema", "scenario", "role", "state", "unit", "progress", "data"];
+            ["schema", "scenario", "role", "state", "unit", "ended", "data"];
         match value {
             Value::Object(map) => map.iter_mut().for_each(|(key, value)| replace(value, key, text)),
             Value::Array(list) => list.iter_mut().for_each(|value| replace(value, key, text)),

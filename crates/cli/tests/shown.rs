@@ -47,7 +47,7 @@ fn what_is_no_record_is_refused_by_every_command() {
     let place = Place::new();
     let whole = affected_record().to_string();
     let mut newer = affected_record();
-    newer["schema"] = "tailback/record/3".into();
+    newer["schema"] = "tailback/record/4".into();
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     let cases: [(&str, &str); 6] = [
         ("", "not a whole record"),

@@ -11,8 +11,9 @@ use crate::suggestion::Suggestion;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// What follows from [`Facts`]. It is made of them by one function, and never read back: the file
-/// of a record holds it for other programs alone.
+/// What follows from [`Facts`]. It is made of them by one function, and no judging reads it back:
+/// the file of a record holds it for other programs, and for a census, which counts what each host
+/// concluded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), derive(Deserialize), serde(default))]

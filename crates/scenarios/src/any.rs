@@ -3,13 +3,12 @@
 
 use crate::params::{self, Params};
 use crate::{
-    Arms, Cell, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
+    Arms, Cell, Context, Host, OwnGenerator, Results, Review, Scenario, ScenarioError, Summary,
+    TrialResult,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command};
-use model::{
-    Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Settings, Suggestion, Trial,
-};
+use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Settings, Suggestion};
 use std::time::Duration;
 
 /// A scenario whose parameters are settings, as they stand in a record: what the list of all
@@ -78,7 +77,7 @@ pub trait AnyScenario: Sync {
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError>;
 
     /// As [`Scenario::review`].
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome);
+    fn review(&self, results: &Results) -> Review;
 
     /// As [`Scenario::summary`].
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
@@ -165,10 +164,8 @@ impl<P: Params> AnyScenario for Scenario<P> {
         (self.trial)(&read(&arm.settings)?, context)
     }
 
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        if let Some(review) = self.review {
-            review(plan, trials, arms, outcome);
-        }
+    fn review(&self, results: &Results) -> Review {
+        self.review.map(|review| review(results)).unwrap_or_default()
     }
 
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {

@@ -1,11 +1,12 @@
 //! From facts to a judgement: one pure function, called once.
 
+use crate::review::{self, Results, TakenBack, set_back};
 use crate::{AnyScenario, control_fix, factors, find, suggest};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
-    ArmResult, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason, Role,
-    State, Suggestion, Trial, What,
+    ArmResult, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason, State,
+    Suggestion, Trial, What,
 };
 
 /// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
@@ -107,14 +108,8 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     for judging in &plan.also {
         judge_also(plan, judging, trials, &mut arms, &mut outcome, ground);
     }
-    let (tested, said) = (outcome.state, said(&arms));
-    scenario.review(plan, trials, &mut arms, &mut outcome);
-    let taken_back = match (outcome.state == tested, said == self::said(&arms)) {
-        (true, _) => TakenBack::Nothing,
-        (false, true) => TakenBack::Study,
-        (false, false) => TakenBack::Arms,
-    };
-    set_back(&mut arms, outcome.state, taken_back);
+    let review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
+    review::apply(review, &mut arms, &mut outcome);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
@@ -166,49 +161,6 @@ fn judge_also(
     }
     // A brief is judged by that rule alone.
     debug_assert_eq!(outcome.state, together);
-}
-
-/// What a review took back of what the test says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TakenBack {
-    Nothing,
-    /// The verdict, for the sake of arms that it set back itself.
-    Arms,
-    /// The verdict, for a reason that holds for the study as a whole.
-    Study,
-}
-
-/// What is said of each arm.
-fn said(arms: &[ArmResult]) -> Vec<Option<State>> {
-    arms.iter().map(|arm| arm.state).collect()
-}
-
-/// Sets back what is said of single arms to what the verdict leaves of it, so that no table says
-/// more than the verdict above it. Whatever is taken back of a verdict goes through here.
-///
-/// Where nothing can be trusted, that is so of every arm. Where a study is inconclusive, no arm
-/// with the cause is affected, and not all of them are cleared. What a review takes back of the
-/// study as a whole, as where the control had no room, holds for every arm; and what it takes back
-/// of an arm with the cause holds for what should fix it.
-fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
-    let says = |arm: &ArmResult| matches!(arm.state, Some(State::Affected | State::NotAffected));
-    let is_case = |arm: &ArmResult| arm.role == Role::Case;
-    let cleared = |arm: &ArmResult| !is_case(arm) || arm.state == Some(State::NotAffected);
-    let all_are_cleared = arms.iter().all(cleared);
-    for arm in arms.iter_mut().filter(|arm| says(arm)) {
-        let affected = arm.state == Some(State::Affected);
-        let too_much = match verdict {
-            State::Affected | State::NotAffected => false,
-            State::Untrustworthy | State::Skipped => true,
-            State::Inconclusive if is_case(arm) => {
-                affected || all_are_cleared || taken_back == TakenBack::Study
-            }
-            State::Inconclusive => taken_back != TakenBack::Nothing,
-        };
-        if too_much {
-            arm.state = Some(verdict);
-        }
-    }
 }
 
 /// What each fix did to what is affected.
@@ -295,38 +247,5 @@ fn put_together(
         test: Some(outcome.test),
         arms,
         effects: factors::effects(scenario, facts),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{TakenBack, set_back};
-    use model::testing::result;
-    use model::{ArmResult, Role, State};
-
-    /// What is left of what is said of these arms; those named `fix` are to fix the stall.
-    fn left(says: &[(&str, State)], verdict: State, taken_back: TakenBack) -> Vec<State> {
-        let role = |id: &str| if id == "fix" { Role::Fix } else { Role::Case };
-        let arm = |(id, state): &(&str, State)| result(id, role(id), Some(*state));
-        let mut arms: Vec<ArmResult> = says.iter().map(arm).collect();
-        set_back(&mut arms, verdict, taken_back);
-        arms.into_iter().filter_map(|arm| arm.state).collect()
-    }
-
-    #[test]
-    fn no_arm_says_more_than_the_verdict() {
-        use State::{Affected, Inconclusive, NotAffected, Untrustworthy};
-        use TakenBack::{Arms, Nothing, Study};
-        let says = [("one", Affected), ("two", NotAffected), ("fix", NotAffected)];
-        assert_eq!(left(&says, Affected, Nothing), [Affected, NotAffected, NotAffected]);
-        assert_eq!(left(&says, Inconclusive, Arms), [Inconclusive, NotAffected, Inconclusive]);
-        assert_eq!(left(&says, Inconclusive, Study), [Inconclusive; 3]);
-        assert_eq!(left(&says, Untrustworthy, Nothing), [Untrustworthy; 3]);
-        // One that is cleared stays so beside one that is not settled.
-        let open = [("one", NotAffected), ("two", Inconclusive), ("fix", NotAffected)];
-        assert_eq!(left(&open, Inconclusive, Nothing), open.map(|(_, state)| state));
-        let clear = [("one", NotAffected), ("two", NotAffected), ("fix", Affected)];
-        assert_eq!(left(&clear, NotAffected, Nothing), clear.map(|(_, state)| state));
-        assert_eq!(left(&clear, Inconclusive, Nothing), [Inconclusive, Inconclusive, Affected]);
     }
 }

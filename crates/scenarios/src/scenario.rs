@@ -1,15 +1,16 @@
 //! What a scenario is.
 
-use crate::{Arms, Cell, Context, Host, OwnGenerator, ScenarioError, Summary, TrialResult};
+use crate::{
+    Arms, Cell, Context, Host, OwnGenerator, Results, Review, ScenarioError, Summary, TrialResult,
+};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion, Trial};
+use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion};
 use std::time::Duration;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 /// What is made of parameters on a machine.
 type Made<P, T> = fn(&P, &Host) -> Result<T>;
 type Calibrate<P> = fn(&mut [Arm<P>], &Host, &dyn Fn() -> bool) -> Result<()>;
-type Review = fn(&Plan, &[Trial], &mut [ArmResult], &mut Outcome);
 
 /// One known stall: what it says of itself, and what it does with its parameters.
 pub struct Scenario<P> {
@@ -44,9 +45,9 @@ pub struct Scenario<P> {
     /// Runs one trial to its end or to its deadline. Fails if it could not be run or was
     /// interrupted; a hang is no error.
     pub trial: fn(&P, &mut Context) -> Result<TrialResult>,
-    /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
-    /// and adds what its figures need to be understood.
-    pub review: Option<Review>,
+    /// What only this scenario knows of an outcome, as whether the cause was there at all, and what
+    /// its figures need to be understood.
+    pub review: Option<fn(&Results) -> Review>,
     /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of
     /// a study of several factors, the headline is not asked for.
     pub summary: fn(&Plan, &Outcome, &[ArmResult]) -> Summary,

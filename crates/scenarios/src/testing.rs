@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::ScenarioError;
-use model::{Fact, Meta, Problem, Settings};
+use crate::review::apply;
+use crate::{Results, Review, ScenarioError};
+use analysis::Outcome;
+use model::{ArmResult, Fact, Meta, Plan, Problem, Settings, Trial};
 
 /// A fact's sentence; fails where its scenario does not know it.
 pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
@@ -31,4 +33,16 @@ pub(crate) fn settings(meta: &Meta, changed: &[(&str, &str)]) -> Settings {
 pub(crate) fn value_of(settings: &Settings, name: &str) -> Option<String> {
     let Settings(values) = settings;
     values.get(name).map(ToString::to_string)
+}
+
+/// Has a review speak of an outcome, and applies what it says.
+pub(crate) fn reviewed_by(
+    review: fn(&Results) -> Review,
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &mut [ArmResult],
+    outcome: &mut Outcome,
+) {
+    let said = review(&Results { plan, trials, arms, outcome });
+    apply(said, arms, outcome);
 }

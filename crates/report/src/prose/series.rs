@@ -1,7 +1,7 @@
 //! What a record's series are.
 
-use super::plain;
 use model::{Meta, Series};
+use os::terminal::line as plain;
 
 /// What the figures of a series are, in a few words: `processes in the run queue`.
 pub(crate) fn series(name: &str, series: &Series, meta: Option<&Meta>) -> String {

@@ -29,6 +29,6 @@ pub static SCENARIO: Scenario<BlockingNifParams> = Scenario {
     judging: Some(|_| vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]),
     expected: plan::expected,
     trial: |params, context| trial::run(&plan::spec(params)?, context),
-    review: Some(|plan, _, arms, outcome| review::review(plan, arms, outcome)),
+    review: Some(review::review),
     summary: summary::summary,
 };

@@ -6,25 +6,32 @@ use super::params::BlockingNifParams;
 use super::sentences::BlockingNifFact;
 use super::summary::asked;
 use crate::params::{Auto, Params};
-use crate::{hang, suggest};
-use analysis::Outcome;
+use crate::{Objection, Results, Review, hang, suggest};
 use model::{Amount, ArmResult, Plan, Reason, Role, State, Unit};
 
 /// A trial shorter than this many milliseconds says little: timers and samples are that coarse.
 const SHORTEST_WALL_MS: f64 = 20.0;
 
-pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
-    if outcome.state == State::Affected {
-        let measures = std::iter::once(&outcome.measure).chain(&outcome.also);
-        let how: Vec<Reason> = measures.filter_map(|name| mechanism(name, plan)).collect();
-        outcome.reasons.splice(0..0, how);
-    }
-    if outcome.state == State::NotAffected {
-        take_back(plan, arms, outcome);
-    }
+pub(super) fn review(results: &Results) -> Review {
+    let (plan, outcome) = (results.plan, results.outcome);
+    let measures = std::iter::once(&outcome.measure).chain(&outcome.also);
+    let measures = measures.filter(|_| outcome.state == State::Affected);
     let params = plan.arms.first().and_then(|arm| BlockingNifParams::of(&arm.settings));
     let limit = params.map(|params| params.time_limit.get());
-    outcome.caveats.extend(limit.and_then(|limit| hang::cut_off(arms, limit, Some("time-limit"))));
+    let hang = limit.and_then(|limit| hang::cut_off(results.arms, limit, Some("time-limit")));
+    let small: Vec<(Objection, BlockingNifParams)> = match outcome.state {
+        State::NotAffected => too_small(results),
+        _ => Vec::new(),
+    };
+    let more = small.first().map(|(_, case)| more_work(&asked(case)).settings());
+    let more = more.map(|all| suggest::other_run(&META, BlockingNifFact::MoreWork, &all));
+    Review {
+        objections: small.into_iter().map(|(objection, _)| objection).collect(),
+        causes: measures.filter_map(|name| mechanism(name, plan)).collect(),
+        caveats: hang.into_iter().collect(),
+        suggestions: more.into_iter().collect(),
+        ..Review::default()
+    }
 }
 
 /// How a stall comes about.
@@ -41,31 +48,16 @@ fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     Some(Reason::Scenario(why.into()))
 }
 
-/// Takes `not-affected` back where there was too little work in an arm to show a stall.
-fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let mut whys = Vec::new();
-    let mut idle = None;
-    for result in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
-        let case = plan.arms.iter().find(|arm| arm.id == result.id);
-        let Some(case) = case.and_then(|case| BlockingNifParams::of(&case.settings)) else {
-            continue;
-        };
-        let Some(why) = too_little(&case, result) else { continue };
-        result.state = Some(State::Inconclusive);
-        whys.push(Reason::Scenario(why.into()));
-        idle = idle.or(Some(case));
-    }
-    if whys.is_empty() {
-        return;
-    }
-    whys.dedup();
-    outcome.state = State::Inconclusive;
-    outcome.reasons.splice(0..0, whys);
-    // More blocks like these would not settle it.
-    outcome.caveats.clear();
-    let more = idle.map(|case| more_work(&asked(&case)).settings());
-    let suggestion = more.map(|all| suggest::other_run(&META, BlockingNifFact::MoreWork, &all));
-    outcome.suggestions.extend(suggestion);
+/// The arms in which there was too little work to show a stall, with their parameters.
+fn too_small(results: &Results) -> Vec<(Objection, BlockingNifParams)> {
+    let objection = |result: &ArmResult| {
+        let case = results.plan.arms.iter().find(|arm| arm.id == result.id)?;
+        let case = BlockingNifParams::of(&case.settings)?;
+        let why = Reason::Scenario(too_little(&case, result)?.into());
+        Some((Objection::to_arm(&result.id, why), case))
+    };
+    let cases = results.arms.iter().filter(|arm| arm.role == Role::Case);
+    cases.filter_map(objection).collect()
 }
 
 /// Work that shows a stall on any machine.
@@ -92,7 +84,8 @@ fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<BlockingNi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{told, value_of};
+    use crate::testing::{reviewed_by, told, value_of};
+    use analysis::Outcome;
     use model::testing::{self, estimate};
     use model::{Arm, Test};
 
@@ -111,7 +104,7 @@ mod tests {
         case.measures.insert(measure::WALL.to_owned(), wall);
         let mut outcome = Outcome::new(state, measure::ASLEEP, Test::default());
         outcome.also = vec![measure::LATE.to_owned(), measure::UNFAIRNESS.to_owned()];
-        review(&plan_of(processes), &mut [case], &mut outcome);
+        reviewed_by(review, &plan_of(processes), &[], &mut [case], &mut outcome);
         outcome
     }
 

@@ -6,8 +6,7 @@ use super::params::BusyWaitParams;
 use super::sentences::{BusyWaitFact, Served};
 use super::summary::quota_of;
 use crate::params::Params;
-use crate::suggest;
-use analysis::Outcome;
+use crate::{Objection, Results, Review, suggest};
 use model::{Amount, ArmResult, Caveat, Plan, Reason, Role, State, Trial, Unit};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
@@ -21,13 +20,17 @@ const QUOTA_USED: (f64, f64) = (35.0, 85.0);
 /// Spinning below this is not worth a sentence, in milliseconds a second.
 const LEAST_SPUN: f64 = 20.0;
 
-pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+pub(super) fn review(results: &Results) -> Review {
+    let Results { plan, trials, arms, outcome } = *results;
     // What makes a whole study doubtful is not for this load to explain.
-    if outcome.state == State::Untrustworthy || too_much(arms, outcome) {
-        return;
+    if outcome.state == State::Untrustworthy {
+        return Review::default();
     }
-    too_little(arms, outcome);
-    without_quota(plan, outcome);
+    if let Some(review) = too_much(arms) {
+        return review;
+    }
+    let is_clear = outcome.state == State::NotAffected;
+    let objecting = is_clear.then(|| too_little(arms).or_else(|| without_quota(plan))).flatten();
     // With flags of its own in every arm the case has not the VM's defaults.
     let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
     let params = of_control.and_then(|arm| BusyWaitParams::of(&arm.settings));
@@ -37,7 +40,8 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         facts.extend(throughput(arms));
     }
     facts.extend(detected(plan, trials));
-    outcome.reasons.extend(facts.into_iter().map(|fact| Reason::Scenario(fact.into())));
+    let also = facts.into_iter().map(|fact| Reason::Scenario(fact.into())).collect();
+    Review { also, ..objecting.unwrap_or_default() }
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -45,15 +49,17 @@ fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
 }
 
 /// Says that nothing is settled: why, and what would settle it.
-fn undecided(outcome: &mut Outcome, why: BusyWaitFact, then: BusyWaitFact) {
-    outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(why.into()));
-    outcome.caveats.insert(0, Caveat::Scenario(then.into()));
+fn undecided(why: BusyWaitFact, then: BusyWaitFact) -> Review {
+    Review {
+        objections: vec![Objection::to_study(why)],
+        settles: Some(Caveat::Scenario(then.into())),
+        ..Review::default()
+    }
 }
 
 /// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting:
 /// only too little quota or machine.
-fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
+fn too_much(arms: &[ArmResult]) -> Option<Review> {
     let of_control = |name: &str| control(arms)?.measures.get(name);
     let (_, most) = QUOTA_USED;
     let used = of_control(measure::QUOTA_USED).filter(|used| used.median > most);
@@ -63,22 +69,18 @@ fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
             BusyWaitFact::ControlThrottled { used: used.clone(), most: most / 100.0 }
         }
         (None, Some(backlog)) => BusyWaitFact::RateBeyondMachine { backlog: backlog.clone() },
-        (None, None) => return false,
+        (None, None) => return None,
     };
-    undecided(outcome, why, BusyWaitFact::LowerRate(served(arms)));
-    true
+    Some(undecided(why, BusyWaitFact::LowerRate(served(arms))))
 }
 
-/// Where requests leave most of the quota unused there is room to spin in: that nothing was slow
-/// then says little. A stall that shows all the same is one.
-fn too_little(arms: &[ArmResult], outcome: &mut Outcome) {
+/// With most of the quota unused there is room to spin in: that nothing was slow then says little.
+/// A stall that shows all the same is one.
+fn too_little(arms: &[ArmResult]) -> Option<Review> {
     let (least, _) = QUOTA_USED;
-    let used = control(arms).and_then(|control| control.measures.get(measure::QUOTA_USED));
-    let Some(used) = used.filter(|used| used.median < least) else { return };
-    if outcome.state == State::NotAffected {
-        let why = BusyWaitFact::RoomToSpin { used: used.clone(), least: least / 100.0 };
-        undecided(outcome, why, BusyWaitFact::HigherRate(served(arms)));
-    }
+    let used = control(arms)?.measures.get(measure::QUOTA_USED)?;
+    let why = BusyWaitFact::RoomToSpin { used: used.clone(), least: least / 100.0 };
+    (used.median < least).then(|| undecided(why, BusyWaitFact::HigherRate(served(arms))))
 }
 
 /// The rate that the control served, so that a lower or a higher one can be named.
@@ -88,17 +90,18 @@ fn served(arms: &[ArmResult]) -> Option<Served> {
 }
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
-fn without_quota(plan: &Plan, outcome: &mut Outcome) {
+fn without_quota(plan: &Plan) -> Option<Review> {
     let has_quota = plan.arms.iter().any(|arm| quota_of(arm).is_some());
-    if has_quota || outcome.state != State::NotAffected {
-        return;
-    }
-    outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(BusyWaitFact::NoQuota.into()));
-    // The quota is that of the defaults.
-    let defaults = META.defaults(false);
-    let with_quota = suggest::other_run(&META, BusyWaitFact::WithQuota, &defaults);
-    outcome.suggestions.push(with_quota);
+    (!has_quota).then(|| Review {
+        objections: vec![Objection::to_study(BusyWaitFact::NoQuota)],
+        // The quota is that of the defaults.
+        suggestions: vec![suggest::other_run(
+            &META,
+            BusyWaitFact::WithQuota,
+            &META.defaults(false),
+        )],
+        ..Review::default()
+    })
 }
 
 /// What busy waiting leaves of background work, where the intervals of the two arms are apart.
@@ -142,7 +145,8 @@ fn spun(arms: &[ArmResult]) -> Vec<BusyWaitFact> {
 mod tests {
     use super::*;
     use crate::params::literal;
-    use crate::testing::told;
+    use crate::testing::{reviewed_by, told};
+    use analysis::Outcome;
     use model::testing::{self, estimate};
     use model::{Arm, Judged, Measure, Observation, Sentence, Vm, What};
 
@@ -198,7 +202,7 @@ mod tests {
         let (plan, trials) = (plan(shown.quota), trials(shown));
         let mut arms = analysis::estimate_arms(&plan, &trials);
         let mut outcome = analysis::decide(&plan, &trials, &arms, analysis::Ground::default());
-        review(&plan, &trials, &mut arms, &mut outcome);
+        reviewed_by(review, &plan, &trials, &mut arms, &mut outcome);
         outcome
     }
 

@@ -32,6 +32,6 @@ pub static SCENARIO: Scenario<CpuQuotaParams> = Scenario {
     }),
     expected: |params| params.duration.get() + plan::SET_UP,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
-    review: Some(|_, _, arms, outcome| review::review(arms, outcome)),
+    review: Some(review::review),
     summary: summary::summary,
 };

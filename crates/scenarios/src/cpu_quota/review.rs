@@ -3,39 +3,40 @@
 use super::meta::{MARGIN, measure};
 use super::sentences::CpuQuotaFact;
 use super::summary::of_quota;
-use analysis::Outcome;
-use model::{ArmResult, Caveat, Reason, Role, State};
+use crate::{Objection, Results, Review};
+use model::{Caveat, Reason, Role, State};
 
 /// What a group has to be able to lose, as a multiple of the margin: then it would have shown.
 const CLEAR: f64 = 2.0;
 
-pub(super) fn review(arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let Some(case) = arms.iter_mut().find(|arm| arm.role == Role::Case) else { return };
-    let Some(could_lose) = case.measures.get(measure::COULD_LOSE) else { return };
-    if outcome.state != State::NotAffected {
-        return;
+pub(super) fn review(results: &Results) -> Review {
+    let case = results.arms.iter().find(|arm| arm.role == Role::Case);
+    let could_lose = case.and_then(|case| case.measures.get(measure::COULD_LOSE));
+    let (Some(case), Some(could_lose), State::NotAffected) =
+        (case, could_lose, results.outcome.state)
+    else {
+        return Review::default();
+    };
+    let (arm, most) = ((&case.id).into(), of_quota(could_lose.median));
+    if could_lose.median >= CLEAR * MARGIN {
+        let fact = CpuQuotaFact::WouldHaveLost { arm, most };
+        return Review { also: vec![Reason::Scenario(fact.into())], ..Review::default() };
     }
-    let most = could_lose.median;
-    let (arm, lost) = ((&case.id).into(), of_quota(most));
-    if most >= CLEAR * MARGIN {
-        let fact = CpuQuotaFact::WouldHaveLost { arm, most: lost };
-        outcome.reasons.push(Reason::Scenario(fact.into()));
-        return;
+    let why = Reason::Scenario(CpuQuotaFact::TooLittleToLose { arm, most }.into());
+    Review {
+        objections: vec![Objection::to_arm(&case.id, why)],
+        settles: Some(Caveat::Scenario(CpuQuotaFact::MoreToLose.into())),
+        ..Review::default()
     }
-    let fact = CpuQuotaFact::TooLittleToLose { arm, most: lost };
-    outcome.reasons.insert(0, Reason::Scenario(fact.into()));
-    outcome.state = State::Inconclusive;
-    case.state = Some(State::Inconclusive);
-    // More blocks like these would not settle it.
-    outcome.caveats = vec![Caveat::Scenario(CpuQuotaFact::MoreToLose.into())];
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::META;
     use super::*;
-    use crate::testing::told;
-    use model::testing::{estimate, result};
+    use crate::testing::{reviewed_by, told};
+    use analysis::Outcome;
+    use model::testing::{estimate, plan, result};
     use model::{Fact, Test, Unit};
 
     fn reviewed(could_lose: f64, state: State) -> Outcome {
@@ -44,7 +45,7 @@ mod tests {
         case.measures.insert(measure::COULD_LOSE.to_owned(), could_lose);
         let mut outcome = Outcome::new(state, measure::LOST, Test::default());
         let mut arms = [case];
-        review(&mut arms, &mut outcome);
+        reviewed_by(review, &plan(&[]), &[], &mut arms, &mut outcome);
         assert_eq!(arms[0].state, Some(outcome.state));
         outcome
     }

@@ -6,8 +6,7 @@ use super::params::{MailboxFloodParams, QueueData};
 use super::sentences::MailboxFloodFact;
 use super::summary::asked;
 use crate::params::Params;
-use crate::{hang, suggest};
-use analysis::Outcome;
+use crate::{Objection, Results, Review, hang, suggest};
 use model::{Arm, ArmResult, Caveat, Plan, Reason, Role, State, Suggestion, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,44 +14,53 @@ use std::time::Duration;
 /// With fewer messages than this the fixed cost of a message, and its noise, pass for a slope.
 const FEWEST: u64 = 2_000;
 
-pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    // What was counted stands, however disturbed the machine was.
-    let killed = kill_reasons(plan, arms);
-    judge(plan, trials, arms, outcome);
-    outcome.reasons.extend(killed);
-    let hung = trials.iter().find(|trial| trial.observation.hang);
+pub(super) fn review(results: &Results) -> Review {
+    let hung = results.trials.iter().find(|trial| trial.observation.hang);
     let seconds = hung.map(|trial| trial.observation.window_ms / 1e3);
     let after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
+    let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
+    Review {
+        // What was counted stands, however disturbed the machine was.
+        also: kill_reasons(results.plan, results.arms),
+        caveats: hang.into_iter().collect(),
+        ..of_the_queue(results)
+    }
 }
 
-fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+/// Whether it is the length of the queue that costs.
+fn of_the_queue(results: &Results) -> Review {
+    let Results { plan, trials, arms, outcome } = *results;
     if matches!(outcome.state, State::Untrustworthy | State::Skipped) {
-        return;
+        return Review::default();
     }
     let cases: Vec<&Arm> = plan.arms.iter().filter(|arm| arm.role == Role::Case).collect();
     let few = cases.iter().find_map(|case| params(case).filter(|p| p.offered() < FEWEST));
     if let Some(few) = few {
-        take_back(arms, outcome, MailboxFloodFact::TooFewMessages { messages: few.offered() });
+        let why = MailboxFloodFact::TooFewMessages { messages: few.offered() };
         let more = MailboxFloodParams { senders: 100, messages: 500, ..asked(&few) };
-        let why = MailboxFloodFact::MoreMessages { least: FEWEST };
-        outcome.suggestions.extend(other_run(&few, why, &more));
-        return;
+        let least = MailboxFloodFact::MoreMessages { least: FEWEST };
+        return Review {
+            objections: vec![Objection::to_study(why)],
+            suggestions: other_run(&few, least, &more).into_iter().collect(),
+            ..Review::default()
+        };
     }
     if outcome.state == State::Affected && !is_a_scan(plan, arms) {
-        take_back(arms, outcome, MailboxFloodFact::NotTheLength);
-        outcome.caveats.push(Caveat::Scenario(MailboxFloodFact::CloserInterval.into()));
         let run = |case: MailboxFloodParams| {
             let message_queue_data = QueueData::OffHeap;
             let off_heap = MailboxFloodParams { message_queue_data, ..asked(&case) };
             other_run(&case, MailboxFloodFact::Collections, &off_heap)
         };
-        outcome.suggestions.extend(cases.first().and_then(|case| params(case)).and_then(run));
-        return;
+        let off_heap = cases.first().and_then(|case| params(case)).and_then(run);
+        return Review {
+            objections: vec![Objection::to_study(MailboxFloodFact::NotTheLength)],
+            settles: Some(Caveat::Scenario(MailboxFloodFact::CloserInterval.into())),
+            suggestions: off_heap.into_iter().collect(),
+            ..Review::default()
+        };
     }
-    if outcome.state == State::Affected {
-        outcome.reasons.splice(0..0, scan_reason(&cases, trials));
-    }
+    let scan = (outcome.state == State::Affected).then(|| scan_reason(&cases, trials));
+    Review { causes: scan.flatten().into_iter().collect(), ..Review::default() }
 }
 
 /// The parameters of an arm.
@@ -67,16 +75,6 @@ fn other_run(
     other: &MailboxFloodParams,
 ) -> Option<Suggestion> {
     (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
-}
-
-/// Takes a verdict back: more blocks like these would not settle it.
-fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: MailboxFloodFact) {
-    for arm in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
-        arm.state = Some(State::Inconclusive);
-    }
-    outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(why.into()));
-    outcome.caveats.clear();
 }
 
 /// Whether the fitted slopes of the affected arms support the verdict: an arm without one, as
@@ -138,7 +136,8 @@ fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{settings, told, value_of};
+    use crate::testing::{reviewed_by, settings, told, value_of};
+    use analysis::Outcome;
     use model::testing::{self, plan};
     use model::{AtWork, Estimate, Settings, Test, Unit, What};
 
@@ -167,7 +166,7 @@ mod tests {
         let mut trial = testing::trial(0, "direct", 0.0);
         let place = "tailback_sink_port:answer/1".to_owned();
         trial.observation.at_work = vec![AtWork { place, samples: 7 }];
-        review(&plan_of(messages), &[trial], &mut arms, &mut outcome);
+        reviewed_by(review, &plan_of(messages), &[trial], &mut arms, &mut outcome);
         (outcome, arms[0].state)
     }
 

@@ -5,92 +5,67 @@ use super::meta::{META, measure};
 use super::params::MmapLockParams;
 use super::sentences::MmapLockFact;
 use crate::params::{Params, Time};
-use crate::{hang, suggest};
-use analysis::Outcome;
-use model::{ArmResult, Plan, Reason, Role, State, Trial};
+use crate::{Objection, Results, Review, hang, suggest};
+use model::{Arm, Reason, Role, State, Trial};
 
-pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
-    if let Some(params) = params {
-        let cut = params.duration.get() + params.hang_after.get();
-        outcome.caveats.extend(hang::cut_off(arms, cut, Some("hang-after")));
+pub(super) fn review(results: &Results) -> Review {
+    let params = results.plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
+    let cut = params.map(|params| params.duration.get() + params.hang_after.get());
+    let hang = cut.and_then(|cut| hang::cut_off(results.arms, cut, Some("hang-after")));
+    let idle = idle_readers(results);
+    let longer = super::summary::asked(results.plan).filter(|_| !idle.is_empty());
+    let longer = longer.map(|all| MmapLockParams { duration: Time::s(5), ..all }.settings());
+    let longer = longer.map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all));
+    Review {
+        objections: idle.into_iter().chain(never_throttled(results)).collect(),
+        caveats: hang.into_iter().collect(),
+        suggestions: longer.into_iter().collect(),
+        ..Review::default()
     }
-    take_back(plan, trials, arms, outcome);
-    never_throttled(plan, trials, arms, outcome);
 }
 
-/// Takes `not-affected` back where readers with a quota were never throttled: then the cause was
+/// Objects to `not-affected` where readers with a quota were never throttled: then the cause was
 /// not there.
-fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let limited = |arm: &&model::Arm| {
+fn never_throttled(results: &Results) -> Vec<Objection> {
+    let limited = |arm: &&Arm| {
         let params = MmapLockParams::of(&arm.settings);
         arm.role == Role::Case && params.is_some_and(|p| p.reader_quota.value().is_some())
     };
-    for arm in plan.arms.iter().filter(limited) {
-        let result = arms.iter_mut().find(|result| result.id == arm.id);
-        let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
-        let of_arm = || trials.iter().filter(|trial| trial.arm == arm.id);
-        let throttled = |trial: &Trial| {
-            let periods = trial.observation.measures.get(measure::THROTTLED);
-            periods.is_some_and(|periods| periods.value > 0.0)
-        };
-        if of_arm().any(throttled) {
-            continue;
-        }
-        result.state = Some(State::Inconclusive);
-        if outcome.state == State::NotAffected {
-            outcome.state = State::Inconclusive;
-        }
-        let (arm, trials) = ((&arm.id).into(), of_arm().count() as u64);
-        let fact = MmapLockFact::NeverThrottled { arm, trials };
-        outcome.reasons.insert(0, Reason::Scenario(fact.into()));
-    }
+    let clear = |arm: &&Arm| results.says(&arm.id) == Some(State::NotAffected);
+    let throttled = |trial: &Trial| {
+        let periods = trial.observation.measures.get(measure::THROTTLED);
+        periods.is_some_and(|periods| periods.value > 0.0)
+    };
+    let objection = |arm: &Arm| {
+        let of_arm = || results.trials.iter().filter(|trial| trial.arm == arm.id);
+        let (id, trials) = ((&arm.id).into(), of_arm().count() as u64);
+        let fact = MmapLockFact::NeverThrottled { arm: id, trials };
+        let reason = || Reason::Scenario(fact.into());
+        (!of_arm().any(throttled)).then(|| Objection::to_arm(&arm.id, reason()))
+    };
+    results.plan.arms.iter().filter(limited).filter(clear).filter_map(objection).collect()
 }
 
-/// Takes `not-affected` back where the scanners of a case, or those of its control, read nothing in
-/// half of the trials: a control without its load would let the case's load show as the cause.
-fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let reads = |arm: &&model::Arm| {
+/// Objects to arms where the scanners of a case, or those of its control, read nothing in half of
+/// the trials.
+///
+/// Readers of the case that read nothing cannot say not-affected. Readers of its control that read
+/// nothing leave it without the case's load, and so cannot say that it is affected either.
+fn idle_readers(results: &Results) -> Vec<Objection> {
+    let reads = |arm: &&Arm| {
         let params = MmapLockParams::of(&arm.settings);
         arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
     };
-    let mut idle_readers = Vec::new();
-    for arm in plan.arms.iter().filter(reads) {
-        let result = arms.iter_mut().find(|result| result.id == arm.id);
-        // Readers of the case that read nothing cannot say not-affected; readers of its control
-        // that read nothing leave it without the case's load, and so cannot say that it is affected
-        // either.
-        let idle: Vec<Reason> = match result.as_ref().and_then(|result| result.state) {
-            Some(State::NotAffected) => {
-                let pair = std::iter::once(&arm.id).chain(&arm.against);
-                pair.filter_map(|id| idle(trials, id)).collect()
-            }
-            Some(State::Affected) => arm.against.iter().filter_map(|id| idle(trials, id)).collect(),
-            _ => continue,
+    let objections = |arm: &Arm| -> Vec<Objection> {
+        let own = match results.says(&arm.id) {
+            Some(State::NotAffected) => Some(&arm.id),
+            Some(State::Affected) => None,
+            _ => return Vec::new(),
         };
-        let Some(result) = result else { continue };
-        if !idle.is_empty() {
-            result.state = Some(State::Inconclusive);
-            idle_readers.extend(idle);
-        }
-    }
-    let supported =
-        arms.iter().any(|arm| arm.role == Role::Case && arm.state == Some(State::Affected));
-    let taken_back = match outcome.state {
-        State::NotAffected => !idle_readers.is_empty(),
-        State::Affected => !idle_readers.is_empty() && !supported,
-        _ => false,
+        let idle = own.into_iter().chain(&arm.against).filter_map(|id| idle(results.trials, id));
+        idle.map(|reason| Objection::to_arm(&arm.id, reason)).collect()
     };
-    if taken_back {
-        outcome.state = State::Inconclusive;
-        outcome.reasons.splice(0..0, idle_readers);
-        // More blocks like these would not settle it.
-        outcome.caveats.clear();
-        let settings = super::summary::asked(plan);
-        let longer = settings.map(|all| MmapLockParams { duration: Time::s(5), ..all }.settings());
-        let suggestion = longer.map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all));
-        outcome.suggestions.extend(suggestion);
-    }
+    results.plan.arms.iter().filter(reads).flat_map(objections).collect()
 }
 
 fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
@@ -110,9 +85,10 @@ fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::params::Counts;
-    use crate::testing::{told, value_of};
+    use crate::testing::{reviewed_by, told, value_of};
+    use analysis::Outcome;
     use model::testing::{arm, plan, result};
-    use model::{Amount, Arm, Caveat, Measure, Observation, Test, Unit, What};
+    use model::{Amount, Caveat, Measure, Observation, Plan, Test, Unit, What};
 
     fn plan_of(busy: u32) -> Plan {
         let settings = MmapLockParams { busy: Counts::one(busy), ..Default::default() }.settings();
@@ -146,7 +122,7 @@ mod tests {
         };
         let trials = [of("busy", bytes), of("twin", twin)].concat();
         let mut arms = [result("busy", Role::Case, Some(state))];
-        review(&plan_of(busy), &trials, &mut arms, &mut outcome);
+        reviewed_by(review, &plan_of(busy), &trials, &mut arms, &mut outcome);
         (outcome, arms[0].state)
     }
 
@@ -197,7 +173,7 @@ mod tests {
         let mut outcome = Outcome::new(State::Affected, measure::STALL, Test::default());
         let mut arm = result("busy", Role::Case, Some(State::Affected));
         arm.hangs.count = 1;
-        review(&plan_of(10), &[], &mut [arm], &mut outcome);
+        reviewed_by(review, &plan_of(10), &[], &mut [arm], &mut outcome);
         let after = Amount::exact(500.0, Unit::Milliseconds);
         let parameter = Some("hang-after".to_owned());
         assert_eq!(outcome.caveats, [Caveat::HangCutOff { after, parameter }]);

@@ -17,7 +17,7 @@ pub use meta::META;
 pub use params::{Fault, LockFix, PreemptedHolderParams};
 
 use crate::params::Params;
-use crate::{Scenario, hang};
+use crate::{Review, Scenario, hang};
 
 /// The scenario.
 pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
@@ -32,10 +32,11 @@ pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
     judging: Some(|params| vec![plan::judging(params)]),
     expected: |params| params.duration.get() + plan::SET_UP,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
-    review: Some(|plan, _, arms, outcome| {
-        let params = PreemptedHolderParams::of_case(plan);
+    review: Some(|results| {
+        let params = PreemptedHolderParams::of_case(results.plan);
         let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
-        outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
+        let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
+        Review { caveats: hang.into_iter().collect(), ..Review::default() }
     }),
     summary: summary::summary,
 };

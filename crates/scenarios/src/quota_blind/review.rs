@@ -6,34 +6,39 @@ use super::params::QuotaBlindParams;
 use super::plan;
 use super::sentences::{QuotaBlindFact, Release, Seen};
 use super::trial::HANG_AFTER;
-use crate::hang;
 use crate::params::Params;
-use analysis::Outcome;
-use model::{ArmResult, Caveat, Note, Plan, Reason, State, Trial};
+use crate::{Objection, Results, Review, hang};
+use model::{Caveat, Note, Reason, State, Trial};
 
 /// Percent of the periods in which a group is throttled, so that anything can be said of it.
 const THROTTLED: f64 = 5.0;
 
-pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let Some(planned) = plan.case() else { return };
-    let Some(params) = QuotaBlindParams::of(&planned.settings) else { return };
-    let cut_off = params.duration.get() + HANG_AFTER;
-    outcome.caveats.extend(hang::cut_off(arms, cut_off, None));
-    let Some(case) = arms.iter_mut().find(|arm| arm.id == planned.id) else { return };
-    let told = released(trials, &planned.id).and_then(|release| {
+pub(super) fn review(results: &Results) -> Review {
+    let Some(planned) = results.plan.case() else { return Review::default() };
+    let Some(params) = QuotaBlindParams::of(&planned.settings) else { return Review::default() };
+    let cut_off = hang::cut_off(results.arms, params.duration.get() + HANG_AFTER, None);
+    let caveats = cut_off.into_iter().collect();
+    let Some(case) = results.arm(&planned.id) else {
+        return Review { caveats, ..Review::default() };
+    };
+    let saw = released(results.trials, &planned.id).and_then(|release| {
         let cpus = case.measures.get(measure::CPUS)?.median.round() as u32;
-        Some(seen(&params, cpus, release))
+        Some(Reason::Scenario(seen(&params, cpus, release).into()))
     });
-    outcome.reasons.extend(told.map(|fact| Reason::Scenario(fact.into())));
     let throttled = case.measures.get(measure::THROTTLED).map(|share| share.median);
-    if outcome.state != State::NotAffected || throttled.is_none_or(|share| share >= THROTTLED) {
-        return;
+    let hardly = results.outcome.state == State::NotAffected
+        && throttled.is_some_and(|share| share < THROTTLED);
+    let objection = || {
+        let why = Reason::Scenario(QuotaBlindFact::NeverThrottled.into());
+        Objection::to_arm(&case.id, why)
+    };
+    Review {
+        objections: hardly.then(objection).into_iter().collect(),
+        also: saw.into_iter().collect(),
+        settles: hardly.then(|| Caveat::Scenario(QuotaBlindFact::MoreLoad.into())),
+        caveats,
+        ..Review::default()
     }
-    outcome.reasons.insert(0, Reason::Scenario(QuotaBlindFact::NeverThrottled.into()));
-    outcome.state = State::Inconclusive;
-    case.state = Some(State::Inconclusive);
-    // More blocks like these would not settle it.
-    outcome.caveats = vec![Caveat::Scenario(QuotaBlindFact::MoreLoad.into())];
 }
 
 /// Which runtime it was, as the trials of an arm say.
@@ -61,9 +66,10 @@ fn seen(params: &QuotaBlindParams, cpus: u32, release: Release) -> QuotaBlindFac
 mod tests {
     use super::super::META;
     use super::*;
-    use crate::testing::{settings, told};
+    use crate::testing::{reviewed_by, settings, told};
+    use analysis::Outcome;
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Observation, Role, Test, Unit};
+    use model::{Arm, Observation, Plan, Role, Test, Unit};
 
     fn reviewed(state: State, throttled: f64, cpus: f64) -> Outcome {
         let settings = settings(&META, &[("runtime", "go"), ("limit-at", "parent")]);
@@ -86,7 +92,7 @@ mod tests {
         };
         let mut outcome = Outcome::new(state, measure::P99, Test::default());
         let mut arms = [case];
-        review(&plan, &[trial], &mut arms, &mut outcome);
+        reviewed_by(review, &plan, &[trial], &mut arms, &mut outcome);
         assert_eq!(arms[0].state, Some(outcome.state));
         outcome
     }

@@ -1,0 +1,70 @@
+//! Judging is a function of the facts alone: it reads no verdict, and the same facts give the same
+//! judgement.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use model::record::{Cause, Ended};
+use model::testing::{facts, plan, trial};
+use model::{Facts, Problem, Role};
+use std::path::Path;
+use tailback_scenarios::{ALL, judge, judged};
+
+/// A study of a scenario whose case loses so much in each of so many blocks.
+fn study(scenario: &str, blocks: u32, lost: f64) -> Facts {
+    let plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
+    let of_block = |block| [trial(block, "control", 0.0), trial(block, "case", lost)];
+    facts(scenario, plan, (0..blocks).flat_map(of_block).collect())
+}
+
+#[test]
+fn the_same_facts_give_the_same_judgement() {
+    let ends = [
+        Ended::Running,
+        Ended::Complete,
+        Ended::Interrupted,
+        Ended::Broken(Box::new(Cause::Broke(Problem::CpusUnread))),
+        Ended::NotRun(Box::new(Cause::Interrupted)),
+    ];
+    for scenario in ALL.iter().map(|scenario| scenario.meta().id).chain(["unknown"]) {
+        for (blocks, lost) in [(0, 0.0), (3, 900.0), (12, 900.0), (24, 0.0)] {
+            for ended in &ends {
+                let facts = Facts { ended: ended.clone(), ..study(scenario, blocks, lost) };
+                let before = facts.clone();
+                assert_eq!(judge(&facts), judge(&facts), "{scenario}, {blocks} blocks, {ended:?}");
+                assert_eq!(facts, before);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_file_says_of_a_judgement_is_not_read() {
+    let record = judged(study(ALL[0].meta().id, 12, 900.0));
+    let lying = record.to_json().replacen("\"affected\"", "\"not-affected\"", 1);
+    assert_ne!(lying, record.to_json());
+    let read = Facts::from_json(&lying).unwrap();
+    assert_eq!(judge(&read), record.judgement);
+}
+
+#[test]
+fn nothing_that_judges_reads_a_verdict() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            // Tests look at what they judged.
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let reads = code.contains(".judgement") || code.contains("&Judged");
+            files += 1;
+            // A brief tells what was judged.
+            assert!(!reads || name == "brief.rs", "{} reads one", path.display());
+        }
+    }
+    assert!(files > 100, "{files} files were looked at");
+}
