@@ -51,7 +51,7 @@ fn case_and_control_differ_by_what_the_runtime_is_told() {
     }
     assert_eq!(control, case);
     assert!(case["job-rounds"].as_u64().unwrap() > 0, "{case}");
-    let note = &record["trials"][0]["observation"]["notes"][0]["values"]["runtime"];
+    let note = &record["trials"][0]["observation"]["notes"][0]["fact"]["values"]["runtime"];
     assert!(note.to_string().contains("BEAM"), "{note}");
     assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }

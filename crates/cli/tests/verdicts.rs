@@ -75,7 +75,7 @@ fn assert_bounded(figures: &Value, name: &str) {
 }
 
 fn assert_valid(record: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v2.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v3.json");
     let validator = jsonschema::validator_for(&common::json(&path)).unwrap();
     let errors: Vec<String> = validator.iter_errors(record).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
