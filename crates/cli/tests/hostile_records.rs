@@ -154,8 +154,7 @@ fn nothing_of_a_record_steers_the_terminal() {
 /// The record of a study in which every text but those that have to be known words is this one.
 fn hostile_study(text: &str) -> Value {
     fn replace(value: &mut Value, key: &str, text: &str) {
-        const KNOWN: [&str; 7] =
-            ["schema", "scenario", "role", "state", "unit", "ended", "data"];
+        const KNOWN: [&str; 7] = ["schema", "scenario", "role", "state", "unit", "ended", "data"];
         match value {
             Value::Object(map) => map.iter_mut().for_each(|(key, value)| replace(value, key, text)),
             Value::Array(list) => list.iter_mut().for_each(|value| replace(value, key, text)),

@@ -1,6 +1,6 @@
 //! From sums to findings and answers: pure, one file for each stall.
 //!
-//! A new finding is one file that implements [`Stall`](stall::Stall), and its line in [`ALL`].
+//! A new finding is one file that implements `stall::Stall`, and its line in `ALL`.
 
 mod beside_idle;
 mod blocking_nif;
