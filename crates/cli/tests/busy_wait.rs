@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, erlang_or_skip, sure, turn};
+use common::{Place, erlang_or_skip, says, turn};
 use serde_json::json;
 use testing::root_or_skip;
 
@@ -18,7 +18,7 @@ fn under_a_quota_the_defaults_stall_and_no_busy_waiting_fixes_it() {
     }
     let _turn = turn::take();
     let args = ["run", "busy-wait", "--schedulers", "8", "--quick", "--no-probe", "--json"];
-    let Some(ran) = sure(&args) else { return };
+    let Some(ran) = says("affected", &args) else { return };
     let record = ran.json();
     let verdict = &record["judgement"];
     assert_eq!((ran.code(), &verdict["state"]), (1, &"affected".into()), "{ran:?}");

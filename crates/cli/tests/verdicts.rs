@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, Ran, processes, turn};
+use common::{Place, Ran, Tally, processes, turn};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -12,22 +12,23 @@ use std::time::Duration;
 /// How often a study is tried: what else runs on the machine can disturb one, and it says so.
 const TRIES: u32 = 3;
 
-/// Runs a study until its verdict is this one. A verdict that admits that it does not know is
-/// tried again, since other programs may have disturbed it; one that is wrong fails at once.
+/// Runs a study until it is decided that its verdict is this one. A verdict that admits that it
+/// does not know is tried again, since other programs may have disturbed it.
 fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
-    for left in (0..TRIES).rev() {
+    let (mut tally, mut unsure) = (Tally::default(), 0);
+    loop {
         let place = Place::new();
         let ran = place.say(args);
         let found = ran.json()["judgement"]["state"].as_str().unwrap().to_owned();
-        if found == state {
+        if ["inconclusive", "untrustworthy"].contains(&found.as_str()) {
+            unsure += 1;
+            assert!(unsure < TRIES, "{found}, not {state}: {ran:?}");
+            eprintln!("tried again, since it was {found}: {}", ran.json()["judgement"]["reasons"]);
+            wait_for_quiet();
+        } else if tally.decides(&ran, state) {
             return (place, ran);
         }
-        let unsure = ["inconclusive", "untrustworthy"].contains(&found.as_str());
-        assert!(unsure && left > 0, "{found}, not {state}: {ran:?}");
-        eprintln!("tried again, since it was {found}: {}", ran.json()["judgement"]["reasons"]);
-        wait_for_quiet();
     }
-    unreachable!("the last try returns or fails");
 }
 
 /// Gives other programs a while to leave the CPUs; none of them has to, so the wait has an end.
