@@ -36,7 +36,7 @@ impl Room {
         self.changed.notify_all();
     }
 
-    /// Nobody waits any more.
+    /// Lets every waiting thread go.
     pub(super) fn close(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.changed.notify_all();
