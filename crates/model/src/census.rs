@@ -28,7 +28,7 @@ pub struct Census {
     /// Hosts with a record that the inventory does not name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_in_inventory: Option<Hosts>,
-    /// Kinds of hosts: those of one kind share everything that `tailback identify` prints.
+    /// Kinds of hosts: those of one kind share everything that `tailback host identify` prints.
     pub kinds: u64,
     /// What was read and does not count, or counts with a doubt.
     pub set_aside: Vec<SetAside>,

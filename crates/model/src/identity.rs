@@ -3,10 +3,10 @@
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 
-/// The schema of what `tailback identify` prints.
+/// The schema of what `tailback host identify` prints.
 pub const IDENTIFIED: &str = "tailback/identity/1";
 
-/// A machine with its name, as `tailback identify` prints it.
+/// A machine with its name, as `tailback host identify` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identified {

@@ -37,11 +37,11 @@ pub struct Review {
     pub causes: Vec<Reason>,
     /// What else was seen; said after them.
     pub also: Vec<Reason>,
-    /// What would settle what an objection leaves open.
+    /// What would settle what the objections leave open, where they take the verdict back.
     pub settles: Option<Caveat>,
     /// What the study cannot tell besides.
     pub caveats: Vec<Caveat>,
-    /// What to do next.
+    /// What to do next in that case.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -92,15 +92,15 @@ pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcom
     } else {
         outcome.state = State::Inconclusive;
         outcome.reasons.splice(0..0, whys);
-        // More blocks like these would not settle it.
+        // More blocks like these would not settle it; what would comes first.
         outcome.caveats.retain(is_of_the_machine);
+        outcome.caveats.splice(0..0, settles);
+        outcome.suggestions.extend(suggestions);
     }
     set_back(arms, outcome.state, taken_back);
     outcome.reasons.splice(0..0, causes);
     outcome.reasons.extend(also);
-    outcome.caveats.splice(0..0, settles);
     outcome.caveats.extend(caveats);
-    outcome.suggestions.extend(suggestions);
 }
 
 /// Whether a caveat holds whatever the verdict is.
@@ -155,9 +155,9 @@ pub(crate) fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: Taken
 
 #[cfg(test)]
 mod tests {
-    use super::{TakenBack, set_back};
+    use super::*;
     use model::testing::result;
-    use model::{ArmResult, Role, State};
+    use model::{Test, What};
 
     /// What is left of what is said of these arms; those named `fix` are to fix the stall.
     fn left(says: &[(&str, State)], verdict: State, taken_back: TakenBack) -> Vec<State> {
@@ -183,5 +183,44 @@ mod tests {
         let clear = [("one", NotAffected), ("two", NotAffected), ("fix", Affected)];
         assert_eq!(left(&clear, NotAffected, Nothing), clear.map(|(_, state)| state));
         assert_eq!(left(&clear, Inconclusive, Nothing), [Inconclusive, Inconclusive, Affected]);
+    }
+
+    /// An outcome with two cases, after a review with this objection.
+    fn reviewed(state: State, objection: Objection) -> (Outcome, Vec<Option<State>>) {
+        let mut outcome = Outcome::new(state, "lost", Test::default());
+        let more = Caveat::MoreBlocks { more: 3, blocks: 9, goes_on: false };
+        outcome.reasons = vec![Reason::NoControl];
+        outcome.caveats = vec![more, Caveat::Emulated];
+        let mut arms = ["one", "two"].map(|id| result(id, Role::Case, Some(state)));
+        let review = Review {
+            objections: vec![objection],
+            settles: Some(Caveat::NeedsCase),
+            suggestions: vec![What::RunAgain.into()],
+            ..Review::default()
+        };
+        apply(review, &mut arms, &mut outcome);
+        (outcome, arms.iter().map(|arm| arm.state).collect())
+    }
+
+    #[test]
+    fn an_objection_takes_back_what_rests_on_it_and_no_more() {
+        use State::{Affected, Inconclusive, NotAffected, Untrustworthy};
+        let to_one = || Objection::to_arm("one", Reason::NoCase);
+        let (outcome, arms) = reviewed(Affected, to_one());
+        assert_eq!((outcome.state, arms), (Affected, vec![Some(Inconclusive), Some(Affected)]));
+        assert_eq!(outcome.reasons, [Reason::NoControl, Reason::NoCase]);
+        assert!(outcome.caveats.len() == 2 && outcome.suggestions.is_empty(), "{outcome:?}");
+        let (outcome, arms) = reviewed(NotAffected, to_one());
+        assert_eq!(arms, [Some(Inconclusive), Some(NotAffected)]);
+        assert_eq!(outcome.state, Inconclusive);
+        assert_eq!(outcome.reasons, [Reason::NoCase, Reason::NoControl]);
+        assert_eq!(outcome.caveats, [Caveat::NeedsCase, Caveat::Emulated]);
+        assert_eq!(outcome.suggestions, [What::RunAgain.into()]);
+        let to_all = || Objection { arm: None, reason: Reason::NoCase };
+        for state in [Affected, NotAffected, Inconclusive] {
+            let (outcome, arms) = reviewed(state, to_all());
+            assert_eq!((outcome.state, arms), (Inconclusive, vec![Some(Inconclusive); 2]));
+        }
+        assert_eq!(reviewed(Untrustworthy, to_all()).0.state, Untrustworthy);
     }
 }
