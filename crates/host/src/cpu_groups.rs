@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// rest left out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
 
+/// The weight of a group that only uses what is left over (`cpu.idle`).
+const IDLE_WEIGHT: u64 = 3;
+
 /// The hierarchy of the cpu controller.
 #[derive(Debug, Clone)]
 pub struct CpuGroups {
@@ -85,6 +88,22 @@ impl CpuGroups {
     /// The quota of a group; none without one, or where it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
         Limit::read(&self.folder(group)?, self.interface)
+    }
+
+    /// The weight of a group beside its neighbours: 1024 is `cpu.weight` 100 and `cpu.shares` 1024;
+    /// none where it cannot be read.
+    pub fn weight(&self, group: &str) -> Option<u64> {
+        let folder = self.folder(group)?;
+        let number = |file: &str| -> Option<u64> {
+            roots::read_text(&folder.join(file)).ok()?.trim().parse().ok()
+        };
+        if number("cpu.idle") == Some(1) {
+            return Some(IDLE_WEIGHT);
+        }
+        match self.interface {
+            Interface::V1 => number("cpu.shares"),
+            Interface::V2 => Some(number("cpu.weight")?.saturating_mul(1024) / 100),
+        }
     }
 
     /// The counters of a group.

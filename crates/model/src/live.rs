@@ -16,7 +16,10 @@ pub use node::{Code, CodeTime, Configured, Node, Place, Role, RoleTime};
 pub use program::Program;
 use serde::{Deserialize, Serialize};
 pub use source::{Missing, Source, SourceUse};
-pub use victim::{GroupPart, LockWaits, NeighbourPart, Parts, Victim, VictimThread};
+pub use victim::{
+    AsleepBehind, Compared, ConfinedPart, GroupPart, LockWaits, NeighbourPart, Parts, Victim,
+    VictimThread, Weight, WeightOf, Why,
+};
 
 /// What was seen in one stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

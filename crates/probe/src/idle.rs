@@ -1,12 +1,13 @@
-//! How long each CPU was idle, from /proc/stat.
+//! How long each CPU was idle and in interrupts, from /proc/stat.
 
 use host::roots::{Roots, read_text};
 use std::collections::HashMap;
 
-/// Idle time of each CPU since the machine started, in nanoseconds.
+/// Idle time of each CPU since the machine started, in nanoseconds, and time in interrupts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Idle {
     ns: HashMap<u32, u64>,
+    interrupts_ns: u64,
 }
 
 impl Idle {
@@ -18,15 +19,28 @@ impl Idle {
 
     /// Idle time in the text of such a file, which counts in ticks of so many nanoseconds.
     pub fn parse(text: &str, tick_ns: u64) -> Self {
-        let cpu = |line: &str| {
+        let mut all = Idle::default();
+        let mut cpu = |line: &str| {
             let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
             let cpu = words.next()?.parse().ok()?;
             let mut ticks = words.skip(3).map(|word| word.parse::<u64>().unwrap_or(0));
             // Idle, and idle while something waits for a disk.
             let idle = ticks.next()?.saturating_add(ticks.next().unwrap_or(0));
-            Some((cpu, idle.saturating_mul(tick_ns)))
+            all.ns.insert(cpu, idle.saturating_mul(tick_ns));
+            // Of interrupts the hard ones: a soft one is often what the program itself sends.
+            let interrupts = ticks.next().unwrap_or(0).saturating_mul(tick_ns);
+            all.interrupts_ns = all.interrupts_ns.saturating_add(interrupts);
+            Some(())
         };
-        Idle { ns: text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(cpu).collect() }
+        text.lines().filter(|line| !line.starts_with("cpu ")).for_each(|line| {
+            cpu(line);
+        });
+        all
+    }
+
+    /// How long all CPUs were in hard interrupts since an earlier reading.
+    pub fn interrupts_since(&self, before: &Idle) -> u64 {
+        self.interrupts_ns.saturating_sub(before.interrupts_ns)
     }
 
     /// How long a CPU was idle since an earlier reading.
@@ -48,6 +62,7 @@ mod tests {
         assert_eq!(now.since(&Idle::default(), 0), 450);
         assert_eq!(now.since(&Idle::parse("cpu1 1 2 3 60 0", 10), 1), 100);
         assert_eq!(now.since(&Idle::default(), 7), 0);
+        assert_eq!(now.interrupts_since(&Idle::default()), 60);
     }
 
     proptest! {

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use model::Live;
 use model::live::{AnswerState, Finding, Victim};
 use std::fmt::Write as _;
+use watch::Summary;
 
 /// Findings that are shown in full.
 const FINDINGS: usize = 2;
@@ -38,11 +39,15 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
         let _ = writeln!(text, "{}", look.wrap(&words::inside(inside), "", "  "));
     }
     victims(&mut text, live, look);
+    accounts(&mut text, live, look);
     answers(&mut text, live, look);
     cost(&mut text, live, look);
-    let measured = live.sources.is_empty() || live.sources.iter().any(|one| one.missing.is_none());
-    let last = words::conclusion(live, measured);
-    let color = if live.findings.is_empty() { AnsiColor::Green } else { AnsiColor::Red };
+    let last = words::conclusion(live);
+    let color = match watch::summary(live) {
+        Summary::AllWell(_) => AnsiColor::Green,
+        Summary::Finding => AnsiColor::Red,
+        _ => AnsiColor::Yellow,
+    };
     text.push_str(&look.paint(color.on_default().bold(), &look.wrap(&last, "", "  ")));
     text.push('\n');
     text
@@ -122,6 +127,19 @@ fn row(victim: &Victim, over_ns: u64) -> String {
         rate(victim.lock.foreign_ns),
         rate(rest.iter().sum()),
     )
+}
+
+/// Where the time went of whoever loses noticeably without a finding; of all with `--why`. And
+/// whose parts do not add up to what the kernel counts.
+fn accounts(text: &mut String, live: &Live, look: Look) {
+    let has_no_finding = matches!(watch::summary(live), Summary::Loses(_) | Summary::Near(_));
+    let shown = if look.why { MOST } else { usize::from(has_no_finding) };
+    let all = live.victims.iter().take(shown).map(|victim| words::account(victim, live.over_ns));
+    let off = live.victims.iter().take(MOST);
+    let off = off.filter_map(|victim| words::disagrees(victim, live.over_ns));
+    for line in all.chain(off) {
+        let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
+    }
 }
 
 /// The answers: all measured ones on one line, then those that cannot be measured, with the reason.

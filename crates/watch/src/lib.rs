@@ -21,17 +21,20 @@ pub mod reader;
 mod sample;
 mod since;
 mod size;
+mod summary;
 mod sums;
 #[cfg(test)]
 mod testing;
 mod tick;
 mod view;
+mod why;
 mod window;
 
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
 pub use sample::{Sampled, Sampler, Sampling, ScopeError, StartError, Step, Steps};
 pub use since::Since;
+pub use summary::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 pub use tick::{GroupTick, Job, MachineTick, Process, Spent, Tick};
 pub use view::{interval, live};
 pub use window::Window;

@@ -1,8 +1,12 @@
 //! From sums to parts that add up.
 
-use crate::sums::{Key, Sums};
+use crate::sums::{Asleep, Key, Sums};
 use crate::tick::MachineTick;
-use model::live::{GroupPart, LockWaits, NeighbourPart, Parts, Program, Victim, VictimThread};
+use crate::why::by_policy;
+use model::live::{
+    AsleepBehind, ConfinedPart, GroupPart, LockWaits, NeighbourPart, Parts, Program, Victim,
+    VictimThread, Why,
+};
 
 /// Neighbours that are named.
 const NAMED: usize = 3;
@@ -37,19 +41,16 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick) -> Victim {
             waits: sums.all.lock_waits,
             worst_ns: sums.all.lock_worst_ns,
         },
+        asleep: asleep(sums),
+        compared: sums.compared,
         threads: threads(sums),
     }
 }
 
-/// Where the ready time of a program went; the parts always add up to it.
+/// Where the ready time of a program went. Each nanosecond is in one part, so they add up to it.
 pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let all = &sums.all;
-    let mut left = all.ready_ns;
-    let mut take = |wanted: u64| {
-        let taken = wanted.min(left);
-        left -= taken;
-        taken
-    };
+    let mut left = Left(all.ready_ns);
     let mut parts = Parts {
         ready_ns: all.ready_ns,
         waits: all.waits,
@@ -58,26 +59,44 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     };
     for (group, ns) in &sums.quota {
         match group {
-            None => parts.some_quota_ns += take(*ns),
-            Some(group) if Some(group) == key.group.as_ref() => parts.own_quota_ns += take(*ns),
+            None => parts.some_quota_ns += left.take(*ns),
+            Some(group) if Some(group) == key.group.as_ref() => {
+                parts.own_quota_ns += left.take(*ns);
+            }
             Some(group) => {
-                let part = GroupPart { group: group.clone(), ns: take(*ns) };
+                let part = GroupPart { group: group.clone(), ns: left.take(*ns) };
                 parts.ancestors.push(part);
             }
         }
     }
-    let others = take(all.others_ns);
-    let own = take(all.own_ns);
-    parts.waking_ns = take(all.idle_ns);
-    parts.not_told_apart_ns = left;
-    // The hypervisor takes a CPU from the thread that runs there, so its part is in the time of the
-    // threads that ran.
-    let stolen = stolen_share(machine);
-    let kept = |ns: u64| ns - of(stolen, ns);
-    parts.hypervisor_ns = of(stolen, others) + of(stolen, own);
-    parts.own_program_ns = kept(own);
-    share_among_neighbours(&mut parts, key, sums, kept(others));
+    let mut others = left.take(all.others_ns);
+    let mut own = left.take(all.own_ns);
+    parts.waking_ns = left.take(all.idle_ns);
+    parts.not_told_apart_ns = left.0;
+    // What takes a CPU from the thread that runs there is in the time of the threads that ran.
+    for (taken_ns, part) in [
+        (machine.steal_ns, &mut parts.hypervisor_ns),
+        (machine.interrupts_ns, &mut parts.interrupts_ns),
+    ] {
+        let share = share_of_busy(taken_ns, machine);
+        let (of_others, of_own) = (of(share, others), of(share, own));
+        *part = of_others + of_own;
+        (others, own) = (others - of_others, own - of_own);
+    }
+    parts.own_program_ns = own;
+    share_out(&mut parts, key, sums, Left(others));
     parts
+}
+
+/// Time that is still to be shared out.
+struct Left(u64);
+
+impl Left {
+    fn take(&mut self, wanted: u64) -> u64 {
+        let taken = wanted.min(self.0);
+        self.0 -= taken;
+        taken
+    }
 }
 
 /// A share of a time.
@@ -86,33 +105,93 @@ fn of(share: f64, ns: u64) -> u64 {
     ((ns as f64 * share) as u64).min(ns)
 }
 
-/// The share of the wanted CPU time that the hypervisor had.
-fn stolen_share(machine: &MachineTick) -> f64 {
-    let (Some(steal), Some(busy)) = (machine.steal_ns, machine.busy_ns) else { return 0.0 };
-    let wanted = steal.saturating_add(busy);
-    if wanted == 0 { 0.0 } else { steal as f64 / wanted as f64 }
+/// The share that something took of the CPU time that was wanted.
+fn share_of_busy(taken_ns: Option<u64>, machine: &MachineTick) -> f64 {
+    let (Some(taken), Some(busy)) = (taken_ns, machine.busy_ns) else { return 0.0 };
+    let wanted = machine.steal_ns.unwrap_or(0).saturating_add(busy);
+    if wanted == 0 { 0.0 } else { (taken as f64 / wanted as f64).min(1.0) }
 }
 
-/// Names the programs that ran. Their known times are scaled down where they exceed the time to
-/// share.
-fn share_among_neighbours(parts: &mut Parts, key: &Key, sums: &Sums, ns: u64) {
-    let known: u64 = sums.neighbours.values().map(|(ns, _)| *ns).sum();
-    let scale = if known > ns { ns as f64 / known as f64 } else { 1.0 };
-    let mut all: Vec<(&Key, u64, u64)> =
-        sums.neighbours.iter().map(|(who, (ns, worst))| (who, of(scale, *ns), *worst)).collect();
-    // By name too, so that the same figures always give the same list.
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let mut left = ns;
-    for (who, ns, worst_ns) in all {
+/// Shares out the time behind other programs. A policy explains its part whatever else there is;
+/// of the rest an idle CPU explains what another CPU would have spared, and only then who ran.
+fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
+    let mut behind = behind(sums, left.0);
+    behind.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(b.0)));
+    let forced: u64 = behind.iter().filter(|one| is_forced(&one.3)).map(|one| one.2).sum();
+    let mut fair = Left(left.0 - forced.min(left.0));
+    if let Some((cpus, _, idle_share)) = &sums.confined {
+        let ns = left.take(fair.take(sums.confined_ns));
+        let part = ConfinedPart { cpus: cpu_list(cpus), ns, idle_share: *idle_share };
+        parts.confined = Some(part).filter(|part| part.ns > 0);
+    }
+    parts.beside_idle_ns = left.take(fair.take(sums.all.beside_idle_ns));
+    let fair_known: u64 = behind.iter().filter(|one| !is_forced(&one.3)).map(|one| one.2).sum();
+    let scale = if fair_known > fair.0 { fair.0 as f64 / fair_known as f64 } else { 1.0 };
+    for (who, worst_ns, ns, why) in behind {
+        let ns = left.take(if is_forced(&why) { ns } else { of(scale, ns) });
         if who == key {
             parts.own_program_ns += ns;
-            left -= ns;
         } else if parts.neighbours.len() < NAMED && ns > 0 {
-            parts.neighbours.push(NeighbourPart { program: program(who, 0, 0), ns, worst_ns });
-            left -= ns;
+            let program = program(who, 0, 0);
+            parts.neighbours.push(NeighbourPart { program, ns, worst_ns, why });
+        } else {
+            parts.other_neighbours_ns += ns;
         }
     }
-    parts.other_neighbours_ns = left;
+    parts.other_neighbours_ns += left.0;
+}
+
+fn is_forced(why: &Why) -> bool {
+    matches!(why, Why::RealTime(_) | Why::Deadline)
+}
+
+/// Who ran, the worst single time, how long and why. A program that had the CPU in two ways stands
+/// there twice. Known times are scaled down where they exceed the time to share.
+fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
+    let known: u64 = sums.neighbours.values().map(|one| one.ns).fold(0, u64::saturating_add);
+    let scale = if known > ns { ns as f64 / known as f64 } else { 1.0 };
+    let mut all = Vec::new();
+    for (who, one) in &sums.neighbours {
+        let forced = one.forced_ns.min(one.ns);
+        for (ns, why) in [(forced, by_policy(one.prio)), (one.ns - forced, one.why.clone())] {
+            if ns > 0 {
+                all.push((who, one.worst_ns, of(scale, ns), why));
+            }
+        }
+    }
+    all
+}
+
+/// Whose threads stood ready while it slept, the longest first.
+fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
+    let mut all: Vec<(&Key, &Asleep)> = sums.asleep.iter().collect();
+    all.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
+    let part = |(who, one): (&Key, &Asleep)| AsleepBehind {
+        holder: program(who, 0, 0),
+        ns: one.ns,
+        worst_ns: one.worst_ns,
+        futex_ns: one.futex_ns,
+        input_ns: one.input_ns,
+        by_quota_ns: one.by_quota_ns,
+        inverted_ns: one.inverted_ns,
+        through_others_ns: one.through_others_ns,
+    };
+    all.into_iter().take(NAMED).map(part).collect()
+}
+
+/// CPUs as a list: `0-3,7`.
+fn cpu_list(cpus: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match runs.last_mut() {
+            Some((_, to)) if *to + 1 == *cpu => *to = *cpu,
+            _ => runs.push((*cpu, *cpu)),
+        }
+    }
+    let run = |(from, to): &(u32, u32)| {
+        if from == to { from.to_string() } else { format!("{from}-{to}") }
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 fn threads(sums: &Sums) -> Vec<VictimThread> {
@@ -160,7 +239,11 @@ mod tests {
         let all = ThreadCounts { ready_ns: 100, others_ns: 100, ..Default::default() };
         let mut sums = sums(all);
         for (name, ns) in [("b", 40), ("c", 30), ("d", 10), ("e", 5), ("a", 7)] {
-            sums.behind(key(name), &PairCounts { ns, worst_ns: ns, ..Default::default() });
+            sums.behind(
+                key(name),
+                &PairCounts { ns, worst_ns: ns, ..Default::default() },
+                Why::default(),
+            );
         }
         let parts = parts(&key("a"), &sums, &MachineTick::default());
         let named: Vec<(&str, u64)> =
@@ -213,7 +296,8 @@ mod tests {
             let mut sums = sums(all);
             sums.quota = quota.into_iter().collect();
             for (name, ns) in pairs {
-                sums.behind(key(&name), &PairCounts { ns, ..PairCounts::default() });
+                let pair = PairCounts { ns, forced_ns: ns / 3, ..PairCounts::default() };
+                sums.behind(key(&name), &pair, Why::default());
             }
             let machine = MachineTick { steal_ns: steal, busy_ns: Some(7), ..Default::default() };
             let parts = parts(&Key { group: Some("/a".into()), ..key("a") }, &sums, &machine);

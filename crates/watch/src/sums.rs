@@ -2,7 +2,8 @@
 
 use crate::tick::{Job, LiveRuntime, MemoryTick, Spot};
 use host::cgroup::{Limit, Usage};
-use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use model::live::{Compared, Why};
+use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Processes and threads of a program that are told apart at most; the sums are of all.
@@ -35,8 +36,17 @@ pub struct Sums {
     pub threads: HashMap<u32, ThreadCounts>,
     /// Held by a quota, by the group whose quota it is; none where that is not known.
     pub quota: BTreeMap<Option<String>, u64>,
-    /// Who ran on its CPU while it was ready, for how long and the worst.
-    pub neighbours: HashMap<Key, (u64, u64)>,
+    /// Who ran on its CPU while it was ready.
+    pub neighbours: HashMap<Key, Behind>,
+    /// Of the time behind others: a CPU to which it is not confined was idle.
+    pub confined_ns: u64,
+    /// The CPUs to which it is confined, and how long any thread of it was seen, with the share of
+    /// that in which another CPU was idle.
+    pub confined: Option<(Vec<u32>, u64, f64)>,
+    /// Whose thread stood ready while it slept.
+    pub asleep: HashMap<Key, Asleep>,
+    /// Its ready time by two sources.
+    pub compared: Option<Compared>,
     /// Jobs that woke it.
     pub wakers: BTreeSet<Job>,
     /// Its highest nice value.
@@ -45,6 +55,40 @@ pub struct Sums {
     pub spot: Option<Spot>,
     /// Its runtime, where a quota holds it and it has one that is known.
     pub runtime: Option<LiveRuntime>,
+}
+
+/// How long another program ran on the CPU of one that was ready; times in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Behind {
+    /// All of it.
+    pub ns: u64,
+    /// The longest single time.
+    pub worst_ns: u64,
+    /// Of all: by a real-time or deadline policy.
+    pub forced_ns: u64,
+    /// At this priority, as the kernel counts them.
+    pub prio: i32,
+    /// Why for the rest of the time.
+    pub why: Why,
+}
+
+/// How long a program slept because a thread of another stood ready; times in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asleep {
+    /// All of it.
+    pub ns: u64,
+    /// The longest single time.
+    pub worst_ns: u64,
+    /// Of all: in locks.
+    pub futex_ns: u64,
+    /// Of all: for a pipe, a socket or another process.
+    pub input_ns: u64,
+    /// Of all: a quota held the other.
+    pub by_quota_ns: u64,
+    /// Of all: the other has the higher nice value.
+    pub inverted_ns: u64,
+    /// Of all: through at least one more thread that slept.
+    pub through_others_ns: u64,
 }
 
 impl Sums {
@@ -69,12 +113,62 @@ impl Sums {
         }
     }
 
-    /// Adds that another program ran while it was ready.
-    pub fn behind(&mut self, key: Key, pair: &PairCounts) {
-        count(&mut self.neighbours, key, |(ns, worst)| {
-            *ns = ns.saturating_add(pair.ns);
-            *worst = (*worst).max(pair.worst_ns);
+    /// Adds that another program ran while it was ready; `why` unless by its policy.
+    pub fn behind(&mut self, key: Key, pair: &PairCounts, why: Why) {
+        count(&mut self.neighbours, key, |behind| {
+            behind.ns = behind.ns.saturating_add(pair.ns);
+            behind.worst_ns = behind.worst_ns.max(pair.worst_ns);
+            behind.forced_ns = behind.forced_ns.saturating_add(pair.forced_ns);
+            if pair.forced_ns > 0 {
+                behind.prio = pair.prio;
+            }
+            if pair.ns > pair.forced_ns {
+                behind.why = why;
+            }
         });
+    }
+
+    /// Adds that it slept while a thread of another stood ready.
+    pub fn asleep_behind(&mut self, key: Key, chain: &ChainCounts) {
+        count(&mut self.asleep, key, |asleep| {
+            let sums = [
+                (&mut asleep.ns, true),
+                (&mut asleep.futex_ns, chain.key.slept == Slept::Futex),
+                (&mut asleep.input_ns, chain.key.slept == Slept::Input),
+                (&mut asleep.by_quota_ns, chain.key.by_quota),
+                (&mut asleep.inverted_ns, chain.key.inverted),
+                (&mut asleep.through_others_ns, chain.key.steps > 1),
+            ];
+            for (sum, _) in sums.into_iter().filter(|(_, is_so)| *is_so) {
+                *sum = sum.saturating_add(chain.ns);
+            }
+            asleep.worst_ns = asleep.worst_ns.max(chain.worst_ns);
+        });
+    }
+
+    /// Adds its ready time by two sources.
+    pub fn compare(&mut self, more: &Compared) {
+        let all = self.compared.get_or_insert_default();
+        all.parts_ns = all.parts_ns.saturating_add(more.parts_ns);
+        all.kernel_ns = all.kernel_ns.saturating_add(more.kernel_ns);
+    }
+
+    /// Adds that one of its threads is confined to these CPUs, while others were idle for this share
+    /// of an interval.
+    pub fn confine(&mut self, cpus: &[u32], behind_ns: u64, over_ns: u64, idle: f64) {
+        let (known, seen_ns, share) = self.confined.get_or_insert_default();
+        if known.is_empty() {
+            *known = cpus.to_vec();
+        } else if known != cpus {
+            known.extend(
+                cpus.iter().filter(|cpu| !known.contains(cpu)).copied().collect::<Vec<_>>(),
+            );
+            known.sort_unstable();
+        }
+        let all = seen_ns.saturating_add(over_ns);
+        *share = (*share * *seen_ns as f64 + idle * over_ns as f64) / all.max(1) as f64;
+        *seen_ns = all;
+        self.confined_ns = self.confined_ns.saturating_add((behind_ns as f64 * idle) as u64);
     }
 
     /// The process that lost most.

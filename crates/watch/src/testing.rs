@@ -27,6 +27,7 @@ pub fn process(tick: &mut Tick, pid: u32, name: &str, group: Option<&str>) {
         group: group.map(str::to_owned),
         job: group.map_or(Job::Session(pid), |group| Job::Group(group.to_owned())),
         in_scope: true,
+        ..Process::default()
     };
     tick.processes.insert(pid, process);
 }
@@ -56,6 +57,7 @@ pub fn pair(victim: u32, culprit: u32, name: &str, ms: u64) -> PairCounts {
         worst_ns: ms * MS / 4,
         waits: 4,
         session: culprit,
+        ..PairCounts::default()
     }
 }
 

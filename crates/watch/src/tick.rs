@@ -3,7 +3,8 @@
 use crate::inside::InsideTick;
 use crate::node::NodeTick;
 use host::cgroup::{Limit, MemoryUsage, Usage};
-use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use model::live::Compared;
+use probe::live::{ChainCounts, PairCounts, ReaderCounts, ThreadCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -18,6 +19,10 @@ pub struct Tick {
     pub threads: Vec<ThreadCounts>,
     /// Who ran while others were ready.
     pub pairs: Vec<PairCounts>,
+    /// Who slept while another stood ready.
+    pub chains: Vec<ChainCounts>,
+    /// Ready time of some threads, by process, as it stands here and as the kernel counts it.
+    pub compared: Vec<(u32, Compared)>,
     /// Time of that kind that has no name, in nanoseconds.
     pub unnamed_ns: u64,
     /// What readers of the memory maps of others gained.
@@ -30,6 +35,10 @@ pub struct Tick {
     pub runtimes: HashMap<u32, LiveRuntime>,
     /// For each group of those: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
+    /// Weights of groups that compete for CPUs.
+    pub weights: HashMap<String, u64>,
+    /// Share of the interval in which each CPU was idle.
+    pub idle_shares: Vec<f64>,
     /// The groups that have a quota.
     pub groups: Vec<GroupTick>,
     /// Erlang nodes.
@@ -55,6 +64,12 @@ pub struct Process {
     pub job: Job,
     /// Whether it is looked at.
     pub in_scope: bool,
+    /// Its nice value.
+    pub nice: i32,
+    /// The nice value of its session, where sessions share the CPUs out (autogroup).
+    pub session_nice: Option<i32>,
+    /// The CPUs that it may use, where these are not all.
+    pub confined: Option<Vec<u32>>,
 }
 
 /// What belongs together: processes of one job may take CPUs from each other without
@@ -144,6 +159,8 @@ pub struct MachineTick {
     pub busy_ns: Option<u64>,
     /// Time that the hypervisor took, in nanoseconds.
     pub steal_ns: Option<u64>,
+    /// Time of hard interrupts on them, in nanoseconds.
+    pub interrupts_ns: Option<u64>,
     /// Time in which some task waited for a CPU, in nanoseconds.
     pub pressure_ns: Option<u64>,
     /// Switches.

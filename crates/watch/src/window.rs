@@ -4,8 +4,10 @@ use crate::inside::InsideSums;
 use crate::node::NodeSums;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both};
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
+use crate::why::by_weight;
 use host::cgroup::Usage;
-use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
+use model::live::Why;
+use probe::live::{ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
@@ -71,14 +73,17 @@ impl<'a> Names<'a> {
         Names { tick, sessions: known.collect() }
     }
 
+    /// The program of a process that is known.
+    fn of_process(&self, pid: u32) -> Option<Key> {
+        let process = self.tick.processes.get(&pid)?;
+        let (name, group, job) = (&process.name, &process.group, &process.job);
+        Some(Key { name: name.clone(), group: group.clone(), job: job.clone() })
+    }
+
     /// The program of a process that may be gone.
     fn key(&self, pid: u32, name: &str, session: u32) -> Key {
-        if let Some(process) = self.tick.processes.get(&pid) {
-            return Key {
-                name: process.name.clone(),
-                group: process.group.clone(),
-                job: process.job.clone(),
-            };
+        if let Some(key) = self.of_process(pid) {
+            return key;
         }
         let (group, job) = match self.sessions.get(&session) {
             Some(process) => (process.group.clone(), process.job.clone()),
@@ -122,6 +127,13 @@ impl Window {
         }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
+        tick.chains.iter().for_each(|chain| self.chain(chain, &names));
+        for (pid, compared) in &tick.compared {
+            let Some(key) = names.of_process(*pid) else { continue };
+            if let Some(sums) = self.programs.get_mut(&key) {
+                sums.compare(compared);
+            }
+        }
         tick.readers.iter().for_each(|reader| self.reader(reader, &names));
         self.nodes(tick, &names);
         for inside in &tick.inside {
@@ -159,6 +171,10 @@ impl Window {
         let sums = self.programs.entry(key).or_default();
         sums.in_scope |= process.map_or(names.tick.whole_machine, |process| process.in_scope);
         sums.thread(thread);
+        if let Some(cpus) = process.and_then(|process| process.confined.as_deref()) {
+            let idle = idle_outside(&names.tick.idle_shares, cpus);
+            sums.confine(cpus, thread.others_ns, names.tick.over_ns, idle);
+        }
         if let Some(spot) = names.tick.spots.get(&thread.pid) {
             sums.spot = Some(spot.clone());
         }
@@ -190,13 +206,23 @@ impl Window {
     }
 
     fn pair(&mut self, pair: &PairCounts, names: &Names) {
-        let Some(process) = names.tick.processes.get(&pair.victim) else { return };
-        let (name, group, job) = (&process.name, &process.group, &process.job);
-        let victim = Key { name: name.clone(), group: group.clone(), job: job.clone() };
+        let Some(victim) = names.tick.processes.get(&pair.victim) else { return };
+        let why = names.tick.processes.get(&pair.culprit);
+        let why = why.map_or(Why::Unknown, |culprit| by_weight(names.tick, victim, culprit));
         let culprit = names.key(pair.culprit, &pair.name, pair.session);
+        let Some(victim) = names.of_process(pair.victim) else { return };
         if let Some(sums) = self.programs.get_mut(&victim) {
-            sums.behind(culprit, pair);
+            sums.behind(culprit, pair, why);
         }
+    }
+
+    fn chain(&mut self, chain: &ChainCounts, names: &Names) {
+        let Some(sleeper) = names.of_process(chain.key.sleeper) else { return };
+        let holder = names.key(chain.key.holder, &chain.name, 0);
+        let in_scope = names.tick.processes[&chain.key.sleeper].in_scope;
+        let sums = self.programs.entry(sleeper).or_default();
+        sums.in_scope |= in_scope;
+        sums.asleep_behind(holder, chain);
     }
 
     fn reader(&mut self, reader: &ReaderCounts, names: &Names) {
@@ -238,6 +264,7 @@ impl Window {
             cpus: more.cpus,
             busy_ns: sum(all.busy_ns, more.busy_ns),
             steal_ns: sum(all.steal_ns, more.steal_ns),
+            interrupts_ns: sum(all.interrupts_ns, more.interrupts_ns),
             pressure_ns: sum(all.pressure_ns, more.pressure_ns),
             switches: sum(all.switches, more.switches),
         };
@@ -269,4 +296,12 @@ impl Window {
         let least = *least;
         self.programs.retain(|_, sums| sums.all.ready_ns > least || sums.all.foreign_ns > 0);
     }
+}
+
+/// The share of an interval in which some CPU outside these was idle; the idle times of several are
+/// added up, since work could have gone on on any of them.
+fn idle_outside(shares: &[f64], cpus: &[u32]) -> f64 {
+    let is_outside = |cpu: usize| !cpus.iter().any(|own| *own as usize == cpu);
+    let outside = shares.iter().enumerate().filter(|(cpu, _)| is_outside(*cpu));
+    outside.map(|(_, share)| share).sum::<f64>().min(1.0)
 }

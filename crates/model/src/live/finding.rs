@@ -23,6 +23,9 @@ pub struct Finding {
     pub culprits: Vec<Program>,
     /// What it costs the victim, of all its threads together, in milliseconds a second.
     pub cost_ms_per_s: f64,
+    /// From which cost on it is a finding; 0 where the cost alone does not decide.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub limit_ms_per_s: f64,
     /// The worst single wait, in milliseconds; 0 where single waits are not seen.
     pub worst_ms: f64,
     /// Seconds after the beginning at which it was first seen.
@@ -36,6 +39,17 @@ pub struct Finding {
     /// The run that reproduces it in the lab, with the parameters of this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
+}
+
+impl Finding {
+    /// Whether it costs less than twice what makes it a finding.
+    pub fn is_near_limit(&self) -> bool {
+        self.cost_ms_per_s < 2.0 * self.limit_ms_per_s
+    }
+}
+
+fn is_zero(figure: &f64) -> bool {
+    *figure == 0.0
 }
 
 /// How sure a finding is.

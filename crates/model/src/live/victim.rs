@@ -16,6 +16,13 @@ pub struct Victim {
     /// Its waits for the lock of its memory map.
     #[serde(default, skip_serializing_if = "LockWaits::is_none")]
     pub lock: LockWaits,
+    /// Time that it slept because another stood ready, the longest first; a bounded number. It is
+    /// no part of its ready time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asleep: Vec<AsleepBehind>,
+    /// Its ready time as the kernel counts it (`schedstat`), of the threads that were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
     /// Its threads, those that lost most first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<VictimThread>,
@@ -25,6 +32,46 @@ impl Victim {
     /// Time that it lost: ready without a CPU, and waiting for a lock that another process held.
     pub fn lost_ns(&self) -> u64 {
         self.parts.ready_ns.saturating_add(self.lock.foreign_ns)
+    }
+}
+
+/// Time that a program slept because a thread that was to wake it stood ready without a CPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AsleepBehind {
+    /// Whose thread stood ready.
+    pub holder: Program,
+    /// For how long the program slept meanwhile, of all its threads together.
+    pub ns: u64,
+    /// The longest single time.
+    pub worst_ns: u64,
+    /// Of all: in locks (futex).
+    pub futex_ns: u64,
+    /// Of all: for a pipe, a socket or another process.
+    pub input_ns: u64,
+    /// Of all: a quota held the holder.
+    pub by_quota_ns: u64,
+    /// Of all: the holder has the higher nice value.
+    pub inverted_ns: u64,
+    /// Of all: through at least one more thread that slept itself.
+    pub through_others_ns: u64,
+}
+
+/// The ready time of the same threads in the same time, by two sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compared {
+    /// As it stands in the parts.
+    pub parts_ns: u64,
+    /// As the kernel counts it.
+    pub kernel_ns: u64,
+}
+
+impl Compared {
+    /// Whether they are within 5% of each other, or within 5 ms a second.
+    pub fn agrees(&self, over_ns: u64) -> bool {
+        let off = self.parts_ns.abs_diff(self.kernel_ns);
+        off <= self.kernel_ns / 20 || off <= over_ns / 200
     }
 }
 
@@ -50,7 +97,7 @@ pub struct VictimThread {
 
 /// Where the time went in which threads were ready and did not run. All but [`Parts::worst_ns`] and
 /// [`Parts::waits`] add up to [`Parts::ready_ns`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
     /// All of it: the kernel's run delay.
@@ -73,6 +120,15 @@ pub struct Parts {
     /// All others that did.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_neighbours_ns: u64,
+    /// Other programs ran on its CPU, and it is confined to CPUs while another was idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<ConfinedPart>,
+    /// Others ran on its CPU while another CPU that it may use was idle.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub beside_idle_ns: u64,
+    /// Interrupts had the CPU: an estimate from the interrupt time of all CPUs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interrupts_ns: u64,
     /// Its own threads and processes ran on that CPU.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own_program_ns: u64,
@@ -106,6 +162,9 @@ impl Parts {
             self.quota_ns(),
             self.neighbours_ns(),
             self.own_program_ns,
+            self.confined.as_ref().map_or(0, |part| part.ns),
+            self.beside_idle_ns,
+            self.interrupts_ns,
             self.hypervisor_ns,
             self.waking_ns,
             self.not_told_apart_ns,
@@ -135,6 +194,78 @@ pub struct NeighbourPart {
     pub ns: u64,
     /// The longest single time.
     pub worst_ns: u64,
+    /// Why it had the CPU.
+    #[serde(default, skip_serializing_if = "Why::is_unknown")]
+    pub why: Why,
+}
+
+/// Why another program had the CPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// A real-time policy of this priority, which comes before all programs without one.
+    RealTime(u32),
+    /// A deadline policy, which comes before all others.
+    Deadline,
+    /// More weight where the two part.
+    Weight {
+        /// The victim's, or that of its group there.
+        victim: Weight,
+        /// The other's.
+        culprit: Weight,
+    },
+    /// Nothing: both have the same weight there, or the victim has more. Where the kernel shares
+    /// CPUs out by sessions (autogroup), the two nice values, victim first, that have no effect.
+    Shared(Option<(i32, i32)>),
+    /// It is not known.
+    #[default]
+    Unknown,
+}
+
+impl Why {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Why::Unknown
+    }
+}
+
+/// A weight by which the scheduler shares CPUs out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Weight {
+    /// 1024 is that of nice 0, of `cpu.weight` 100 and of `cpu.shares` 1024.
+    pub weight: u64,
+    /// What has it.
+    pub of: WeightOf,
+}
+
+/// What has a weight.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightOf {
+    /// A thread of this nice value.
+    Nice(i32),
+    /// A session of this nice value (autogroup).
+    Session(i32),
+    /// A control group.
+    Group(String),
+    /// It is not known.
+    #[default]
+    Unknown,
+}
+
+/// Time behind others on the CPUs to which a program is confined, while another CPU was idle.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ConfinedPart {
+    /// The CPUs, as a list: `0-1,4`.
+    pub cpus: String,
+    /// For how long.
+    pub ns: u64,
+    /// Share of the time in which a CPU outside was idle.
+    pub idle_share: f64,
 }
 
 /// Waits of a program for the lock of its memory map.

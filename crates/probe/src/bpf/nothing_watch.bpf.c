@@ -6,6 +6,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 NOTHING("tp_btf/sched_switch", on_switch)
+NOTHING("tp_btf/sched_waking", on_waking)
 NOTHING("tp_btf/sched_wakeup", on_wakeup)
 NOTHING("tp_btf/sched_wakeup_new", on_wakeup_new)
 NOTHING("tp_btf/sched_migrate_task", on_migrate)

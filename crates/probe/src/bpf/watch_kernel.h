@@ -49,6 +49,7 @@ struct task_struct___watch {
 	struct sched_entity___watch se;
 	struct signal_struct___watch *signal;
 	u64 start_time;
+	int prio;
 	int wake_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;
@@ -114,6 +115,68 @@ struct pt_regs___watch {
 #define CALL_OF(regs) ((s64)(regs)->syscallno)
 #define FIRST_ARGUMENT(regs) ((u64)(regs)->orig_x0)
 #endif
+
+/* Priorities below this are those of real-time and deadline policies. */
+#define REAL_TIME 100
+
+static __always_inline s32 prio_of(struct task_struct *task)
+{
+	return ((struct task_struct___watch *)task)->prio;
+}
+
+struct thread_info___watch {
+	int preempt_count;
+} READ_FIELDS;
+
+struct task_struct___info {
+	struct thread_info___watch thread_info;
+} READ_FIELDS;
+
+/* On x86 how deep a CPU is in interrupts is a variable of that CPU. Its distance from the run queue
+ * of the same CPU is set when it is loaded; 0 where it is not known. */
+const volatile s64 depth_behind_queue = 0;
+
+/* Serving a soft interrupt, in all kernels. */
+#define SOFT_INTERRUPT 0x100
+/* Hard interrupts and those that nothing masks; in later kernels the bits of the first count who
+ * masks interrupts, and interrupts are counted in the second. */
+#define HARD_INTERRUPT 0xff0000
+#define HARD_INTERRUPT_LATER 0x1f000000
+
+/* Set by a program that runs in an interrupt: whether this is a later kernel. */
+bool counts_later;
+
+static __always_inline bool knows_interrupts(void)
+{
+	struct task_struct___info *info = 0;
+	struct task_struct___watch *task = 0;
+
+	return bpf_core_field_exists(info->thread_info.preempt_count) ||
+	       (depth_behind_queue && bpf_core_field_exists(task->se.cfs_rq));
+}
+
+static __always_inline u32 interrupts(void)
+{
+	struct task_struct___info *info = (void *)bpf_get_current_task();
+	struct task_struct___watch *task = (void *)info;
+	u64 queue;
+	u32 depth = 0;
+
+	if (bpf_core_field_exists(info->thread_info.preempt_count))
+		return BPF_CORE_READ(info, thread_info.preempt_count);
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	queue = (u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+	bpf_probe_read_kernel(&depth, sizeof(depth), (void *)(queue + depth_behind_queue));
+	return depth;
+}
+
+/* For a program that runs in an interrupt. */
+static __always_inline void learn_interrupts(void)
+{
+	if (!counts_later && knows_interrupts() && interrupts() & HARD_INTERRUPT_LATER)
+		counts_later = true;
+}
 
 /* How long the queue of its group on its CPU was throttled so far. */
 static __always_inline u64 throttled_so_far(struct task_struct *task)

@@ -77,6 +77,7 @@ int watch_sample(struct sample *at)
 	u8 code[CODE] = {};
 	bool spins;
 
+	learn_interrupts();
 	if (!thread || !IN_PROGRAM(at))
 		return 0;
 	thread->samples++;

@@ -5,6 +5,7 @@
 
 #include "watch_mapping.h"
 #include "watch_node.h"
+#include "watch_chain.h"
 
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
@@ -21,13 +22,21 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 	thread->since = now;
 	thread->here = now;
 	thread->cpu = cpu;
+	thread->prio = prio_of(task);
 	thread->throttled_mark = throttled_so_far(task);
 	thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
 	thread->level = throttled_level(task);
 }
 
-static __always_inline void add_pair(struct pairs *table, u32 victim, struct runner *ran, u64 ns)
+/* Whether it had the CPU by its policy alone. */
+static __always_inline bool is_forced(struct thread *thread, struct runner *ran)
 {
+	return ran->prio < REAL_TIME && ran->prio < thread->prio;
+}
+
+static __always_inline void add_pair(struct pairs *table, struct thread *thread, struct runner *ran, u64 ns)
+{
+	u32 victim = thread->tgid;
 	u32 slot = victim * 31 + ran->tgid * 17;
 
 	for (int i = 0; i < PROBES; i++) {
@@ -44,6 +53,10 @@ static __always_inline void add_pair(struct pairs *table, u32 victim, struct run
 			pair->waits++;
 			if (ns > pair->worst)
 				pair->worst = ns;
+			if (is_forced(thread, ran)) {
+				pair->forced += ns;
+				pair->prio = ran->prio;
+			}
 			return;
 		}
 	}
@@ -86,7 +99,7 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 			thread->own += ns;
 		} else {
 			thread->others += ns;
-			add_pair(table, thread->tgid, ran, ns);
+			add_pair(table, thread, ran, ns);
 		}
 	}
 	thread->rest += left;
@@ -150,6 +163,8 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 	share_out(thread, number, thread->here + throttled, now);
 	thread->ready += waited;
 	thread->waits++;
+	if (waited >= LEAST_STRETCH)
+		note_stretch(thread, now, throttled);
 	keep_worst(thread->worst, thread->worst_of, waited);
 	if (waited - throttled >= LONG_WAIT)
 		thread->beside_idle += stood_beside_idle(task, number, thread->here + throttled, now);
@@ -163,8 +178,10 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	if (cpu->since && thread->state == RUNNING)
 		thread->ran += now - cpu->since;
 	/* A thread may rename itself; a new program is seen when it begins. */
-	if (!(thread->waits % COMM_EVERY))
+	if (!(thread->waits % COMM_EVERY)) {
 		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+		thread->nice = task->static_prio - PRIO_OF_NICE_0;
+	}
 	if (preempted)
 		return becomes_ready(thread, task, number, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : state & STATE_DEAD ? GONE : ASLEEP;
@@ -183,6 +200,7 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 
 	ran->from = now;
 	ran->tgid = next->pid ? next->tgid : 0;
+	ran->prio = prio_of(next);
 	ran->session = thread ? thread->session : 0;
 	if (thread)
 		__builtin_memcpy(ran->comm, thread->comm, COMM);
@@ -218,18 +236,6 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* Who woke it, where that was by a system call: an interrupt only happens to strike somebody. */
-static __always_inline u32 waker(void)
-{
-	struct pt_regs___watch *regs;
-	u64 both = bpf_get_current_pid_tgid();
-
-	if (!both || !bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
-		return 0;
-	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return CALL_OF(regs) < 0 ? 0 : both >> 32;
-}
-
 static __always_inline void wakes(struct task_struct *task)
 {
 	struct thread *thread = entry_of(task);
@@ -242,15 +248,30 @@ static __always_inline void wakes(struct task_struct *task)
 		thread->asleep += now - thread->since;
 	if (thread->sleep)
 		node_woken(thread, now);
-	thread->waker = waker();
-	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
-	 * uses. */
-	if (waiters[0].to && thread->lock == WAITS_MAPPING)
-		is_given_mapping(thread, thread->waker, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;
 	becomes_ready(thread, task, ((struct task_struct___watch *)task)->wake_cpu, now);
+}
+
+/* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another CPU. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(watch_waking, struct task_struct *task)
+{
+	struct thread *thread = entry_at(task->pid);
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (!thread || thread->state == READY || thread->state == RUNNING)
+		return 0;
+	/* An interrupt only happens to strike somebody. */
+	thread->waker = !current->pid || is_interrupt(current) ? 0 : current->tgid;
+	if (thread->waker)
+		is_woken_by(thread, task, current);
+	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
+	 * uses. */
+	if (waiters[0].to && thread->lock == WAITS_MAPPING)
+		is_given_mapping(thread, thread->waker, bpf_ktime_get_ns());
+	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")

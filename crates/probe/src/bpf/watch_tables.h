@@ -28,6 +28,7 @@ const volatile bool contention = true;
 /* All of a new entry. */
 struct reader blank_reader;
 struct space blank_space;
+struct chain blank_chain;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -58,6 +59,13 @@ struct {
 	__type(key, struct reader_key);
 	__type(value, struct reader);
 } readers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CHAINS);
+	__type(key, struct chain_key);
+	__type(value, struct chain);
+} chains SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -24,6 +24,10 @@ typedef __s64 s64;
 #define PLACES 4
 /* Those who read the memory map of another process. */
 #define READERS 2048
+/* Pairs of a program that slept and one that stood still meanwhile. */
+#define CHAINS 4096
+/* Stretches in which a thread stood ready that are remembered of it. */
+#define STRETCHES 4
 #define SPACES 1024
 /* CPUs that are looked at for one that was idle. */
 #define CPUS_LOOKED_AT 256
@@ -47,6 +51,30 @@ enum sampled { SAMPLED_RUNNING, SAMPLED_SPINNING, SAMPLED_SILENT, SAMPLED_ASLEEP
 
 enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
+/* Why a thread stood ready. */
+enum why { STOOD, STOOD_BY_QUOTA };
+
+/* A stretch in which a thread stood ready and did not run. */
+struct stretch {
+	u64 from;
+	u64 to;
+	u64 why;
+};
+
+/* A sleep, and how long of it the thread at the other end of the chain stood ready. */
+struct held {
+	u64 from;
+	u64 to;
+	u64 ns;
+	u32 holder;
+	u8 steps;
+	u8 why;
+	u8 pad[2];
+	s32 nice;
+	char comm[COMM];
+	u32 pad2;
+};
+
 /* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every
  * switch touches stands first, so that it takes few lines of the cache. */
 struct thread {
@@ -59,7 +87,7 @@ struct thread {
 	u8 level;
 	u8 pad;
 	u32 cpu;
-	/* Process that woke it last, by a system call of its own. */
+	/* Process that woke it last; 0 where an interrupt did. */
 	u32 waker;
 	u32 session;
 	/* Since when it is in its state, and since when of that on this CPU. */
@@ -130,6 +158,13 @@ struct thread {
 	u32 silent_calls;
 	/* When a sleep of it was sampled last, in milliseconds. */
 	u32 sampled_at;
+	/* Its priority when it became ready, as the kernel counts them. */
+	s32 prio;
+	/* The last stretches in which it stood ready; the last sleep that it owes to such stretches
+	 * of another. */
+	u32 stretch_at;
+	struct stretch stood[STRETCHES];
+	struct held held;
 };
 
 /* A sample of a thread of a node: where it stands, and the top of its stack as it is. */
@@ -149,6 +184,9 @@ struct runner {
 	u64 from;
 	u32 tgid;
 	u32 session;
+	/* As the kernel counts priorities. */
+	s32 prio;
+	u32 pad;
 	char comm[COMM];
 };
 
@@ -171,9 +209,11 @@ struct pair {
 	u64 ns;
 	u64 worst;
 	u64 waits;
+	/* Of that: at a real-time priority above that of the victim, and at which. */
+	u64 forced;
+	s32 prio;
 	/* Of the culprit. */
 	u32 session;
-	u32 pad;
 	char comm[COMM];
 };
 
@@ -204,6 +244,29 @@ struct reader {
 	u32 worst_of[2];
 	u32 tid;
 	s32 nice;
+	char comm[COMM];
+};
+
+/* Where a thread slept that another woke. */
+enum slept { SLEPT_OTHERWISE, SLEPT_IN_FUTEX, SLEPT_FOR_INPUT };
+
+struct chain_key {
+	u32 sleeper;
+	/* Process of the thread that stood ready. */
+	u32 holder;
+	u8 slept;
+	u8 steps;
+	u8 why;
+	/* Whether the holder has the lower priority. */
+	u8 inverted;
+};
+
+/* How long threads of a process slept while a thread stood ready that they waited for. */
+struct chain {
+	u64 ns;
+	u64 wakes;
+	u64 worst[2];
+	u32 worst_of[2];
 	char comm[COMM];
 };
 

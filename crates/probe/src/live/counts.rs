@@ -17,6 +17,8 @@ pub struct Counts {
     pub unnamed_ns: u64,
     /// Who reads the memory map of another, since the programs were loaded.
     pub readers: Vec<ReaderCounts>,
+    /// Who slept while another stood ready, since then.
+    pub chains: Vec<ChainCounts>,
     /// What threads of Erlang nodes were sampled at in the interval.
     pub samples: Vec<NodeSample>,
     /// Whether system calls of theirs were seen in it.
@@ -63,7 +65,7 @@ pub struct ThreadCounts {
     pub state: ThreadState,
     /// Since when.
     pub since_ns: u64,
-    /// Process that woke it last by a system call; 0 where none is known.
+    /// Process that woke it last; 0 where an interrupt did.
     pub waker: u32,
     /// Its session when it was first seen.
     pub session: u32,
@@ -71,8 +73,10 @@ pub struct ThreadCounts {
     pub nice: i32,
     /// On a CPU.
     pub ran_ns: u64,
-    /// Ready and without a CPU, in waits that are over. The six that follow add up to it.
+    /// Ready and without a CPU. The six that follow add up to it.
     pub ready_ns: u64,
+    /// Of that: in a wait that has not ended. It is no sum.
+    pub open_ns: u64,
     /// Held by a quota, by the level of the group.
     pub throttled_ns: [u64; LEVELS],
     /// Other processes ran on its CPU.
@@ -196,8 +200,57 @@ pub struct PairCounts {
     pub worst_ns: u64,
     /// In how many waits.
     pub waits: u64,
+    /// Of the time: it had the CPU by a real-time or deadline policy above that of the victim.
+    pub forced_ns: u64,
+    /// Its priority then, as the kernel counts them: -1 is a deadline, 98 is priority 1.
+    pub prio: i32,
     /// Session of the process that ran.
     pub session: u32,
+}
+
+/// Where threads slept that others woke.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slept {
+    /// In a lock or a condition.
+    Futex,
+    /// In a call that waits for a pipe, a socket or another process.
+    Input,
+    /// In another way, or it is not known.
+    #[default]
+    Otherwise,
+}
+
+/// What tells one chain of sleepers from another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainKey {
+    /// Process that slept.
+    pub sleeper: u32,
+    /// Process whose thread stood ready meanwhile.
+    pub holder: u32,
+    /// How the sleeper slept.
+    pub slept: Slept,
+    /// Threads that slept, the sleeper among them.
+    pub steps: u8,
+    /// Whether a quota held the holder.
+    pub by_quota: bool,
+    /// Whether the holder has the lower priority, by its nice value.
+    pub inverted: bool,
+}
+
+/// How long threads of a process slept while a thread of another, or of the same, stood ready that
+/// woke them in the end; sums since the programs were loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainCounts {
+    /// Who, behind whom.
+    pub key: ChainKey,
+    /// Name of the thread that stood ready.
+    pub name: String,
+    /// For how long, in nanoseconds.
+    pub ns: u64,
+    /// In how many sleeps.
+    pub wakes: u64,
+    /// The worst of the last interval.
+    pub worst_ns: u64,
 }
 
 /// A process that reads the memory map of another.

@@ -1,6 +1,7 @@
 //! Loading the programs that this kernel can have.
 
 use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
+use super::per_cpu;
 use super::samples;
 use super::seen::Seen;
 use crate::refused::refused;
@@ -97,6 +98,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         rodata.cpus_known = cpus;
         rodata.contention = has.contention;
+        rodata.depth_behind_queue = per_cpu::depth_behind_queue(btf).unwrap_or(0);
         for (place, (from, to)) in rodata.waiters.iter_mut().zip(has.waiters) {
             (place.from, place.to) = (from, to);
         }
@@ -157,6 +159,7 @@ impl Loaded {
         let progs = &mut self.skel.progs;
         let mut programs: Vec<&mut ProgramMut> = vec![
             &mut progs.watch_switch,
+            &mut progs.watch_waking,
             &mut progs.watch_wakeup,
             &mut progs.watch_wakeup_new,
             &mut progs.watch_migrate,

@@ -13,6 +13,10 @@ mod nodes;
 #[cfg(feature = "bpf")]
 mod object;
 #[cfg(feature = "bpf")]
+mod open;
+#[cfg(feature = "bpf")]
+mod per_cpu;
+#[cfg(feature = "bpf")]
 mod raw;
 #[cfg(feature = "bpf")]
 mod read;
@@ -25,8 +29,8 @@ mod stats;
 mod threads;
 
 pub use counts::{
-    Counts, LEVELS, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
-    ThreadCounts, ThreadState,
+    ChainCounts, ChainKey, Counts, LEVELS, NativeCounts, NodeSample, PairCounts, ReaderCounts,
+    Sampled, Sleep, Slept, ThreadCounts, ThreadState,
 };
 #[cfg(feature = "bpf")]
 pub use nodes::NODES;

@@ -1,16 +1,20 @@
 //! The entries of the tables, whose types the build reads from the compiled programs.
 
 use super::counts::{
-    NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep, ThreadCounts, ThreadState,
+    ChainCounts, ChainKey, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
+    Slept, ThreadCounts, ThreadState,
 };
 pub use super::object::types::{
-    cpu as Cpu, node_sample as Sample, pairs as Pairs, reader as Reader, reader_key as ReaderKey,
-    thread as Thread,
+    chain as Chain, chain_key as RawChainKey, cpu as Cpu, node_sample as Sample, pairs as Pairs,
+    reader as Reader, reader_key as ReaderKey, runner as Runner, thread as Thread,
 };
 use crate::event;
 
 /// Samples of threads of nodes that are kept.
 pub const SAMPLES: usize = 2_048;
+
+/// The state of a thread that stands ready.
+pub const READY: u8 = 2;
 
 /// Threads that there are places for.
 pub const THREADS: usize = 16_384;
@@ -36,6 +40,10 @@ unsafe impl Raw for Pairs {}
 unsafe impl Raw for ReaderKey {}
 // SAFETY: the same.
 unsafe impl Raw for Reader {}
+// SAFETY: the same.
+unsafe impl Raw for RawChainKey {}
+// SAFETY: the same.
+unsafe impl Raw for Chain {}
 
 /// A name, as the programs write it.
 fn name(characters: &[i8]) -> String {
@@ -74,6 +82,7 @@ impl Thread {
             nice: self.nice,
             ran_ns: self.ran,
             ready_ns: self.ready,
+            open_ns: 0,
             throttled_ns: self.throttled,
             others_ns: self.others,
             own_ns: self.own,
@@ -146,8 +155,41 @@ impl Pairs {
             ns: pair.ns,
             worst_ns: pair.worst,
             waits: pair.waits,
+            forced_ns: pair.forced,
+            prio: pair.prio,
             session: pair.session,
         })
+    }
+}
+
+impl Runner {
+    /// The name of the thread that ran.
+    pub fn name(&self) -> String {
+        name(&self.comm)
+    }
+}
+
+impl Chain {
+    /// The sums of a chain, with the worst of an interval.
+    pub fn counts(&self, key: &RawChainKey, interval: u32) -> ChainCounts {
+        ChainCounts {
+            key: ChainKey {
+                sleeper: key.sleeper,
+                holder: key.holder,
+                slept: match key.slept {
+                    1 => Slept::Futex,
+                    2 => Slept::Input,
+                    _ => Slept::Otherwise,
+                },
+                steps: key.steps,
+                by_quota: key.why == 1,
+                inverted: key.inverted != 0,
+            },
+            name: name(&self.comm),
+            ns: self.ns,
+            wakes: self.wakes,
+            worst_ns: worst(self.worst, self.worst_of, interval),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reading the tables once a second.
 
-use super::counts::{Counts, PairCounts, ReaderCounts};
+use super::counts::{ChainCounts, Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
 use super::nodes::Nodes;
 use super::object::types::bss;
-use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey};
+use super::raw::{Chain, Cpu, Pairs, Raw, RawChainKey, Reader, ReaderKey};
 use super::seen::Seen;
 use super::stats::run_time;
 use super::threads::Threads;
@@ -99,17 +99,20 @@ impl LiveProbe {
         unsafe { addr_of_mut!((*self.tables).interval).write_volatile(self.interval) };
         std::thread::sleep(SETTLE);
         let at_ns = now_ns();
-        let threads = self.threads.changed(ended);
-        let (pairs, unnamed_ns) = self.pairs(ended)?;
+        let (cpus, switches) = self.cpus()?;
+        let (threads, open) = self.threads.changed(ended, &cpus, at_ns);
+        let (mut pairs, unnamed_ns) = self.pairs(ended)?;
+        pairs.extend(open);
         let counts = Counts {
             at_ns,
             threads,
             pairs,
             unnamed_ns,
             readers: self.readers(ended)?,
+            chains: self.chains(ended)?,
             samples: self.nodes.samples(at_ns),
             calls_seen: self.nodes.sees_calls(),
-            switches: self.switches()?,
+            switches,
             lost_threads: self.threads.lost(),
             programs_ns,
             table_bytes: self.table_bytes,
@@ -143,14 +146,25 @@ impl LiveProbe {
         Ok(all.filter_map(of).collect())
     }
 
-    fn switches(&self) -> Result<u64, NoPrograms> {
+    fn chains(&self, interval: u32) -> Result<Vec<ChainCounts>, NoPrograms> {
+        let all = entries(&self.loaded.skel.maps.chains)?;
+        let of = |(key, value): (Vec<u8>, Vec<u8>)| {
+            Some(Chain::read(&value)?.counts(&RawChainKey::read(&key)?, interval))
+        };
+        Ok(all.filter_map(of).collect())
+    }
+
+    /// Who ran on each CPU lately, and the switches of all of them.
+    fn cpus(&self) -> Result<(Vec<Option<Cpu>>, u64), NoPrograms> {
         let map = &self.loaded.skel.maps.cpus;
         let of = |cpu: u32| {
             let value = map.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
             let value = value.map_err(|error| refused(ProgramPart::Table, &error))?;
-            Ok(value.and_then(|value| Cpu::read(&value)).map_or(0, |cpu| cpu.switches))
+            Ok(value.and_then(|value| Cpu::read(&value)))
         };
-        (0..map.max_entries()).map(of).sum()
+        let cpus: Vec<Option<Cpu>> = (0..map.max_entries()).map(of).collect::<Result<_, _>>()?;
+        let switches = cpus.iter().flatten().map(|cpu| cpu.switches).sum();
+        Ok((cpus, switches))
     }
 
     /// Whether the kernel is to count the programs' time in the interval that begins: the caller
@@ -173,6 +187,7 @@ impl LiveProbe {
         let progs = &self.loaded.skel.progs;
         let all = [
             &progs.watch_switch,
+            &progs.watch_waking,
             &progs.watch_wakeup,
             &progs.watch_wakeup_new,
             &progs.watch_migrate,
@@ -198,6 +213,7 @@ impl LiveProbe {
             &maps.cpus,
             &maps.pairs,
             &maps.readers,
+            &maps.chains,
             &maps.spaces,
             &maps.node_samples,
         ];

@@ -1,9 +1,10 @@
 //! The table of threads, which is read where it stands: of its many places only those that have
 //! changed.
 
-use super::counts::ThreadCounts;
+use super::counts::{PairCounts, ThreadCounts};
 use super::object::types::bss;
-use super::raw::{THREADS, Thread};
+use super::open::Open;
+use super::raw::{Cpu, THREADS, Thread};
 use crate::shared::{Shared, element};
 use libbpf_rs::MapCore;
 use std::io;
@@ -16,6 +17,7 @@ pub struct Threads {
     /// Places that had changed at the last reading. A program that was about to write then may have
     /// done so since, so they are read once more.
     before: Vec<usize>,
+    open: Open,
 }
 
 impl Threads {
@@ -24,22 +26,36 @@ impl Threads {
     /// # Errors
     /// If the kernel does not let it be mapped.
     pub fn map(map: &impl MapCore, tables: *mut bss) -> io::Result<Self> {
-        Ok(Threads { table: Shared::map(map)?, tables, before: Vec::new() })
+        let table = Shared::map(map)?;
+        Ok(Threads { table, tables, before: Vec::new(), open: Open::default() })
     }
 
-    /// The sums of those that have changed since the last reading, or did while it was made.
-    pub fn changed(&mut self, interval: u32) -> Vec<ThreadCounts> {
-        let mut now: Vec<usize> = (0..THREADS).filter(|at| self.take_touched(*at)).collect();
+    /// The sums of those that have changed since the last reading, or did while it was made, and of
+    /// those that wait; and who ran while these did.
+    pub fn changed(
+        &mut self,
+        interval: u32,
+        cpus: &[Option<Cpu>],
+        now: u64,
+    ) -> (Vec<ThreadCounts>, Vec<PairCounts>) {
+        let mut changed: Vec<usize> = (0..THREADS).filter(|at| self.take_touched(*at)).collect();
         let mut all = self.before.clone();
-        all.extend(&now);
+        all.extend(&changed);
+        all.extend(self.open.places());
         all.sort_unstable();
         all.dedup();
-        std::mem::swap(&mut self.before, &mut now);
-        all.into_iter()
-            .map(|at| self.read(at))
-            .filter(Thread::is_there)
-            .map(|thread| thread.counts(interval))
-            .collect()
+        std::mem::swap(&mut self.before, &mut changed);
+        let mut pairs = Vec::new();
+        let mut threads = Vec::with_capacity(all.len());
+        for at in all {
+            let thread = self.read(at);
+            if thread.is_there() {
+                let mut counts = thread.counts(interval);
+                self.open.add((at, &thread), cpus, now, &mut counts, &mut pairs);
+                threads.push(counts);
+            }
+        }
+        (threads, pairs)
     }
 
     /// Threads whose place was given to another before they were read.

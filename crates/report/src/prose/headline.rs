@@ -27,7 +27,7 @@ pub fn of_record(record: &Judged, meta: Option<&Meta>) -> String {
     match &record.judgement.headline {
         Headline::Study(study) => of_study(study, Some((record, meta))),
         Headline::Watched => match &record.live {
-            Some(live) => super::live::conclusion(live, true),
+            Some(live) => super::live::conclusion(live),
             None => headline(&Headline::Watched, meta),
         },
         other => headline(other, meta),

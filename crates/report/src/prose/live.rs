@@ -7,13 +7,18 @@ mod node;
 use super::command;
 use super::not_seen::no_programs;
 pub use inside::{inside, problem};
-use model::live::{Answer, AnswerState, Finding, Missing, NotMeasurable, Scope, Source};
-use model::prose::figures::figure;
+use model::live::{
+    Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Scope, Source,
+    Sure, Victim, Why,
+};
+use model::prose::figures::{figure, percent};
 use model::{Live, Meta, Unit};
 pub use node::node;
 use os::terminal::line as plain;
+use std::fmt::Write as _;
 use watch::findings::find;
 use watch::findings::words::program;
+use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 
 /// What finds the declaration of a scenario by its id.
 pub type MetaOf = fn(&str) -> Option<&'static Meta>;
@@ -40,7 +45,13 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> FindingText {
     let run = finding.run.as_ref();
     let cause = find(&finding.stall).and_then(|stall| stall.cause(finding));
     FindingText {
-        loss: format!("{} {since}{}.", loses(finding), worst(finding)),
+        loss: format!(
+            "{} {since}{}.{}{}",
+            loses(finding),
+            worst(finding),
+            near(finding),
+            sure(finding)
+        ),
         cause: cause.unwrap_or_else(|| "This version of tailback does not know why.".to_owned()),
         fixes: fixes(finding),
         command: run.and_then(|run| command::line(run, meta_of(&run.scenario))),
@@ -69,9 +80,99 @@ fn worst(finding: &Finding) -> String {
     }
 }
 
+/// That it is not far above what makes it a finding.
+fn near(finding: &Finding) -> String {
+    match finding.is_near_limit() {
+        true => format!(
+            " That is near the limit of {}.",
+            figure(finding.limit_ms_per_s, Unit::MillisecondsPerSecond)
+        ),
+        false => String::new(),
+    }
+}
+
+/// That it was derived, and not seen wait by wait.
+fn sure(finding: &Finding) -> &'static str {
+    match finding.sure {
+        Sure::Measured => "",
+        Sure::Likely => " This is likely: it follows from counters, not from single waits.",
+    }
+}
+
 /// The fixes of a finding as sentences.
 fn fixes(finding: &Finding) -> Vec<String> {
     find(&finding.stall).map_or_else(Vec::new, |stall| stall.fixes(finding))
+}
+
+/// Where the time of a program went, its largest parts first, each with its reason.
+pub fn account(victim: &Victim, over_ns: u64) -> String {
+    let parts = &victim.parts;
+    let mut all: Vec<(u64, String)> = Vec::new();
+    let neighbour = |part: &NeighbourPart| {
+        (part.ns, format!("behind {}{}", plain(&part.program.name), short_why(&part.why)))
+    };
+    all.extend(parts.neighbours.iter().map(neighbour));
+    let quota = |part: &GroupPart| (part.ns, format!("quota of {}", plain(&part.group)));
+    all.extend(parts.ancestors.iter().map(quota));
+    let confined = parts.confined.iter().map(|part| {
+        (part.ns, format!("confined to CPU {} while another was idle", plain(&part.cpus)))
+    });
+    all.extend(confined);
+    let others = [
+        (parts.own_quota_ns, "its own quota"),
+        (parts.some_quota_ns, "a quota"),
+        (parts.other_neighbours_ns, "behind further programs"),
+        (parts.own_program_ns, "behind its own threads"),
+        (parts.beside_idle_ns, "beside an idle CPU"),
+        (parts.interrupts_ns, "interrupts"),
+        (parts.hypervisor_ns, "hypervisor"),
+        (parts.waking_ns, "being woken"),
+        (parts.not_told_apart_ns, "not told apart"),
+        (victim.lock.foreign_ns, "readers of its memory map"),
+    ];
+    all.extend(others.map(|(ns, what)| (ns, what.to_owned())));
+    let mut text =
+        format!("{} lost, in ms/s: {}", plain(&victim.program.name), listed(all, over_ns));
+    let asleep = victim.asleep.iter().map(|one| (one.ns, plain(&one.holder.name))).collect();
+    let asleep = listed(asleep, over_ns);
+    if !asleep.is_empty() {
+        let _ = write!(text, "; asleep while who was to wake it stood ready: {asleep}");
+    }
+    text
+}
+
+/// Times with what they went to, the largest first; what rounds to nothing is left out.
+fn listed(mut all: Vec<(u64, String)>, over_ns: u64) -> String {
+    all.retain(|(ns, _)| *ns > over_ns / 10_000);
+    all.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let parts: Vec<String> =
+        all.iter().map(|(ns, what)| format!("{} {what}", rate(*ns, over_ns))).collect();
+    parts.join(", ")
+}
+
+fn short_why(why: &Why) -> String {
+    match why {
+        Why::RealTime(priority) => format!(" (real-time priority {priority})"),
+        Why::Deadline => " (deadline policy)".to_owned(),
+        Why::Weight { victim, culprit } => {
+            format!(" (weight {} against {})", culprit.weight, victim.weight)
+        }
+        Why::Shared(Some(_)) => " (shared between sessions)".to_owned(),
+        Why::Shared(None) => " (shared)".to_owned(),
+        Why::Unknown => String::new(),
+    }
+}
+
+/// That the kernel counts another ready time than the parts add up to; none where both agree.
+pub fn disagrees(victim: &Victim, over_ns: u64) -> Option<String> {
+    let compared = victim.compared.filter(|compared| !compared.agrees(over_ns))?;
+    Some(format!(
+        "{}: the kernel's own count (schedstat) differs: {} ms/s against {} here, of the threads \
+         that were compared.",
+        plain(&victim.program.name),
+        rate(compared.kernel_ns, over_ns),
+        rate(compared.parts_ns, over_ns)
+    ))
 }
 
 /// A time as milliseconds a second, as it stands in a table.
@@ -94,7 +195,8 @@ pub fn measured(answer: &Answer) -> Option<String> {
     match &answer.state {
         AnswerState::Hitting => Some(format!("{name}: hitting")),
         AnswerState::NotHitting { most_ms_per_s, finding_at_ms_per_s } => Some(format!(
-            "{name}: no, {} (limit {})",
+            "{name}: {}, {} (limit {})",
+            if *most_ms_per_s * 2.0 >= *finding_at_ms_per_s { "near" } else { "no" },
             figure(*most_ms_per_s, Unit::MillisecondsPerSecond),
             figure(*finding_at_ms_per_s, Unit::Count)
         )),
@@ -160,22 +262,80 @@ pub fn source(source: Source) -> &'static str {
     }
 }
 
-/// The last line: all well, or what to fix first.
-pub fn conclusion(live: &Live, measured: bool) -> String {
-    // Processes that are named by number are known to be there: one that sleeps is well.
-    let by_name = live.scope.pids.is_empty() && live.scope != Scope::default();
-    let unseen = by_name && live.victims.is_empty();
-    match live.findings.first() {
-        Some(first) => {
-            let fix = fixes(first).into_iter().next().unwrap_or_default();
-            let (stall, victim) = (stall_name(&first.stall), program(&first.victim));
-            format!("Fix this first: {stall} of {victim}. {fix}").trim_end().to_owned()
-        }
-        None if measured && unseen => {
+/// The last line: what to fix first; else who loses most, and to what.
+pub fn conclusion(live: &Live) -> String {
+    last_line(&summary(live), live)
+}
+
+/// A summary of what was seen as a sentence.
+pub fn last_line(summary: &Summary, live: &Live) -> String {
+    match summary {
+        Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
+        Summary::NoFigures => {
             format!("No figures for {}: it did not run, or does not exist.", scope(&live.scope))
         }
-        None if measured => "All well: nothing that was measured holds any program up.".to_owned(),
-        None => "Nothing could be measured here.".to_owned(),
+        Summary::Finding => live.findings.first().map_or_else(String::new, fix_first),
+        Summary::Loses(loss) => loses_without_finding(loss),
+        Summary::Near(loss) => format!(
+            "Nobody loses much, but {} is near: it loses {} (limit {}), {}.",
+            program(&loss.program),
+            figure(loss.ms_per_s, Unit::MillisecondsPerSecond),
+            figure(NOTICED_MS_PER_S, Unit::Count),
+            to(loss)
+        ),
+        Summary::AllWell(most) => {
+            let most = most.as_ref().map_or_else(String::new, |loss| {
+                let most = figure(loss.ms_per_s, Unit::MillisecondsPerSecond);
+                format!("; the most is {most}, of {}", program(&loss.program))
+            });
+            format!(
+                "All well: no program loses {} and {} of what it wants{most}.",
+                figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond),
+                percent(NOTICED_SHARE),
+            )
+        }
+    }
+}
+
+fn fix_first(first: &Finding) -> String {
+    let fix = fixes(first).into_iter().next().unwrap_or_default();
+    let (stall, victim) = (stall_name(&first.stall), program(&first.victim));
+    format!("Fix this first: {stall} of {victim}. {fix}").trim_end().to_owned()
+}
+
+/// A loss that no finding explains.
+fn loses_without_finding(loss: &Loss) -> String {
+    let victim = program(&loss.program);
+    let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
+    match &loss.to {
+        To::Neighbour(other, Why::Shared(_)) => format!(
+            "Busy, shared evenly: {victim} waits {} for {}.",
+            rate(loss.part_ms_per_s),
+            program(other)
+        ),
+        To::OwnThreads => format!(
+            "Busy: the threads of {victim} wait {} for each other; more of them are ready than \
+             have a CPU.",
+            rate(loss.part_ms_per_s)
+        ),
+        _ => format!("No finding, but {victim} loses {}, {}.", rate(loss.ms_per_s), to(loss)),
+    }
+}
+
+/// To what most of a loss goes.
+fn to(loss: &Loss) -> String {
+    let most = figure(loss.part_ms_per_s, Unit::MillisecondsPerSecond);
+    match &loss.to {
+        To::Neighbour(other, _) => format!("{most} of it while {} ran", program(other)),
+        To::OwnThreads => format!("{most} of it to its own threads"),
+        To::Quota => format!("{most} of it to a quota"),
+        To::Confined => format!("{most} of it confined to busy CPUs while another was idle"),
+        To::BesideIdle => format!("{most} of it beside an idle CPU"),
+        To::Interrupts => format!("{most} of it to interrupts"),
+        To::Hypervisor => format!("{most} of it to the hypervisor"),
+        To::Waking => format!("{most} of it being woken"),
+        To::MmapLock => format!("{most} of it to readers of its memory map"),
+        To::NotToldApart => "and why was not told apart".to_owned(),
     }
 }
 
@@ -196,6 +356,6 @@ mod tests {
         assert!(text.loss.ends_with(" loses 5 ms/s since the start."), "{text:?}");
         assert!(text.cause.contains("does not know") && text.fixes.is_empty(), "{text:?}");
         let live = Live { findings: vec![strange], ..Live::default() };
-        assert!(!conclusion(&live, true).contains('\u{1b}'));
+        assert!(!conclusion(&live).contains('\u{1b}'));
     }
 }

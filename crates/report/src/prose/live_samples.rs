@@ -1,14 +1,16 @@
 //! Every sentence of a watch, each with sample facts, to be read in one sitting.
 
 use super::live::{
-    brief, conclusion, finding, inside, measured, missing, node, not_measurable, problem, scope,
+    brief, finding, inside, last_line, measured, missing, node, not_measurable, problem, scope,
     source, stall_name,
 };
 use model::Live;
 use model::live::{
     BusyLink, Code, CodeTime, Inside, Mailbox, Micro, Missing, Node, NodeFigures, NodeMemory,
-    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source,
+    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source, Why,
 };
+use std::collections::BTreeSet;
+use watch::{Loss, Summary, To};
 
 /// All of them, a line each.
 pub fn samples() -> Vec<String> {
@@ -62,15 +64,38 @@ fn scopes() -> Vec<String> {
         Scope { cgroup: Some("/app".to_owned()), comm: Some("web".to_owned()), ..Scope::default() };
     let all = [Scope::default(), by_pid, by_name.clone()];
     let watched = all.iter().map(|one| format!("watch: {}", scope(one)));
-    let well = Live::default();
     let found = Live { findings: watch::findings::samples(), ..Live::default() };
     let unseen = Live { scope: by_name, ..Live::default() };
-    let ends =
-        [(&found, true), (&well, true), (&unseen, true), (&well, false)].map(|(live, measured)| {
-            let last = conclusion(live, measured);
-            format!("last line: {last}")
-        });
+    let own = [Summary::NothingMeasured, Summary::AllWell(None)].map(|one| last_line(&one, &found));
+    let ends = [last_line(&Summary::Finding, &found), last_line(&Summary::NoFigures, &unseen)];
+    let of_losses = losses().into_iter().flat_map(|loss| {
+        let all = [Summary::Loses(loss.clone()), Summary::Near(loss.clone())];
+        all.into_iter().chain([Summary::AllWell(Some(loss))])
+    });
+    let losses = of_losses.map(|one| last_line(&one, &Live::default()));
+    let ends = own.into_iter().chain(ends).chain(losses);
+    let ends = ends.map(|last| format!("last line: {last}")).collect::<BTreeSet<_>>();
     watched.chain(ends).collect()
+}
+
+/// A loss to everything that a program may lose time to.
+fn losses() -> Vec<Loss> {
+    let of = |name: &str| Program { name: name.to_owned(), pid: 7, ..Program::default() };
+    let all = [
+        To::Neighbour(of("stress-ng"), Why::Shared(None)),
+        To::Neighbour(of("stress-ng"), Why::Unknown),
+        To::OwnThreads,
+        To::Quota,
+        To::Confined,
+        To::BesideIdle,
+        To::Interrupts,
+        To::Hypervisor,
+        To::Waking,
+        To::MmapLock,
+        To::NotToldApart,
+    ];
+    let loss = |to| Loss { program: of("web"), ms_per_s: 80.5, to, part_ms_per_s: 60.5 };
+    all.map(loss).into()
 }
 
 fn nodes() -> Vec<String> {

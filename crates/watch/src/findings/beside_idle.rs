@@ -39,6 +39,7 @@ pub enum Fix {
 impl Stall for BesideIdle {
     const ID: &'static str = "beside-idle";
     const NAME: &'static str = "beside an idle CPU";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 

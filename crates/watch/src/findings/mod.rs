@@ -2,9 +2,11 @@
 //!
 //! A new finding is one file that implements `stall::Stall`, and its line in `ALL`.
 
+mod asleep_behind;
 mod beside_idle;
 mod blocking_nif;
 mod busy_wait;
+mod confined;
 mod cpu_quota;
 mod mailbox_flood;
 mod memory_high;
@@ -15,6 +17,7 @@ mod node_quota;
 mod preempted_holder;
 mod quota;
 mod quota_blind;
+mod real_time;
 mod stall;
 mod uneven_queues;
 pub mod words;
@@ -35,10 +38,13 @@ const ALL: &[Entry] = &[
     Entry::of::<mmap_lock::MmapLock>(),
     Entry::of::<cpu_quota::CpuQuota>(),
     Entry::of::<quota_blind::QuotaBlind>(),
+    Entry::of::<real_time::RealTime>(),
     Entry::of::<neighbour::Neighbour>(),
+    Entry::of::<confined::Confined>(),
     Entry::of::<beside_idle::BesideIdle>(),
     Entry::of::<preempted_holder::PreemptedHolder>(),
     Entry::of::<memory_high::MemoryHigh>(),
+    Entry::of::<asleep_behind::AsleepBehind>(),
 ];
 
 /// Fewer seconds than this are no basis for a finding.

@@ -9,12 +9,13 @@
 use super::stall::{Seen, Stall};
 use super::words;
 use crate::parts::{program, program_of};
-use crate::sums::{Key, Sums, largest, ms};
+use crate::sums::{Behind, Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
 use model::Unit;
-use model::live::{AnswerState, Finding, Source};
+use model::live::{AnswerState, Finding, Source, Weight, WeightOf, Why};
 use model::prose::figures::figure;
+use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -41,21 +42,29 @@ pub struct Facts {
     victim_ran_ms_per_s: f64,
     /// CPU time that the culprit had, in milliseconds a second.
     culprit_ran_ms_per_s: f64,
-    /// The highest nice value of both, victim first, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    nice: Option<(i32, i32)>,
+    /// Why the culprit had the CPU.
+    #[serde(default)]
+    why: Why,
 }
 
 /// What fixes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
     Separate,
+    /// More weight for the victim, by what the scheduler weighs there.
     Weigh,
+    /// The nice value of the victim.
+    Renice,
+    /// The nice value of the victim's session, by one of its processes.
+    ReniceSession(u32),
+    /// The weight of this group.
+    WeighGroup(String),
 }
 
 impl Stall for Neighbour {
     const ID: &'static str = "neighbour";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 
@@ -81,26 +90,55 @@ impl Stall for Neighbour {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         format!(
-            "{} ran on its CPU meanwhile. It got {} of CPU time, the victim {}.",
+            "{} ran on its CPU meanwhile. It got {} of CPU time, the victim {}.{}",
             words::culprit(finding),
             rate(facts.culprit_ran_ms_per_s),
             rate(facts.victim_ran_ms_per_s),
+            words::why(&facts.why),
         )
     }
 
     fn fix(fix: &Fix) -> String {
         match fix {
-            Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).",
-            Fix::Weigh => "Give the victim more weight than the other (cpu.weight, nice).",
+            Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).".to_owned(),
+            Fix::Weigh => {
+                "Give the victim more weight than the other (cpu.weight, nice).".to_owned()
+            }
+            Fix::Renice => "Lower the nice value of the victim (renice).".to_owned(),
+            Fix::ReniceSession(pid) => format!(
+                "Lower the nice value of the victim's session: echo -10 >/proc/{pid}/autogroup"
+            ),
+            Fix::WeighGroup(group) => {
+                format!("Raise cpu.weight of {} (v1: cpu.shares).", plain(group))
+            }
         }
-        .to_owned()
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let facts =
-            Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, nice: Some((5, 0)) };
-        vec![(facts, vec![Fix::Separate, Fix::Weigh])]
+        let of = |why| {
+            let facts = Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, why };
+            let fixes = fixes(&facts.why, 7);
+            (facts, fixes)
+        };
+        words::why_samples().into_iter().map(of).collect()
+    }
+}
+
+/// What changes the outcome, by what the scheduler went by.
+fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
+    let weigh = match why {
+        Why::Weight { victim: Weight { of: WeightOf::Nice(_), .. }, .. } => Fix::Renice,
+        Why::Weight { victim: Weight { of: WeightOf::Session(_), .. }, .. }
+        | Why::Shared(Some(_)) => Fix::ReniceSession(victim),
+        Why::Weight { victim: Weight { of: WeightOf::Group(group), .. }, .. } => {
+            Fix::WeighGroup(group.clone())
+        }
+        _ => Fix::Weigh,
+    };
+    match why {
+        Why::Weight { .. } => vec![weigh, Fix::Separate],
+        _ => vec![Fix::Separate, weigh],
     }
 }
 
@@ -132,8 +170,8 @@ struct Found<'a> {
     victim: &'a Key,
     sums: &'a Sums,
     culprit: &'a Key,
+    behind: &'a Behind,
     ns: u64,
-    worst_ns: u64,
     /// What it lacks of its part, of the time that it waited.
     lacks_ns: u64,
     /// Of the time that the victim wanted a CPU.
@@ -149,23 +187,19 @@ fn worst<'a>(
     let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns);
     let strangers =
         sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
-    let (culprit, (ns, worst_ns)) =
-        strangers.max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)))?;
-    let share = *ns as f64 / wanted.max(1) as f64;
+    // What a policy takes is another finding.
+    let fair = |behind: &Behind| behind.ns.saturating_sub(behind.forced_ns);
+    let (culprit, behind) =
+        strangers.max_by(|a, b| fair(a.1).cmp(&fair(b.1)).then_with(|| b.0.cmp(a.0)))?;
+    let ns = fair(behind);
+    let share = ns as f64 / wanted.max(1) as f64;
     let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
-    let lacks_ns = match window.asked || idle_ns(window) >= *ns {
-        true => *ns,
-        false => short_of_half(own, others).min(*ns),
+    let lacks_ns = match window.asked || idle_ns(window) >= ns {
+        true => ns,
+        false => short_of_half(own, others).min(ns),
     };
-    (share >= SHARE).then_some(Found {
-        victim: key,
-        sums,
-        culprit,
-        ns: *ns,
-        worst_ns: *worst_ns,
-        lacks_ns,
-        share,
-    })
+    let victim = key;
+    (share >= SHARE).then_some(Found { victim, sums, culprit, behind, ns, lacks_ns, share })
 }
 
 /// What the one lacks of half of what both got; 0 where they share it evenly enough.
@@ -204,17 +238,18 @@ impl Found<'_> {
         let facts = Facts {
             victim_ran_ms_per_s: window.rate(self.sums.all.ran_ns),
             culprit_ran_ms_per_s: window.rate(culprit.map_or(0, |sums| sums.all.ran_ns)),
-            nice: culprit.map(|culprit| (self.sums.nice, culprit.nice)),
+            why: self.behind.why.clone(),
         };
+        let fixes = fixes(&facts.why, self.sums.worst_pid());
         let named = culprit.map(|sums| program_of(self.culprit, sums));
         Finding {
             victim: program_of(self.victim, self.sums),
             culprits: vec![named.unwrap_or_else(|| program(self.culprit, 0, 1))],
             cost_ms_per_s: window.rate(self.ns),
-            worst_ms: ms(self.worst_ns),
+            worst_ms: ms(self.behind.worst_ns),
             // A neighbour is no scenario of its own: there is nothing to reproduce but the load.
             run: None,
-            ..Neighbour::found(&facts, &[Fix::Separate, Fix::Weigh])
+            ..Neighbour::found(&facts, &fixes)
         }
     }
 }

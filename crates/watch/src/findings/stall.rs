@@ -21,6 +21,10 @@ pub trait Stall: 'static {
     /// Its name in a line of answers.
     const NAME: &'static str = Self::ID;
 
+    /// From which cost on it is a finding, in milliseconds a second; 0 where the cost alone does not
+    /// decide.
+    const LIMIT_MS_PER_S: f64 = 0.0;
+
     /// The figures of a case.
     type Facts: Serialize + DeserializeOwned;
 
@@ -49,6 +53,7 @@ pub trait Stall: 'static {
     fn found(facts: &Self::Facts, fixes: &[Self::Fix]) -> Finding {
         Finding {
             stall: Self::ID.to_owned(),
+            limit_ms_per_s: Self::LIMIT_MS_PER_S,
             facts: Opaque::of(facts),
             fixes: Opaque::of(&fixes),
             ..Finding::default()

@@ -1,7 +1,7 @@
 //! Phrases that the sentences of several stalls share.
 
 use model::Unit;
-use model::live::{Code, Configured, Finding, Mailbox, Place, Program};
+use model::live::{Code, Configured, Finding, Mailbox, Place, Program, Weight, WeightOf, Why};
 use model::prose::figures::{figure, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,53 @@ pub fn program(program: &Program) -> String {
 /// The program that holds the victim up most.
 pub fn culprit(finding: &Finding) -> String {
     finding.culprits.first().map_or_else(|| "an unknown program".to_owned(), program)
+}
+
+/// Why another program had the CPU, as a sentence behind others; empty where it is not known.
+pub fn why(why: &Why) -> String {
+    match why {
+        Why::RealTime(priority) => {
+            format!(" It runs at real-time priority {priority}, before all programs without one.")
+        }
+        Why::Deadline => " It runs by a deadline policy, before all others.".to_owned(),
+        Why::Weight { victim, culprit } => format!(
+            " The scheduler gives it more weight: {}, the victim {}.",
+            weight(culprit),
+            weight(victim)
+        ),
+        Why::Shared(Some((victim, culprit))) => format!(
+            " The kernel shares the CPU evenly between their sessions (autogroup): the nice values \
+             {culprit} and {victim} of the victim have no effect between sessions."
+        ),
+        Why::Shared(None) => " Both have the same weight.".to_owned(),
+        Why::Unknown => String::new(),
+    }
+}
+
+fn weight(weight: &Weight) -> String {
+    let of = match &weight.of {
+        WeightOf::Nice(nice) => format!("nice {nice}"),
+        WeightOf::Session(nice) => format!("session of nice {nice}"),
+        WeightOf::Group(group) => format!("group {}", plain(group)),
+        WeightOf::Unknown => "of unknown origin".to_owned(),
+    };
+    format!("{} ({of})", weight.weight)
+}
+
+/// Every reason that a program may have the CPU.
+#[cfg(any(test, feature = "testing"))]
+pub fn why_samples() -> Vec<Why> {
+    let nice = |nice, weight| Weight { weight, of: WeightOf::Nice(nice) };
+    let session = |nice, weight| Weight { weight, of: WeightOf::Session(nice) };
+    let group = |name: &str, weight| Weight { weight, of: WeightOf::Group(name.to_owned()) };
+    vec![
+        Why::Shared(None),
+        Why::Shared(Some((-15, 19))),
+        Why::Weight { victim: nice(10, 110), culprit: nice(0, 1024) },
+        Why::Weight { victim: session(0, 1024), culprit: session(-5, 3125) },
+        Why::Weight { victim: group("/web", 512), culprit: group("/batch", 4096) },
+        Why::Unknown,
+    ]
 }
 
 /// ` of node web`, where the node has a name.

@@ -1,7 +1,7 @@
 //! From sums since the start to what they gained.
 
 use crate::tick::Tick;
-use probe::live::{Counts, NativeCounts, ReaderCounts, ThreadCounts};
+use probe::live::{ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
 
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
@@ -19,6 +19,7 @@ type ReaderId = (u32, u32, u32, String);
 pub struct Gained {
     threads: HashMap<(u32, u64), ThreadCounts>,
     readers: HashMap<ReaderId, ReaderCounts>,
+    chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
 }
 
@@ -56,12 +57,37 @@ impl Gained {
             readers.insert(id, reader);
         }
         self.readers = readers;
+        tick.chains = self.chains(counts.chains);
         tick.pairs = counts.pairs;
         tick.unnamed_ns = counts.unnamed_ns;
         // A source that counts none has none.
         tick.machine.switches =
             (counts.switches > 0).then(|| counts.switches.saturating_sub(self.switches));
         self.switches = counts.switches;
+    }
+}
+
+impl Gained {
+    /// How long a thread waited since it was first seen, in waits that are over.
+    pub fn waited_ns(&self, tid: u32, start: u64) -> Option<u64> {
+        let thread = self.threads.get(&(tid, start))?;
+        Some(thread.ready_ns.saturating_sub(thread.open_ns))
+    }
+
+    fn chains(&mut self, now: Vec<ChainCounts>) -> Vec<ChainCounts> {
+        let of = |chain: &ChainCounts| {
+            // One that had lost its place begins anew.
+            let before = self.chains.get(&chain.key).filter(|before| before.wakes <= chain.wakes);
+            let (ns, wakes) = before.map_or((0, 0), |before| (before.ns, before.wakes));
+            ChainCounts {
+                ns: chain.ns.saturating_sub(ns),
+                wakes: chain.wakes - wakes,
+                ..chain.clone()
+            }
+        };
+        let gained = now.iter().map(of).filter(|chain| chain.wakes > 0).collect();
+        self.chains = now.into_iter().map(|chain| (chain.key, chain)).collect();
+        gained
     }
 }
 

@@ -24,8 +24,8 @@ impl Machine {
         }
     }
 
-    /// What they gained in such a time.
-    pub fn gained(&mut self, roots: &Roots, over: Duration) -> MachineTick {
+    /// What they gained in such a time, and the share of it in which each CPU was idle.
+    pub fn gained(&mut self, roots: &Roots, over: Duration) -> (MachineTick, Vec<f64>) {
         let (now, idle) = (Snapshot::take(roots), Idle::read(roots));
         let gained = self.before.until(&now);
         let ns = |ms: Option<f64>| ms.map(|ms| (ms * 1e6) as u64);
@@ -33,13 +33,18 @@ impl Machine {
         let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(self.cpus.into());
         let idle_ns: u64 = (0..self.cpus).map(|cpu| idle.since(&self.idle, cpu)).sum();
         let busy = all.saturating_sub(idle_ns).saturating_sub(steal_ns.unwrap_or(0));
+        let interrupts_ns = Some(idle.interrupts_since(&self.idle));
+        let share = |cpu| idle.since(&self.idle, cpu) as f64 / over.as_nanos().max(1) as f64;
+        let idle_shares = (0..self.cpus).map(|cpu| share(cpu).min(1.0)).collect();
         (self.before, self.idle) = (now, idle);
-        MachineTick {
+        let machine = MachineTick {
             cpus: self.cpus,
             busy_ns: Some(busy),
             steal_ns,
+            interrupts_ns,
             pressure_ns: ns(gained.cpu_pressure_ms),
             switches: None,
-        }
+        };
+        (machine, idle_shares)
     }
 }

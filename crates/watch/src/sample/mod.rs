@@ -1,5 +1,6 @@
 //! Reading the machine: once a second, and only what is bounded.
 
+mod compare;
 mod gained;
 mod groups;
 mod machine;
@@ -16,6 +17,7 @@ mod thread;
 use crate::inside::InsideTick;
 use crate::reader::Readers;
 use crate::tick::{Spent, Tick};
+use compare::Compare;
 use dist::Watcher;
 use gained::Gained;
 use groups::Groups;
@@ -43,6 +45,7 @@ pub struct Sampler {
     sources: Vec<SourceUse>,
     probe: Option<LiveProbe>,
     gained: Gained,
+    compare: Compare,
     processes: Processes,
     spots: Spots,
     runtimes: Runtimes,
@@ -76,6 +79,7 @@ impl Sampler {
             sources,
             probe: probe.ok(),
             gained: Gained::default(),
+            compare: Compare::default(),
             processes: Processes::new(roots, scope, cpu_groups.clone()),
             spots: Spots::new(roots),
             runtimes: Runtimes::new(roots),
@@ -118,10 +122,12 @@ impl Sampler {
         let over = self.last.elapsed();
         self.last = Instant::now();
         self.steps.begin(Step::Machine);
+        let (machine, idle_shares) = self.machine.gained(&self.roots, over);
         let mut tick = Tick {
             over_ns: time::whole_ns(over),
             whole_machine: self.scope == Scope::default(),
-            machine: self.machine.gained(&self.roots, over),
+            machine,
+            idle_shares,
             ..Tick::default()
         };
         let lost_threads = counts.lost_threads;
@@ -135,6 +141,10 @@ impl Sampler {
             |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };
         tick.inside = self.asked.iter().map(inside).collect();
         self.gained.take(counts, &mut tick);
+        // Without programs both counts are the same one.
+        if self.probe.is_some() {
+            self.compare.add(&self.roots, &self.gained, &mut tick);
+        }
         self.steps.begin(Step::Processes);
         self.processes.name(&mut tick);
         self.steps.begin(Step::Spots);

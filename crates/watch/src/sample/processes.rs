@@ -2,6 +2,7 @@
 
 use super::scope;
 use crate::tick::{Job, Process, Tick};
+use crate::why::{lineage_of, part};
 use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
@@ -18,6 +19,9 @@ const MOST_KNOWN: usize = 16_384;
 /// Intervals after which a process is looked up again: it may have changed its name or group.
 const OLD: u64 = 5;
 
+/// Competition for a shorter time is not looked into, in nanoseconds.
+const LEAST_NS: u64 = 1_000_000;
+
 /// The most that is read of `stat`, in bytes.
 const STAT: u64 = 1_024;
 
@@ -31,6 +35,11 @@ pub struct Processes {
     groups: Option<CpuGroups>,
     known: HashMap<u32, Known>,
     lineages: HashMap<String, Vec<String>>,
+    weights: HashMap<String, u64>,
+    /// Whether sessions share the CPUs out (autogroup).
+    has_sessions: bool,
+    /// CPUs of the machine.
+    cpus: u32,
     interval: u64,
 }
 
@@ -46,6 +55,7 @@ struct Stat {
     name: String,
     session: u32,
     flags: u64,
+    nice: i32,
 }
 
 impl Processes {
@@ -57,6 +67,9 @@ impl Processes {
             groups,
             known: HashMap::new(),
             lineages: HashMap::new(),
+            weights: HashMap::new(),
+            has_sessions: has_sessions(roots),
+            cpus: u32::try_from(host::machine(roots).cpus.len()).unwrap_or(u32::MAX),
             interval: 0,
         }
     }
@@ -78,6 +91,39 @@ impl Processes {
             let lineage = self.lineage(&group);
             tick.lineages.insert(group, lineage);
         }
+        self.weigh(tick);
+    }
+
+    /// Adds the weights of groups that compete for CPUs.
+    fn weigh(&mut self, tick: &mut Tick) {
+        let Some(groups) = &self.groups else { return };
+        if self.interval.is_multiple_of(OLD) {
+            self.weights.clear();
+        }
+        let competitors = tick.pairs.iter().filter_map(|pair| {
+            let group = |pid| tick.processes.get(pid)?.group.as_deref();
+            let of = |pid| lineage_of(&tick.lineages, group(pid));
+            Some(part(of(&pair.victim), of(&pair.culprit))).filter(|_| pair.ns >= LEAST_NS)
+        });
+        let wanted: BTreeSet<&str> =
+            competitors.flat_map(|(one, other)| [one, other]).flatten().collect();
+        for group in wanted.into_iter().take(MOST) {
+            let known = self.weights.get(group).copied();
+            if let Some(weight) = known.or_else(|| groups.weight(group)) {
+                self.weights.insert(group.to_owned(), weight);
+                tick.weights.insert(group.to_owned(), weight);
+            }
+        }
+    }
+
+    /// The nice value of the session of a process, where the kernel shares CPUs out by sessions.
+    fn session_nice(&self, pid: u32) -> Option<i32> {
+        if !self.has_sessions {
+            return None;
+        }
+        let file = self.roots.proc.join(pid.to_string()).join("autogroup");
+        let bytes = read_start(&file, STAT).ok()?;
+        String::from_utf8_lossy(&bytes).trim_end().rsplit_once("nice ")?.1.parse().ok()
     }
 
     fn look(&mut self, pid: u32) -> Option<Process> {
@@ -94,9 +140,15 @@ impl Processes {
         };
         let group = self.groups.as_ref().and_then(|groups| groups.of_process(&self.roots, pid));
         let group = group.filter(|group| group != "/");
+        // Sessions are groups of what is in no group.
+        let bound = group.as_deref().map(|group| self.lineage(group)).unwrap_or_default();
+        let is_free = bound.iter().all(|group| group == "/");
         let process = Process {
             in_scope: scope::holds(&self.scope, pid, &stat.name, group.as_deref()),
             job: job(&stat, group.as_deref()),
+            nice: stat.nice,
+            session_nice: is_free.then(|| self.session_nice(pid)).flatten(),
+            confined: confined(pid, self.cpus),
             name: stat.name,
             group,
         };
@@ -109,6 +161,21 @@ impl Processes {
         let Some(groups) = &self.groups else { return Vec::new() };
         self.lineages.entry(group.to_owned()).or_insert_with(|| groups.lineage(group)).clone()
     }
+}
+
+/// Whether the kernel makes a group of each session and shares CPUs out among these.
+fn has_sessions(roots: &Roots) -> bool {
+    let text = read_start(&roots.proc.join("sys/kernel/sched_autogroup_enabled"), STAT);
+    text.is_ok_and(|text| text.trim_ascii() == b"1")
+}
+
+/// The CPUs that a process may use, where these are not all of so many.
+fn confined(pid: u32, cpus: u32) -> Option<Vec<u32>> {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let may = rustix::thread::sched_getaffinity(Some(pid)).ok()?;
+    let all = cpus.min(u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX));
+    let own: Vec<u32> = (0..all).filter(|cpu| may.is_set(*cpu as usize)).collect();
+    (!own.is_empty() && own.len() < all as usize).then_some(own)
 }
 
 /// The processes in a tick by what they lost and used.
@@ -168,6 +235,7 @@ fn stat(text: &str) -> Option<Stat> {
         name: terminal::line(name),
         session: words.get(3)?.parse().ok()?,
         flags: words.get(6)?.parse().ok()?,
+        nice: words.get(16)?.parse().ok()?,
     })
 }
 
@@ -195,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_login_is_no_service() {
-        let read = Stat { name: "x".into(), session: 9, flags: 0 };
+        let read = Stat { name: "x".into(), session: 9, flags: 0, nice: 0 };
         let own = |group| job(&read, Some(group));
         assert_eq!(own("/system.slice/a.service"), Job::Group("/system.slice/a.service".into()));
         assert_eq!(own("/user.slice/user-0.slice/session-3.scope"), Job::Session(9));

@@ -32,7 +32,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use terminal::Terminal;
 use watch::reader::{Reader, Readers};
-use watch::{Sampler, Sampling, StartError, Step, Tick};
+use watch::{Sampler, Sampling, StartError, Step, Summary, Tick};
 
 const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
     usage\n  3    nothing can be measured here\n  130  interrupted within the first second";
@@ -335,7 +335,12 @@ fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> R
     if let (Some(path), None) = (&wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
-    Ok(briefs::code(wanted.briefs.as_ref(), u8::from(!all.findings.is_empty())))
+    let code = match ::watch::summary(&all) {
+        Summary::Finding => 1,
+        Summary::NothingMeasured => exit::NEED,
+        _ => 0,
+    };
+    Ok(briefs::code(wanted.briefs.as_ref(), code))
 }
 
 impl Watch {
@@ -369,6 +374,7 @@ fn wait(
 }
 
 fn print_line(program: &Program, live: &Live) {
-    let line = serde_json::json!({ "schema": SCHEMA, "live": live });
+    let summary = ::watch::summary(live);
+    let line = serde_json::json!({ "schema": SCHEMA, "live": live, "summary": summary });
     program.out.json(&format!("{line}\n"));
 }

@@ -15,6 +15,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap};
 use report::prose::live as words;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use watch::Summary;
 
 /// Lines that findings may take.
 const FINDING_LINES: u16 = 7;
@@ -146,7 +147,7 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
         );
         return;
     };
-    let findings = if live.findings.is_empty() { 1 } else { FINDING_LINES };
+    let findings = if live.findings.is_empty() { 2 } else { FINDING_LINES };
     let nodes = node_lines(live);
     let rows = [
         Constraint::Length(1),
@@ -194,9 +195,10 @@ fn head_line(live: &Live) -> String {
 
 fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
     if live.findings.is_empty() {
-        let well = words::conclusion(live, true);
-        let green = Style::new().fg(Color::Green);
-        frame.render_widget(Paragraph::new(well).style(green), area);
+        let is_well = matches!(::watch::summary(live), Summary::AllWell(_));
+        let color = Style::new().fg(if is_well { Color::Green } else { Color::Yellow });
+        let last = Paragraph::new(words::conclusion(live)).style(color);
+        frame.render_widget(last.wrap(Wrap { trim: true }), area);
         return;
     }
     let number = state.finding % live.findings.len();
@@ -332,6 +334,7 @@ mod tests {
                     program: Program { name: "hog".into(), ..Program::default() },
                     ns: (ready_ms - quota_ms) * ms,
                     worst_ns: 3 * ms,
+                    ..NeighbourPart::default()
                 }],
                 ..Parts::default()
             },

@@ -1,0 +1,206 @@
+//! Waits that have not ended. The programs add a wait up when it ends, so a thread that hangs would
+//! be the last to be seen. What is known of its wait so far follows from who ran on its CPU.
+
+use super::counts::{PairCounts, ThreadCounts};
+use super::raw::{Cpu, READY, Thread};
+use std::collections::HashMap;
+
+/// Who ran last on a CPU: so many are remembered.
+const RUNNERS: usize = 256;
+
+/// A level that is not known.
+const UNKNOWN: u8 = 7;
+
+/// Policies below this priority are real-time and deadline.
+const REAL_TIME: i32 = 100;
+
+/// What tells one wait from another: the thread by place and start, and since when it waits, here.
+type Id = (u64, u64, u64);
+
+/// The parts of a wait so far, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Parts {
+    throttled: u64,
+    others: u64,
+    own: u64,
+    idle: u64,
+    rest: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    id: Id,
+    until: u64,
+    parts: Parts,
+}
+
+/// The waits that had not ended at the last reading, by the place of their thread.
+#[derive(Debug, Default)]
+pub struct Open {
+    waits: HashMap<usize, Wait>,
+}
+
+impl Open {
+    /// The places of threads that waited.
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.waits.keys().copied()
+    }
+
+    /// Adds the wait of a thread, if it waits, to its sums; and who ran since the last reading.
+    pub fn add(
+        &mut self,
+        (at, thread): (usize, &Thread),
+        cpus: &[Option<Cpu>],
+        now: u64,
+        counts: &mut ThreadCounts,
+        pairs: &mut Vec<PairCounts>,
+    ) {
+        if thread.state != READY || now <= thread.since {
+            self.waits.remove(&at);
+            return;
+        }
+        let id = (thread.start, thread.since, thread.here);
+        let known = self.waits.get(&at).filter(|wait| wait.id == id).copied();
+        let mut wait = known.unwrap_or(Wait { id, until: thread.here, parts: Parts::default() });
+        let cpu = cpus.get(thread.cpu as usize).and_then(Option::as_ref);
+        share(cpu, thread, wait.until, now, &mut wait.parts, pairs);
+        wait.until = now;
+        self.waits.insert(at, wait);
+        let parts = wait.parts;
+        counts.open_ns = now - thread.since;
+        counts.ready_ns += counts.open_ns;
+        counts.worst_ns = counts.worst_ns.max(counts.open_ns);
+        counts.others_ns += parts.others;
+        counts.own_ns += parts.own;
+        counts.idle_ns += parts.idle;
+        counts.rest_ns += parts.rest;
+        if let Some(level) = counts.throttled_ns.get_mut(usize::from(thread.level)) {
+            *level += parts.throttled;
+        }
+    }
+}
+
+/// Shares out the time between two moments among those who ran on a CPU.
+fn share(
+    cpu: Option<&Cpu>,
+    thread: &Thread,
+    from: u64,
+    to: u64,
+    parts: &mut Parts,
+    pairs: &mut Vec<PairCounts>,
+) {
+    let mut left = to.saturating_sub(from);
+    // A thread that a quota holds waits for nobody who runs.
+    if thread.level < UNKNOWN {
+        parts.throttled += left;
+        return;
+    }
+    let Some(cpu) = cpu else {
+        parts.rest += left;
+        return;
+    };
+    let mut end = to;
+    for back in 0..RUNNERS as u64 - 1 {
+        let ran = &cpu.ring[(cpu.head.wrapping_sub(back) % RUNNERS as u64) as usize];
+        if ran.from == 0 || end <= from {
+            break;
+        }
+        let ns = end.saturating_sub(ran.from.max(from)).min(left);
+        end = end.min(ran.from);
+        left -= ns;
+        match ran.tgid {
+            _ if ns == 0 => {}
+            0 => parts.idle += ns,
+            own if own == thread.tgid => parts.own += ns,
+            other => {
+                parts.others += ns;
+                let is_forced = ran.prio < REAL_TIME && ran.prio < thread.prio;
+                pairs.push(PairCounts {
+                    victim: thread.tgid,
+                    culprit: other,
+                    name: ran.name(),
+                    ns,
+                    worst_ns: ns,
+                    waits: 0,
+                    forced_ns: if is_forced { ns } else { 0 },
+                    prio: ran.prio,
+                    session: ran.session,
+                });
+            }
+        }
+    }
+    parts.rest += left;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::zeroed;
+
+    /// Ready on CPU 0 since 1,000.
+    fn waiting() -> Thread {
+        // SAFETY: numbers and arrays of them.
+        let thread: Thread = unsafe { zeroed() };
+        let of = |thread| Thread { start: 1, tid: 9, tgid: 9, since: 1_000, here: 1_000, ..thread };
+        Thread { state: READY, level: UNKNOWN, prio: 120, ..of(thread) }
+    }
+
+    fn cpu(ran: &[(u64, u32, i32)]) -> Vec<Option<Cpu>> {
+        // SAFETY: the same.
+        let mut cpu: Cpu = unsafe { zeroed() };
+        for (from, tgid, prio) in ran {
+            cpu.head += 1;
+            let place = &mut cpu.ring[(cpu.head % RUNNERS as u64) as usize];
+            (place.from, place.tgid, place.prio) = (*from, *tgid, *prio);
+        }
+        vec![Some(cpu)]
+    }
+
+    fn read(
+        open: &mut Open,
+        thread: &Thread,
+        cpus: &[Option<Cpu>],
+        now: u64,
+    ) -> (ThreadCounts, Vec<PairCounts>) {
+        let (mut counts, mut pairs) = (thread.counts(0), Vec::new());
+        open.add((3, thread), cpus, now, &mut counts, &mut pairs);
+        (counts, pairs)
+    }
+
+    #[test]
+    fn a_wait_that_goes_on_is_counted_up_to_now() {
+        let mut open = Open::default();
+        let cpus = cpu(&[(500, 7, 120), (2_000, 9, 120), (2_500, 8, 50)]);
+        let (counts, pairs) = read(&mut open, &waiting(), &cpus, 3_000);
+        assert_eq!((counts.ready_ns, counts.open_ns, counts.worst_ns), (2_000, 2_000, 2_000));
+        assert_eq!((counts.others_ns, counts.own_ns, counts.rest_ns), (1_500, 500, 0));
+        let of: Vec<_> = pairs.iter().map(|p| (p.culprit, p.ns, p.forced_ns, p.prio)).collect();
+        assert_eq!(of, [(8, 500, 500, 50), (7, 1_000, 0, 120)]);
+        // Only what came since is added, and the sums go on.
+        let (counts, pairs) = read(&mut open, &waiting(), &cpus, 4_000);
+        assert_eq!((counts.ready_ns, counts.others_ns, counts.own_ns), (3_000, 2_500, 500));
+        assert_eq!(pairs.iter().map(|pair| pair.ns).collect::<Vec<_>>(), [1_000]);
+        assert_eq!(open.places().collect::<Vec<_>>(), [3]);
+        // It runs: the programs have added it up.
+        let ran = Thread { state: 1, ready: 3_100, others: 2_600, own: 500, ..waiting() };
+        let (counts, pairs) = read(&mut open, &ran, &cpus, 5_000);
+        assert_eq!((counts.ready_ns, counts.open_ns, pairs.len()), (3_100, 0, 0));
+        assert_eq!(open.places().count(), 0);
+    }
+
+    #[test]
+    fn a_thread_that_a_quota_holds_waits_for_the_quota() {
+        let held = Thread { level: 1, ..waiting() };
+        let (counts, pairs) = read(&mut Open::default(), &held, &cpu(&[(500, 7, 120)]), 3_000);
+        assert_eq!((counts.throttled_ns[1], counts.others_ns, pairs.len()), (2_000, 0, 0));
+    }
+
+    #[test]
+    fn what_is_not_remembered_of_a_cpu_is_rest() {
+        let cpus = cpu(&[(2_500, 7, 120)]);
+        let (counts, _) = read(&mut Open::default(), &waiting(), &cpus, 3_000);
+        assert_eq!((counts.others_ns, counts.rest_ns), (500, 1_500));
+        let (counts, _) = read(&mut Open::default(), &waiting(), &[], 3_000);
+        assert_eq!((counts.others_ns, counts.rest_ns), (0, 2_000));
+    }
+}

@@ -1,0 +1,216 @@
+//! Programs that sleep because a thread that is to wake them stands ready and has no CPU: the holder
+//! of a lock, or who is to answer.
+//!
+//! Whoever waits for work sleeps too, and on a busy machine who has the work stands ready now and
+//! then. So it is a finding only where the other end is held for a reason of its own: by a quota, or
+//! as the holder of a lock with a higher nice value than who waits for it (priority inversion). Where
+//! both just share a busy machine, who waits is told by the machine's load alone.
+
+use super::stall::{Seen, Stall};
+use super::words;
+use crate::parts::{program, program_of};
+use crate::sums::{Asleep, Key, Sums, largest, ms};
+use crate::window::Window;
+use model::live::{AnswerState, Finding, Source};
+use model::prose::figures::percent;
+use serde::{Deserialize, Serialize};
+
+/// Asleep behind such a thread, in milliseconds a second: a tenth of a thread's time.
+pub const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And a single time of at least this, in milliseconds: more than two ticks at 250 Hz.
+const WORST_MS: f64 = 10.0;
+
+/// One cause or one place counts as that of all where it is more than this share.
+const MOSTLY: f64 = 0.5;
+
+/// The victim sleeps while who is to wake it stands ready.
+pub struct AsleepBehind;
+
+/// Where it sleeps, and what holds the other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Where it sleeps.
+    sleeps: Sleeps,
+    /// Share of that time in which a quota held the other.
+    by_quota: f64,
+    /// Share of that time in which the other had the higher nice value.
+    inverted: f64,
+    /// Share of that time in which further threads slept in between.
+    through_others: f64,
+}
+
+/// Where a program sleeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sleeps {
+    /// In a lock or a condition (futex).
+    Lock,
+    /// For a pipe, a socket or another process.
+    Input,
+    /// In more than one way, or in another.
+    #[default]
+    Otherwise,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    RaiseQuota,
+    SameNice,
+    Inherit,
+}
+
+impl Stall for AsleepBehind {
+    const ID: &'static str = "asleep-behind";
+    const NAME: &'static str = "asleep behind a stalled program";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let all = held_up(window).filter(|one| window.rate(counted(one.3)) >= LIMIT_MS_PER_S);
+        all.map(|found| finding(window, found)).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let all = seen.window.victims().flat_map(|(_, sums)| sums.asleep.values());
+        let most = largest(all.map(|asleep| seen.window.rate(counted(asleep))));
+        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        let by = words::culprit(finding);
+        let sleeps = match facts.sleeps {
+            Sleeps::Lock => "It sleeps in a lock (futex)",
+            Sleeps::Input => "It sleeps for a pipe, a socket or another process",
+            Sleeps::Otherwise => "It sleeps",
+        };
+        let why = match facts.by_quota > MOSTLY {
+            true => "a quota holds it".to_owned(),
+            false => format!(
+                "it has the higher nice value (for {} of that time)",
+                percent(facts.inverted)
+            ),
+        };
+        let through = match facts.through_others > MOSTLY {
+            true => " Further threads sleep in between.",
+            false => "",
+        };
+        format!(
+            "{sleeps} until a thread of {by} wakes it, which is ready and does not run: {why}.{through}"
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::RaiseQuota => "Raise the quota of the other program.",
+            Fix::SameNice => "Give both threads the same nice value.",
+            Fix::Inherit => {
+                "Have the lock pass on priority (PTHREAD_PRIO_INHERIT), which acts where the \
+                 waiting thread has a real-time policy, or keep less work under it."
+            }
+        }
+        .to_owned()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let of = |sleeps, by_quota, through_others| {
+            let facts = Facts { sleeps, by_quota, inverted: 0.9, through_others };
+            let fixes = fixes(&facts);
+            (facts, fixes)
+        };
+        vec![
+            of(Sleeps::Lock, 0.0, 0.0),
+            of(Sleeps::Lock, 0.9, 0.0),
+            of(Sleeps::Input, 0.9, 0.9),
+            of(Sleeps::Otherwise, 0.9, 0.0),
+        ]
+    }
+}
+
+fn fixes(facts: &Facts) -> Vec<Fix> {
+    match facts.by_quota > MOSTLY {
+        true => vec![Fix::RaiseQuota],
+        false => vec![Fix::SameNice, Fix::Inherit],
+    }
+}
+
+/// The time that has a cause of its own: a quota, or a lock's holder of lower priority.
+fn counted(asleep: &Asleep) -> u64 {
+    let is_lock = asleep.futex_ns as f64 > asleep.ns as f64 * MOSTLY;
+    let inverted = if is_lock { asleep.inverted_ns } else { 0 };
+    asleep.by_quota_ns.max(inverted).min(asleep.ns)
+}
+
+fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums, &Key, &Asleep)> {
+    window.victims().filter_map(|(key, sums)| {
+        let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
+        let worst = long.max_by(|a, b| counted(a.1).cmp(&counted(b.1)).then_with(|| b.0.cmp(a.0)));
+        worst.map(|(who, asleep)| (key, sums, who, asleep))
+    })
+}
+
+fn finding(window: &Window, (key, sums, who, asleep): (&Key, &Sums, &Key, &Asleep)) -> Finding {
+    let share = |ns: u64| ns as f64 / asleep.ns.max(1) as f64;
+    let facts = Facts {
+        sleeps: match () {
+            () if share(asleep.futex_ns) > MOSTLY => Sleeps::Lock,
+            () if share(asleep.input_ns) > MOSTLY => Sleeps::Input,
+            () => Sleeps::Otherwise,
+        },
+        by_quota: share(asleep.by_quota_ns),
+        inverted: share(asleep.inverted_ns),
+        through_others: share(asleep.through_others_ns),
+    };
+    let fixes = fixes(&facts);
+    let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
+    Finding {
+        victim: program_of(key, sums),
+        culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
+        cost_ms_per_s: window.rate(counted(asleep)),
+        worst_ms: ms(asleep.worst_ns),
+        ..AsleepBehind::found(&facts, &fixes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, process, second, thread};
+    use crate::tick::Tick;
+    use probe::live::{ChainCounts, ChainKey, Slept};
+
+    fn tick(key: ChainKey) -> Tick {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        process(&mut tick, 2, "db", Some("/small"));
+        tick.threads = vec![thread(1, 100, 0), thread(2, 100, 400)];
+        let key = ChainKey { sleeper: 1, holder: 2, steps: 1, ..key };
+        let name = "db".to_owned();
+        tick.chains = vec![ChainCounts { key, name, ns: 400 * MS, wakes: 9, worst_ns: 90 * MS }];
+        tick
+    }
+
+    fn found(key: ChainKey) -> Vec<Finding> {
+        AsleepBehind::find(&Window::of([&tick(key)]))
+    }
+
+    #[test]
+    fn who_sleeps_behind_a_throttled_program_is_a_victim() {
+        let all = found(ChainKey { slept: Slept::Input, by_quota: true, ..ChainKey::default() });
+        let [one] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((one.victim.name.as_str(), one.culprits[0].name.as_str()), ("web", "db"));
+        assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
+    }
+
+    #[test]
+    fn a_lock_held_at_a_lower_priority_is_found_and_waiting_for_work_is_not() {
+        let lock = ChainKey { slept: Slept::Futex, inverted: true, ..ChainKey::default() };
+        assert_eq!(found(lock).len(), 1);
+        assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
+        assert!(found(ChainKey { slept: Slept::Input, ..lock }).is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! Programs that are confined to CPUs that others use too, while a CPU elsewhere is idle.
+
+use super::stall::{Seen, Stall};
+use crate::parts::{parts, program, program_of};
+use crate::sums::{Key, Sums, largest, ms};
+use crate::window::Window;
+use model::Unit;
+use model::live::{AnswerState, ConfinedPart, Finding, Parts, Source};
+use model::prose::figures::{figure, percent};
+use os::terminal::line as plain;
+use serde::{Deserialize, Serialize};
+
+/// Behind others while a CPU elsewhere was idle, in milliseconds a second: a tenth of a thread's
+/// time.
+pub const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And this share of the time that it wanted a CPU.
+const SHARE: f64 = 0.1;
+
+/// Programs that ran meanwhile which are named.
+const NAMED: usize = 3;
+
+/// The victim may not use a CPU that is idle.
+pub struct Confined;
+
+/// What it may use, and what was idle.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The CPUs that it may use.
+    cpus: String,
+    /// Share of the time in which another CPU was idle.
+    idle_share: f64,
+    /// All that it waited for others on these CPUs, in milliseconds a second.
+    behind_ms_per_s: f64,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    Widen,
+}
+
+impl Stall for Confined {
+    const ID: &'static str = "confined";
+    const NAME: &'static str = "confined beside an idle CPU";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let is_much = |sums: &Sums, part: &ConfinedPart| {
+            let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns).max(1);
+            window.rate(part.ns) >= LIMIT_MS_PER_S && part.ns as f64 / wanted as f64 >= SHARE
+        };
+        let all = confined(window);
+        all.filter(|(_, sums, _, part)| is_much(sums, part))
+            .map(|(key, sums, parts, part)| finding(window, (key, sums), &parts, &part))
+            .collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let most = largest(confined(seen.window).map(|one| seen.window.rate(one.3.ns)));
+        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        let others: Vec<String> =
+            finding.culprits.iter().take(NAMED).map(|one| plain(&one.name)).collect();
+        let behind = match others.is_empty() {
+            true => "others".to_owned(),
+            false => others.join(", "),
+        };
+        format!(
+            "It may use only CPU {} and waited there for {behind} for {}, while a CPU that it may \
+             not use was idle for {} of the time.",
+            plain(&facts.cpus),
+            figure(facts.behind_ms_per_s, Unit::MillisecondsPerSecond),
+            percent(facts.idle_share),
+        )
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Widen => "Let it use more CPUs (taskset, cpuset.cpus), or let the others not use \
+                           these."
+                .to_owned(),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let facts = Facts { cpus: "0".to_owned(), idle_share: 0.52, behind_ms_per_s: 610.0 };
+        vec![(facts, vec![Fix::Widen])]
+    }
+}
+
+/// Programs that lose time in this way.
+fn confined(window: &Window) -> impl Iterator<Item = (&Key, &Sums, Parts, ConfinedPart)> {
+    window.victims().filter(|(_, sums)| sums.confined_ns > 0).filter_map(|(key, sums)| {
+        let mut parts = parts(key, sums, &window.machine);
+        let part = parts.confined.take()?;
+        Some((key, sums, parts, part))
+    })
+}
+
+fn finding(
+    window: &Window,
+    (key, sums): (&Key, &Sums),
+    parts: &Parts,
+    part: &ConfinedPart,
+) -> Finding {
+    let facts = Facts {
+        cpus: part.cpus.clone(),
+        idle_share: part.idle_share,
+        behind_ms_per_s: window.rate(part.ns.saturating_add(parts.neighbours_ns())),
+    };
+    let mut behind: Vec<(&Key, u64)> =
+        sums.neighbours.iter().map(|(who, behind)| (who, behind.ns)).collect();
+    behind.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let named = behind.iter().take(NAMED).map(|(who, _)| program(who, 0, 1));
+    let worst = sums.neighbours.values().map(|behind| behind.worst_ns).max();
+    Finding {
+        victim: program_of(key, sums),
+        culprits: named.collect(),
+        cost_ms_per_s: window.rate(part.ns),
+        worst_ms: ms(worst.unwrap_or(0)),
+        ..Confined::found(&facts, &[Fix::Widen])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, pair, process, second, thread};
+    use crate::tick::Tick;
+
+    /// On CPU 0 of two behind another, while the other CPU is idle for this share.
+    fn tick(idle: f64) -> Tick {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        process(&mut tick, 2, "other", None);
+        tick.processes.get_mut(&1).unwrap().confined = Some(vec![0]);
+        tick.idle_shares = vec![0.0, idle];
+        tick.threads = vec![thread(1, 400, 600), thread(2, 600, 0)];
+        tick.threads[0].others_ns = 600 * MS;
+        tick.pairs = vec![pair(1, 2, "other", 600)];
+        tick
+    }
+
+    #[test]
+    fn an_idle_cpu_elsewhere_explains_as_much_as_it_was_idle() {
+        let window = Window::of([&tick(0.5)]);
+        let all = Confined::find(&window);
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (300.0, "other"));
+        let victim = window.victims().find(|(key, _)| key.name == "web").unwrap();
+        let parts = parts(victim.0, victim.1, &window.machine);
+        assert_eq!((parts.neighbours[0].ns, parts.sum_ns()), (300 * MS, 600 * MS));
+        assert!(Confined::find(&Window::of([&tick(0.1)])).is_empty());
+        assert!(Confined::find(&Window::of([&tick(0.0)])).is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! Programs whose real-time or deadline policy gives them the CPU of others, whoever those are.
+
+use super::stall::{Seen, Stall};
+use super::words;
+use crate::parts::{program, program_of};
+use crate::sums::{Behind, Key, Sums, largest, ms};
+use crate::why::by_policy;
+use crate::window::Window;
+use model::live::{AnswerState, Finding, Source, Why};
+use serde::{Deserialize, Serialize};
+
+/// Behind such a program, in milliseconds a second: a tenth of a thread's time. Real-time work that
+/// is fit for it takes some percent.
+pub const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And this share of the time that the victim wanted a CPU.
+const SHARE: f64 = 0.1;
+
+/// A program has the victim's CPU by its policy.
+pub struct RealTime;
+
+/// The policy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Real-time with its priority, or deadline.
+    policy: Why,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    /// The usual policy for this process.
+    Demote(u32),
+    Separate,
+}
+
+impl Stall for RealTime {
+    const ID: &'static str = "real-time";
+    const NAME: &'static str = "real-time policy";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let all = held_up(window).filter(|found| window.rate(found.1.2) >= LIMIT_MS_PER_S);
+        all.map(|found| finding(window, found)).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let all = seen.window.victims().filter_map(|(_, sums)| worst(sums));
+        let most = largest(all.map(|found| seen.window.rate(found.2)));
+        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        format!("{} ran on its CPU.{}", words::culprit(finding), words::why(&facts.policy))
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::Demote(pid) => {
+                format!("Give it the usual policy (chrt --other --pid 0 {pid}), or less work.")
+            }
+            Fix::Separate => "Give it a CPU of its own (cpuset, taskset).".to_owned(),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let of = |policy| (Facts { policy }, vec![Fix::Demote(8), Fix::Separate]);
+        vec![of(Why::RealTime(50)), of(Why::Deadline)]
+    }
+}
+
+type Worst<'a> = (&'a Key, &'a Behind, u64);
+
+/// Of those that had its CPU by a policy the one that had it longest, and for how long.
+fn worst(sums: &Sums) -> Option<Worst<'_>> {
+    let all = sums.neighbours.iter().map(|(who, behind)| (who, behind, behind.forced_ns));
+    all.filter(|one| one.2 > 0).max_by(|a, b| a.2.cmp(&b.2).then_with(|| b.0.cmp(a.0)))
+}
+
+fn held_up(window: &Window) -> impl Iterator<Item = ((&Key, &Sums), Worst<'_>)> {
+    window.victims().filter_map(|(key, sums)| {
+        let found = worst(sums)?;
+        let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns).max(1);
+        (found.2 as f64 / wanted as f64 >= SHARE).then_some(((key, sums), found))
+    })
+}
+
+fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Worst)) -> Finding {
+    let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
+    let culprit = culprit.unwrap_or_else(|| program(who, 0, 1));
+    let demote = Fix::Demote(culprit.pid);
+    let is_process = culprit.pid != 0;
+    let fixes = is_process.then_some(demote).into_iter().chain([Fix::Separate]);
+    Finding {
+        victim: program_of(key, sums),
+        cost_ms_per_s: window.rate(ns),
+        worst_ms: ms(behind.worst_ns),
+        culprits: vec![culprit],
+        ..RealTime::found(&Facts { policy: by_policy(behind.prio) }, &fixes.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, pair, process, second, thread};
+    use crate::tick::Tick;
+
+    /// A program of the same session runs by its policy for this long.
+    fn tick(forced_ms: u64) -> Tick {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        process(&mut tick, 2, "hog", None);
+        let job = tick.processes[&1].job.clone();
+        tick.processes.get_mut(&2).unwrap().job = job;
+        tick.threads = vec![thread(1, 400, 400), thread(2, 400, 0)];
+        tick.threads[0].others_ns = 400 * MS;
+        let mut pair = pair(1, 2, "hog", 400);
+        (pair.forced_ns, pair.prio) = (forced_ms * MS, 49);
+        tick.pairs = vec![pair];
+        tick
+    }
+
+    #[test]
+    fn a_policy_is_a_cause_whoever_has_it() {
+        let all = RealTime::find(&Window::of([&tick(400)]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (400.0, "hog"));
+        let facts: Facts = found.facts.read().unwrap();
+        assert!(RealTime::cause(found, &facts).contains("priority 50"));
+        assert!(RealTime::find(&Window::of([&tick(90)])).is_empty());
+        assert!(RealTime::find(&Window::of([&tick(0)])).is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! The ready time of the threads that waited most, held against the kernel's own count.
+
+use super::gained::Gained;
+use crate::tick::Tick;
+use host::roots::{Roots, read_start};
+use model::live::Compared;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// Threads that are compared in an interval.
+const MOST: usize = 24;
+
+/// The most that is read of `schedstat`, in bytes.
+const SCHEDSTAT: u64 = 128;
+
+/// Compares, and remembers where both counts stood.
+#[derive(Debug, Default)]
+pub struct Compare {
+    /// By thread and when it began: ours, the kernel's.
+    before: HashMap<(u32, u64), (u64, u64)>,
+}
+
+impl Compare {
+    /// Adds what both counts gained since the last interval, of threads that were read then too.
+    pub fn add(&mut self, roots: &Roots, gained: &Gained, tick: &mut Tick) {
+        let mut waited: Vec<(u64, u32, u32, u64)> = (tick.threads.iter())
+            .map(|thread| (thread.ready_ns, thread.pid, thread.tid, thread.start))
+            .collect();
+        waited.sort_unstable_by_key(|thread| Reverse(*thread));
+        waited.truncate(MOST);
+        let mut now = HashMap::new();
+        for (_, pid, tid, start) in waited {
+            let ours = gained.waited_ns(tid, start);
+            let (Some(ours), Some(kernel)) = (ours, run_delay(roots, pid, tid)) else { continue };
+            if let Some((ours_then, kernel_then)) = self.before.get(&(tid, start)) {
+                let parts_ns = ours.saturating_sub(*ours_then);
+                let kernel_ns = kernel.saturating_sub(*kernel_then);
+                tick.compared.push((pid, Compared { parts_ns, kernel_ns }));
+            }
+            now.insert((tid, start), (ours, kernel));
+        }
+        self.before = now;
+    }
+}
+
+/// The run delay of a thread, in waits that are over.
+fn run_delay(roots: &Roots, pid: u32, tid: u32) -> Option<u64> {
+    let file = roots.proc.join(format!("{pid}/task/{tid}/schedstat"));
+    let bytes = read_start(&file, SCHEDSTAT).ok()?;
+    String::from_utf8_lossy(&bytes).split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, thread};
+    use probe::live::{Counts, ThreadCounts};
+
+    #[test]
+    fn both_counts_are_compared_from_the_second_look_on() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("proc/1/task/1");
+        std::fs::create_dir_all(&folder).unwrap();
+        let roots = Roots::at(root.path());
+        let (mut compare, mut gained) = (Compare::default(), Gained::default());
+        let mut look = |ready_ms, open_ms, kernel_ms: u64| {
+            std::fs::write(folder.join("schedstat"), format!("7 {} 9\n", kernel_ms * MS)).unwrap();
+            let one = ThreadCounts { open_ns: open_ms * MS, ..thread(1, 5, ready_ms) };
+            let mut tick = Tick::default();
+            gained.take(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
+            compare.add(&roots, &gained, &mut tick);
+            tick.compared
+        };
+        assert_eq!(look(100, 0, 500), []);
+        // The kernel counts a wait when it ends.
+        let both = Compared { parts_ns: 40 * MS, kernel_ns: 41 * MS };
+        assert_eq!(look(150, 10, 541), [(1, both)]);
+    }
+}

@@ -1,0 +1,193 @@
+//! The one line that stands last: what follows from the account of all programs.
+//!
+//! "All well" is said where no program lost a noticeable part of its time for any reason, and not
+//! where no finding fired: a loss without a finding is told with its largest part.
+
+use model::Live;
+use model::live::{AnswerState, Parts, Program, Scope, Victim, Why};
+use serde::Serialize;
+
+/// A loss that is noticed, in milliseconds a second: a tenth of a thread's time.
+pub const NOTICED_MS_PER_S: f64 = 100.0;
+
+/// And this share of the time that the program wanted.
+pub const NOTICED_SHARE: f64 = 0.1;
+
+/// A loss above this part of both limits is near them.
+const NEAR: f64 = 0.5;
+
+/// What there is to say in the end.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summary {
+    /// Nothing could be measured.
+    NothingMeasured,
+    /// There are no figures of the programs that were named.
+    NoFigures,
+    /// The first finding says it.
+    Finding,
+    /// No finding, and this program loses noticeably all the same.
+    Loses(Loss),
+    /// Nobody loses noticeably; this program is near it.
+    Near(Loss),
+    /// Nobody loses noticeably. The one that loses most, where any does.
+    AllWell(Option<Loss>),
+}
+
+/// What a program loses, and its largest part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loss {
+    /// Who.
+    pub program: Program,
+    /// All of it, in milliseconds a second.
+    pub ms_per_s: f64,
+    /// To what most of it goes.
+    pub to: To,
+    /// How much of it does, in milliseconds a second.
+    pub part_ms_per_s: f64,
+}
+
+/// To what a program loses time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum To {
+    /// This program had the CPU, for this reason.
+    Neighbour(Program, Why),
+    /// Its own threads had it.
+    OwnThreads,
+    /// A quota.
+    Quota,
+    /// It is confined to CPUs while another is idle.
+    Confined,
+    /// Another CPU that it may use was idle.
+    BesideIdle,
+    /// Interrupts.
+    Interrupts,
+    /// The hypervisor.
+    Hypervisor,
+    /// Being woken on an idle CPU.
+    Waking,
+    /// Readers of its memory map.
+    MmapLock,
+    /// It is not known.
+    NotToldApart,
+}
+
+/// What follows from what was seen.
+pub fn summary(live: &Live) -> Summary {
+    // Processes that are named by number are known to be there: one that sleeps is well.
+    let by_name = live.scope.pids.is_empty() && live.scope != Scope::default();
+    let is_unmeasured = |state: &AnswerState| matches!(state, AnswerState::NotMeasurable(_));
+    if live.findings.is_empty() && live.answers.iter().all(|answer| is_unmeasured(&answer.state)) {
+        return Summary::NothingMeasured;
+    }
+    if !live.findings.is_empty() {
+        return Summary::Finding;
+    }
+    if by_name && live.victims.is_empty() {
+        return Summary::NoFigures;
+    }
+    let worst = |limit: f64| {
+        let all = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, limit));
+        all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
+    };
+    match (worst(1.0), worst(NEAR)) {
+        (Some(loss), _) => Summary::Loses(loss),
+        (None, Some(loss)) => Summary::Near(loss),
+        (None, None) => Summary::AllWell(worst(0.0)),
+    }
+}
+
+/// Whether what a program loses is above this part of the limits.
+fn is_noticed(victim: &Victim, over_ns: u64, part: f64) -> bool {
+    let lost = victim.lost_ns();
+    let wanted = victim.ran_ns.saturating_add(lost).max(1);
+    rate(lost, over_ns) >= NOTICED_MS_PER_S * part
+        && lost as f64 / wanted as f64 >= NOTICED_SHARE * part
+}
+
+fn loss(victim: &Victim, over_ns: u64) -> Loss {
+    let (to, ns) = largest(&victim.parts, victim.lock.foreign_ns);
+    Loss {
+        program: victim.program.clone(),
+        ms_per_s: rate(victim.lost_ns(), over_ns),
+        to,
+        part_ms_per_s: rate(ns, over_ns),
+    }
+}
+
+/// The largest part; what is behind other programs counts together, since they share one CPU.
+fn largest(parts: &Parts, lock_ns: u64) -> (To, u64) {
+    let first = parts.neighbours.iter().max_by_key(|part| part.ns);
+    let (who, why) = first.map(|part| (part.program.clone(), part.why.clone())).unwrap_or_default();
+    let all = [
+        (To::NotToldApart, parts.not_told_apart_ns),
+        (To::Waking, parts.waking_ns),
+        (To::Hypervisor, parts.hypervisor_ns),
+        (To::Interrupts, parts.interrupts_ns),
+        (To::BesideIdle, parts.beside_idle_ns),
+        (To::Confined, parts.confined.as_ref().map_or(0, |part| part.ns)),
+        (To::OwnThreads, parts.own_program_ns),
+        (To::MmapLock, lock_ns),
+        (To::Quota, parts.quota_ns()),
+        (To::Neighbour(who, why), parts.neighbours_ns()),
+    ];
+    all.into_iter().max_by_key(|(_, ns)| *ns).unwrap_or((To::NotToldApart, 0))
+}
+
+fn rate(ns: u64, over_ns: u64) -> f64 {
+    ns as f64 / over_ns.max(1) as f64 * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::{Answer, Finding, NeighbourPart, NotMeasurable};
+
+    const MS: u64 = 1_000_000;
+
+    /// A second in which a program ran for 400 ms and lost this, half of it to another.
+    fn live(lost_ms: u64) -> Live {
+        let of = |name: &str| Program { name: name.to_owned(), ..Program::default() };
+        let behind = NeighbourPart { program: of("hog"), ns: lost_ms * MS, ..Default::default() };
+        let parts = Parts { ready_ns: lost_ms * MS, neighbours: vec![behind], ..Parts::default() };
+        let victim = Victim { program: of("web"), ran_ns: 400 * MS, parts, ..Victim::default() };
+        let no = AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 1.0 };
+        Live {
+            over_ns: 1000 * MS,
+            victims: vec![victim],
+            answers: vec![Answer { stall: "neighbour".to_owned(), state: no }],
+            ..Live::default()
+        }
+    }
+
+    #[test]
+    fn a_loss_is_told_whether_a_finding_explains_it_or_not() {
+        let Summary::Loses(loss) = summary(&live(250)) else { panic!() };
+        assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 250.0));
+        assert!(matches!(loss.to, To::Neighbour(who, _) if who.name == "hog"));
+        let found = Live { findings: vec![Finding::default()], ..live(250) };
+        assert_eq!(summary(&found), Summary::Finding);
+    }
+
+    #[test]
+    fn one_situation_on_either_side_of_the_limit_is_near_it() {
+        assert!(matches!(summary(&live(99)), Summary::Near(_)));
+        assert!(matches!(summary(&live(51)), Summary::Near(_)));
+        assert!(matches!(summary(&live(40)), Summary::AllWell(Some(_))));
+        // A program that wants ten CPUs does not notice a tenth of one.
+        let mut large = live(150);
+        large.victims[0].ran_ns = 9_000 * MS;
+        assert!(matches!(summary(&large), Summary::AllWell(_)));
+    }
+
+    #[test]
+    fn where_nothing_is_measured_nothing_is_well() {
+        let mut none = live(10);
+        none.answers[0].state = AnswerState::NotMeasurable(NotMeasurable::NoNode);
+        assert_eq!(summary(&none), Summary::NothingMeasured);
+        let scope = Scope { comm: Some("web".to_owned()), ..Scope::default() };
+        let unseen = Live { scope, victims: Vec::new(), ..live(10) };
+        assert_eq!(summary(&unseen), Summary::NoFigures);
+    }
+}

@@ -1,0 +1,153 @@
+//! Why one program had the CPU that another wanted: by policy, by weight, or by neither.
+//!
+//! The scheduler shares a CPU out level by level, from the root group down. Two threads compete at
+//! the level where their groups part: there stand two groups, two sessions (autogroup), two threads,
+//! or one of these beside another. So of two programs only the weights at that level count.
+
+use crate::tick::{Process, Tick};
+use model::live::{Weight, WeightOf, Why};
+use std::collections::HashMap;
+
+/// A weight that is less than this part larger is as good as the same.
+const MORE: f64 = 1.1;
+
+/// The weight of nice 0, and by how much a step of nice changes it (`sched_prio_to_weight`).
+const NICE_0: f64 = 1024.0;
+const STEP: f64 = 1.25;
+
+/// Priorities of the kernel below this one are real-time ones, and 99 less is the highest.
+const REAL_TIME: i32 = 100;
+
+/// The groups that bind a group, itself first; of the root group only that.
+pub fn lineage_of<'a>(
+    lineages: &'a HashMap<String, Vec<String>>,
+    group: Option<&str>,
+) -> &'a [String] {
+    group.and_then(|group| lineages.get(group)).map_or(&[], Vec::as_slice)
+}
+
+/// The two groups in which two lineages part; none where it is the thread itself that competes.
+pub fn part<'a>(one: &'a [String], other: &'a [String]) -> (Option<&'a str>, Option<&'a str>) {
+    let from_top = |lineage: &'a [String]| {
+        lineage.iter().rev().map(String::as_str).filter(|group| *group != "/")
+    };
+    let (mut one, mut other) = (from_top(one), from_top(other));
+    loop {
+        match (one.next(), other.next()) {
+            (Some(one), Some(other)) if one == other => {}
+            parted => return parted,
+        }
+    }
+}
+
+/// Why a culprit that ran without a real-time policy did.
+pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
+    let of = |process: &Process| lineage_of(&tick.lineages, process.group.as_deref());
+    let (one, other) = part(of(victim), of(culprit));
+    let (one, other) = (weight(tick, victim, one), weight(tick, culprit, other));
+    let (Some(one), Some(other)) = (one, other) else { return Why::Unknown };
+    if other.weight as f64 > one.weight as f64 * MORE {
+        return Why::Weight { victim: one, culprit: other };
+    }
+    let is_void = matches!((&one.of, &other.of), (WeightOf::Session(_), WeightOf::Session(_)));
+    let nice = (victim.nice, culprit.nice);
+    Why::Shared((is_void && nice.0 != nice.1).then_some(nice))
+}
+
+/// What a process has at the level where groups part.
+fn weight(tick: &Tick, process: &Process, group: Option<&str>) -> Option<Weight> {
+    Some(match (group, process.session_nice) {
+        (Some(group), _) => {
+            Weight { weight: *tick.weights.get(group)?, of: WeightOf::Group(group.to_owned()) }
+        }
+        (None, Some(nice)) => Weight { weight: of_nice(nice), of: WeightOf::Session(nice) },
+        (None, None) => Weight { weight: of_nice(process.nice), of: WeightOf::Nice(process.nice) },
+    })
+}
+
+fn of_nice(nice: i32) -> u64 {
+    (NICE_0 / STEP.powi(nice.clamp(-20, 19))).round() as u64
+}
+
+/// Why a culprit of this kernel priority did that is above all programs without a policy.
+pub fn by_policy(prio: i32) -> Why {
+    match u32::try_from(REAL_TIME - 1 - prio) {
+        Ok(priority) if prio >= 0 => Why::RealTime(priority),
+        _ => Why::Deadline,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{process, second};
+
+    fn groups() -> Tick {
+        let mut tick = second();
+        for (group, lineage) in [
+            ("/a/x", vec!["/a/x", "/a", "/"]),
+            ("/a/y", vec!["/a/y", "/a", "/"]),
+            ("/b", vec!["/b", "/"]),
+        ] {
+            let lineage = lineage.into_iter().map(str::to_owned).collect();
+            tick.lineages.insert(group.to_owned(), lineage);
+        }
+        tick.weights = [("/a/x", 1024), ("/a/y", 2048), ("/a", 4096), ("/b", 1024)]
+            .map(|(group, weight)| (group.to_owned(), weight))
+            .into();
+        for (pid, group) in [(1, "/a/x"), (2, "/a/y"), (3, "/b"), (4, "/b")] {
+            process(&mut tick, pid, "p", Some(group));
+        }
+        process(&mut tick, 5, "p", None);
+        process(&mut tick, 6, "p", None);
+        tick
+    }
+
+    fn why(tick: &Tick, victim: u32, culprit: u32) -> Why {
+        by_weight(tick, &tick.processes[&victim], &tick.processes[&culprit])
+    }
+
+    fn group(name: &str, weight: u64) -> Weight {
+        Weight { weight, of: WeightOf::Group(name.to_owned()) }
+    }
+
+    #[test]
+    fn two_compete_at_the_level_where_their_groups_part() {
+        let tick = groups();
+        let below = Why::Weight { victim: group("/a/x", 1024), culprit: group("/a/y", 2048) };
+        assert_eq!(why(&tick, 1, 2), below);
+        assert_eq!(why(&tick, 2, 1), Why::Shared(None));
+        let above = Why::Weight { victim: group("/b", 1024), culprit: group("/a", 4096) };
+        assert_eq!(why(&tick, 3, 1), above);
+        // A thread of the root group competes with a group.
+        let nice = Weight { weight: 1024, of: WeightOf::Nice(0) };
+        assert_eq!(why(&tick, 5, 1), Why::Weight { victim: nice, culprit: group("/a", 4096) });
+        let mut unread = groups();
+        unread.weights.clear();
+        assert_eq!(why(&unread, 1, 2), Why::Unknown);
+    }
+
+    #[test]
+    fn nice_counts_in_one_group_and_not_between_sessions() {
+        let mut tick = groups();
+        tick.processes.get_mut(&3).unwrap().nice = 19;
+        let of = |nice, weight| Weight { weight, of: WeightOf::Nice(nice) };
+        assert_eq!(why(&tick, 3, 4), Why::Weight { victim: of(19, 15), culprit: of(0, 1024) });
+        assert_eq!(why(&tick, 4, 3), Why::Shared(None));
+        for (pid, nice) in [(5, -15), (6, 0)] {
+            let process = tick.processes.get_mut(&pid).unwrap();
+            (process.nice, process.session_nice) = (nice, Some(0));
+        }
+        assert_eq!(why(&tick, 5, 6), Why::Shared(Some((-15, 0))));
+        tick.processes.get_mut(&6).unwrap().session_nice = Some(-5);
+        let of = |nice, weight| Weight { weight, of: WeightOf::Session(nice) };
+        assert_eq!(why(&tick, 5, 6), Why::Weight { victim: of(0, 1024), culprit: of(-5, 3125) });
+    }
+
+    #[test]
+    fn the_kernels_priorities_are_told_as_users_set_them() {
+        assert_eq!(by_policy(49), Why::RealTime(50));
+        assert_eq!(by_policy(98), Why::RealTime(1));
+        assert_eq!(by_policy(-1), Why::Deadline);
+    }
+}
