@@ -12,6 +12,11 @@
 # make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
 #               matrix into docs/watch.md; as root, on a quiet machine, half an hour, and it can be
 #               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
+# make oracle   holds tailback watch against another reader of the kernel's counters, beside every
+#               stressor of stress-ng; as root, on a quiet machine, two hours, and it can be stopped
+#               and resumed. SEED=1, ONLY='cpu vm'
+# make contest  holds the alerts that people use against the loads of make blind, beside tailback
+#               watch, and writes docs/contest.md; as make blind. RUNS=126, SEED=1
 # make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
@@ -36,8 +41,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture \
-  erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
+  test-alone test-fast engines fuzz torture blind oracle contest cases sanitize lint bench install \
+  deb dist bare picture erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -153,6 +158,15 @@ blind: release
 	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
 	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
 
+oracle: release
+	ORACLE=$(BUILD)/oracle-$(or $(SEED),1) WRITE=1 ONLY='$(ONLY)' scripts/oracle $(abspath $(BINARY)) \
+	  $(or $(SEED),1)
+
+contest: release
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs bpftrace
+	CONTEST=$(BUILD)/contest-$(or $(SEED),1) WRITE=1 scripts/contest $(abspath $(BINARY)) \
+	  $(or $(RUNS),126) $(or $(SEED),1) $(ONLY)
+
 # They say which packages they want, and install nothing.
 cases: release
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
@@ -167,7 +181,7 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
-	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
+	shellcheck $$(grep -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
 	  deploy/kubernetes/census deploy/test/engines
 	scripts/columns
 	scripts/commits
