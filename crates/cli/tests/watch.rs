@@ -194,17 +194,61 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     assert_parts_add_up(&live);
 }
 
+/// A shell that computes on the first CPU beside `yes`, watched for four seconds.
+fn beside_yes() -> Value {
+    let cpu = allowed_cpus()[0].to_string();
+    let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
+    let _victim = Load::start(&victim);
+    let _hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
+    seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]))
+}
+
+#[test]
+fn a_program_that_may_not_use_an_idle_cpu_is_told_so() {
+    if !root_or_skip() || allowed_cpus().len() < 2 {
+        return;
+    }
+    let _turn = turn::take();
+    let live = beside_yes();
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "confined").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["culprits"][0]["name"], "yes", "{found}");
+    assert_eq!(live["victims"][0]["parts"]["confined"]["cpus"], allowed_cpus()[0].to_string());
+}
+
+#[test]
+fn a_real_time_policy_is_named_although_a_timer_wakes_it() {
+    if !root_or_skip() || !has_or_skip(Path::new("/usr/bin/chrt").exists(), "no chrt here") {
+        return;
+    }
+    let _turn = turn::take();
+    let cpu = allowed_cpus()[0].to_string();
+    let beat = "import time\nwhile True:\n  until = time.monotonic() + 0.04\n  \
+                while time.monotonic() < until: pass\n  time.sleep(0.04)";
+    let _hog = Load::start(&["chrt", "--fifo", "40", "taskset", "-c", &cpu, "python3", "-c", beat]);
+    let _victim = Load::start(&["taskset", "-c", &cpu, "sh", "-c", "while :; do :; done"]);
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "real-time").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["facts"]["policy"]["real-time"], 40, "{found}");
+    assert!(found["cost_ms_per_s"].as_f64().unwrap() > 200.0, "{found}");
+}
+
 #[test]
 fn a_neighbour_on_the_same_cpu_is_named() {
     if !root_or_skip() {
         return;
     }
     let _turn = turn::take();
-    let cpu = allowed_cpus()[0].to_string();
-    let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
-    let _victim = Load::start(&victim);
-    let _hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
-    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
+    // No other CPU is idle.
+    let others = allowed_cpus().into_iter().skip(1);
+    let _others: Vec<Load> =
+        others.map(|cpu| Load::start(&["taskset", "-c", &cpu.to_string(), "yes"])).collect();
+    let live = beside_yes();
     if !has_programs(&live) {
         return;
     }

@@ -203,6 +203,8 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.lock_ns, gained.lock_ns),
         (&mut all.foreign_ns, gained.foreign_ns),
         (&mut all.lock_waits, gained.lock_waits),
+        (&mut all.reclaim_ns, gained.reclaim_ns),
+        (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
         (&mut all.samples, gained.samples),
         (&mut all.spins, gained.spins),
     ];
@@ -212,6 +214,8 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     for (sum, more) in all.throttled_ns.iter_mut().zip(gained.throttled_ns) {
         *sum = sum.saturating_add(more);
     }
+    all.lock_call = gained.lock_call.or(all.lock_call);
+    all.reclaim_worst_ns = all.reclaim_worst_ns.max(gained.reclaim_worst_ns);
     all.worst_ns = all.worst_ns.max(gained.worst_ns);
     all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
 }

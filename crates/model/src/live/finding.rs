@@ -140,6 +140,8 @@ pub enum NotMeasurable {
     NotInside,
     /// The node that was asked does not answer.
     NoAnswer,
+    /// It takes a look of this many seconds.
+    TooShort(u32),
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub enum Source {
     MmapLock,
     /// Stacks of threads that wait for the lock of a single mapping, and who wakes them.
     MappingLock,
+    /// eBPF on the tracepoints of direct reclaim: who frees memory itself before it gets any.
+    Reclaim,
     /// Counters of a group's queue, read in the kernel: how long a quota held each thread.
     Throttled,
     /// Samples of what programs execute: whether their threads spin.
@@ -55,6 +57,8 @@ pub enum Missing {
     NoSymbols,
     /// The kernel lets no program look at what others execute.
     NoSamples,
+    /// The kernel lets no program see direct reclaim.
+    NoReclaimTracepoints,
     /// The kernel counts no throttled time of a queue.
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.

@@ -3,6 +3,7 @@
  * second. */
 #include "watch_sched.h"
 #include "watch_lock.h"
+#include "watch_reclaim.h"
 #include "watch_sample.h"
 
 /* Some helpers are for programs under the GPL only. */

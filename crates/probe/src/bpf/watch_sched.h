@@ -267,6 +267,8 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	thread->waker = !current->pid || is_interrupt(current) ? 0 : current->tgid;
 	if (thread->waker)
 		is_woken_by(thread, task, current);
+	if (thread->lock == WAITS && thread->waker == thread->tgid)
+		thread->lock_call = call_of(current);
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)

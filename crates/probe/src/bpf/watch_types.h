@@ -158,6 +158,16 @@ struct thread {
 	u32 silent_calls;
 	/* When a sleep of it was sampled last, in milliseconds. */
 	u32 sampled_at;
+	/* Of waits for the lock of its own address space: the call of who let go of it last, where that
+	 * was a thread of its own. */
+	s32 lock_call;
+	/* While it frees memory for itself: since when; for how long so far, and the part for its
+	 * group alone. */
+	u64 reclaims_from;
+	u64 reclaim;
+	u64 group_reclaim;
+	u64 reclaim_worst[2];
+	u32 reclaim_worst_of[2];
 	/* Its priority when it became ready, as the kernel counts them. */
 	s32 prio;
 	/* The last stretches in which it stood ready; the last sleep that it owes to such stretches

@@ -103,6 +103,15 @@ pub struct ThreadCounts {
     pub lock_waits: u64,
     /// The worst of them in the last interval that another process had a part in.
     pub lock_worst_ns: u64,
+    /// The call of the thread of its own that let go of that lock last; none where it was in no
+    /// call, or where nobody was seen.
+    pub lock_call: Option<u32>,
+    /// Freeing memory itself before it got any: direct reclaim.
+    pub reclaim_ns: u64,
+    /// Of that: for the limit of its group.
+    pub group_reclaim_ns: u64,
+    /// The longest single time in the last interval.
+    pub reclaim_worst_ns: u64,
     /// Samples of its program.
     pub samples: u64,
     /// Of those: at an instruction of active waiting.

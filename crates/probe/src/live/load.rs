@@ -22,6 +22,14 @@ type Room = MaybeUninit<libbpf_rs::OpenObject>;
 const OF_LOCK: [&str; 3] =
     ["mmap_lock_start_locking", "mmap_lock_acquire_returned", "mmap_lock_released"];
 
+/// Tracepoints of direct reclaim.
+const OF_RECLAIM: [&str; 4] = [
+    "mm_vmscan_direct_reclaim_begin",
+    "mm_vmscan_direct_reclaim_end",
+    "mm_vmscan_memcg_reclaim_begin",
+    "mm_vmscan_memcg_reclaim_end",
+];
+
 /// Programs that are loaded, and their links.
 pub struct Loaded {
     /// The object.
@@ -41,6 +49,8 @@ struct Has {
     contention: bool,
     /// Whether system calls can be seen.
     calls: bool,
+    /// Whether direct reclaim can be.
+    reclaim: bool,
     /// Where threads wait for the lock of a single mapping; none where they cannot be known by
     /// that.
     waiters: [(u64, u64); WAITERS],
@@ -69,6 +79,7 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
         calls: there("sys_enter"),
+        reclaim: OF_RECLAIM.iter().all(|name| there(name)),
         waiters: [(0, 0); WAITERS],
     };
     let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
@@ -79,7 +90,8 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
     match attach(&btf, has) {
         // A kernel may describe a tracepoint and refuse a program on it.
         Err(_) if has.lock || has.calls => {
-            attach(&btf, Has { lock: false, contention: false, calls: false, ..has })
+            let less = Has { lock: false, contention: false, calls: false, reclaim: false, ..has };
+            attach(&btf, less)
         }
         done => done,
     }
@@ -111,6 +123,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
         links: Vec::new(),
         seen: Seen {
             lock: has.lock,
+            reclaim: has.reclaim,
             file: has.lock && has_helper(btf),
             throttled: field("throttled_clock_self_time")
                 || field("throttled_clock_pelt_time")
@@ -135,6 +148,10 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_lock_returned_group.set_autoload(has.lock && has.grouped);
     progs.watch_lock_released.set_autoload(has.lock);
     progs.watch_call.set_autoload(has.calls);
+    progs.watch_reclaim.set_autoload(has.reclaim);
+    progs.watch_reclaim_end.set_autoload(has.reclaim);
+    progs.watch_group_reclaim.set_autoload(has.reclaim);
+    progs.watch_group_reclaim_end.set_autoload(has.reclaim);
     progs.watch_contention.set_autoload(has.lock && has.contention);
     progs.watch_contention_end.set_autoload(has.lock && has.contention);
 }
@@ -174,6 +191,14 @@ impl Loaded {
         }
         if has.lock && has.contention {
             programs.extend([&mut progs.watch_contention, &mut progs.watch_contention_end]);
+        }
+        if has.reclaim {
+            programs.extend([
+                &mut progs.watch_reclaim,
+                &mut progs.watch_reclaim_end,
+                &mut progs.watch_group_reclaim,
+                &mut progs.watch_group_reclaim_end,
+            ]);
         }
         for program in programs {
             let name = program.name().to_string_lossy().into_owned();

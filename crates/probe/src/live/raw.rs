@@ -95,6 +95,11 @@ impl Thread {
             lock_ns: self.lock_ns,
             foreign_ns: self.foreign_ns,
             lock_waits: self.lock_waits,
+            // 0 reads a file, which takes no such lock to write: it stands for none here.
+            lock_call: u32::try_from(self.lock_call).ok().filter(|call| *call != 0),
+            reclaim_ns: self.reclaim,
+            group_reclaim_ns: self.group_reclaim,
+            reclaim_worst_ns: worst(self.reclaim_worst, self.reclaim_worst_of, interval),
             samples: self.samples.into(),
             spins: self.spins.into(),
             spin_at: self.spin_at,

@@ -199,6 +199,10 @@ impl LiveProbe {
             &progs.watch_lock_released,
             &progs.watch_contention,
             &progs.watch_contention_end,
+            &progs.watch_reclaim,
+            &progs.watch_reclaim_end,
+            &progs.watch_group_reclaim,
+            &progs.watch_group_reclaim_end,
             &progs.watch_sample,
             &progs.watch_call,
         ];

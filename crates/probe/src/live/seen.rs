@@ -5,6 +5,8 @@
 pub struct Seen {
     /// Who reads the memory map of whom, and what the other waits for its own lock.
     pub lock: bool,
+    /// Who frees memory itself before it gets any.
+    pub reclaim: bool,
     /// Whether the file that is read is known by name.
     pub file: bool,
     /// How long a quota held a thread, to the microsecond.

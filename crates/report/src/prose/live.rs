@@ -194,12 +194,17 @@ pub fn measured(answer: &Answer) -> Option<String> {
     let name = stall_name(&answer.stall);
     match &answer.state {
         AnswerState::Hitting => Some(format!("{name}: hitting")),
-        AnswerState::NotHitting { most_ms_per_s, finding_at_ms_per_s } => Some(format!(
-            "{name}: {}, {} (limit {})",
-            if *most_ms_per_s * 2.0 >= *finding_at_ms_per_s { "near" } else { "no" },
-            figure(*most_ms_per_s, Unit::MillisecondsPerSecond),
-            figure(*finding_at_ms_per_s, Unit::Count)
-        )),
+        AnswerState::NotHitting { most_ms_per_s, finding_at_ms_per_s } => {
+            let (most, limit) = (*most_ms_per_s, *finding_at_ms_per_s);
+            let (answer, which) = match most {
+                most if most >= limit => ("no", "above the limit of"),
+                most if most * 2.0 >= limit => ("near", "limit"),
+                _ => ("no", "limit"),
+            };
+            let but = if most >= limit { ", below another" } else { "" };
+            let most = figure(most, Unit::MillisecondsPerSecond);
+            Some(format!("{name}: {answer}, {most} ({which} {}{but})", figure(limit, Unit::Count)))
+        }
         AnswerState::NotMeasurable(_) => None,
     }
 }
@@ -213,6 +218,7 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
             "only the node itself can tell; name the node: --node NAME".to_owned()
         }
         NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
+        NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),
     }
 }
 
@@ -229,6 +235,7 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoSamples => {
             "this kernel does not let programs sample what others run (perf_event_open)"
         }
+        Missing::NoReclaimTracepoints => "this kernel has no tracepoints of direct reclaim",
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
         Missing::NoMemoryGroups => "cgroup v2 has no memory controller; v1 has no memory.high",
@@ -253,6 +260,7 @@ pub fn source(source: Source) -> &'static str {
         Source::MmapLock => "who reads whose memory map",
         Source::MappingLock => "who reads a single mapping of another program",
         Source::Throttled => "how long a quota held each thread",
+        Source::Reclaim => "who frees memory itself",
         Source::Samples => "who spins",
         Source::Schedstat => "/proc/PID/schedstat",
         Source::CpuStat => "cpu.stat",

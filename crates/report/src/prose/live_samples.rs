@@ -33,7 +33,12 @@ fn findings() -> Vec<String> {
 
 fn answers() -> Vec<String> {
     let all = watch::findings::answer_samples();
-    let why = [NotMeasurable::NoNode, NotMeasurable::NotInside, NotMeasurable::NoAnswer];
+    let why = [
+        NotMeasurable::NoNode,
+        NotMeasurable::NotInside,
+        NotMeasurable::NoAnswer,
+        NotMeasurable::TooShort(5),
+    ];
     let why = why.iter().map(|why| format!("Not measurable here: {}", not_measurable(why)));
     all.iter().filter_map(measured).chain(why).collect()
 }
@@ -50,6 +55,7 @@ fn about_sources() -> Vec<String> {
         (Source::MemoryEvents, Some(Missing::NoMemoryGroups)),
         (Source::Pressure, None),
         (Source::Steal, None),
+        (Source::Reclaim, Some(Missing::NoReclaimTracepoints)),
     ];
     let line = |(one, why): &(Source, Option<Missing>)| {
         let state = why.as_ref().map_or_else(|| "read".to_owned(), missing);

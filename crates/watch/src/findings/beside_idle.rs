@@ -79,9 +79,9 @@ impl Stall for BesideIdle {
     }
 }
 
-/// The most that anybody loses in this way, in milliseconds a second.
+/// The most that anybody loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
-    largest(held_up(window).map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
+    largest(window.victims().map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
 }
 
 /// Programs that waited long, and mostly so.

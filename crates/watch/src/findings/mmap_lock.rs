@@ -74,6 +74,7 @@ pub enum Fix {
 
 impl Stall for MmapLock {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 
@@ -144,9 +145,9 @@ impl Stall for MmapLock {
     }
 }
 
-/// The most that anybody loses in this way, in milliseconds a second.
+/// The most that anybody loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
-    largest(held_up(window).map(|(_, sums)| window.rate(sums.all.foreign_ns)))
+    largest(window.victims().map(|(_, sums)| window.rate(sums.all.foreign_ns)))
 }
 
 /// Programs that waited long enough for it to matter, beside a reader.

@@ -14,10 +14,12 @@ mod mmap_lock;
 mod more_schedulers;
 mod neighbour;
 mod node_quota;
+mod own_mmap_lock;
 mod preempted_holder;
 mod quota;
 mod quota_blind;
 mod real_time;
+mod reclaim;
 mod stall;
 mod uneven_queues;
 pub mod words;
@@ -36,6 +38,7 @@ const ALL: &[Entry] = &[
     Entry::of::<mailbox_flood::MailboxFlood>(),
     Entry::of::<uneven_queues::UnevenQueues>(),
     Entry::of::<mmap_lock::MmapLock>(),
+    Entry::of::<own_mmap_lock::OwnMmapLock>(),
     Entry::of::<cpu_quota::CpuQuota>(),
     Entry::of::<quota_blind::QuotaBlind>(),
     Entry::of::<real_time::RealTime>(),
@@ -44,6 +47,7 @@ const ALL: &[Entry] = &[
     Entry::of::<beside_idle::BesideIdle>(),
     Entry::of::<preempted_holder::PreemptedHolder>(),
     Entry::of::<memory_high::MemoryHigh>(),
+    Entry::of::<reclaim::Reclaim>(),
     Entry::of::<asleep_behind::AsleepBehind>(),
 ];
 

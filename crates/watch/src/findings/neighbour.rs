@@ -3,8 +3,8 @@
 //! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is
 //! to blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered,
 //! weighs less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of
-//! a session count together, since a build is many of them. Where CPUs are idle meanwhile, or where
-//! the programs to look at were named, even competition counts too.
+//! a session count together, since a build is many of them. Where the programs to look at were named,
+//! even competition counts too. What an idle CPU would have spared is another finding.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -69,7 +69,8 @@ impl Stall for Neighbour {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let is_much = |found: &Found| window.rate(found.lacks_ns) >= LIMIT_MS_PER_S;
+        let is_much =
+            |found: &Found| found.share >= SHARE && window.rate(found.lacks_ns) >= LIMIT_MS_PER_S;
         let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
         // Of two that compete the one is the victim that gets less of what it wants.
         let loses_less = |one: &&Found| {
@@ -142,7 +143,7 @@ fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
     }
 }
 
-/// The most that anybody loses in this way, in milliseconds a second.
+/// The most that anybody lacks in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
     largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
@@ -188,18 +189,19 @@ fn worst<'a>(
     let strangers =
         sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
     // What a policy takes is another finding.
-    let fair = |behind: &Behind| behind.ns.saturating_sub(behind.forced_ns);
+    let scale = spread(sums);
+    let fair = |behind: &Behind| (behind.ns.saturating_sub(behind.forced_ns) as f64 * scale) as u64;
     let (culprit, behind) =
         strangers.max_by(|a, b| fair(a.1).cmp(&fair(b.1)).then_with(|| b.0.cmp(a.0)))?;
     let ns = fair(behind);
     let share = ns as f64 / wanted.max(1) as f64;
     let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
-    let lacks_ns = match window.asked || idle_ns(window) >= ns {
+    let lacks_ns = match window.asked {
         true => ns,
         false => short_of_half(own, others).min(ns),
     };
     let victim = key;
-    (share >= SHARE).then_some(Found { victim, sums, culprit, behind, ns, lacks_ns, share })
+    Some(Found { victim, sums, culprit, behind, ns, lacks_ns, share })
 }
 
 /// What the one lacks of half of what both got; 0 where they share it evenly enough.
@@ -209,12 +211,11 @@ fn short_of_half(own: u64, others: u64) -> u64 {
     if short as f64 >= UNEVEN * half as f64 { short } else { 0 }
 }
 
-/// Time that CPUs were idle, all together; 0 where it is not known.
-fn idle_ns(window: &Window) -> u64 {
-    let machine = &window.machine;
-    let all = window.over_ns.saturating_mul(machine.cpus.into());
-    let used = machine.busy_ns.unwrap_or(all).saturating_add(machine.steal_ns.unwrap_or(0));
-    all.saturating_sub(used)
+/// The share of the time behind others that an idle CPU does not explain.
+fn spread(sums: &Sums) -> f64 {
+    let idle = sums.confined_ns.saturating_add(sums.all.beside_idle_ns);
+    let fair: u64 = sums.neighbours.values().map(|one| one.ns - one.forced_ns.min(one.ns)).sum();
+    1.0 - (idle as f64 / fair.max(1) as f64).min(1.0)
 }
 
 /// Whether two programs have nothing to do with each other: neither belongs to the other's job, and
@@ -258,7 +259,7 @@ impl Found<'_> {
 mod tests {
     use super::*;
     use crate::testing::{pair, process, second, thread};
-    use crate::tick::{MachineTick, Tick};
+    use crate::tick::Tick;
 
     fn tick(lost_ms: u64) -> Tick {
         let mut tick = second();
@@ -289,11 +290,7 @@ mod tests {
         tick.pairs.push(pair(2, 1, "web", 470));
         let window = Window::of([&tick]);
         assert!(Neighbour::find(&window).is_empty() && most(&window) < 100.0);
-        // Unless a CPU was idle, or somebody asked about this one.
-        tick.machine = MachineTick { cpus: 2, busy_ns: Some(1_100_000_000), ..Default::default() };
-        assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
-        tick.machine.busy_ns = Some(1_900_000_000);
-        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
+        // Unless somebody asked about this one.
         tick.whole_machine = false;
         assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
         tick.whole_machine = true;
@@ -304,6 +301,14 @@ mod tests {
         assert!(Neighbour::find(&Window::of([&tick])).is_empty());
         tick.processes.get_mut(&3).unwrap().job = Job::Session(3);
         assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
+    }
+
+    #[test]
+    fn what_an_idle_cpu_would_have_spared_is_another_finding() {
+        let mut confined = tick(300);
+        confined.processes.get_mut(&1).unwrap().confined = Some(vec![0]);
+        confined.idle_shares = vec![0.0, 0.7];
+        assert!(Neighbour::find(&Window::of([&confined])).is_empty());
     }
 
     #[test]

@@ -23,6 +23,9 @@ use serde::{Deserialize, Serialize};
 /// some microseconds has a few samples.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
+/// Samples a second of each CPU that runs.
+const SAMPLES_PER_S: f64 = 49.0;
+
 /// And this share of the samples of the program: a program of many threads that computes and spins
 /// now and then is not held up by that.
 const SHARE: f64 = 0.2;
@@ -77,7 +80,10 @@ impl Stall for PreemptedHolder {
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let most = most(seen.window);
-        Some(seen.measured_by::<Self>(Source::Samples, most, LIMIT_MS_PER_S))
+        let state = seen.measured_by::<Self>(Source::Samples, most, LIMIT_MS_PER_S);
+        // At the limit there have to be samples enough to tell.
+        let needs_s = LEAST_SAMPLES as f64 / (SAMPLES_PER_S * LIMIT_MS_PER_S / 1e3);
+        Some(seen.unless_too_short(needs_s, state))
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {

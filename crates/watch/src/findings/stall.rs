@@ -152,6 +152,16 @@ impl Seen<'_> {
         }
     }
 
+    /// An answer that may say *no* only after a look of this length, in seconds.
+    pub fn unless_too_short(&self, needs_s: f64, state: AnswerState) -> AnswerState {
+        match state {
+            AnswerState::NotHitting { .. } if self.window.seconds() < needs_s => {
+                AnswerState::NotMeasurable(NotMeasurable::TooShort(needs_s.ceil() as u32))
+            }
+            state => state,
+        }
+    }
+
     fn missing(&self, source: Source) -> Option<Missing> {
         self.sources.iter().find(|one| one.source == source)?.missing.clone()
     }

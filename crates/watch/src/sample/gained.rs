@@ -34,7 +34,8 @@ impl Gained {
             // One that had lost its place begins anew.
             let before = before.filter(|before| before.waits <= thread.waits);
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
-            let lost = gained.ready_ns.saturating_add(gained.lock_ns);
+            let lost =
+                gained.ready_ns.saturating_add(gained.lock_ns).saturating_add(gained.reclaim_ns);
             if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
                 tick.threads.push(gained);
             }
@@ -111,6 +112,8 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
         lock_ns: less(|of| of.lock_ns),
         foreign_ns: less(|of| of.foreign_ns),
         lock_waits: less(|of| of.lock_waits),
+        reclaim_ns: less(|of| of.reclaim_ns),
+        group_reclaim_ns: less(|of| of.group_reclaim_ns),
         samples: less(|of| of.samples),
         spins: less(|of| of.spins),
         // Nodes are looked at thread by thread, in `nodes`.

@@ -191,6 +191,7 @@ impl Sampler {
                         Source::Scheduler,
                         Source::MmapLock,
                         Source::Throttled,
+                        Source::Reclaim,
                         Source::MappingLock,
                         Source::Samples,
                     ];
@@ -220,6 +221,7 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) ->
         of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
         of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
         of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
+        of(Source::Reclaim, unless(|seen| seen.reclaim, Missing::NoReclaimTracepoints)),
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
