@@ -1,13 +1,9 @@
 //! `quota-blind`: a runtime that has more threads at work than its CPU quota allows.
 
-mod compiled;
-mod failure;
-mod load;
 mod meta;
 mod params;
 mod plan;
-mod prepare;
-mod refused;
+mod programs;
 mod review;
 mod runtime;
 mod sentences;
@@ -17,15 +13,14 @@ mod trial;
 mod worker;
 
 pub use meta::META;
-pub use params::{Place, QuotaBlindParams};
-pub use runtime::Runtime;
+pub use params::{Place, QuotaBlindParams, Runtime};
 
 use crate::Scenario;
 
 /// The scenario.
 pub static SCENARIO: Scenario<QuotaBlindParams> = Scenario {
     meta: &META,
-    generators: &[load::REQUESTS, load::RUNTIME],
+    generators: &[stream::REQUESTS, worker::RUNTIME],
     missing: plan::missing,
     of_old_kernels: None,
     arms: plan::arms,

@@ -1,11 +1,11 @@
 //! From parameters to arms, and to what a trial runs.
 
-use super::load::{Asked, Spec, Start};
-use super::params::{Place, QuotaBlindParams};
-use super::prepare::{self, Prepared};
-use super::runtime::{PATH, Setting};
+use super::params::{Place, QuotaBlindParams, Setting};
+use super::programs::PATH;
+use super::runtime::{self, Prepared};
 use super::sentences::QuotaBlindFact;
-use super::stream::{self, PART_MS};
+use super::stream::{self, Asked, PART_MS, Spec};
+use super::worker::Start;
 use crate::params::{Auto, OrNone, Quota};
 use crate::{Arms, Host, ScenarioError, quota};
 use host::cgroup::Bandwidth;
@@ -21,7 +21,7 @@ pub(super) fn missing(host: &Host) -> Option<Need> {
     if host.machine.allowed_cpus.len() == 1 {
         return Some(Need::Cpus { least: 2, allowed: 1 });
     }
-    let none = prepare::chosen(&QuotaBlindParams::default()).err();
+    let none = runtime::chosen(&QuotaBlindParams::default()).err();
     none.or_else(|| quota::missing(host))
 }
 
@@ -37,8 +37,8 @@ pub(super) fn arms(
     }
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     quota::try_out(host, &params.quota.bandwidth(), None)?;
-    let found = prepare::prepared(params)?;
-    let params = prepare::resolved(params, &found);
+    let found = runtime::prepared(params)?;
+    let params = runtime::resolved(params, &found);
     let cpus = whole_cpus(params.quota);
     let setting = found.runtime.setting(cpus).text();
     let change = QuotaBlindFact::Told { setting: setting.as_str().into() }.into();
@@ -65,7 +65,7 @@ pub(super) fn whole_cpus(quota: Quota) -> u32 {
 
 /// What a trial runs; the groups to join are not known yet.
 pub(super) fn spec(params: &QuotaBlindParams, seed: u64) -> Result<Spec, ScenarioError> {
-    let found = prepare::prepared(params)?;
+    let found = runtime::prepared(params)?;
     let request = params.request_rounds.chosen("--request-rounds")?;
     let job = params.job_rounds.chosen("--job-rounds")?;
     let ms = |time: crate::params::Time| time::ms(time.get());
@@ -123,7 +123,7 @@ pub(super) fn is_open(params: &QuotaBlindParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runtime::Runtime;
+    use super::super::params::Runtime;
     use super::*;
 
     #[test]

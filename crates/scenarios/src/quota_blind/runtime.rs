@@ -1,133 +1,199 @@
-//! The runtimes: how each is found, told its number of CPUs, and installed where it is not there.
+//! Getting a runtime ready: its program is found, and its worker compiled.
 
-use crate::params::choice;
-use clap::ValueEnum;
+use super::params::{QuotaBlindParams, Runtime};
+use super::programs::{check, go, is_program, java, shown};
+use super::sentences::QuotaBlindFact;
+use super::worker::ARTIFACT;
+use crate::params::{Auto, Programs};
+use crate::{ScenarioError, erlang};
+use model::{Name, Need};
+use os::user::User;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-/// Where a runtime's own scripts find the system's programs.
-pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The worker of Node.
+const NODE: &str = include_str!("workers/worker.js");
 
-/// A language's runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Runtime {
-    /// The Erlang VM
-    Beam,
-    /// A Java virtual machine
-    Jvm,
-    /// Go: a worker compiled by the toolchain
-    Go,
-    /// Node.js
-    Node,
-}
-
-choice!(Runtime);
-
-/// The setting by which a runtime is told its number of CPUs.
+/// A runtime that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Setting {
-    /// A variable of its environment, and the value.
-    Variable(&'static str, String),
-    /// Words of its command line.
-    Flags(Vec<String>),
+pub(super) struct Prepared {
+    /// Which.
+    pub runtime: Runtime,
+    /// The word that leads to it: the path of its program, or `debian:trixie`.
+    pub word: String,
+    /// The command, but for the setting of its CPUs, which comes behind the program.
+    pub command: Vec<String>,
+    /// The compiled worker.
+    pub artifact: Option<PathBuf>,
+    /// Whom it runs as; the caller if absent.
+    pub user: Option<User>,
 }
 
-impl Setting {
-    /// As one writes it.
-    pub fn text(&self) -> String {
-        match self {
-            Setting::Variable(name, value) => format!("{name}={value}"),
-            Setting::Flags(words) => words.join(" "),
-        }
-    }
-}
+/// What was found out so far.
+static KNOWN: Mutex<BTreeMap<(Runtime, Option<String>), Prepared>> = Mutex::new(BTreeMap::new());
 
-impl Runtime {
-    /// Its name in a sentence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Runtime::Go => "Go",
-            Runtime::Jvm => "the JVM",
-            Runtime::Node => "Node.js",
-            Runtime::Beam => "the BEAM",
-        }
-    }
-
-    /// The program by which it is found.
-    pub(super) fn program(self) -> &'static str {
-        match self {
-            Runtime::Go => "go",
-            Runtime::Jvm => "java",
-            Runtime::Node => "node",
-            Runtime::Beam => "erl",
-        }
-    }
-
-    /// What installs it on Debian.
-    pub(super) fn install(self) -> &'static str {
-        match self {
-            Runtime::Go => "apt-get install golang-go",
-            Runtime::Jvm => "apt-get install openjdk-17-jdk-headless",
-            Runtime::Node => "apt-get install nodejs",
-            Runtime::Beam => "apt-get install erlang-base erlang-crypto",
-        }
-    }
-
-    /// What tells it to use so many CPUs. Node has no such setting but the size of its pool.
-    pub(super) fn setting(self, cpus: u32) -> Setting {
-        match self {
-            Runtime::Go => Setting::Variable("GOMAXPROCS", cpus.to_string()),
-            Runtime::Node => Setting::Variable("UV_THREADPOOL_SIZE", cpus.to_string()),
-            Runtime::Jvm => Setting::Flags(vec![format!("-XX:ActiveProcessorCount={cpus}")]),
-            Runtime::Beam => Setting::Flags(
-                ["+S", &format!("{cpus}:{cpus}"), "+SDcpu", &format!("{cpus}:{cpus}")]
-                    .map(str::to_owned)
-                    .to_vec(),
-            ),
-        }
-    }
-
-    /// The program on a search path, or none; folders of it that are relative are passed over.
-    pub(super) fn on_path(self, search: &std::ffi::OsStr) -> Option<PathBuf> {
-        let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
-        folders.map(|folder| folder.join(self.program())).find(|file| is_program(file))
-    }
-
-    /// The program that a user named, by itself or by the folder of its installation.
-    pub(super) fn named(self, path: &Path) -> PathBuf {
-        match path.is_dir() {
-            true => path.join("bin").join(self.program()),
-            false => path.to_owned(),
-        }
+/// The runtime that the parameters name, or the first that is there.
+pub(super) fn chosen(params: &QuotaBlindParams) -> Result<Runtime, Need> {
+    match params.runtime.get() {
+        Some(runtime) => Ok(runtime),
+        None => first().ok_or_else(|| Need::Scenario {
+            what: QuotaBlindFact::NoRuntime.into(),
+            grant: QuotaBlindFact::Install { command: Runtime::Beam.install().into() }.into(),
+        }),
     }
 }
 
-/// Whether a file can be executed.
-pub(super) fn is_program(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+/// The first runtime on the PATH, as auto takes it.
+pub(super) fn first() -> Option<Runtime> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    [Runtime::Beam, Runtime::Jvm, Runtime::Go, Runtime::Node]
+        .into_iter()
+        .find(|runtime| on_path(*runtime, &search).is_some())
+}
+
+/// Finds the runtime of the parameters and compiles its worker, where that is not done yet.
+pub(super) fn prepared(params: &QuotaBlindParams) -> Result<Prepared, ScenarioError> {
+    let runtime = chosen(params).map_err(ScenarioError::Missing)?;
+    let (flag, programs) = match runtime {
+        Runtime::Beam => ("--otp", &params.otp),
+        _ => ("--program", &params.program),
+    };
+    let word = only(flag, programs)?;
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (runtime, word.clone());
+    if let Some(found) = known().get(&key) {
+        return Ok(found.clone());
+    }
+    let found = match runtime {
+        Runtime::Beam => beam(word.as_deref())?,
+        _ => other(runtime, word.as_deref())?,
+    };
+    known().insert(key, found.clone());
+    known().insert((runtime, Some(found.word.clone())), found.clone());
+    Ok(found)
+}
+
+/// The one program that is named; none stands in it for that on the PATH.
+fn only(flag: &str, programs: &Programs) -> Result<Option<String>, ScenarioError> {
+    let [word] = <[Option<String>; 1]>::try_from(programs.words())
+        .map_err(|_| ScenarioError::unusable(QuotaBlindFact::OneProgram { flag: flag.into() }))?;
+    Ok(word)
+}
+
+/// The parameters with the runtime and the program that they come to here.
+pub(super) fn resolved(params: &QuotaBlindParams, found: &Prepared) -> QuotaBlindParams {
+    let (runtime, word) = (Auto::Is(found.runtime), Programs::one(&found.word));
+    match found.runtime {
+        Runtime::Beam => QuotaBlindParams { runtime, otp: word, ..params.clone() },
+        _ => QuotaBlindParams { runtime, program: word, ..params.clone() },
+    }
+}
+
+/// An OTP with the application, in which the worker is.
+fn beam(word: Option<&str>) -> Result<Prepared, ScenarioError> {
+    let vm = erlang::vm(word)?;
+    let words = ["-noshell", "-noinput", "-boot", "no_dot_erlang", "-pa", ARTIFACT, "-s"];
+    let start = ["tailback_worker", "start"];
+    let erl = vm.otp.erl.display().to_string();
+    let command = std::iter::once(erl.as_str()).chain(words).chain(start);
+    Ok(Prepared {
+        runtime: Runtime::Beam,
+        word: vm.word.clone(),
+        command: command.map(str::to_owned).collect(),
+        artifact: Some(vm.app.ebin.clone()),
+        user: vm.otp.user(),
+    })
+}
+
+fn other(runtime: Runtime, named: Option<&str>) -> Result<Prepared, ScenarioError> {
+    let program = find(runtime, named)?;
+    let user = os::user::unprivileged().map(|account| account.user);
+    check(&program, user)?;
+    let word = shown(&program);
+    let words = |words: &[&str]| -> Vec<String> {
+        std::iter::once(word.as_str()).chain(words.iter().copied()).map(str::to_owned).collect()
+    };
+    let (command, artifact) = match runtime {
+        Runtime::Go => (vec![ARTIFACT.to_owned()], Some(go(&program, user)?)),
+        Runtime::Jvm => {
+            // Without this it leaves a file in /tmp where it is killed.
+            let start = ["-XX:-UsePerfData", "-cp", ARTIFACT, "Worker"];
+            (words(&start), Some(java(&program, user)?))
+        }
+        Runtime::Node | Runtime::Beam => (words(&["-e", NODE]), None),
+    };
+    Ok(Prepared { runtime, word, command, artifact, user })
+}
+
+/// The program of a runtime that is there.
+fn find(runtime: Runtime, word: Option<&str>) -> Result<PathBuf, ScenarioError> {
+    let missing = |what: QuotaBlindFact| {
+        let grant = QuotaBlindFact::InstallOrName { command: runtime.install().into() }.into();
+        ScenarioError::Missing(Need::Scenario { what: what.into(), grant })
+    };
+    match word {
+        Some(word) => {
+            let path = named(runtime, Path::new(word));
+            let path = std::path::absolute(&path).unwrap_or(path);
+            let none = || missing(QuotaBlindFact::NoProgram { path: Name(shown(&path)) });
+            is_program(&path).then(|| path.clone()).ok_or_else(none)
+        }
+        None => {
+            let search = std::env::var_os("PATH").unwrap_or_default();
+            let none = || missing(QuotaBlindFact::NotOnPath { program: runtime.program().into() });
+            on_path(runtime, &search).ok_or_else(none)
+        }
+    }
+}
+
+/// The program of a runtime on a search path, or none; folders of it that are relative are passed
+/// over.
+fn on_path(runtime: Runtime, search: &OsStr) -> Option<PathBuf> {
+    let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(runtime.program())).find(|file| is_program(file))
+}
+
+/// The program that a user named, by itself or by the folder of its installation.
+fn named(runtime: Runtime, path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => path.join("bin").join(runtime.program()),
+        false => path.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::META;
     use super::*;
+    use crate::testing::told;
 
     #[test]
-    fn each_runtime_is_told_by_its_own_setting() {
-        let told = |runtime: Runtime| runtime.setting(1).text();
-        assert_eq!(told(Runtime::Go), "GOMAXPROCS=1");
-        assert_eq!(told(Runtime::Jvm), "-XX:ActiveProcessorCount=1");
-        assert_eq!(told(Runtime::Node), "UV_THREADPOOL_SIZE=1");
-        assert_eq!(told(Runtime::Beam), "+S 1:1 +SDcpu 1:1");
+    fn a_program_that_is_not_there_is_missing_with_what_installs_it() {
+        let params = QuotaBlindParams {
+            runtime: Auto::Is(Runtime::Node),
+            program: Programs::one("/nonexistent/node"),
+            ..QuotaBlindParams::default()
+        };
+        let error = prepared(&params).unwrap_err();
+        let ScenarioError::Missing(Need::Scenario { what, grant }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(told(&META, &what), "/nonexistent/node: not a program that can be run");
+        assert!(told(&META, &grant).contains("apt-get install nodejs"), "{grant:?}");
+        let params = QuotaBlindParams { program: "a,b".parse().unwrap(), ..params };
+        assert!(matches!(prepared(&params), Err(ScenarioError::Unusable(_))));
     }
-
     #[test]
     fn a_program_is_found_on_absolute_folders_alone() {
         let place = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/bin/sh", place.path().join("node")).unwrap();
         let search = std::env::join_paths([Path::new("bin"), place.path()]).unwrap();
-        assert_eq!(Runtime::Node.on_path(&search), Some(place.path().join("node")));
-        assert_eq!(Runtime::Go.on_path(&search), None);
-        assert_eq!(Runtime::Go.named(Path::new("/x/go")), Path::new("/x/go"));
+        assert_eq!(on_path(Runtime::Node, &search), Some(place.path().join("node")));
+        assert_eq!(on_path(Runtime::Go, &search), None);
+        assert_eq!(named(Runtime::Go, Path::new("/x/go")), Path::new("/x/go"));
         let root = place.path().join("bin/go");
-        assert_eq!(Runtime::Go.named(place.path()), root);
+        assert_eq!(named(Runtime::Go, place.path()), root);
     }
 }

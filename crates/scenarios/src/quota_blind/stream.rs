@@ -1,13 +1,17 @@
-//! What the worker is asked: small requests at a steady rate, and now and then a job in parts.
+//! The stream of requests: a generator of this scenario's own, outside of the group. It has a worker
+//! started, and asks it: small requests at a steady rate, and now and then a job in parts.
 
-use super::failure::failure;
-use super::worker::Worker;
-use load::histogram;
+use super::worker::{self, Start, Worker, failure};
 use load::protocol::{Failure, FailureKind};
+use load::{OwnGenerator, Work, histogram};
 use os::time;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+/// Sends requests and times the answers.
+pub(super) const REQUESTS: OwnGenerator = OwnGenerator { name: "runtime-requests", prepare };
 
 /// Requests before a trial, one after the other: code is compiled, threads are started.
 const WARM_UP: u32 = 50;
@@ -29,6 +33,35 @@ const PIECES: u32 = 8;
 
 /// The most rounds that are asked for at once.
 const MOST_ROUNDS: u32 = 2_000_000_000;
+
+/// What the generator is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Spec {
+    /// How the runtime is started.
+    pub runtime: Start,
+    /// What it is asked.
+    pub asked: Asked,
+}
+
+/// What a runtime is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Asked {
+    /// How many rounds of each kind of work it does in a millisecond.
+    Speed,
+    /// To serve this.
+    Serve(Plan),
+}
+
+/// What the generator reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Answer {
+    /// Rounds in a millisecond: of requests, and of jobs.
+    Speed([u32; 2]),
+    /// How it served.
+    Served(Report),
+}
 
 /// What a trial asks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +100,22 @@ pub(super) struct Report {
     pub threads: Option<u32>,
     /// Its version.
     pub release: String,
+}
+
+fn prepare(spec: Value) -> Result<Work, Failure> {
+    let spec: Spec =
+        serde_json::from_value(spec).map_err(|error| failure(FailureKind::Unusable, error))?;
+    let mut worker = Worker::start(worker::launcher(&spec.runtime)?)?;
+    if let Asked::Serve(plan) = &spec.asked {
+        warm_up(&mut worker, plan)?;
+    }
+    Ok(Box::new(move || {
+        let answer = match &spec.asked {
+            Asked::Speed => Answer::Speed(speed(&mut worker)?),
+            Asked::Serve(plan) => Answer::Served(serve(&mut worker, plan)?),
+        };
+        serde_json::to_value(answer).map_err(|error| failure(FailureKind::System, error))
+    }))
 }
 
 /// What is due, and when.

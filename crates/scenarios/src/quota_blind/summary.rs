@@ -1,8 +1,7 @@
 //! What `quota-blind` says of an outcome.
 
 use super::meta::{META, measure};
-use super::params::QuotaBlindParams;
-use super::runtime::Runtime;
+use super::params::{QuotaBlindParams, Runtime};
 use super::sentences::{Compared, QuotaBlindFact};
 use crate::params::{Auto, Params};
 use crate::suggest;

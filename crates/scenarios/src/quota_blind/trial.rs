@@ -1,12 +1,10 @@
 //! One trial: a runtime in a group with a quota, and a stream of requests to it.
 
-use super::load::{Answer, Asked, REQUESTS, Spec};
 use super::meta::measure;
-use super::params::{Place, QuotaBlindParams};
+use super::params::{Place, QuotaBlindParams, Runtime};
 use super::plan;
-use super::runtime::Runtime;
 use super::sentences::{QuotaBlindFact, Release};
-use super::stream::Report;
+use super::stream::{Answer, Asked, REQUESTS, Report, Spec};
 use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, refused};
@@ -93,7 +91,7 @@ pub(super) fn speed(
     params: &QuotaBlindParams,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<[u32; 2], ScenarioError> {
-    let found = super::prepare::prepared(params)?;
+    let found = super::runtime::prepared(params)?;
     let spec = Spec { runtime: plan::start(&found, Some(1)), asked: Asked::Speed };
     let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
     let args = OwnArgs::to_args(&REQUESTS, &told);

@@ -1,14 +1,27 @@
-//! The worker in the runtime, as its generator has it: lines to it, and lines back.
+//! The worker in the runtime, as its generator has it: started by a second generator, which joins
+//! the group and becomes the runtime; then lines to it, and lines back.
 
-use super::failure::failure;
 use load::protocol::{Failure, FailureKind};
+use load::{OwnGenerator, Work};
 use os::child::Child;
 use os::pipe::{Got, Input, set_nonblocking, wait_for};
+use os::user::User;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// Joins the group, and becomes the runtime.
+pub(super) const RUNTIME: OwnGenerator = OwnGenerator { name: "runtime", prepare: become_runtime };
+
+/// Stands in a command for the compiled worker, which the runtime finds open.
+pub(super) const ARTIFACT: &str = "{artifact}";
 
 /// How long a runtime may take to start: in an emulated guest under a quota it takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -21,6 +34,23 @@ const MOST_OUT: usize = 16 << 20;
 
 /// The longest text of a runtime that is kept.
 const LONGEST: usize = 64;
+
+/// How a runtime is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Start {
+    /// The program and its words; [`ARTIFACT`] is replaced in them.
+    pub command: Vec<String>,
+    /// Its environment.
+    pub variables: Vec<(String, String)>,
+    /// The compiled worker, a file or a folder.
+    pub artifact: Option<PathBuf>,
+    /// Groups that it joins.
+    pub join: Vec<PathBuf>,
+    /// Whether it is in a cgroup namespace of its own.
+    pub namespace: bool,
+    /// Whom it becomes, as `UID:GID`; the caller if absent.
+    pub user: Option<String>,
+}
 
 /// A worker that runs; it is killed when this is dropped.
 #[derive(Debug)]
@@ -165,6 +195,65 @@ impl Drop for Worker {
     }
 }
 
+/// The command that becomes the runtime, by way of this very program.
+pub(super) fn launcher(start: &Start) -> Result<Command, Failure> {
+    let told = serde_json::to_string(start).map_err(|e| failure(FailureKind::System, e))?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("tailback").args(["load", "own", RUNTIME.name, "--spec", &told]);
+    command.args(["--parent", &std::process::id().to_string()]);
+    Ok(command)
+}
+
+/// Joins the group and the namespace, becomes the user, and executes the runtime; returns only
+/// where that fails.
+fn become_runtime(spec: Value) -> Result<Work, Failure> {
+    let unusable = |error| failure(FailureKind::Unusable, error);
+    let start: Start = serde_json::from_value(spec).map_err(unusable)?;
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+    let artifact = start.artifact.as_ref().map(std::fs::File::open).transpose();
+    let artifact = artifact.map_err(|error| failure(FailureKind::System, error))?;
+    for group in &start.join {
+        let file = group.join("cgroup.procs");
+        std::fs::write(&file, "0").map_err(|error| {
+            failure(FailureKind::Permission, format_args!("{}: {error}", file.display()))
+        })?;
+    }
+    if start.namespace {
+        host::cgroup::enter_namespace(&host::Roots::real()).map_err(|error| {
+            failure(FailureKind::Permission, format_args!("a cgroup namespace: {error}"))
+        })?;
+    }
+    let user = start.user.as_deref().map(str::parse::<User>).transpose();
+    if let Some(user) = user.map_err(|why| failure(FailureKind::Unusable, why))? {
+        user.become_it().map_err(|error| failure(FailureKind::System, error))?;
+    }
+    // The kernel forgot it as the user changed.
+    parent
+        .map_or(Ok(()), |parent| os::death::die_with(parent, Signal::KILL))
+        .map_err(|error| failure(FailureKind::System, error))?;
+    Err(failure(FailureKind::System, execute(&start, artifact.as_ref())))
+}
+
+/// Executes the runtime in the place of this process; why it could not.
+fn execute(start: &Start, artifact: Option<&std::fs::File>) -> String {
+    let path = match artifact.map(open_for_it).transpose() {
+        Ok(path) => path.unwrap_or_default(),
+        Err(error) => return error.to_string(),
+    };
+    let mut words = start.command.iter().map(|word| word.replace(ARTIFACT, &path));
+    let Some(program) = words.next() else { return "no command".to_owned() };
+    let variables = start.variables.iter().map(|(name, value)| (name, value));
+    let error =
+        Command::new(&program).args(words).env_clear().envs(variables).current_dir("/").exec();
+    format!("{program}: {error}")
+}
+
+/// Keeps a file open in the program that is executed; the path by which that finds it.
+fn open_for_it(file: &std::fs::File) -> std::io::Result<String> {
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?;
+    Ok(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
 /// A line of a program, without what steers a terminal, cut to a length.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !os::terminal::steers(*c)).take(LONGEST).collect()
@@ -181,6 +270,11 @@ fn refusal(line: &str) -> Failure {
         Ok(load::protocol::Message::Error(refused)) => refused,
         _ => strange(line),
     }
+}
+
+/// A failure of that sort.
+pub(super) fn failure(kind: FailureKind, what: impl std::fmt::Display) -> Failure {
+    Failure { kind, what: format!("runtime: {what}") }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! The compiled workers of Go and Java: made at first use, and kept.
+//! The programs of a runtime: refused where they could be another user's, run as the load's user;
+//! and the workers that its compiler makes at first use, which are kept.
 
-use super::refused::{broken, check, not_started, refused, shown};
-use super::runtime::{PATH, Runtime, is_program};
+use super::params::Runtime;
 use super::sentences::QuotaBlindFact;
 use crate::ScenarioError;
-use host::{Bench, Roots, Temporary, private};
+use host::private::{self, PrivateError};
+use host::{Bench, Roots, Temporary};
 use model::{Name, Need, Problem};
 use os::user::User;
 use sha2::{Digest, Sha256};
@@ -15,6 +16,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+/// Where a runtime's own scripts find the system's programs.
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The sources of the workers.
 const GO: &str = include_str!("workers/worker.go");
@@ -191,6 +195,48 @@ fn last_words(ran: &beam::Ran) -> String {
     let mut lines = out.lines().chain(err.lines()).filter(|line| !line.trim().is_empty());
     let last = lines.next_back().unwrap_or("it failed without a message");
     os::terminal::line(last).chars().take(LONGEST).collect()
+}
+
+/// Whether a file can be executed.
+pub(super) fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Refuses a program that is not to become another user, where it could be another user's.
+pub(super) fn check(program: &Path, user: Option<User>) -> Result<(), ScenarioError> {
+    let checked = user.map_or_else(|| host::program::check(program), |_| Ok(()));
+    let need = |error: PrivateError| own_words(&error, QuotaBlindFact::NotAsRoot);
+    checked.map_err(|error| ScenarioError::Missing(need(error)))
+}
+
+/// A program that could not be started: one that its user may not execute, as a rule.
+pub(super) fn not_started(program: &Path, error: &io::Error) -> ScenarioError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+            let words = format!("{}: {error}", shown(program));
+            ScenarioError::Missing(own_words(&words, QuotaBlindFact::ForItsUser))
+        }
+        _ => broken(program, error),
+    }
+}
+
+/// A folder that is not the caller's alone.
+pub(super) fn refused(error: &PrivateError) -> ScenarioError {
+    ScenarioError::Missing(own_words(error, QuotaBlindFact::OwnFolders))
+}
+
+/// A need in the words of what met it, and what grants it.
+fn own_words(error: &dyn std::fmt::Display, grant: QuotaBlindFact) -> Need {
+    let what = QuotaBlindFact::OwnWords { error: error.into() };
+    Need::Scenario { what: what.into(), grant: grant.into() }
+}
+
+pub(super) fn broken(path: &Path, error: &io::Error) -> ScenarioError {
+    ScenarioError::Broken(Problem::of_kernel(shown(path), error))
+}
+
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 #[cfg(test)]
