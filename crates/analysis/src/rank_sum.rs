@@ -27,7 +27,8 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     if n.saturating_mul(m) > MOST_PAIRS {
         return approximate(n as f64, m as f64, tail);
     }
-    // A record may have thousands of arms of as many trials.
+    // A record may have thousands of arms of as many trials. It may be a static:
+    // what is remembered follows from its key alone.
     static KNOWN: Mutex<BTreeMap<(usize, usize, u64), Found>> = Mutex::new(BTreeMap::new());
     let key = (n.min(m), n.max(m), tail.to_bits());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -31,7 +31,7 @@ pub use eetf::{ExternalFun, List, Pid, Port, Reference, Term, Tuple};
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
 pub use os::child::Ran;
-pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};
+pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, suite_of};
 pub use run::run;
 pub use threads::{
     Class, Shares, ThreadKind, ThreadReport, ThreadSampler, ThreadSeries, ThreadTotal,

@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Request = (Command, SyncSender<io::Result<Child>>);
 
+/// A static, since nothing that ends before the process may own the thread.
 static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
 
 /// Starts a child from the spawner without any preparation.

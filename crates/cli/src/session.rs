@@ -5,6 +5,7 @@ use crate::machine;
 use crate::output::Output;
 use crate::signals::Interruption;
 use model::Machine;
+use scenarios::erlang::Otps;
 use std::cell::Cell;
 
 /// One run of the program.
@@ -15,6 +16,8 @@ pub struct Session {
     pub out: Output,
     /// What this run holds, and may leave behind.
     pub guard: Guard,
+    /// The OTPs that were found so far.
+    pub otps: Otps,
     interruption: Interruption,
     /// Whether it notices anything yet. A second handler would end the program at once.
     notices: Cell<bool>,
@@ -26,9 +29,9 @@ impl Session {
     pub fn new(command_line: fn() -> clap::Command) -> Self {
         let interruption = Interruption::default();
         let noticed = interruption.clone();
-        scenarios::erlang::fetch_with(crate::output::note, move || noticed.noticed());
+        let otps = Otps::new(crate::output::note, move || noticed.noticed());
         let (out, guard) = (Output::default(), Guard::default());
-        Session { command_line, out, guard, interruption, notices: Cell::new(false) }
+        Session { command_line, out, guard, otps, interruption, notices: Cell::new(false) }
     }
 
     /// Begins to notice that the user interrupts; until then a signal ends the program.

@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<Catalogue, String> {
 
 /// The catalogue that this version came with.
 pub fn catalogue() -> &'static Catalogue {
-    // A test reads it, so an empty one never stands in for it.
+    // A constant that has to be parsed. A test reads it, so an empty one never stands in for it.
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &CATALOGUE
 }

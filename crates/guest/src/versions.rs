@@ -135,7 +135,7 @@ impl Versions {
 
 /// What this version came with.
 pub fn versions() -> &'static Versions {
-    // A test reads it, so an empty one never stands in for it.
+    // A constant that has to be parsed. A test reads it, so an empty one never stands in for it.
     static VERSIONS: LazyLock<Versions> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &VERSIONS
 }

@@ -133,10 +133,12 @@ pub(crate) struct Entry {
     pub(crate) change: Change,
 }
 
-/// The journals of this process: one, but for tests on fake trees.
+/// The journals of this process: one, but for tests on fake trees. A static, since the file is named
+/// after the process: two values would each write it without the other's entries.
 static OPEN: Mutex<Vec<Journal>> = Mutex::new(Vec::new());
 
-/// What is called before the first change.
+/// What is called before the first change. A static, since no change may be made without it, by
+/// whichever crate and on whichever thread: a value that a caller passes is one that it can forget.
 static BEFORE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
 /// Has `call` called before every change that is made from now on; the first caller is heard.

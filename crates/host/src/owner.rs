@@ -13,7 +13,8 @@ const PREFIX: &str = "tailback-";
 /// The first pid namespace; the kernel fixes its number.
 const FIRST_NAMESPACE: u64 = 4_026_531_836;
 
-/// Numbers the groups of this process.
+/// Numbers the groups of this process, after which they are named: a static, so that no two get one
+/// name.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A process that makes groups; its start time tells it from a later one of the same pid.

@@ -104,7 +104,7 @@ fn run_for(
         scenario: &FAKE,
         plan,
         time,
-        host: Host { roots: &roots, machine: &machine },
+        host: Host { roots: &roots, machine: &machine, otps: &scenarios::erlang::Otps::default() },
         spawner: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep: keep.map(Path::to_owned),
@@ -278,12 +278,13 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
     LOST.set(700.0);
     TRIALS.set(0);
     let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
+    let otps = scenarios::erlang::Otps::default();
     let study = || Study {
         probe: tailback_runner::ProbeWhen::Never,
         scenario: &FAKE,
         plan: plan(24, true),
         time: Duration::from_secs(3600),
-        host: Host { roots: &roots, machine: &machine },
+        host: Host { roots: &roots, machine: &machine, otps: &otps },
         spawner: LoadSpawner::default(),
         argv: Vec::new(),
         keep: None,

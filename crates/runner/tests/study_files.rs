@@ -103,7 +103,11 @@ fn real_layout(text: &str) -> Layout {
     for file in ["smaps", "maps"] {
         std::fs::write(roots.proc.join("self").join(file), "x").unwrap();
     }
-    let host = scenarios::Host { roots: &roots, machine: &machine };
+    let host = scenarios::Host {
+        roots: &roots,
+        machine: &machine,
+        otps: &scenarios::erlang::Otps::default(),
+    };
     let design = read(text).unwrap();
     let combinations = design.combinations(Path::new(PATH)).unwrap();
     lay_out(&design, design.scenario().unwrap(), &host, combinations).unwrap()
@@ -173,7 +177,11 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (4, 4));
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
-    let host = scenarios::Host { roots: &roots, machine: &machine };
+    let host = scenarios::Host {
+        roots: &roots,
+        machine: &machine,
+        otps: &scenarios::erlang::Otps::default(),
+    };
     let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
     let refused = lay_out(&read(&text).unwrap(), &FAKE, &host, 6).unwrap_err();
     let (arm, why) = ("busy=13,procfile=smaps".to_owned(), Box::new(why.clone()));

@@ -1,17 +1,19 @@
 //! What a trial is given, and what it gives back.
 
 use crate::LoadSpawner;
+use crate::erlang::Otps;
 use host::roots::Roots;
 use model::{Disturbance, Machine, Observation};
 use std::time::Duration;
 
 /// Where a study runs.
-#[derive(Debug)]
 pub struct Host<'a> {
     /// The trees of /proc and /sys.
     pub roots: &'a Roots,
     /// What is known of the machine.
     pub machine: &'a Machine,
+    /// The OTPs that were found so far.
+    pub otps: &'a Otps,
 }
 
 /// What a trial needs from the runner.

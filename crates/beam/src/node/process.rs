@@ -178,6 +178,7 @@ fn dumps_of(folder: &Path, user: User) -> io::Result<PathBuf> {
 
 /// A file that is not there yet in the folder for dumps.
 fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf>, BeamError> {
+    // Numbers the dumps of this process, whose number is in their names too.
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = &options.dumps else { return Ok(None) };
     let failed = |source| BeamError::File { path: folder.clone(), what: "make it", source };

@@ -12,4 +12,4 @@ pub use flags::Flags;
 #[cfg(feature = "fuzz")]
 pub(crate) use found::fuzz;
 pub use found::{OLDEST, Origin, Otp};
-pub use suite::{Fetch, SUITES, suite_of};
+pub use suite::{Fetch, suite_of};

@@ -11,6 +11,7 @@ use host::Roots;
 use model::{Judged, Machine, Meta, State, units};
 use report::{Look, Shown};
 use runner::{End, ProbeWhen};
+use scenarios::erlang::Otps;
 use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -140,7 +141,7 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     let machine = session.machine();
     let began = Instant::now();
     let chosen = chosen(flags);
-    let can_run = runnable(&chosen, &machine, flags.otp.is_some());
+    let can_run = runnable(&chosen, &machine, &session.otps, flags.otp.is_some());
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
     let mut done = Vec::new();
     let mut ran = 0;
@@ -171,10 +172,11 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
 fn runnable(
     chosen: &[&'static dyn AnyScenario],
     machine: &Machine,
+    otps: &Otps,
     with_otp: bool,
 ) -> Vec<&'static str> {
     let roots = Roots::real();
-    let host = Host { roots: &roots, machine };
+    let host = Host { roots: &roots, machine, otps };
     let can = chosen.iter().filter(|scenario| {
         let has_otp = with_otp && otp_of(scenario.meta()).is_some();
         has_otp || scenario.missing(&host).is_none()

@@ -20,8 +20,9 @@ pub struct ErlangApp {
 
 impl Run for ErlangApp {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        let (erl, ebin) = scenarios::erlang::write_app(self.otp.as_deref(), &self.folder)
-            .map_err(|error| Failure::of(error, None))?;
+        let (erl, ebin) =
+            scenarios::erlang::write_app(&session.otps, self.otp.as_deref(), &self.folder)
+                .map_err(|error| Failure::of(error, None))?;
         let program = self.otp.as_ref().map_or_else(|| "erl".to_owned(), |_| os::quote::word(&erl));
         session.out.print(&format!(
             "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",

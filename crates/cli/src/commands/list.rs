@@ -24,7 +24,7 @@ impl Run for List {
 fn list(json: bool, session: &Session) -> u8 {
     let roots = Roots::real();
     let machine = session.machine();
-    let host = scenarios::Host { roots: &roots, machine: &machine };
+    let host = scenarios::Host { roots: &roots, machine: &machine, otps: &session.otps };
     let rows = scenarios::ALL.iter().map(|scenario| {
         let missing = scenario.missing(&host);
         (scenario.meta(), missing)

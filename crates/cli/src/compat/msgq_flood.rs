@@ -43,7 +43,7 @@ const COMPLAIN: &str = "\
     Complain = fun(Line, Code) -> io:put_chars(standard_error, [Line, 10]), halt(Code) end, ";
 
 /// Floods a server and watches the queues.
-pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let (mut flags, mut sink, mut dam, mut lines) = (String::new(), None, None, None);
     let mut words: Vec<&str> = Vec::new();
@@ -67,7 +67,7 @@ pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
         Err(_) => Err(options.mistake(&format!("Error: {text} non-numeric."))),
     };
     let flood = Flood { sink, dam, lines, senders: number(senders)?, messages: number(messages)? };
-    exec_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
+    exec_erlang(&session.otps, &format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
 }
 
 /// A flood that is watched.
@@ -101,7 +101,7 @@ impl Flood {
 }
 
 /// Profiles a flooded server.
-pub fn profile(args: &[String], _: &Session) -> Result<u8, Failure> {
+pub fn profile(args: &[String], session: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, PROFILE_USAGE);
     let (mut flags, mut sink, mut queued, mut ms) = (String::new(), SinkKind::Port, 50_000, 2000);
     loop {
@@ -128,7 +128,7 @@ pub fn profile(args: &[String], _: &Session) -> Result<u8, Failure> {
          [io:format(\"~tw:~tw/~b  ~b of ~b~n\", [M, F, A, N, All]) || {{{{M, F, A}}, N}} <- Seen], \
          halt(0); {{error, {{_, Bad}}}} -> Complain(Bad, 2) end."
     );
-    exec_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
+    exec_erlang(&session.otps, &format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
 }
 
 fn known_sink(options: &mut Options) -> Result<SinkKind, Failure> {

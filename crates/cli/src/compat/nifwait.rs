@@ -18,7 +18,7 @@ has the sizes and pauses of the original and takes many minutes; `short` is the 
 ";
 
 /// Runs `wait:run` once.
-pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
+pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some((flags, words)) = parse(args, USAGE)? else { return Ok(0) };
     if !(4..=5).contains(&words.len()) {
         return Err(
@@ -27,11 +27,11 @@ pub fn run(args: &[String], _: &Session) -> Result<u8, Failure> {
     }
     let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
     let code = "case wait:run(Args) of {error, _} -> halt(2); _ -> halt(0) end.";
-    exec_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
+    exec_erlang(&session.otps, &flags, &format!("Args = [{}], {code}", list.join(",")))
 }
 
 /// Runs the recipe that makes schedulers collapse.
-pub fn collapse(args: &[String], _: &Session) -> Result<u8, Failure> {
+pub fn collapse(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some((flags, words)) = parse(args, COLLAPSE_USAGE)? else { return Ok(0) };
     let preset = match words.as_slice() {
         [] => "short",
@@ -40,6 +40,7 @@ pub fn collapse(args: &[String], _: &Session) -> Result<u8, Failure> {
     };
     let code = "collapse -> 1; no_collapse -> 0; inconclusive -> 4; error -> 2";
     exec_erlang(
+        &session.otps,
         &flags,
         &format!(
             "Answer = wait:collapse(#{{preset => {preset}}}), \

@@ -36,6 +36,8 @@ impl PassedOn {
     }
 }
 
+/// Groups whose children this process gave a controller. A static, since the kernel keeps one such
+/// setting a group: it is taken back with the last group of this process that needs it.
 static PASSED_ON: Mutex<Vec<PassedOn>> = Mutex::new(Vec::new());
 
 fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {

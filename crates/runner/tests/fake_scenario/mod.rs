@@ -49,7 +49,11 @@ pub fn read(text: &str) -> Result<Design, StudyError> {
 pub fn layout(design: &Design) -> Layout {
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
-    let host = scenarios::Host { roots: &roots, machine: &machine };
+    let host = scenarios::Host {
+        roots: &roots,
+        machine: &machine,
+        otps: &scenarios::erlang::Otps::default(),
+    };
     lay_out(design, &FAKE, &host, design.combinations(Path::new(PATH)).unwrap()).unwrap()
 }
 
@@ -67,7 +71,11 @@ pub fn run(
         scenario: &FAKE,
         plan: layout.plan(design, &FAKE, design.seed.unwrap()),
         time: Duration::from_secs(3600),
-        host: scenarios::Host { roots: &roots, machine: &machine },
+        host: scenarios::Host {
+            roots: &roots,
+            machine: &machine,
+            otps: &scenarios::erlang::Otps::default(),
+        },
         spawner: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
         keep: Some(keep.to_owned()),

@@ -46,7 +46,7 @@ pub(super) fn arms(
     let paths = params.otp.words();
     let mut found = Arms::default();
     for path in &paths {
-        let vm = erlang::vm(path.as_deref())?;
+        let vm = host.otps.vm(path.as_deref())?;
         let all = emulator_flags(&params, &params.flags)?;
         erlang::accepted(&vm, &all)?;
         need_nif(mode, &vm)?;
@@ -157,12 +157,12 @@ pub(super) fn sketch(
 }
 
 /// What is run in a trial of these parameters.
-pub(super) fn spec(params: &BlockingNifParams) -> Result<TrialSpec, ScenarioError> {
+pub(super) fn spec(params: &BlockingNifParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     let schedulers = params.schedulers.chosen("--schedulers")?;
     let processes = params.processes.chosen("--processes")?;
     Ok(TrialSpec {
-        vm: erlang::vm(path.as_deref())?,
+        vm: host.otps.vm(path.as_deref())?,
         flags: emulator_flags(params, &params.flags)?,
         mode: params.mode,
         processes,
@@ -218,7 +218,7 @@ mod tests {
     fn what_nobody_chose_is_chosen_for_the_mode() {
         let machine = model::Machine { allowed_cpus: vec![0], ..model::Machine::default() };
         let roots = host::roots::Roots::real();
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let params = BlockingNifParams { calls: Auto::Is(7), ..Default::default() };
         let chosen = resolved(&params, &host);
         assert_eq!(chosen.calls, Auto::Is(7));

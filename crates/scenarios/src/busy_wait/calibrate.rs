@@ -60,7 +60,7 @@ pub(super) fn calibrate(
         let quotas = open.iter().filter_map(|params| params.quota.get()).map(Decimal::get);
         let quota = quotas.fold(f64::INFINITY, f64::min);
         let Some(first) = open.first().filter(|_| quota.is_finite()) else { continue };
-        let spec = plan::spec(&first.without_spinning())?;
+        let spec = plan::spec(&first.without_spinning(), host)?;
         let rate = Auto::Is(measured(&spec, quota, host, interrupted)?);
         open.iter_mut().for_each(|params| params.rate = rate);
     }

@@ -28,7 +28,7 @@ pub static SCENARIO: Scenario<BusyWaitParams> = Scenario {
     sketch: Some(plan::sketch),
     judging: None,
     expected: plan::expected,
-    trial: |params, context| trial::run(&plan::spec(params)?, context),
+    trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
     review: Some(review::review),
     summary: summary::summary,
 };

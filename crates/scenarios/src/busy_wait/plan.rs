@@ -65,7 +65,7 @@ pub(super) fn arms(
     if let Some(bandwidth) = &bandwidth {
         quota::try_out(host, bandwidth, None)?;
     }
-    let vm = erlang::vm(path.as_deref())?;
+    let vm = host.otps.vm(path.as_deref())?;
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let plain = params.with_the_vms_flags();
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
@@ -122,7 +122,7 @@ pub(super) fn cell(
     let params = resolved(params, host);
     let path =
         only_path(&params).ok_or_else(|| ScenarioError::unusable(BusyWaitFact::OneOtpALevel))?;
-    let vm = erlang::vm(path.as_deref())?;
+    let vm = host.otps.vm(path.as_deref())?;
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let quiet = params.without_spinning();
     for params in [&params, &quiet] {
@@ -204,10 +204,10 @@ pub(super) fn sketch(
 }
 
 /// What a trial of these parameters runs.
-pub(super) fn spec(params: &BusyWaitParams) -> Result<TrialSpec, ScenarioError> {
+pub(super) fn spec(params: &BusyWaitParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     Ok(TrialSpec {
-        vm: erlang::vm(path.as_deref())?,
+        vm: host.otps.vm(path.as_deref())?,
         flags: emulator_flags(params)?,
         load: params.load,
         // Without a quota nothing was calibrated.

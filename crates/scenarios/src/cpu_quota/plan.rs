@@ -198,7 +198,7 @@ mod tests {
     fn layout(cpus: u32, params: &CpuQuotaParams) -> Result<Layout, ScenarioError> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::real();
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         Layout::of(params, &bandwidth(params), &host)
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn a_trial_warms_up_until_each_cpu_keeps_what_it_may() {
         let machine = Machine { allowed_cpus: (0..32).collect(), ..Machine::default() };
         let roots = Roots::real();
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let on = |on_cpus| CpuQuotaParams { on_cpus, ..CpuQuotaParams::default() };
         let of_case = spec(&on(32), &host).unwrap();
         assert_eq!(of_case.window, Some(Window { warm_up: 7, periods: 50 }));

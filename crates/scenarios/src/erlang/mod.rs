@@ -2,47 +2,24 @@
 //! application, starting a node, and what the VM says of itself.
 
 pub(crate) mod evidence;
+mod otps;
+mod refused;
 pub(crate) mod strace;
 pub(crate) mod threads;
 
+pub use otps::Otps;
+pub(crate) use otps::Vm;
+pub(crate) use refused::{Ended, failed, refused};
+
 use crate::{Arms, ScenarioError};
 use beam::term::{TermError, as_atom, as_text, as_tuple};
-use beam::{
-    App, BeamError, Cache, CallError, DebianError, Fetch, Flags, Node, NodeOptions, Otp, Term,
-};
-use model::problem::{ArmsProblem, RefusedFlags};
+use beam::{Flags, Node, NodeOptions, Term};
+use model::problem::ArmsProblem;
 use model::reported::{Part, Reported, Trouble};
 use model::{Need, Problem};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
-/// An OTP and the application compiled for it.
-#[derive(Debug, Clone)]
-pub(crate) struct Vm {
-    /// The word that leads to it: `debian:trixie`, else the path of its `erl`.
-    pub word: String,
-    /// The OTP.
-    pub otp: Otp,
-    /// The application.
-    pub app: App,
-}
-
-impl Vm {
-    /// The name of an arm of this OTP among several.
-    pub fn named(&self, id: &str) -> String {
-        format!("{id}@otp{}", self.otp.release)
-    }
-
-    /// Flags that it does not take, and why.
-    pub fn refuses(&self, flags: impl ToString, why: String) -> RefusedFlags {
-        RefusedFlags { otp: self.otp.release, flags: flags.to_string(), why }
-    }
-}
-
-/// What was found out so far: asking an OTP takes a while, and every trial wants to know.
-static KNOWN: Mutex<BTreeMap<Option<String>, Vm>> = Mutex::new(BTreeMap::new());
 
 /// What is missing to run a node, from a look at the PATH alone.
 pub(crate) fn missing() -> Option<Need> {
@@ -51,92 +28,18 @@ pub(crate) fn missing() -> Option<Need> {
     (!found).then_some(Need::Erl)
 }
 
-/// Who is told what a fetch does, and who may interrupt it.
-type Fetching = (fn(&str), Box<dyn Fn() -> bool + Send + Sync>);
-
-/// One tool, one terminal.
-static FETCHING: OnceLock<Fetching> = OnceLock::new();
-
-/// Sets who gets a line where an OTP has to be fetched, and what ends a fetch; once, at the start.
-pub fn fetch_with(note: fn(&str), interrupted: impl Fn() -> bool + Send + Sync + 'static) {
-    let _ = FETCHING.set((note, Box::new(interrupted)));
-}
-
-/// What an OTP is, for a caller that chooses among several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtpVersion {
-    /// The word that leads to it: `debian:trixie`, else the path of its `erl`.
-    pub word: String,
-    /// The release, such as 27.
-    pub release: u32,
-    /// The version, such as `27.3.4.1`.
-    pub version: String,
-}
-
-/// The suites of Debian whose OTPs can be asked for, as `debian:trixie`; oldest first.
-pub fn otps() -> impl Iterator<Item = String> {
-    beam::SUITES.iter().map(|suite| format!("debian:{suite}"))
-}
-
-/// The OTP that a word leads to, as `--otp` takes it; it is fetched where it is not there yet.
-///
-/// # Errors
-/// If there is none, if it is too old, or if the application does not compile.
-pub fn otp(word: Option<&str>) -> Result<OtpVersion, ScenarioError> {
-    let vm = vm(word)?;
-    Ok(OtpVersion { word: vm.word.clone(), release: vm.otp.release, version: vm.otp.version() })
-}
-
-/// The OTP of that word, with the application compiled for it.
-pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
-    let key = word.map(str::to_owned);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(vm) = known().get(&key) {
-        return Ok(vm.clone());
-    }
-    let vm = prepared(word, find(word)?)?;
-    known().insert(key, vm.clone());
-    // Its own word leads to it too, as it stands in the settings of an arm.
-    known().insert(Some(vm.word.clone()), vm.clone());
-    Ok(vm)
-}
-
-/// The OTP of that word, which runs as the caller, with an application that the caller has
-/// compiled: what a user executes in a shell, no other is to have made.
-fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
-    prepared(word, find(word)?.of_caller().map_err(refused)?)
-}
-
-/// The OTP of that word; it is fetched where it is not there yet.
-fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
-    let note = |line: &str| FETCHING.get().into_iter().for_each(|(note, _)| note(line));
-    let interrupted = || FETCHING.get().is_some_and(|(_, interrupted)| interrupted());
-    let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
-    Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
-}
-
-/// An OTP with the application compiled for it, under the word that leads to it.
-fn prepared(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
-    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
-    let path = otp.erl.display().to_string();
-    let word = word.filter(|_| otp.origin.is_some()).map_or(path, str::to_owned);
-    Ok(Vm { word, otp, app })
-}
-
-/// Where compiled applications are kept.
-fn cache() -> Result<PathBuf, ScenarioError> {
-    let folder = os::folders::cache().map(|base| base.join("tailback/erlang"));
-    folder.ok_or(ScenarioError::Missing(Need::CacheFolder))
-}
-
 /// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder
 /// of the beam files.
 ///
 /// # Errors
 /// If there is no such OTP, if the application does not compile, or if the folder is somebody
 /// else's.
-pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), ScenarioError> {
-    let vm = vm_of_caller(otp)?;
+pub fn write_app(
+    otps: &Otps,
+    otp: Option<&str>,
+    folder: &Path,
+) -> Result<(String, PathBuf), ScenarioError> {
+    let vm = otps.vm_of_caller(otp)?;
     let program = vm.otp.erl.display().to_string();
     let ebin = vm.app.write_to(folder).map_err(refused)?;
     Ok((program, ebin))
@@ -146,8 +49,13 @@ pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), 
 ///
 /// # Errors
 /// If there is no such OTP, if it refuses the flags, or if the application does not compile.
-pub fn evaluate(otp: Option<&str>, text: &str, expression: &str) -> Result<Command, ScenarioError> {
-    let vm = vm_of_caller(otp)?;
+pub fn evaluate(
+    otps: &Otps,
+    otp: Option<&str>,
+    text: &str,
+    expression: &str,
+) -> Result<Command, ScenarioError> {
+    let vm = otps.vm_of_caller(otp)?;
     let flags = flags(text)?;
     accepted(&vm, &flags)?;
     let mut command = Command::new(&vm.otp.erl);
@@ -187,53 +95,9 @@ pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     }
 }
 
-/// An error of the node's as a scenario's.
-pub(crate) fn refused(error: BeamError) -> ScenarioError {
-    let problem = |trouble| Problem::reported(Part::Otp, trouble, &error);
-    match &error {
-        BeamError::Flags { .. } | BeamError::NotErl { .. } | BeamError::Unknown { .. } => {
-            ScenarioError::Unusable(problem(Trouble::Refused))
-        }
-        BeamError::NoErl { .. } => ScenarioError::Missing(Need::Otp(problem(Trouble::Absent))),
-        BeamError::NotExecutable { .. } => {
-            ScenarioError::Missing(Need::Otp(problem(Trouble::Failed)))
-        }
-        BeamError::UnsafeProgram { .. } => {
-            ScenarioError::Missing(Need::Otp(problem(Trouble::Unsafe)))
-        }
-        BeamError::TooOld { .. } => ScenarioError::Missing(Need::Otp(problem(Trouble::TooOld))),
-        BeamError::Debian { source: DebianError::Interrupted, .. } | BeamError::Interrupted => {
-            ScenarioError::Interrupted
-        }
-        BeamError::Debian { source, .. } => {
-            let full = source.is_full();
-            let trouble = if full { Trouble::Full } else { Trouble::Failed };
-            let problem = Problem::reported(Part::Debian, trouble, &error);
-            ScenarioError::Missing(Need::Fetch { problem, full })
-        }
-        other => {
-            let (part, trouble) = trouble(other);
-            ScenarioError::Broken(Problem::reported(part, trouble, other))
-        }
-    }
-}
-
-/// Who reports an error that breaks a trial, and of what sort it is.
-fn trouble(error: &BeamError) -> (Part, Trouble) {
-    match error {
-        BeamError::Died(_) => (Part::Node, Trouble::Died),
-        BeamError::NoHello { .. } => (Part::Node, Trouble::Late),
-        BeamError::Protocol { .. } => (Part::Node, Trouble::Protocol),
-        BeamError::Late { .. } => (Part::Otp, Trouble::Late),
-        BeamError::Unsafe { .. } | BeamError::NotOurs { .. } => (Part::Otp, Trouble::Unsafe),
-        BeamError::Compile { .. } => (Part::Otp, Trouble::NotCompiled),
-        _ => (Part::Otp, Trouble::Failed),
-    }
-}
-
 /// Where a node that crashes leaves its dump.
 fn dumps() -> Option<PathBuf> {
-    cache().ok().map(|cache| cache.join("crash-dumps"))
+    otps::cache().ok().map(|cache| cache.join("crash-dumps"))
 }
 
 /// Starts a node.
@@ -272,43 +136,6 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
 /// The user that its nodes run as.
 fn uid(vm: &Vm) -> u32 {
     vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
-}
-
-/// Why a call of a trial gave no observation.
-pub(crate) enum Ended {
-    /// It did not come back in time.
-    Late,
-    /// It failed.
-    Broken(ScenarioError),
-}
-
-impl From<CallError> for Ended {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::Late { .. } => Ended::Late,
-            error => Ended::Broken(failed(error)),
-        }
-    }
-}
-
-impl From<ScenarioError> for Ended {
-    fn from(error: ScenarioError) -> Self {
-        Ended::Broken(error)
-    }
-}
-
-/// A failed call as a scenario's error.
-pub(crate) fn failed(error: CallError) -> ScenarioError {
-    let trouble = match &error {
-        CallError::Interrupted { .. } => return ScenarioError::Interrupted,
-        CallError::Died(_) => Trouble::Died,
-        CallError::Late { .. } => Trouble::Late,
-        CallError::Protocol { .. } => Trouble::Protocol,
-        CallError::Failed { .. } | CallError::Unsendable { .. } | CallError::System { .. } => {
-            Trouble::Failed
-        }
-    };
-    ScenarioError::Broken(Problem::reported(Part::Node, trouble, error))
 }
 
 /// What a function returned as `{ok, Result}`; `{error, {Kind, Line}}` is a setting that cannot be

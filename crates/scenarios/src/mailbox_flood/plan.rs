@@ -6,7 +6,7 @@ use super::params::{
 use super::sentences::MailboxFloodFact;
 use crate::erlang::{self, Vm};
 use crate::params::{Folder, Programs, Time};
-use crate::{Arms, Cell, ScenarioError};
+use crate::{Arms, Cell, Host, ScenarioError};
 use beam::Flags;
 use model::{Arm, Changed, Role};
 use std::path::PathBuf;
@@ -71,13 +71,16 @@ impl TrialSpec {
 
 /// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its
 /// own.
-pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
+pub(super) fn arms(
+    params: &MailboxFloodParams,
+    host: &Host,
+) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
     params.check()?;
     let paths = params.otp.words();
     let flags = erlang::flags(params.flags.as_str())?;
     let mut found = Arms::default();
     for path in &paths {
-        let vm = erlang::vm(path.as_deref())?;
+        let vm = host.otps.vm(path.as_deref())?;
         erlang::accepted(&vm, &flags)?;
         let name = |id: &str| if paths.len() > 1 { vm.named(id) } else { id.to_owned() };
         let arm = |id: &str, role, params: MailboxFloodParams| Arm {
@@ -218,7 +221,7 @@ pub(super) fn sketch(
 }
 
 /// What is run in a trial of these parameters.
-pub(super) fn spec(params: &MailboxFloodParams) -> Result<TrialSpec, ScenarioError> {
+pub(super) fn spec(params: &MailboxFloodParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     let one_at_a_time = params.is_paced();
     // One sender, so that never two wait.
@@ -228,7 +231,7 @@ pub(super) fn spec(params: &MailboxFloodParams) -> Result<TrialSpec, ScenarioErr
     };
     let folder = params.folder.value().map(Folder::path);
     Ok(TrialSpec {
-        vm: erlang::vm(path.as_deref())?,
+        vm: host.otps.vm(path.as_deref())?,
         flags: erlang::flags(params.flags.as_str())?,
         sink: params.sink,
         folder: folder.map_or_else(std::env::temp_dir, PathBuf::from),

@@ -132,7 +132,7 @@ mod tests {
         let files = [("proc/sys/vm/max_map_count", "65530"), ("proc/sys/kernel/pid_max", "32768")];
         let tree = ::testing::Tree::new(&files);
         let roots = host::Roots::at(tree.root());
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let refused = testing::refused(&META, check_processes(&params(&[10_000]), &host));
         assert!(refused.starts_with("--busy 10000: 20000 processes are more"), "{refused}");
         assert!(check_processes(&params(&[1000]), &host).is_ok());

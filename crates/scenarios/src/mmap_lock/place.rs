@@ -81,7 +81,7 @@ mod tests {
             [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
         let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
         let roots = host::Roots::at("/nonexistent");
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let placed = |[mapper, load, tool]: [Option<u32>; 3]| {
             let cpu = |named: Option<u32>| named.map_or(Auto::Auto, |cpu| Auto::Is(Cpu::new(cpu)));
             let (cpu_mapper, cpu_load, cpu_tool) = (cpu(mapper), cpu(load), cpu(tool));

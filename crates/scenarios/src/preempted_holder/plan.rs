@@ -188,7 +188,11 @@ mod tests {
     ) -> Arms<PreemptedHolderParams> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::at("/nowhere");
-        let params = resolved(params, &Host { roots: &roots, machine: &machine }).unwrap();
+        let params = resolved(
+            params,
+            &Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() },
+        )
+        .unwrap();
         arms_for(&params, offers)
     }
 
@@ -249,7 +253,7 @@ mod tests {
         let machine =
             Machine { allowed_cpus: vec![0, 1], memory_bytes: Some(1 << 30), ..Machine::default() };
         let roots = Roots::at("/nowhere");
-        let host = Host { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let params =
             PreemptedHolderParams { threads: 200, fault: Fault::Minor, ..Default::default() };
         let refused = arms(&params, &host).unwrap_err();
@@ -275,7 +279,11 @@ mod tests {
         let machine = Machine { allowed_cpus: vec![0], ..Machine::default() };
         let roots = Roots::at("/nowhere");
         let params = PreemptedHolderParams { on_cpus: 2, ..PreemptedHolderParams::default() };
-        let refused = arms(&params, &Host { roots: &roots, machine: &machine }).unwrap_err();
+        let refused = arms(
+            &params,
+            &Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() },
+        )
+        .unwrap_err();
         let problem = Problem::TooManyCpus { asked: 2, allowed: 1 };
         assert_eq!(refused, ScenarioError::Unusable(problem));
     }

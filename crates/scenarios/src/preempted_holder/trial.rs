@@ -151,7 +151,7 @@ mod tests {
             duration_ms: 1,
         };
         let mut context = Context {
-            host: &Host { roots: &roots, machine: &machine },
+            host: &Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() },
             spawner: &spawner,
             seed: 1,
             probe: false,

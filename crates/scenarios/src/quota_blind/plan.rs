@@ -37,7 +37,7 @@ pub(super) fn arms(
     }
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     quota::try_out(host, &params.quota.bandwidth(), None)?;
-    let found = runtime::prepared(params)?;
+    let found = runtime::prepared(params, host.otps)?;
     let params = runtime::resolved(params, &found);
     let cpus = whole_cpus(params.quota);
     let setting = found.runtime.setting(cpus).text();
@@ -64,8 +64,12 @@ pub(super) fn whole_cpus(quota: Quota) -> u32 {
 }
 
 /// What a trial runs; the groups to join are not known yet.
-pub(super) fn spec(params: &QuotaBlindParams, seed: u64) -> Result<Spec, ScenarioError> {
-    let found = runtime::prepared(params)?;
+pub(super) fn spec(
+    params: &QuotaBlindParams,
+    host: &Host,
+    seed: u64,
+) -> Result<Spec, ScenarioError> {
+    let found = runtime::prepared(params, host.otps)?;
     let request = params.request_rounds.chosen("--request-rounds")?;
     let job = params.job_rounds.chosen("--job-rounds")?;
     let ms = |time: crate::params::Time| time::ms(time.get());

@@ -4,14 +4,13 @@ use super::params::{QuotaBlindParams, Runtime};
 use super::programs::{check, go, is_program, java, shown};
 use super::sentences::QuotaBlindFact;
 use super::worker::ARTIFACT;
+use crate::ScenarioError;
+use crate::erlang::{Otps, Vm};
 use crate::params::{Auto, Programs};
-use crate::{ScenarioError, erlang};
 use model::{Name, Need};
 use os::user::User;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// The worker of Node.
 const NODE: &str = include_str!("workers/worker.js");
@@ -30,9 +29,6 @@ pub(super) struct Prepared {
     /// Whom it runs as; the caller if absent.
     pub user: Option<User>,
 }
-
-/// What was found out so far.
-static KNOWN: Mutex<BTreeMap<(Runtime, Option<String>), Prepared>> = Mutex::new(BTreeMap::new());
 
 /// The runtime that the parameters name, or the first that is there.
 pub(super) fn chosen(params: &QuotaBlindParams) -> Result<Runtime, Need> {
@@ -54,25 +50,17 @@ pub(super) fn first() -> Option<Runtime> {
 }
 
 /// Finds the runtime of the parameters and compiles its worker, where that is not done yet.
-pub(super) fn prepared(params: &QuotaBlindParams) -> Result<Prepared, ScenarioError> {
+pub(super) fn prepared(params: &QuotaBlindParams, otps: &Otps) -> Result<Prepared, ScenarioError> {
     let runtime = chosen(params).map_err(ScenarioError::Missing)?;
     let (flag, programs) = match runtime {
         Runtime::Beam => ("--otp", &params.otp),
         _ => ("--program", &params.program),
     };
     let word = only(flag, programs)?;
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (runtime, word.clone());
-    if let Some(found) = known().get(&key) {
-        return Ok(found.clone());
+    match runtime {
+        Runtime::Beam => otps.vm(word.as_deref()).map(beam),
+        _ => other(runtime, word.as_deref()),
     }
-    let found = match runtime {
-        Runtime::Beam => beam(word.as_deref())?,
-        _ => other(runtime, word.as_deref())?,
-    };
-    known().insert(key, found.clone());
-    known().insert((runtime, Some(found.word.clone())), found.clone());
-    Ok(found)
 }
 
 /// The one program that is named; none stands in it for that on the PATH.
@@ -92,19 +80,18 @@ pub(super) fn resolved(params: &QuotaBlindParams, found: &Prepared) -> QuotaBlin
 }
 
 /// An OTP with the application, in which the worker is.
-fn beam(word: Option<&str>) -> Result<Prepared, ScenarioError> {
-    let vm = erlang::vm(word)?;
+fn beam(vm: Vm) -> Prepared {
     let words = ["-noshell", "-noinput", "-boot", "no_dot_erlang", "-pa", ARTIFACT, "-s"];
     let start = ["tailback_worker", "start"];
     let erl = vm.otp.erl.display().to_string();
     let command = std::iter::once(erl.as_str()).chain(words).chain(start);
-    Ok(Prepared {
+    Prepared {
         runtime: Runtime::Beam,
-        word: vm.word.clone(),
+        word: vm.word,
         command: command.map(str::to_owned).collect(),
-        artifact: Some(vm.app.ebin.clone()),
+        artifact: Some(vm.app.ebin),
         user: vm.otp.user(),
-    })
+    }
 }
 
 fn other(runtime: Runtime, named: Option<&str>) -> Result<Prepared, ScenarioError> {
@@ -176,14 +163,14 @@ mod tests {
             program: Programs::one("/nonexistent/node"),
             ..QuotaBlindParams::default()
         };
-        let error = prepared(&params).unwrap_err();
+        let error = prepared(&params, &Otps::default()).unwrap_err();
         let ScenarioError::Missing(Need::Scenario { what, grant }) = error else {
             panic!("{error:?}")
         };
         assert_eq!(told(&META, &what), "/nonexistent/node: not a program that can be run");
         assert!(told(&META, &grant).contains("apt-get install nodejs"), "{grant:?}");
         let params = QuotaBlindParams { program: "a,b".parse().unwrap(), ..params };
-        assert!(matches!(prepared(&params), Err(ScenarioError::Unusable(_))));
+        assert!(matches!(prepared(&params, &Otps::default()), Err(ScenarioError::Unusable(_))));
     }
     #[test]
     fn a_program_is_found_on_absolute_folders_alone() {

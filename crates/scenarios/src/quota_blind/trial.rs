@@ -8,7 +8,7 @@ use super::stream::{Answer, Asked, REQUESTS, Report, Spec};
 use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, refused};
-use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
+use crate::{Context, Disturbances, Host, ScenarioError, TrialResult, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use load::protocol::Report as Message;
@@ -35,7 +35,7 @@ pub(super) fn run(
     context: &mut Context,
 ) -> Result<TrialResult, ScenarioError> {
     let (roots, interrupted) = (context.host.roots, context.interrupted);
-    let mut spec = plan::spec(params, context.seed)?;
+    let mut spec = plan::spec(params, context.host, context.seed)?;
     // What a request costs depends on the clock of the CPU; it is put back when the trial ends.
     let _governor = Governor::performance(roots);
     let home = ParentGroup::find(roots).map_err(refused)?;
@@ -89,9 +89,10 @@ fn groups_of(place: Place, group: &BandwidthGroup) -> Result<Vec<PathBuf>, Scena
 /// Rounds of the worker's loops in a millisecond, without a quota: of requests, and of jobs.
 pub(super) fn speed(
     params: &QuotaBlindParams,
+    host: &Host,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<[u32; 2], ScenarioError> {
-    let found = super::runtime::prepared(params)?;
+    let found = super::runtime::prepared(params, host.otps)?;
     let spec = Spec { runtime: plan::start(&found, Some(1)), asked: Asked::Speed };
     let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
     let args = OwnArgs::to_args(&REQUESTS, &told);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const PREFIX: &str = "debian:";
 
 /// The suites whose OTP is new enough, oldest first.
-pub const SUITES: &[&str] = &["bookworm", "trixie", "forky", "sid"];
+const SUITES: &[&str] = &["bookworm", "trixie", "forky", "sid"];
 
 /// The suite whose OTP is too old, with its release.
 const TOO_OLD: (&str, &str) = ("bullseye", "23.2");

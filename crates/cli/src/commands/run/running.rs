@@ -79,7 +79,7 @@ pub fn begin<'a>(
     among: Among,
 ) -> Result<Begun<'a>, Failure> {
     let machine = place.machine;
-    let host = Host { roots: &place.roots, machine };
+    let host = Host { roots: &place.roots, machine, otps: &place.session.otps };
     let meta = scenario.meta();
     let mut hindered = None;
     let mut arms = match scenario.arms(&options.settings, &host) {

@@ -61,7 +61,7 @@ fn possible(session: &Session, design: &Design, file: &Path, control: &str) -> R
     let mut part = design.clone();
     part.keep_kernel(control);
     let machine = session.machine();
-    match Wanted::of(part, file, &machine) {
+    match Wanted::of(part, file, &machine, &session.otps) {
         Err(failure) if failure.code == exit::USAGE => Err(failure),
         _ => Ok(()),
     }

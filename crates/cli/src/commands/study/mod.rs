@@ -50,12 +50,12 @@ impl Run for StudyFile {
         }
         let machine = session.machine();
         if self.dry_run {
-            let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
+            let wanted = Wanted::laid_out(design, file, &machine, &session.otps, &sketch)?;
             let plan = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
             session.out.print(&os::terminal::lines(&plan));
             return Ok(0);
         }
-        let wanted = Wanted::of(design, file, &machine)?;
+        let wanted = Wanted::of(design, file, &machine, &session.otps)?;
         let _lock = lock(file)?;
         let (path, standing, plan) = record::find(session, &wanted, self)?;
         let done = match standing {
@@ -101,7 +101,7 @@ impl Wanted<'_> {
         let roots = Roots::real();
         let interruption = session.interruption();
         let interrupted = || interruption.noticed();
-        let host = Host { roots: &roots, machine: self.machine };
+        let host = Host { roots: &roots, machine: self.machine, otps: &session.otps };
         self.scenario
             .calibrate(&mut plan.arms, &host, &interrupted)
             .map_err(|error| Failure::of(error, Some(self.scenario.meta())))?;

@@ -23,7 +23,7 @@ fn planned(
     roots: &Roots,
 ) -> Result<Arms<MemoryHighParams>, ScenarioError> {
     let machine = Machine::default();
-    arms(params, &Host { roots, machine: &machine })
+    arms(params, &Host { roots, machine: &machine, otps: &crate::erlang::Otps::default() })
 }
 
 #[test]
@@ -77,7 +77,9 @@ fn a_machine_with_v1_is_told_what_it_lacks_and_the_run_in_a_guest() {
     tree.put("proc/self/mountinfo", mount);
     tree.put("proc/self/cgroup", "9:memory:/\n0::/\n");
     let machine = Machine::default();
-    let missing = missing(&Host { roots: &roots, machine: &machine }).unwrap();
+    let missing =
+        missing(&Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() })
+            .unwrap();
     assert_eq!(missing, lacking(MemoryHighFact::OfV1, MemoryHighFact::InAGuest));
     assert!(MemoryHighFact::InAGuest.sentence().ends_with("-- run memory-high"));
 }
@@ -89,7 +91,7 @@ fn swap_is_tried_only_where_there_is_some() {
     assert!(is_switched_on(&format!("{heading}/dev/zram0 partition 65532 0 -2\n")));
     let (tree, roots) = tree(1 << 20, heading, &[]);
     let machine = Machine::default();
-    let host = Host { roots: &roots, machine: &machine };
+    let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
     assert_eq!(no_swap(&host, true), Some(MemoryHighFact::NoSwap));
     tree.put("proc/swaps", format!("{heading}/swap file 65532 0 -2\n"));
     assert_eq!(
