@@ -1,20 +1,24 @@
-//! From the JSON of a record to what it says. Whatever the text is, this neither panics nor takes
-//! more memory than the text and a little.
+//! From the JSON of a record or a brief to what it says. Whatever the text is, this does not panic. A
+//! brief takes little more memory than its text; the facts of a record take several times as much,
+//! so large records take turns.
 
 use crate::answer::Answer;
 use crate::kinds::{Kind, Kinds};
+use crate::options::Options;
 use crate::trials;
 use analysis::sufficient;
 use jiff::Timestamp;
 use model::brief::{Ground, LeftOutOfBrief, MOST_BYTES};
 use model::census::Why;
 use model::identity::HostName;
-use model::{Identity, Machine, Role, State, Tested, Unit};
+use model::record::RecordError;
+use model::{Facts, Identity, Judgement, Machine, Role, State, Tested, Unit};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The longest name of a host, a version or a scenario, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -22,6 +26,10 @@ const LONGEST_NAME: usize = 255;
 /// The longest brief record that is read, in bytes: twice what one takes on a line, for who wraps
 /// its lines. It bounds the work of judging it.
 const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
+
+/// Records longer than this are judged one at a time, in bytes: their facts take several times as
+/// much memory, in each thread.
+const LARGE_RECORD: usize = 1 << 20;
 
 /// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
 const LONGEST_MACHINE: usize = 1 << 20;
@@ -32,36 +40,30 @@ const MOST_REMEMBERED: usize = 1 << 16;
 /// The longest counts that are remembered, in numbers: of some ten arms. It bounds their memory.
 const LONGEST_REMEMBERED: usize = 64;
 
-/// What is read of a record or a brief; all else is skipped.
+/// What is read of a brief; all else is skipped. Of a record only what tells it from a brief, and
+/// its scenario.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
     schema: Cow<'a, str>,
     #[serde(borrow)]
     scenario: Cow<'a, str>,
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     started: Cow<'a, str>,
-    /// Of a brief the name of its machine, of an older record the machine.
+    /// The name of its machine.
     #[serde(borrow, default)]
     host: Option<&'a RawValue>,
-    /// Of a record.
-    #[serde(borrow, default)]
-    machine: Option<&'a RawValue>,
     #[serde(borrow, default)]
     version: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    tool: Option<ToolHead<'a>>,
     #[serde(borrow, default)]
     identity: Option<&'a RawValue>,
     #[serde(default)]
     otp: Option<String>,
-    plan: PlanHead,
-    /// Of a brief, and of an older record.
-    #[serde(borrow, default)]
-    verdict: Option<VerdictHead<'a>>,
-    /// Of a record: what its host concluded.
-    #[serde(borrow, default)]
-    judgement: Option<VerdictHead<'a>>,
+    #[serde(default)]
+    plan: Option<PlanHead>,
+    /// What its host concluded.
+    #[serde(default)]
+    verdict: Option<VerdictHead>,
     #[serde(default)]
     ground: Ground,
     #[serde(borrow, default)]
@@ -72,41 +74,24 @@ struct Head<'a> {
     left_out: Option<LeftOutOfBrief>,
     #[serde(borrow, default)]
     arms: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    trials: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct ToolHead<'a> {
-    #[serde(borrow)]
-    version: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
 struct PlanHead {
     seed: u64,
-    #[serde(default)]
-    judging: Option<JudgingHead>,
 }
 
 #[derive(Deserialize)]
-struct JudgingHead {
-    measure: String,
-}
-
-#[derive(Deserialize)]
-struct VerdictHead<'a> {
+struct VerdictHead {
     state: State,
     #[serde(default)]
     measure: Option<String>,
-    #[serde(borrow, default)]
-    arms: Option<&'a RawValue>,
 }
 
-impl<'a> Head<'a> {
+impl Head<'_> {
     /// What the host concluded.
-    fn verdict(&self) -> Result<&VerdictHead<'a>, Why> {
-        self.judgement.as_ref().or(self.verdict.as_ref()).ok_or(Why::Damaged)
+    fn verdict(&self) -> Result<&VerdictHead, Why> {
+        self.verdict.as_ref().ok_or(Why::Damaged)
     }
 }
 
@@ -123,10 +108,21 @@ struct ShiftHead {
     shift: f64,
 }
 
+/// What several readers take turns at, since it takes much memory.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// To unpack a small file: it may become as large as a record may be.
+    pub unpacking: Mutex<()>,
+    /// To judge a large record.
+    judging: Mutex<()>,
+}
+
 /// Reads records of these scenarios.
 pub struct Reader<'a> {
     scenarios: &'a [&'a str],
+    judge: fn(&Facts) -> Judgement,
     kinds: &'a Kinds,
+    turns: &'a Turns,
     /// Whether the trials of records are wanted.
     trials: bool,
     /// Answers to counts that were judged before: most hosts of a fleet have the same.
@@ -136,14 +132,27 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader that shares its kinds with others, and reads trials where they are wanted.
-    pub fn new(scenarios: &'a [&'a str], kinds: &'a Kinds, trials: bool) -> Self {
-        Reader { scenarios, kinds, trials, judged: HashMap::new(), most: MOST_REMEMBERED }
+    /// A reader that shares kinds and turns with others.
+    pub fn new(options: &Options<'a>, kinds: &'a Kinds, turns: &'a Turns) -> Self {
+        Reader {
+            scenarios: options.scenarios,
+            judge: options.judge,
+            kinds,
+            turns,
+            trials: options.trials.is_some(),
+            judged: HashMap::new(),
+            most: MOST_REMEMBERED,
+        }
     }
 
     /// Leaves other readers their share of what is remembered.
     pub fn share(&mut self, readers: usize) {
         self.most = MOST_REMEMBERED / readers.max(1);
+    }
+
+    /// Waits for the turn to unpack.
+    pub fn unpacks(&self) -> MutexGuard<'a, ()> {
+        self.turns.unpacking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a record says.
@@ -159,35 +168,72 @@ impl<'a> Reader<'a> {
         let Some(scenario) = self.scenarios.iter().position(|known| *known == head.scenario) else {
             return Err(Why::UnknownScenario);
         };
-        let started: Timestamp = head.started.parse().map_err(|_| Why::Damaged)?;
-        let version = match (&head.version, &head.tool) {
-            (Some(version), _) => version,
-            (None, Some(tool)) => &tool.version,
-            (None, None) => return Err(Why::Damaged),
+        let scenario = u8::try_from(scenario).map_err(|_| Why::UnknownScenario)?;
+        if brief { self.brief(&head, scenario) } else { self.record(text, scenario) }
+    }
+
+    fn brief(&mut self, head: &Head, scenario: u8) -> Result<Answer, Why> {
+        let (Some(version), Some(plan)) = (&head.version, &head.plan) else {
+            return Err(Why::Damaged);
         };
         let state = head.verdict()?.state;
-        let wanted = if self.trials && !brief { head.trials } else { None };
-        let trials = wanted.and_then(|raw| trials::packed(raw.get(), told_by(&head)));
         Ok(Answer {
-            host: if brief { host_name(head.host)? } else { None },
-            scenario: u8::try_from(scenario).map_err(|_| Why::UnknownScenario)?,
+            host: host_name(head.host)?,
+            scenario,
             state,
-            contradictory: brief && !self.holds_together(&head)?,
-            started: started.as_second(),
-            fingerprint: fingerprint(&(head.plan.seed, state.word())),
-            kind: self.kind(&head, brief)?,
-            shift: if state == State::Affected { shift(&head)? } else { None },
+            contradictory: !self.holds_together(head)?,
+            started: started(&head.started)?,
+            fingerprint: fingerprint(&(plan.seed, state.word())),
+            kind: self.kind_of_brief(head)?,
+            shift: if state == State::Affected { shift_of_brief(head)? } else { None },
             version: name(version)?.to_owned(),
-            brief,
-            lost_trials: wanted.is_some() && trials.is_none(),
+            brief: true,
+            lost_trials: false,
+            trials: None,
+        })
+    }
+
+    /// What the facts of a record say; what its host made of them is not read.
+    fn record(&self, text: &[u8], scenario: u8) -> Result<Answer, Why> {
+        let text = std::str::from_utf8(text).map_err(|_| Why::Damaged)?;
+        let judging = &self.turns.judging;
+        let _turn = (text.len() > LARGE_RECORD)
+            .then(|| judging.lock().unwrap_or_else(PoisonError::into_inner));
+        let facts = Facts::from_json(text).map_err(|error| why_no_facts(&error))?;
+        let judgement = (self.judge)(&facts);
+        let state = judgement.state;
+        // The figure by which a trial is told.
+        let measure = judgement.measure.as_deref().unwrap_or(&facts.plan.judging.measure);
+        let trials = if self.trials { trials::packed(&facts.trials, measure) } else { None };
+        Ok(Answer {
+            host: None,
+            scenario,
+            state,
+            contradictory: false,
+            started: started(&facts.started)?,
+            fingerprint: fingerprint(&(facts.plan.seed, state.word())),
+            kind: self.kind_of(&facts.machine)?,
+            shift: if state == State::Affected { shift(&judgement) } else { None },
+            version: name(&facts.tool.version)?.to_owned(),
+            brief: false,
+            lost_trials: self.trials && trials.is_none(),
             trials,
         })
     }
 
-    /// The kind of the host.
-    fn kind(&self, head: &Head, brief: bool) -> Result<u32, Why> {
-        let raw = if brief { head.identity } else { head.machine.or(head.host) };
-        let raw = raw.map(RawValue::get).ok_or(Why::Damaged)?;
+    /// The kind of the host of a record.
+    fn kind_of(&self, machine: &Machine) -> Result<u32, Why> {
+        let identity = tidy(Identity::of(machine, Vec::new()))?;
+        let text = serde_json::to_string(&identity).map_err(|_| Why::Damaged)?;
+        Ok(match self.kinds.known(&text) {
+            Some(known) => known,
+            None => self.kinds.number(&text, Kind { identity, otp: None }),
+        })
+    }
+
+    /// The kind of the host of a brief.
+    fn kind_of_brief(&self, head: &Head) -> Result<u32, Why> {
+        let raw = head.identity.map(RawValue::get).ok_or(Why::Damaged)?;
         if raw.len() > LONGEST_MACHINE
             || head.otp.as_ref().is_some_and(|otp| otp.len() > LONGEST_NAME)
         {
@@ -200,14 +246,8 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.kinds.known(&text) {
             return Ok(known);
         }
-        let identity: Identity = if brief {
-            serde_json::from_str(raw).map_err(|_| Why::Damaged)?
-        } else {
-            let machine: Machine = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
-            Identity::of(&machine, Vec::new())
-        };
-        let identity = tidy(identity)?;
-        Ok(self.kinds.number(&text, Kind { identity, otp: head.otp.clone() }))
+        let identity: Identity = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
+        Ok(self.kinds.number(&text, Kind { identity: tidy(identity)?, otp: head.otp.clone() }))
     }
 
     /// Whether the verdict of a brief is what its counts give.
@@ -248,12 +288,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The figure by which a trial is told.
-fn told_by<'a>(head: &'a Head) -> Option<&'a str> {
-    let judged = || head.plan.judging.as_ref().map(|judging| judging.measure.as_str());
-    head.verdict().ok().and_then(|verdict| verdict.measure.as_deref()).or_else(judged)
-}
-
 /// All that the answer to some counts hangs on.
 fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
     let coarse = tested.shows_above.is_some_and(|s| s > tested.margin + tested.control_limit);
@@ -288,6 +322,16 @@ fn why(error: &serde_json::Error, text: &[u8]) -> Why {
     match serde_json::from_slice::<SchemaOnly>(text).map(|only| is_brief(&only.schema)) {
         Ok(Err(why)) => why,
         _ => Why::Damaged,
+    }
+}
+
+/// Why a text has no facts of a record.
+fn why_no_facts(error: &RecordError) -> Why {
+    match error {
+        RecordError::Torn(_) => Why::Truncated,
+        RecordError::TooLarge => Why::TooLarge,
+        RecordError::Newer(_) => Why::Newer,
+        RecordError::Foreign | RecordError::Inconsistent(_) => Why::Damaged,
     }
 }
 
@@ -326,16 +370,32 @@ fn tidy(mut identity: Identity) -> Result<Identity, Why> {
     if sound && identity.otps.len() <= 64 { Ok(identity) } else { Err(Why::Damaged) }
 }
 
-/// What the worst arm loses over its control, by the figure that decided.
-fn shift(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
-    let verdict = head.verdict()?;
-    let arms = verdict.arms.or(head.arms);
-    let (Some(raw), Some(measure)) = (arms, &verdict.measure) else { return Ok(None) };
+fn started(text: &str) -> Result<i64, Why> {
+    text.parse::<Timestamp>().map(|started| started.as_second()).map_err(|_| Why::Damaged)
+}
+
+/// What the worst arm of a brief loses over its control, by the figure that decided.
+fn shift_of_brief(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
+    let (Some(raw), Some(measure)) = (head.arms, &head.verdict()?.measure) else {
+        return Ok(None);
+    };
     let arms: Vec<ArmHead> = serde_json::from_str(raw.get()).map_err(|_| Why::Damaged)?;
     let cases = arms.iter().filter(|arm| arm.role == Role::Case);
     let shifts = cases.filter_map(|arm| arm.against_control.get(measure));
-    let worst = shifts.max_by(|a, b| a.shift.total_cmp(&b.shift));
-    Ok(worst.map(|worst| (worst.shift as f32, worst.unit)))
+    Ok(worst(shifts.map(|shift| (shift.shift, shift.unit))))
+}
+
+/// The same of a record.
+fn shift(judgement: &Judgement) -> Option<(f32, Unit)> {
+    let measure = judgement.measure.as_ref()?;
+    let cases = judgement.arms.iter().filter(|arm| arm.role == Role::Case);
+    let shifts = cases.filter_map(|arm| arm.against_control.get(measure));
+    worst(shifts.map(|shift| (shift.shift, shift.unit)))
+}
+
+fn worst(shifts: impl Iterator<Item = (f64, Unit)>) -> Option<(f32, Unit)> {
+    let worst = shifts.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    worst.map(|(shift, unit)| (shift as f32, unit))
 }
 
 fn fingerprint(what: &impl Hash) -> u64 {

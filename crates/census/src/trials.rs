@@ -1,10 +1,8 @@
 //! The trials of a record, as rows of their own: what stands in each, and where they are kept until
 //! it is known which records count.
 
-use model::{Measure, Unit};
+use model::{Measure, Trial, Unit};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -59,63 +57,34 @@ impl TrialRow {
     }
 }
 
-/// What is read of a trial; all else is skipped.
-#[derive(Deserialize)]
-struct Head<'a> {
-    block: u32,
-    #[serde(borrow)]
-    arm: Cow<'a, str>,
-    started_ms: f64,
-    took_ms: f64,
-    observation: Seen,
-    #[serde(default)]
-    #[serde(alias = "surroundings")]
-    disturbance: Around,
-}
-
-#[derive(Deserialize)]
-struct Seen {
-    window_ms: f64,
-    hang: bool,
-    measures: BTreeMap<String, Measure>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Around {
-    steal_ms: Option<f64>,
-    run_delay_ms: Option<f64>,
-    enclosing_throttled_ms: Option<f64>,
-    cpu_pressure_ms: Option<f64>,
-    memory_pressure_ms: Option<f64>,
-    io_pressure_ms: Option<f64>,
-}
-
-/// The rows of a record's trials, in the form in which they are kept; `None` where they cannot be
-/// read.
-pub(crate) fn packed(trials: &str, measure: Option<&str>) -> Option<Box<[u8]>> {
-    let heads: Vec<Head> = serde_json::from_str(trials).ok()?;
-    if heads.iter().any(|head| head.arm.len() > LONGEST_NAME) {
+/// The rows of a record's trials, in the form in which they are kept; `None` where the name of an
+/// arm is too long.
+pub(crate) fn packed(trials: &[Trial], measure: &str) -> Option<Box<[u8]>> {
+    if trials.iter().any(|trial| trial.arm.len() > LONGEST_NAME) {
         return None;
     }
-    let row = |head: Head| TrialRow {
-        block: head.block,
-        arm: os::terminal::line(&head.arm),
-        started_ms: head.started_ms,
-        took_ms: head.took_ms,
-        window_ms: head.observation.window_ms,
-        hang: head.observation.hang,
-        value: measure.and_then(|name| head.observation.measures.get(name).copied()),
-        steal_ms: head.disturbance.steal_ms,
-        run_delay_ms: head.disturbance.run_delay_ms,
-        enclosing_throttled_ms: head.disturbance.enclosing_throttled_ms,
-        cpu_pressure_ms: head.disturbance.cpu_pressure_ms,
-        memory_pressure_ms: head.disturbance.memory_pressure_ms,
-        io_pressure_ms: head.disturbance.io_pressure_ms,
-    };
-    let all = heads.into_iter().map(row).collect();
-    let trials = Trials { measure: measure.map(os::terminal::line), all };
+    let all = trials.iter().map(|trial| row(trial, measure)).collect();
+    let trials = Trials { measure: Some(os::terminal::line(measure)), all };
     serde_json::to_vec(&trials).ok().map(Vec::into_boxed_slice)
+}
+
+fn row(trial: &Trial, measure: &str) -> TrialRow {
+    let (seen, around) = (&trial.observation, &trial.disturbance);
+    TrialRow {
+        block: trial.block,
+        arm: os::terminal::line(&trial.arm),
+        started_ms: trial.started_ms,
+        took_ms: trial.took_ms,
+        window_ms: seen.window_ms,
+        hang: seen.hang,
+        value: seen.measures.get(measure).copied(),
+        steal_ms: around.steal_ms,
+        run_delay_ms: around.run_delay_ms,
+        enclosing_throttled_ms: around.enclosing_throttled_ms,
+        cpu_pressure_ms: around.cpu_pressure_ms,
+        memory_pressure_ms: around.memory_pressure_ms,
+        io_pressure_ms: around.io_pressure_ms,
+    }
 }
 
 /// Where the trials of a record are in the file that keeps them.
@@ -161,32 +130,38 @@ pub fn kept(file: &File, span: Span) -> io::Result<Trials> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Disturbance, Observation};
 
-    const TRIAL: &str = r#"{"block":1,"arm":"busy\u001b","started_ms":2.5,"took_ms":3,"observation":
-        {"window_ms":9,"hang":true,"measures":{"lost":{"value":7.5,"unit":"ms/s","at_least":true}}},
-        "disturbance":{"steal_ms":4}}"#;
+    fn trial(arm: &str) -> Trial {
+        let lost = Measure::at_least(7.5, Unit::MillisecondsPerSecond);
+        let measures = [("lost".to_owned(), lost)].into();
+        Trial {
+            block: 1,
+            arm: arm.to_owned(),
+            started_ms: 2.5,
+            took_ms: 3.0,
+            observation: Observation { window_ms: 9.0, hang: true, measures, ..Default::default() },
+            disturbance: Disturbance { steal_ms: Some(4.0), ..Default::default() },
+        }
+    }
 
     #[test]
     fn what_is_kept_is_found_again() {
         let file = tempfile::tempfile().unwrap();
         let mut keeper = Keeper::new(&file);
-        let text = format!("[{TRIAL},{TRIAL}]");
-        let one = keeper.keep(&packed(&text, Some("lost")).unwrap()).unwrap();
-        let other = keeper.keep(&packed("[]", None).unwrap()).unwrap();
+        let both = [trial("busy\u{1b}"), trial("idle")];
+        let one = keeper.keep(&packed(&both, "lost").unwrap()).unwrap();
+        let other = keeper.keep(&packed(&[], "lost").unwrap()).unwrap();
         let trials = kept(&file, one).unwrap();
-        assert_eq!((trials.all.len(), trials.all[1].arm.as_str()), (2, "busy "));
-        assert_eq!(trials.all[0].value.map(|value| value.value), Some(7.5));
-        assert_eq!(trials.all[0].unit(), Some(Unit::MillisecondsPerSecond));
-        assert_eq!(trials.all[0].steal_ms, Some(4.0));
-        assert_eq!(kept(&file, other).unwrap(), Trials::default());
+        assert_eq!((trials.all.len(), trials.all[0].arm.as_str()), (2, "busy "));
+        assert_eq!(trials.all[1].value.map(|value| value.value), Some(7.5));
+        assert_eq!(trials.all[1].unit(), Some(Unit::MillisecondsPerSecond));
+        assert_eq!(trials.all[1].steal_ms, Some(4.0));
+        assert_eq!(kept(&file, other).unwrap().all, []);
     }
 
     #[test]
-    fn what_is_no_trial_is_not_kept() {
-        for text in ["{}", "[1]", "[{\"block\":-1}]", "[", &TRIAL.replace("2.5", "1e999")] {
-            assert_eq!(packed(text, Some("lost")), None, "{text}");
-        }
-        let long = format!("[{}]", TRIAL.replace("busy", &"x".repeat(300)));
-        assert_eq!(packed(&long, None), None);
+    fn a_name_that_is_too_long_is_not_kept() {
+        assert_eq!(packed(&[trial(&"x".repeat(300))], "lost"), None);
     }
 }

@@ -6,19 +6,37 @@ use census::simulated::{self, SCENARIO, Truth, World};
 use census::{Fleet, Hashing, Options, summary};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use model::Census;
 use model::census::{Factor, ScenarioCensus, Side, Telling, Why};
+use model::testing::{facts, plan, trial};
+use model::{Census, Facts, Headline, Judged, Judgement, Role, State};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// 2026-12-01, after all that is simulated but what has a wrong clock.
 const NOW: i64 = 1_796_083_200;
 
+/// A census of the simulated scenario alone.
+const OPTIONS: Options = Options {
+    scenarios: &[SCENARIO],
+    judge: by_hangs,
+    now: NOW,
+    threads: 1,
+    trials: None,
+    hashing: None,
+};
+
 /// What is false may be named in so many fleets of a hundred.
 const MOST_WRONG_PERCENT: usize = 5;
 
 /// Simulated fleets without a planted cause.
 const FLEETS: u64 = 200;
+
+/// A judge that calls a host affected where a trial hung.
+fn by_hangs(facts: &Facts) -> Judgement {
+    let hung = facts.trials.iter().any(|trial| trial.observation.hang);
+    let state = if hung { State::Affected } else { State::NotAffected };
+    Judgement::new(state, Headline::NotMeasured)
+}
 
 fn lines(world: World) -> (Vec<u8>, Truth) {
     let mut lines = Vec::new();
@@ -28,7 +46,7 @@ fn lines(world: World) -> (Vec<u8>, Truth) {
 
 fn fleet(paths: &[PathBuf], threads: usize) -> Fleet {
     let scenarios = &["cpu-quota", SCENARIO];
-    let options = Options { scenarios, now: NOW, threads, trials: None, hashing: None };
+    let options = Options { scenarios, threads, ..OPTIONS };
     census::read(paths, options, &mut |_| {}).unwrap()
 }
 
@@ -465,8 +483,7 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     std::fs::write(folder.path().join("a.jsonl"), well + &lie).unwrap();
     std::fs::write(folder.path().join("b.jsonl"), sick).unwrap();
     let of = |hashing| {
-        let options =
-            Options { scenarios: &[SCENARIO], now: NOW, threads: 1, trials: None, hashing };
+        let options = Options { hashing, ..OPTIONS };
         let paths = [folder.path().to_owned()];
         taken(&census::read(&paths, options, &mut |_| {}).unwrap(), None, None)
     };
@@ -479,6 +496,45 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
 }
 
+/// A record of that study, and what its host claims to have concluded.
+fn record(hung: bool, claimed: State) -> Judged {
+    let mut only = trial(0, "control", 1.0);
+    only.observation.hang = hung;
+    let facts = facts(SCENARIO, plan(&[("control", Role::Control)]), vec![only]);
+    Judged { facts, judgement: Judgement::new(claimed, Headline::NotMeasured) }
+}
+
+#[test]
+fn a_record_counts_by_its_facts_whatever_its_host_concluded() {
+    let folder = tempfile::tempdir().unwrap();
+    for (hung, claimed) in [(false, State::Affected), (true, State::NotAffected)] {
+        let text = record(hung, claimed).to_json();
+        let absent = text.replacen("\"judgement\"", "\"claimed\"", 1);
+        assert_ne!(absent, text);
+        for text in [text, absent] {
+            let census = of(folder.path(), text.as_bytes());
+            let hosts = scenario(&census).hosts;
+            assert_eq!((hosts.affected, hosts.clear), (u64::from(hung), u64::from(!hung)));
+            assert_eq!(census.set_aside, []);
+        }
+    }
+}
+
+#[test]
+fn a_record_without_facts_that_hold_together_is_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = record(true, State::Affected).to_json();
+    let foreign = text.replacen("\"arm\": \"control\"", "\"arm\": \"other\"", 1);
+    assert_ne!(foreign, text);
+    let newer = text.replacen("tailback/record/3", "tailback/record/4", 1);
+    for (text, why) in [(foreign, Why::Damaged), (newer, Why::Newer)] {
+        let census = of(folder.path(), text.as_bytes());
+        assert_eq!((census.hosts, count(&census, &[why])), (0, 1), "{text}");
+    }
+    let cut = of(folder.path(), &text.as_bytes()[..text.len() / 2]);
+    assert_eq!((cut.hosts, count(&cut, &[Why::Truncated])), (0, 1));
+}
+
 /// What is neither a file nor a folder is refused where it is named, and passed over in a folder:
 /// nothing is waited for.
 #[test]
@@ -489,10 +545,8 @@ fn a_pipe_and_a_device_are_not_waited_for() {
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let link = folder.path().join("link.json");
     std::os::unix::fs::symlink(&pipe, &link).unwrap();
-    let options =
-        Options { scenarios: &[SCENARIO], now: NOW, threads: 1, trials: None, hashing: None };
     for path in [pipe, link, PathBuf::from("/dev/zero")] {
-        let error = census::read(std::slice::from_ref(&path), options, &mut |_| {}).unwrap_err();
+        let error = census::read(std::slice::from_ref(&path), OPTIONS, &mut |_| {}).unwrap_err();
         let said = error.to_string();
         assert!(
             said.contains("neither a file nor a folder") && said.lines().count() == 1,

@@ -94,6 +94,13 @@ fn records_and_briefs_of_them_are_one_fleet() {
     let hosts = census.scenarios[0].hosts;
     assert_eq!((hosts.affected, hosts.clear), (2, 1));
     assert!(census.set_aside.is_empty(), "{:?}", census.set_aside);
+    // What a host concluded of its record is not read: it is judged anew.
+    let text = std::fs::read_to_string(&record).unwrap();
+    let mut lying: serde_json::Value = serde_json::from_str(&text).unwrap();
+    lying["judgement"]["state"] = "not-affected".into();
+    std::fs::write(&list, lying.to_string()).unwrap();
+    let census = json(&place, &[list.to_str().unwrap()]);
+    assert_eq!((census.scenarios[0].hosts.affected, census.scenarios[0].hosts.clear), (1, 0));
     // A brief that says otherwise than its counts is not believed.
     let liar = brief.out.replacen("\"state\":\"affected\"", "\"state\":\"not-affected\"", 1);
     assert_ne!(liar, brief.out);

@@ -74,6 +74,7 @@ fn a_census_keeps_to_its_schema() {
     census::simulated::write(world, &mut fleet).unwrap();
     let options = census::Options {
         scenarios: &["mmap-lock"],
+        judge: scenarios::judge,
         now: 1_796_083_200,
         threads: 1,
         trials: None,

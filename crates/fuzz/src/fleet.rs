@@ -13,6 +13,7 @@ const NOW: i64 = 1_796_083_200;
 pub(crate) fn census(bytes: &[u8]) {
     let options = Options {
         scenarios: &["mmap-lock", "cpu-quota"],
+        judge: scenarios::judge,
         now: NOW,
         threads: 1,
         trials: None,

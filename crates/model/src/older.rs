@@ -1,5 +1,5 @@
 //! Records of schema 1 and 2, read as facts of today's schema. This file can be deleted a year
-//! after the first release, with the two fields of older records in `census/src/parse.rs`.
+//! after the first release.
 //!
 //! What these records say of a verdict is left out, since it follows from the facts. Sentences that
 //! they hold in the place of data are kept as the words of an older record.

@@ -19,8 +19,9 @@ pub use error::CensusError;
 pub use host::run_file;
 
 use crate::fleet::Fleet;
-use crate::parse::Reader;
-use crate::speaker::{Given, Hashing, Speaker};
+use crate::options::Options;
+use crate::parse::{Reader, Turns};
+use crate::speaker::{Given, Speaker};
 use crate::trials::Keeper;
 use find::{Finder, Shared};
 use item::Job;
@@ -39,21 +40,6 @@ const WAITING: usize = 4;
 
 /// Bytes that parsing takes for each byte of a record whose trials are wanted.
 const WITH_TRIALS: u64 = 4;
-
-/// What is read, and by how many threads.
-#[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
-    /// The scenarios that count.
-    pub scenarios: &'a [&'a str],
-    /// Now, in seconds since 1970.
-    pub now: i64,
-    /// Threads that parse.
-    pub threads: usize,
-    /// An empty file that keeps the trials of records, where they are wanted.
-    pub trials: Option<&'a File>,
-    /// What the hosts did with their names, where they hashed them.
-    pub hashing: Option<Hashing<'a>>,
-}
 
 /// How far reading went.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,12 +66,14 @@ pub fn read(
     let (to_fold, found) = sync_channel::<Done>(WAITING);
     let work = Mutex::new(work);
     let (ended, room) = (AtomicBool::new(false), Room::default());
+    let turns = Turns::default();
     let threads = options.threads.max(1);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let (to_fold, work, kinds, ended) = (to_fold.clone(), &work, &kinds, &ended);
+            let turns = &turns;
             scope.spawn(move || {
-                let mut reader = Reader::new(options.scenarios, kinds, options.trials.is_some());
+                let mut reader = Reader::new(&options, kinds, turns);
                 reader.share(threads);
                 while let Some(job) = next(work) {
                     // Nobody folds any more only where the finder is about to end.
@@ -114,7 +102,8 @@ pub fn read(
 pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> Fleet {
     let mut fleet = Fleet::new(options.scenarios, options.now);
     let kinds = Arc::clone(&fleet.kinds);
-    let mut reader = Reader::new(options.scenarios, &kinds, options.trials.is_some());
+    let turns = Turns::default();
+    let mut reader = Reader::new(&options, &kinds, &turns);
     let mut folding = Folding::new(options.trials);
     let hashing = options.hashing;
     let speaker = Speaker::new(&host::host_of(Path::new(name)), given, hashing).into();

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What a job found.
 pub(super) struct Done {
@@ -83,9 +83,6 @@ fn of_item(item: Item, reader: &mut Reader) -> Vec<Part> {
     }
 }
 
-/// One small file is unpacked at a time: it may become as large as a record may be.
-static UNPACKING: Mutex<()> = Mutex::new(());
-
 fn of_file(path: &Path, speaker: Arc<Speaker>, reader: &mut Reader) -> Vec<Part> {
     let name = path.display().to_string();
     let begins = Some(Begin::file(&name));
@@ -99,7 +96,7 @@ fn of_file(path: &Path, speaker: Arc<Speaker>, reader: &mut Reader) -> Vec<Part>
         return vec![Part::failed(begins, Why::TooLarge)];
     }
     if is_packed(&bytes) || is_archive(&bytes) {
-        let _one = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = reader.unpacks();
         let mut parts = Vec::new();
         let source = Source { name: &name, speaker, hashing: None };
         blocks::stream(bytes.as_slice(), &source, &mut |item| parts.extend(of_item(item, reader)));

@@ -123,7 +123,8 @@ fn read(
         scenarios::ALL.iter().map(|scenario| scenario.meta().id).chain([WATCH]).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let now = now.as_second();
-    let options = Options { scenarios: &scenarios, now, threads, trials, hashing };
+    let options =
+        Options { scenarios: &scenarios, judge: scenarios::judge, now, threads, trials, hashing };
     // Nothing is drawn where standard error is no terminal.
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(DRAWN);
