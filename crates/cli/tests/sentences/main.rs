@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod census;
 mod live;
 mod others;
 mod scenarios;
@@ -25,6 +26,7 @@ fn every_sentence_stands_in_one_file() {
     all.extend(verdicts::lines());
     all.extend(others::lines());
     all.extend(live::lines());
+    all.extend(census::lines());
     all.sort();
     let text: String =
         all.iter().map(|(place, name, said)| format!("{place} {name}: {said}\n")).collect();

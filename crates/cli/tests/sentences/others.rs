@@ -1,7 +1,6 @@
 //! Sentences about evidence, about comparisons and about versions.
 
 use super::{Lines, estimate, of, shift};
-use model::census::{Factor, Why};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion};
 use model::explanation::{Cause, Happened, MissingEvidence, Remedy, Seen};
 use model::ladder::Ladder;
@@ -44,10 +43,6 @@ pub fn lines() -> Lines {
     all.extend(of("comparison suggestion", &change_suggestions(), |one: &ChangeSuggestion| {
         let change = change(|change| change.suggestions = vec![one.clone()]);
         prose::change::suggestions(&change).remove(0).what
-    }));
-    all.extend(of("census set aside", &whys(), |one: &Why| prose::census::why(*one).to_owned()));
-    all.extend(of("census factor", &factors(), |one: &Factor| {
-        prose::census::factor(*one).to_owned()
     }));
     all.extend(ladders());
     all
@@ -265,45 +260,6 @@ fn change_suggestions() -> Vec<Value> {
         "one-set-up".into(),
         json!({ "across": { "names": ["host", "kernel"] } }),
     ]
-}
-
-fn whys() -> Vec<Value> {
-    let words = [
-        "other-host",
-        "two-files",
-        "duplicate",
-        "superseded",
-        "two-answers",
-        "contradictory",
-        "wrong-clock",
-        "truncated",
-        "damaged",
-        "too-large",
-        "newer",
-        "unknown-scenario",
-        "unreadable",
-        "too-many",
-        "too-many-entries",
-    ];
-    words.map(Value::from).to_vec()
-}
-
-fn factors() -> Vec<Value> {
-    let words = [
-        "kernel-series",
-        "hz",
-        "preemption",
-        "otp",
-        "virtualised",
-        "cgroup",
-        "product",
-        "cpu-model",
-        "cpus",
-        "distribution",
-        "kernel",
-        "arch",
-    ];
-    words.map(Value::from).to_vec()
 }
 
 /// What is said of the steps of a ladder.
