@@ -8,7 +8,7 @@ use crate::row::{Row, Where};
 use crate::speaker::Speaker;
 use crate::texts::Names;
 use crate::trials::Span;
-use model::census::{Example, Place, Read, SetAside, Why};
+use model::census::{Example, Read, RecordPlace, SetAside, Why};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -207,7 +207,7 @@ impl Fleet {
     }
 
     /// Where a record is, with its name.
-    pub(crate) fn place(&self, place: Where) -> Place {
+    pub(crate) fn place(&self, place: Where) -> RecordPlace {
         named(self.file_name(place), place.line)
     }
 
@@ -241,8 +241,8 @@ impl Fleet {
 }
 
 /// A line of a file, or all of it for 0.
-fn named(file: &str, line: u32) -> Place {
-    Place { file: file.to_owned(), line: (line > 0).then(|| u64::from(line)) }
+fn named(file: &str, line: u32) -> RecordPlace {
+    RecordPlace { file: file.to_owned(), line: (line > 0).then(|| u64::from(line)) }
 }
 
 fn example(file: &str, line: u32) -> Example {

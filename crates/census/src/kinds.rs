@@ -19,14 +19,14 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// What a host shares with others of its kind, with the OTP that its study ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Kind {
+pub struct HostKind {
     /// What its machine is.
     pub identity: Identity,
     /// The OTP.
     pub otp: Option<String>,
 }
 
-impl Kind {
+impl HostKind {
     /// About how many bytes its names take.
     fn bytes(&self) -> usize {
         let identity = &self.identity;
@@ -53,7 +53,7 @@ pub struct Kinds(RwLock<Known>);
 struct Known {
     /// By the text of a record: hosts of a kind have the same text, which need not be parsed again.
     by_text: HashMap<Box<str>, u32>,
-    by_kind: HashMap<Kind, u32>,
+    by_kind: HashMap<HostKind, u32>,
     /// Bytes of both.
     bytes: usize,
 }
@@ -66,7 +66,7 @@ impl Kinds {
     }
 
     /// The number of a kind, which this text stands for too.
-    pub fn number(&self, text: &str, kind: Kind) -> u32 {
+    pub fn number(&self, text: &str, kind: HostKind) -> u32 {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let next = known.by_kind.len();
         let number = match known.by_kind.get(&kind) {
@@ -88,9 +88,9 @@ impl Kinds {
     }
 
     /// All kinds, each at the place of its number.
-    pub fn all(&self) -> Vec<Kind> {
+    pub fn all(&self) -> Vec<HostKind> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all = vec![Kind::default(); known.by_kind.len()];
+        let mut all = vec![HostKind::default(); known.by_kind.len()];
         for (kind, number) in &known.by_kind {
             if let Some(place) = all.get_mut(*number as usize) {
                 place.clone_from(kind);
@@ -109,7 +109,7 @@ mod tests {
         let kinds = Kinds::default();
         let kind = |kernel: &str| {
             let identity = Identity { kernel: kernel.to_owned(), ..Identity::default() };
-            Kind { identity, otp: None }
+            HostKind { identity, otp: None }
         };
         assert_eq!(kinds.known("a"), None);
         assert_eq!(kinds.number("a", kind("6.1")), 0);
@@ -127,7 +127,10 @@ mod tests {
         let kinds = Kinds::default();
         let kind = |number: usize| {
             let otps = (0..64).map(|place| format!("{number} {place} {}", "x".repeat(240)));
-            Kind { identity: Identity { otps: otps.collect(), ..Identity::default() }, otp: None }
+            HostKind {
+                identity: Identity { otps: otps.collect(), ..Identity::default() },
+                otp: None,
+            }
         };
         let told = (0..8000).filter(|number| kinds.number("text", kind(*number)) != OTHERS).count();
         assert!((3000..5000).contains(&told), "{told}");

@@ -23,7 +23,7 @@ mod verdicts;
 
 pub use answer::Answer;
 pub use fleet::Fleet;
-pub use kinds::Kind;
+pub use kinds::HostKind;
 pub use options::Options;
 pub use read::{CensusError, Progress, read, read_bytes, run_file};
 pub use speaker::{Given, Hashing};

@@ -3,7 +3,7 @@
 //! so large records take turns.
 
 use crate::answer::Answer;
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{HostKind, Kinds};
 use crate::options::Options;
 use crate::trials;
 use analysis::sufficient;
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         let text = serde_json::to_string(&identity).map_err(|_| Why::Damaged)?;
         Ok(match self.kinds.known(&text) {
             Some(known) => known,
-            None => self.kinds.number(&text, Kind { identity, otp: None }),
+            None => self.kinds.number(&text, HostKind { identity, otp: None }),
         })
     }
 
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
             return Ok(known);
         }
         let identity: Identity = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
-        Ok(self.kinds.number(&text, Kind { identity: tidy(identity)?, otp: head.otp.clone() }))
+        Ok(self.kinds.number(&text, HostKind { identity: tidy(identity)?, otp: head.otp.clone() }))
     }
 
     /// Whether the verdict of a brief is what its counts give.

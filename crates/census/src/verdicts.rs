@@ -1,7 +1,7 @@
 //! Every answer that counts, one by one, for what hands a fleet to other programs.
 
 use crate::fleet::Fleet;
-use crate::kinds::Kind;
+use crate::kinds::HostKind;
 use crate::row::Row;
 use crate::trials::Span;
 use model::{State, Unit};
@@ -22,7 +22,7 @@ pub struct Verdict<'a> {
     /// What the worst arm loses over its control, where the host is affected.
     pub shift: Option<(f64, Unit)>,
     /// What the host shares with others of its kind; `None` beyond the kinds that are told apart.
-    pub kind: Option<&'a Kind>,
+    pub kind: Option<&'a HostKind>,
     /// Number of the kind, the same in each census of the same records; `None` beyond those.
     pub kind_number: Option<u32>,
     /// Version of the tailback that wrote the record.
@@ -41,7 +41,7 @@ pub struct Verdict<'a> {
 #[derive(Debug)]
 pub struct Verdicts<'a> {
     fleet: &'a Fleet,
-    kinds: Vec<Kind>,
+    kinds: Vec<HostKind>,
     /// The place of each kind in their order: its number hangs on which thread was first.
     ranks: Vec<u32>,
     order: Vec<(u8, u32)>,
@@ -58,7 +58,7 @@ impl<'a> Verdicts<'a> {
             fleet.rows.keys().map(|(host, scenario)| (*scenario, *host)).collect();
         order.sort_unstable_by_key(|(scenario, host)| (*scenario, ranks[*host as usize]));
         let all = fleet.kinds.all();
-        let mut by_kind: Vec<(Kind, usize)> = all.into_iter().zip(0..).collect();
+        let mut by_kind: Vec<(HostKind, usize)> = all.into_iter().zip(0..).collect();
         by_kind.sort_unstable();
         let mut ranks = vec![0; by_kind.len()];
         by_kind.iter().zip(0..).for_each(|((_, number), rank)| ranks[*number] = rank);
@@ -77,7 +77,7 @@ impl<'a> Verdicts<'a> {
     }
 
     /// All kinds of hosts, each at the place of its number.
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[HostKind] {
         &self.kinds
     }
 

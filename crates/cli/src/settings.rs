@@ -2,7 +2,7 @@
 
 use model::machine::Guest;
 use model::record::Plan;
-use model::{Kind, Machine, Meta, Parameter, Settings};
+use model::{Machine, Meta, Parameter, ParameterKind, Settings};
 use runner::ProbeWhen;
 use scenarios::{AnyScenario, Arms};
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl StudyOptions {
 
 /// The parameter that says which OTP a scenario runs; none where it runs none.
 pub fn otp_of(meta: &'static Meta) -> Option<&'static Parameter> {
-    (meta.parameters.all)().iter().find(|parameter| parameter.kind == Kind::Programs)
+    (meta.parameters.all)().iter().find(|parameter| parameter.kind == ParameterKind::Programs)
 }
 
 /// Reads a seed.

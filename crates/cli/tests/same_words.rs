@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Sentences by their heading.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
+struct Sentences {
     headline: String,
     why: Vec<String>,
     notes: Vec<String>,
@@ -22,7 +22,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// What the text says.
-fn of_text(text: &str) -> Said {
+fn of_text(text: &str) -> Sentences {
     let headline = text.lines().skip(1).take_while(|line| !line.is_empty());
     let items = |heading: &str| -> Vec<String> {
         let start = text.lines().skip_while(|line| *line != format!("  {heading}:")).skip(1);
@@ -36,7 +36,7 @@ fn of_text(text: &str) -> Said {
         items.iter().map(|item| on_one_line(item)).collect()
     };
     let changes = [items("What to change"), items("Next")].concat();
-    Said {
+    Sentences {
         headline: on_one_line(&headline.collect::<Vec<&str>>().join(" ")),
         why: items("Why"),
         notes: items("Notes"),
@@ -45,7 +45,7 @@ fn of_text(text: &str) -> Said {
 }
 
 /// What the page says.
-fn of_page(page: &str) -> Said {
+fn of_page(page: &str) -> Sentences {
     let between = |text: &str, start: &str, end: &str| -> Option<String> {
         Some(text.split_once(start)?.1.split_once(end)?.0.to_owned())
     };
@@ -60,7 +60,7 @@ fn of_page(page: &str) -> Said {
         list("What may fix it; each command measures whether it does here", "ol"),
         list("Next", "ol"),
     ];
-    Said {
+    Sentences {
         headline: words(&between(page, "<p class=\"headline\">", "</p>").unwrap()),
         why: list("Why", "ul"),
         notes: list("Notes", "ul"),

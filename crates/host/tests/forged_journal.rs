@@ -17,25 +17,25 @@ const GONE: &str = "2000000000-1";
 const MOUNTED: &str = "TAILBACK_TEST_MOUNTED";
 
 /// A machine with one CPU whose governor is at `performance`, and with control groups of v2.
-struct Place {
+struct FakeMachine {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl FakeMachine {
     fn new() -> Self {
-        let place = Place { dir: tempfile::tempdir().unwrap() };
+        let machine = FakeMachine { dir: tempfile::tempdir().unwrap() };
         let group = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        place.put("proc/self/mountinfo", group);
-        place.put("proc/self/cgroup", "0::/\n");
-        place.put("proc/self/stat", &fs::read_to_string("/proc/self/stat").unwrap());
-        place.put("sys/fs/cgroup/a/cgroup.subtree_control", "cpu memory\n");
-        place.put(&governor("scaling_governor"), "performance\n");
-        place.put(&governor("scaling_available_governors"), "performance powersave\n");
-        place.put("etc/passwd", "root:x:0:0\n");
-        place.put("home/letters/a", "keep me\n");
-        place.put("run/tailback/lock", "");
-        fs::set_permissions(place.at("run/tailback"), Permissions::from_mode(0o700)).unwrap();
-        place
+        machine.put("proc/self/mountinfo", group);
+        machine.put("proc/self/cgroup", "0::/\n");
+        machine.put("proc/self/stat", &fs::read_to_string("/proc/self/stat").unwrap());
+        machine.put("sys/fs/cgroup/a/cgroup.subtree_control", "cpu memory\n");
+        machine.put(&governor("scaling_governor"), "performance\n");
+        machine.put(&governor("scaling_available_governors"), "performance powersave\n");
+        machine.put("etc/passwd", "root:x:0:0\n");
+        machine.put("home/letters/a", "keep me\n");
+        machine.put("run/tailback/lock", "");
+        fs::set_permissions(machine.at("run/tailback"), Permissions::from_mode(0o700)).unwrap();
+        machine
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -121,41 +121,41 @@ fn files(folder: &Path) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn a_folder_or_file_elsewhere_is_not_removed() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     for path in ["home/letters", "home/letters/a", "etc", "home", "", "sys/fs/cgroup/a"] {
-        place.assert_refused(&[place.temporary(path)]);
+        machine.assert_refused(&[machine.temporary(path)]);
     }
     let absolute = |path: &str| json!({"change": "temporary", "path": path});
     for path in ["/", "/proc", "home/letters", ""] {
-        place.assert_refused(&[absolute(path)]);
+        machine.assert_refused(&[absolute(path)]);
     }
 }
 
 #[test]
 fn no_link_is_followed_to_what_is_removed() {
-    let place = Place::new();
-    place.put(&format!("home/{}/a", building(1)), "");
-    place.put(&format!("home/deep/{}/a", building(2)), "");
-    symlink("home", place.at("link")).unwrap();
-    symlink("../home/deep", place.at("home/near")).unwrap();
-    symlink(place.at("home/letters"), place.at(&format!("home/{}", building(3)))).unwrap();
+    let machine = FakeMachine::new();
+    machine.put(&format!("home/{}/a", building(1)), "");
+    machine.put(&format!("home/deep/{}/a", building(2)), "");
+    symlink("home", machine.at("link")).unwrap();
+    symlink("../home/deep", machine.at("home/near")).unwrap();
+    symlink(machine.at("home/letters"), machine.at(&format!("home/{}", building(3)))).unwrap();
     for path in ["link/", "home/near/"] {
         for number in [1, 2] {
-            place.assert_refused(&[place.temporary(&format!("{path}{}", building(number)))]);
+            machine.assert_refused(&[machine.temporary(&format!("{path}{}", building(number)))]);
         }
     }
     // The last one is a link itself.
-    place.assert_refused(&[place.temporary(&format!("home/{}", building(3)))]);
+    machine.assert_refused(&[machine.temporary(&format!("home/{}", building(3)))]);
     // Without a link it goes.
-    place.forge(&[place.temporary(&format!("home/{}", building(1)))]);
-    assert_eq!(place.restore().undone.len(), 1);
-    assert!(!place.at(&format!("home/{}", building(1))).exists());
+    machine.forge(&[machine.temporary(&format!("home/{}", building(1)))]);
+    assert_eq!(machine.restore().undone.len(), 1);
+    assert!(!machine.at(&format!("home/{}", building(1))).exists());
 }
 
 #[test]
 fn no_path_leads_up_or_around() {
-    let place = Place::new();
-    place.put(&format!("home/{}/a", building(1)), "");
+    let machine = FakeMachine::new();
+    machine.put(&format!("home/{}/a", building(1)), "");
     let name = building(1);
     for path in [
         format!("etc/../home/{name}"),
@@ -166,22 +166,22 @@ fn no_path_leads_up_or_around() {
         format!("home/{name}/../../etc"),
         format!("home/{name}/../letters"),
     ] {
-        place.assert_refused(&[place.temporary(&path)]);
+        machine.assert_refused(&[machine.temporary(&path)]);
     }
     let up = governor("../../cpu0/cpufreq/scaling_governor");
-    place.assert_refused(&[place.file(&up, "powersave", "performance")]);
+    machine.assert_refused(&[machine.file(&up, "powersave", "performance")]);
 }
 
 #[test]
 fn no_file_but_a_governors_is_written() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let was = "evil:x:0:0";
-    place.assert_refused(&[place.file("etc/passwd", was, "root:x:0:0")]);
-    place.assert_refused(&[place.file("home/letters/a", was, "keep me")]);
-    place.put(&governor("scaling_max_freq"), "2000000\n");
-    place.put("sys/devices/system/cpu/cpu0/online", "1\n");
-    place.assert_refused(&[place.file(&governor("scaling_max_freq"), "1", "2000000")]);
-    place.assert_refused(&[place.file("sys/devices/system/cpu/cpu0/online", "0", "1")]);
+    machine.assert_refused(&[machine.file("etc/passwd", was, "root:x:0:0")]);
+    machine.assert_refused(&[machine.file("home/letters/a", was, "keep me")]);
+    machine.put(&governor("scaling_max_freq"), "2000000\n");
+    machine.put("sys/devices/system/cpu/cpu0/online", "1\n");
+    machine.assert_refused(&[machine.file(&governor("scaling_max_freq"), "1", "2000000")]);
+    machine.assert_refused(&[machine.file("sys/devices/system/cpu/cpu0/online", "0", "1")]);
     // A link in the place of a governor, of its folder, of the CPU.
     for (file, link, aim) in [
         ("cpu1/cpufreq/scaling_governor", "cpu1/cpufreq/scaling_governor", "etc/passwd"),
@@ -189,59 +189,60 @@ fn no_file_but_a_governors_is_written() {
         ("cpu3/cpufreq/scaling_governor", "cpu3", "home"),
     ] {
         let cpus = "sys/devices/system/cpu";
-        fs::create_dir_all(place.at(&format!("{cpus}/{link}")).parent().unwrap()).unwrap();
-        symlink(place.at(aim), place.at(&format!("{cpus}/{link}"))).unwrap();
-        place.put("home/scaling_governor", "performance\n");
-        place.put("home/cpufreq/scaling_governor", "performance\n");
+        fs::create_dir_all(machine.at(&format!("{cpus}/{link}")).parent().unwrap()).unwrap();
+        symlink(machine.at(aim), machine.at(&format!("{cpus}/{link}"))).unwrap();
+        machine.put("home/scaling_governor", "performance\n");
+        machine.put("home/cpufreq/scaling_governor", "performance\n");
         for folder in ["home", "home/cpufreq"] {
-            place.put(&format!("{folder}/scaling_available_governors"), "performance powersave\n");
+            machine
+                .put(&format!("{folder}/scaling_available_governors"), "performance powersave\n");
         }
         let path = format!("{cpus}/{file}");
-        place.assert_refused(&[place.file(&path, "powersave", "performance")]);
+        machine.assert_refused(&[machine.file(&path, "powersave", "performance")]);
     }
 }
 
 #[test]
 fn no_value_but_a_listed_one_is_written_to_a_governor() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let path = governor("scaling_governor");
     for was in ["evil", "", "userspace", "powersave performance", "powersave\n", "../powersave"] {
-        place.assert_refused(&[place.file(&path, was, "performance")]);
+        machine.assert_refused(&[machine.file(&path, was, "performance")]);
     }
     // Nor where something else was set than tailback sets.
-    place.put(&path, "powersave\n");
-    place.assert_refused(&[place.file(&path, "performance", "powersave")]);
-    place.put(&path, "performance\n");
-    place.forge(&[place.file(&path, "powersave", "performance")]);
-    assert_eq!(place.restore().undone.len(), 1);
-    assert_eq!(place.read(&path), "powersave");
+    machine.put(&path, "powersave\n");
+    machine.assert_refused(&[machine.file(&path, "performance", "powersave")]);
+    machine.put(&path, "performance\n");
+    machine.forge(&[machine.file(&path, "powersave", "performance")]);
+    assert_eq!(machine.restore().undone.len(), 1);
+    assert_eq!(machine.read(&path), "powersave");
 }
 
 #[test]
 fn characters_that_steer_a_terminal_make_no_name() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let name = format!("home/\u{1b}[2J\u{202e}\n{}", building(1));
-    place.put(&format!("{name}/a"), "");
-    place.assert_refused(&[place.temporary(&name)]);
+    machine.put(&format!("{name}/a"), "");
+    machine.assert_refused(&[machine.temporary(&name)]);
     let path = governor("scaling_governor\u{1b}[2J");
-    place.put(&path, "performance\n");
-    place.assert_refused(&[place.file(&path, "powersave", "performance")]);
+    machine.put(&path, "performance\n");
+    machine.assert_refused(&[machine.file(&path, "powersave", "performance")]);
 }
 
 #[test]
 fn what_another_process_has_made_stays() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let own = fs::read_to_string("/proc/self/stat").unwrap();
     let started = own.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap();
     let living = format!("{}-{started}", std::process::id());
     for owner in [&living, "2000000000-2", "2000000001-1", "2000000000-1-ns5"] {
         let name = format!("home/.building-{owner}-00000000000000aa");
-        place.put(&format!("{name}/a"), "");
-        place.assert_refused(&[place.temporary(&name)]);
+        machine.put(&format!("{name}/a"), "");
+        machine.assert_refused(&[machine.temporary(&name)]);
     }
     let half = format!("home/.a.json.{}.tailback.tmp", std::process::id());
-    place.put(&half, "");
-    place.assert_refused(&[place.temporary(&half)]);
+    machine.put(&half, "");
+    machine.assert_refused(&[machine.temporary(&half)]);
 }
 
 #[test]
@@ -249,54 +250,54 @@ fn what_another_user_has_or_could_put_there_stays() {
     if !testing::root_or_skip() {
         return;
     }
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let name = |number| format!("home/{}", building(number));
-    place.put(&format!("{}/a", name(1)), "");
-    place.put(&name(2), "");
+    machine.put(&format!("{}/a", name(1)), "");
+    machine.put(&name(2), "");
     for number in [1, 2] {
-        lchown(place.at(&name(number)), Some(65_534), None).unwrap();
-        place.assert_refused(&[place.temporary(&name(number))]);
+        lchown(machine.at(&name(number)), Some(65_534), None).unwrap();
+        machine.assert_refused(&[machine.temporary(&name(number))]);
     }
     // In folders of others.
-    place.put(&format!("theirs/{}/a", building(3)), "");
-    place.put(&format!("theirs/ours/{}/a", building(4)), "");
-    lchown(place.at("theirs"), Some(65_534), None).unwrap();
-    place.put(&format!("open/{}/a", building(5)), "");
-    fs::set_permissions(place.at("open"), Permissions::from_mode(0o777)).unwrap();
+    machine.put(&format!("theirs/{}/a", building(3)), "");
+    machine.put(&format!("theirs/ours/{}/a", building(4)), "");
+    lchown(machine.at("theirs"), Some(65_534), None).unwrap();
+    machine.put(&format!("open/{}/a", building(5)), "");
+    fs::set_permissions(machine.at("open"), Permissions::from_mode(0o777)).unwrap();
     for path in [
         format!("theirs/{}", building(3)),
         format!("theirs/ours/{}", building(4)),
         format!("open/{}", building(5)),
     ] {
-        place.assert_refused(&[place.temporary(&path)]);
+        machine.assert_refused(&[machine.temporary(&path)]);
     }
 }
 
 #[test]
 fn no_controller_is_taken_but_from_a_control_group() {
-    let place = Place::new();
+    let machine = FakeMachine::new();
     let group = |path: &str| {
-        let group = place.at(path);
+        let group = machine.at(path);
         json!({"change": "controller", "controller": "cpu", "group": group, "children": []})
     };
-    place.put("home/cgroup.subtree_control", "cpu memory\n");
-    symlink(place.at("home"), place.at("sys/fs/cgroup/link")).unwrap();
+    machine.put("home/cgroup.subtree_control", "cpu memory\n");
+    symlink(machine.at("home"), machine.at("sys/fs/cgroup/link")).unwrap();
     for path in ["home", "sys/fs/cgroup/../../../home", "sys/fs/cgroup/link", "sys/fs/cgroup/a/"] {
-        place.assert_refused(&[group(path)]);
+        machine.assert_refused(&[group(path)]);
     }
-    place.forge(&[group("sys/fs/cgroup/a")]);
-    assert_eq!(place.restore().undone.len(), 1);
-    assert_eq!(place.read("sys/fs/cgroup/a/cgroup.subtree_control"), "-cpu");
+    machine.forge(&[group("sys/fs/cgroup/a")]);
+    assert_eq!(machine.restore().undone.len(), 1);
+    assert_eq!(machine.read("sys/fs/cgroup/a/cgroup.subtree_control"), "-cpu");
 }
 
 #[test]
 fn no_group_is_removed_but_that_of_the_process_of_the_journal() {
-    let place = Place::new();
-    let group = |path: &str| json!({"change": "group", "path": place.at(path)});
+    let machine = FakeMachine::new();
+    let group = |path: &str| json!({"change": "group", "path": machine.at(path)});
     let own = format!("tailback-{GONE}-3");
     for name in ["init.scope", "tailback-2000000001-1-3", &own] {
-        fs::create_dir_all(place.at(&format!("home/{name}"))).unwrap();
-        fs::create_dir_all(place.at(&format!("sys/fs/cgroup/{name}"))).unwrap();
+        fs::create_dir_all(machine.at(&format!("home/{name}"))).unwrap();
+        fs::create_dir_all(machine.at(&format!("sys/fs/cgroup/{name}"))).unwrap();
     }
     for path in [
         &format!("home/{own}"),
@@ -305,53 +306,53 @@ fn no_group_is_removed_but_that_of_the_process_of_the_journal() {
         "sys/fs/cgroup",
         &format!("sys/fs/cgroup/a/../{own}"),
     ] {
-        place.assert_refused(&[group(path)]);
+        machine.assert_refused(&[group(path)]);
     }
-    place.forge(&[group(&format!("sys/fs/cgroup/{own}"))]);
-    assert_eq!(place.restore().undone.len(), 1);
-    assert!(!place.at(&format!("sys/fs/cgroup/{own}")).exists());
+    machine.forge(&[group(&format!("sys/fs/cgroup/{own}"))]);
+    assert_eq!(machine.restore().undone.len(), 1);
+    assert!(!machine.at(&format!("sys/fs/cgroup/{own}")).exists());
 }
 
 #[test]
 fn a_hundred_thousand_entries_are_none() {
-    let place = Place::new();
-    let real = place.file(&governor("scaling_governor"), "powersave", "performance");
+    let machine = FakeMachine::new();
+    let real = machine.file(&governor("scaling_governor"), "powersave", "performance");
     for count in [20_001, 100_000] {
         // As short as they can be, so that many of them are a small journal too.
         let mut entries = vec![json!({"change": "temporary", "path": "/x"}); count - 1];
         entries.push(real.clone());
-        place.assert_refused(&entries);
+        machine.assert_refused(&entries);
     }
 }
 
 #[test]
 fn a_journal_that_is_not_the_callers_alone_is_none() {
-    let place = Place::new();
-    let real = [place.file(&governor("scaling_governor"), "powersave", "performance")];
+    let machine = FakeMachine::new();
+    let real = [machine.file(&governor("scaling_governor"), "powersave", "performance")];
     let refused = |journal: &Path| {
-        let restored = place.restore();
+        let restored = machine.restore();
         assert!(restored.undone.is_empty(), "{restored:?}");
-        assert_eq!(place.read(&governor("scaling_governor")), "performance\n");
+        assert_eq!(machine.read(&governor("scaling_governor")), "performance\n");
         fs::remove_file(journal).unwrap();
     };
     for mode in [0o644, 0o640, 0o604, 0o700, 0o4600] {
-        let journal = place.forge(&real);
+        let journal = machine.forge(&real);
         fs::set_permissions(&journal, Permissions::from_mode(mode)).unwrap();
         refused(&journal);
     }
-    let journal = place.forge(&real);
-    fs::hard_link(&journal, place.at("home/other")).unwrap();
+    let journal = machine.forge(&real);
+    fs::hard_link(&journal, machine.at("home/other")).unwrap();
     refused(&journal);
-    let journal = place.forge(&real);
-    fs::rename(&journal, place.at("home/moved")).unwrap();
-    symlink(place.at("home/moved"), &journal).unwrap();
+    let journal = machine.forge(&real);
+    fs::rename(&journal, machine.at("home/moved")).unwrap();
+    symlink(machine.at("home/moved"), &journal).unwrap();
     refused(&journal);
-    if lchown(place.forge(&real), Some(65_534), None).is_err() {
+    if lchown(machine.forge(&real), Some(65_534), None).is_err() {
         return testing::skipped("only root can give a journal away");
     }
     refused(&journal);
-    place.forge(&real);
-    assert_eq!(place.restore().undone.len(), 1);
+    machine.forge(&real);
+    assert_eq!(machine.restore().undone.len(), 1);
 }
 
 #[test]
@@ -365,20 +366,20 @@ fn what_is_mounted_in_a_temporary_stays() {
     if !testing::root_or_skip() {
         return;
     }
-    let place = Place::new();
-    let inside = place.at(&format!("home/{}/mounted", building(1)));
+    let machine = FakeMachine::new();
+    let inside = machine.at(&format!("home/{}/mounted", building(1)));
     fs::create_dir_all(&inside).unwrap();
-    place.forge(&[place.temporary(&format!("home/{}", building(1)))]);
+    machine.forge(&[machine.temporary(&format!("home/{}", building(1)))]);
     // The same file system, so that its number says nothing.
     let script = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
     let ran = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
-        .args([place.at("home/letters"), inside])
+        .args([machine.at("home/letters"), inside])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "what_is_mounted_in_a_temporary_stays"])
-        .env(MOUNTED, place.dir.path())
+        .env(MOUNTED, machine.dir.path())
         .output()
         .unwrap();
     assert!(ran.status.success(), "{ran:?}");
-    assert_eq!(place.read("home/letters/a"), "keep me\n");
+    assert_eq!(machine.read("home/letters/a"), "keep me\n");
 }

@@ -86,13 +86,13 @@ pub struct SetAside {
 pub struct Example {
     /// Where it is.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: RecordPlace,
     /// The host that it says it is of, where that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<String>,
     /// The other record of that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other: Option<Place>,
+    pub other: Option<RecordPlace>,
 }
 
 /// Why something does not count, or counts with a doubt.
@@ -137,7 +137,7 @@ pub enum Why {
 /// Where a record is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Place {
+pub struct RecordPlace {
     /// Its file, and within an archive its name there behind a colon.
     pub file: String,
     /// Its line, from 1, where the file has a record a line.
@@ -322,7 +322,7 @@ pub struct Worst {
     /// What its worst arm loses over its control.
     pub shift: Amount,
     /// Its record.
-    pub record: Place,
+    pub record: RecordPlace,
 }
 
 /// Hosts whose answer is not that of nearly all others of their kind.
@@ -348,7 +348,7 @@ pub struct OddHost {
     /// Hosts of its kind with the other answer.
     pub others: u64,
     /// Its record.
-    pub record: Place,
+    pub record: RecordPlace,
 }
 
 /// Hosts with the same answers.
@@ -360,7 +360,7 @@ pub struct Group {
     /// Its hosts.
     pub hosts: Hosts,
     /// Some of their records.
-    pub records: Vec<Place>,
+    pub records: Vec<RecordPlace>,
     /// What all of them have alike, of what may tell hosts apart.
     pub alike: BTreeMap<Factor, String>,
 }

@@ -65,7 +65,7 @@ pub use latency::Latency;
 pub use live::Live;
 pub use machine::{Disturbance, Machine};
 pub use measure::{Measure, Unit};
-pub use parameter::{Kind, Parameter, Parameters, Value};
+pub use parameter::{Parameter, ParameterKind, Parameters, Value};
 pub use problem::{Need, Problem};
 pub use reason::{Caveat, Doubt, Headline, Reason};
 pub use record::{Cause, Ended, Facts, Observation, Plan, Trial};

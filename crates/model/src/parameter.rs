@@ -17,7 +17,7 @@ pub struct Parameter {
     /// The name that it had in older versions, which is read as well.
     pub former: Option<&'static str>,
     /// What its values are to others.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// Its value where nobody says otherwise.
     pub default: Value,
     /// Its value in a quick run; the default again for most.
@@ -36,7 +36,7 @@ pub struct Parameters {
 
 /// What the values of a parameter are to others than the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// Where something runs: the number of a CPU.
     Cpu,
     /// Programs that are run.

@@ -5,9 +5,9 @@ use model::record::Plan;
 use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
 use model::{
     Arm, ArmResult, Changed, Disturbance, Ended, Estimate, Facts, Fix, FixOutcome, Headline,
-    Judged, Judgement, Judging, Kind, Machine, Measure, Meta, Needs, Observation, Parameter,
-    Parameters, Proportion, Reason, Role, Sentence, Settings, State, Suggestion, Trial, Unit,
-    Value, What,
+    Judged, Judgement, Judging, Machine, Measure, Meta, Needs, Observation, Parameter,
+    ParameterKind, Parameters, Proportion, Reason, Role, Sentence, Settings, State, Suggestion,
+    Trial, Unit, Value, What,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -81,8 +81,8 @@ fn parameters() -> &'static [Parameter] {
             default,
         };
         [
-            of("busy", Kind::Amount, Value::Numbers(vec![0, 10])),
-            of("flags", Kind::Flags, Value::Text(String::new())),
+            of("busy", ParameterKind::Amount, Value::Numbers(vec![0, 10])),
+            of("flags", ParameterKind::Flags, Value::Text(String::new())),
         ]
     });
     &*ALL

@@ -43,7 +43,7 @@ impl Series {
         let places: HashMap<&str, u32> = own.zip(2..).collect();
         let mut names = vec![UNKNOWN.to_owned(), OTHERS.to_owned()];
         names.extend(order.iter().take(MOST).map(|(name, _)| format!("linux-{name}")));
-        let place = |kind: &census::Kind| match kind.identity.series.as_deref() {
+        let place = |kind: &census::HostKind| match kind.identity.series.as_deref() {
             Some(name) => places.get(name).copied().unwrap_or(1),
             None => 0,
         };

@@ -4,7 +4,6 @@
 mod case;
 mod commands;
 mod family;
-mod place;
 mod plan;
 mod records;
 mod run;
@@ -13,6 +12,7 @@ mod state;
 mod tally;
 mod trace;
 mod workers;
+mod workspace;
 
 use case::{Calls, Case, Outcome};
 use clap::Parser;

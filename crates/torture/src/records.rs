@@ -1,22 +1,27 @@
 //! Records that a hit run left: each has to be readable.
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 use std::path::Path;
 
 /// What is wrong with the records that there are, a line for each that is.
-pub fn unreadable(place: &Place) -> Vec<String> {
-    let folders = [place.records(), place.at("tmp"), place.at("full/tailback"), place.at("full")];
+pub fn unreadable(workspace: &Workspace) -> Vec<String> {
+    let folders = [
+        workspace.records(),
+        workspace.at("tmp"),
+        workspace.at("full/tailback"),
+        workspace.at("full"),
+    ];
     let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let records = files
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "json"));
-    records.filter_map(|record| why_not(place, &record)).collect()
+    records.filter_map(|record| why_not(workspace, &record)).collect()
 }
 
 /// A study's record can be judged, and what `watch` saw can be explained.
-fn why_not(place: &Place, record: &Path) -> Option<String> {
+fn why_not(workspace: &Workspace, record: &Path) -> Option<String> {
     let ran = ["judge", "explain"]
-        .map(|command| place.command(&place.program()).arg(command).arg(record).output());
+        .map(|command| workspace.command(&workspace.program()).arg(command).arg(record).output());
     let is_readable = |ran: &std::io::Result<std::process::Output>| {
         let code = ran.as_ref().ok().and_then(|ran| ran.status.code());
         code.is_some_and(|code| [0, 1, 3, 4].contains(&code))

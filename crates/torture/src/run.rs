@@ -3,11 +3,11 @@
 use crate::case::{Blow, Case, Outcome, Whom};
 use crate::commands;
 use crate::family::{Ends, Process, kill, of_run};
-use crate::place::Place;
 use crate::records;
 use crate::setup::Setup;
 use crate::state::State;
 use crate::trace;
+use crate::workspace::Workspace;
 use os::time;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -33,7 +33,7 @@ const LASTING: Duration = Duration::from_secs(3);
 /// What runs cases.
 #[derive(Debug)]
 pub struct Runner {
-    place: Place,
+    workspace: Workspace,
     ends: Ends,
     /// What stands for words of a command.
     stands_for: Vec<(&'static str, String)>,
@@ -48,7 +48,7 @@ struct Hit {
 
 impl Runner {
     /// In this place.
-    pub fn new(place: Place, setup: &Setup) -> Self {
+    pub fn new(workspace: Workspace, setup: &Setup) -> Self {
         let mut stands_for = vec![
             ("{folder}", setup.studies.display().to_string()),
             ("{kernel}", setup.kernel.clone()),
@@ -57,7 +57,7 @@ impl Runner {
             stands_for
                 .extend([("{node}", node.clone()), ("{cookie}", cookie.display().to_string())]);
         }
-        Runner { place, ends: Ends::default(), stands_for }
+        Runner { workspace, ends: Ends::default(), stands_for }
     }
 
     /// Runs one case.
@@ -66,15 +66,16 @@ impl Runner {
     /// If the command cannot be started, or there is none of that name.
     pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
         let began = Instant::now();
-        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
-        let before = State::now(&self.place, 0);
+        self.workspace
+            .clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
+        let before = State::now(&self.workspace, 0);
         let hit = self.hit(case)?;
         let mut wrong = self.processes_left(&hit);
         let (differs, restored) = self.put_right(case, &hit, &before);
         wrong.extend(differs);
-        wrong.extend(records::unreadable(&self.place));
+        wrong.extend(records::unreadable(&self.workspace));
         wrong.extend(self.said_wrongly(case, &hit));
-        self.place.no_small_disk();
+        self.workspace.no_small_disk();
         Ok(Outcome {
             case: case.clone(),
             victims: hit.victims,
@@ -90,12 +91,12 @@ impl Runner {
     /// # Errors
     /// If it cannot be started.
     pub fn count(&mut self, command: &str, calls: crate::case::Calls) -> io::Result<u64> {
-        self.place.clean(false);
-        let command = trace::counting(calls, self.words(command)?, &self.place);
+        self.workspace.clean(false);
+        let command = trace::counting(calls, self.words(command)?, &self.workspace);
         let tool = self.start(command)?;
         self.ends.wait_until(tool, Instant::now() + PATIENCE);
         self.ends.wait_until_alone(LEAVING);
-        Ok(trace::count_of(&self.place))
+        Ok(trace::count_of(&self.workspace))
     }
 
     fn hit(&mut self, case: &Case) -> io::Result<Hit> {
@@ -106,7 +107,7 @@ impl Runner {
                 self.kill_at(tool, *at_ms, *whom, *then_ms, *seed)
             }
             Blow::Call { calls, number, children } => {
-                let command = trace::killing(*calls, *number, *children, words, &self.place);
+                let command = trace::killing(*calls, *number, *children, words, &self.workspace);
                 self.traced(command)
             }
             Blow::Restore { at_ms, calls, number } => {
@@ -114,14 +115,14 @@ impl Runner {
                 let mut hit = self.kill_at(tool, *at_ms, Whom::All, 0, 0)?;
                 self.ends.wait_until_alone(LEAVING);
                 let words = vec!["restore".to_owned()];
-                let command = trace::killing(*calls, *number, false, words, &self.place);
+                let command = trace::killing(*calls, *number, false, words, &self.workspace);
                 let restored = self.traced(command)?;
                 let of_restore = restored.victims.iter().map(|_| "restore".to_owned());
                 hit.victims.extend(of_restore);
                 Ok(hit)
             }
             Blow::Full { kib, everywhere } => {
-                let disk = self.place.small_disk(*kib)?;
+                let disk = self.workspace.small_disk(*kib)?;
                 let mut command = self.plain(&words);
                 command.env("XDG_STATE_HOME", &disk);
                 if *everywhere {
@@ -130,9 +131,9 @@ impl Runner {
                 self.run_until_end(command, format!("disk of {kib} KiB"))
             }
             Blow::Fails { calls, error, number } => {
-                let command = trace::failing(calls, error, number, words, &self.place);
+                let command = trace::failing(calls, error, number, words, &self.workspace);
                 let mut hit = self.run_until_end(command, format!("{calls} {error}"))?;
-                if !trace::has_failed(&self.place) {
+                if !trace::has_failed(&self.workspace) {
                     hit.victims.clear();
                 }
                 Ok(hit)
@@ -177,7 +178,7 @@ impl Runner {
         }
         // The tracer writes its last lines when all have ended.
         let left = self.ends.wait_until_alone(LEAVING);
-        let mut victims = trace::victims(&self.place, tool);
+        let mut victims = trace::victims(&self.workspace, tool);
         let killed = end.is_some_and(|end| end.terminating_signal() == Some(SIGKILL));
         // A thread of it was hit.
         if killed && !victims.iter().any(|victim| victim == "tool") {
@@ -217,7 +218,7 @@ impl Runner {
         if differs.is_empty() || !excused {
             return (differs, false);
         }
-        let restore = self.place.command(&self.place.program()).arg("restore").output();
+        let restore = self.workspace.command(&self.workspace.program()).arg("restore").output();
         differs = self.differs(hit.tool, before);
         match restore {
             Ok(ran) if ran.status.success() => {}
@@ -230,7 +231,7 @@ impl Runner {
     fn differs(&self, tool: i32, before: &State) -> Vec<String> {
         let deadline = Instant::now() + LASTING;
         loop {
-            let differs = State::now(&self.place, tool).since(before);
+            let differs = State::now(&self.workspace, tool).since(before);
             if differs.is_empty() || Instant::now() >= deadline {
                 return differs;
             }
@@ -240,7 +241,7 @@ impl Runner {
 
     /// Whether the tool ended as it may, and said why.
     fn said_wrongly(&self, case: &Case, hit: &Hit) -> Vec<String> {
-        let said = std::fs::read(self.place.at("out/err")).unwrap_or_default();
+        let said = std::fs::read(self.workspace.at("out/err")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let mut wrong = Vec::new();
         if said.contains("panicked") {
@@ -281,13 +282,13 @@ impl Runner {
     }
 
     fn plain(&self, words: &[String]) -> Command {
-        let mut command = self.place.command(&self.place.program());
+        let mut command = self.workspace.command(&self.workspace.program());
         command.args(words);
         command
     }
 
     fn start(&mut self, mut command: Command) -> io::Result<i32> {
-        let file = |name: &str| File::create(self.place.at(&format!("out/{name}")));
+        let file = |name: &str| File::create(self.workspace.at(&format!("out/{name}")));
         command.stdout(file("out")?).stderr(file("err")?);
         self.ends.forget();
         let child = command.spawn()?;

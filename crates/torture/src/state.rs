@@ -1,6 +1,6 @@
 //! What may not differ after a run: control groups, settings, mounts, files.
 
-use crate::place::{GOVERNORS, Place};
+use crate::workspace::{GOVERNORS, Workspace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -17,17 +17,17 @@ pub struct State(BTreeSet<String>);
 
 impl State {
     /// As it is now; of control groups those that `tool` would have made.
-    pub fn now(place: &Place, tool: i32) -> Self {
+    pub fn now(workspace: &Workspace, tool: i32) -> Self {
         let mut lines = BTreeSet::new();
         groups(Path::new(GROUPS), &format!("tailback-{tool}-"), &mut lines);
         settings(&mut lines);
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         // The small disk of a case is ours.
-        let disk = format!(" {} ", place.at("full").display());
+        let disk = format!(" {} ", workspace.at("full").display());
         let mounts = mounts.lines().filter(|line| !line.contains(&disk));
         lines.extend(mounts.map(|line| format!("mount {line}")));
-        for folder in place.watched() {
-            files(&folder, place, &mut lines);
+        for folder in workspace.watched() {
+            files(&folder, workspace, &mut lines);
         }
         State(lines)
     }
@@ -84,20 +84,20 @@ fn settings(lines: &mut BTreeSet<String>) {
     }
 }
 
-fn files(folder: &Path, place: &Place, lines: &mut BTreeSet<String>) {
+fn files(folder: &Path, workspace: &Workspace, lines: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if !may_stay(&path, place) {
+        if !may_stay(&path, workspace) {
             lines.insert(format!("file {}", path.display()));
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            files(&path, place, lines);
+            files(&path, workspace, lines);
         }
     }
 }
 
 /// What a run is meant to leave; what is in a folder is looked at one by one.
-fn may_stay(path: &Path, place: &Place) -> bool {
+fn may_stay(path: &Path, workspace: &Workspace) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // What is half made begins with a dot, wherever it is.
     if name.starts_with('.') {
@@ -106,12 +106,12 @@ fn may_stay(path: &Path, place: &Place) -> bool {
     // A lock is only a lock where its file stays. One is empty, the other names the last run.
     let locks = ["lock", "run"].map(|name| Path::new("/run/tailback").join(name));
     // Records and pages are what a run is for: each record is read after the case.
-    let results = ["state/tailback", "full/tailback", "tmp", "full"].map(|name| place.at(name));
+    let results = ["state/tailback", "full/tailback", "tmp", "full"].map(|name| workspace.at(name));
     // The folder of the locks of records; a lock in it goes with the run that held it.
     let of_locks = results[..2].iter().any(|folder| *folder.join("locks-0") == *path);
     let is_result = name.ends_with(".json") || name.ends_with(".html");
     // So is what was compiled and unpacked, but no dump of a node.
-    let cache = place.at("cache/tailback");
+    let cache = workspace.at("cache/tailback");
     let is_cached = path.starts_with(&cache) && !name.ends_with(".dump");
     locks.iter().any(|lock| lock == path)
         || results[..2].iter().any(|folder| folder == path)

@@ -1,14 +1,14 @@
 //! strace around a run: it counts system calls, kills in the n-th, or lets the n-th fail.
 
 use crate::case::Calls;
-use crate::place::Place;
+use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 /// A run that is only watched.
-pub fn counting(calls: Calls, words: Vec<String>, place: &Place) -> Command {
-    strace(place, words, &["-e", &format!("trace={}", calls.names())])
+pub fn counting(calls: Calls, words: Vec<String>, workspace: &Workspace) -> Command {
+    strace(workspace, words, &["-e", &format!("trace={}", calls.names())])
 }
 
 /// A run of which every traced thread is killed in its n-th call; with the children of the tool,
@@ -18,7 +18,7 @@ pub fn killing(
     number: u64,
     children: bool,
     words: Vec<String>,
-    place: &Place,
+    workspace: &Workspace,
 ) -> Command {
     let names = calls.names();
     let inject = format!("inject={names}:signal=KILL:when={number}");
@@ -28,7 +28,7 @@ pub fn killing(
     if children {
         options.extend(["-f", "--seccomp-bpf"]);
     }
-    strace(place, words, &options)
+    strace(workspace, words, &options)
 }
 
 /// A run whose main thread is told an error for its n-th call.
@@ -37,42 +37,42 @@ pub fn failing(
     error: &str,
     number: &str,
     words: Vec<String>,
-    place: &Place,
+    workspace: &Workspace,
 ) -> Command {
     let trace = format!("trace={calls}");
     let inject = format!("inject={calls}:error={error}:when={number}");
-    strace(place, words, &["-e", &trace, "-e", &inject])
+    strace(workspace, words, &["-e", &trace, "-e", &inject])
 }
 
-fn strace(place: &Place, words: Vec<String>, options: &[&str]) -> Command {
-    let mut command = place.command(Path::new("strace"));
+fn strace(workspace: &Workspace, words: Vec<String>, options: &[&str]) -> Command {
+    let mut command = workspace.command(Path::new("strace"));
     // The tracer is beside the tool, which so is the child that was asked for.
-    command.args(["-D", "-q", "-o"]).arg(place.at("out/strace")).args(options);
-    command.arg(place.program()).args(words);
+    command.args(["-D", "-q", "-o"]).arg(workspace.at("out/strace")).args(options);
+    command.arg(workspace.program()).args(words);
     command
 }
 
 /// What strace wrote, a line each; where it follows children, each begins with a process.
-fn log(place: &Place) -> Vec<String> {
-    let bytes = std::fs::read(place.at("out/strace")).unwrap_or_default();
+fn log(workspace: &Workspace) -> Vec<String> {
+    let bytes = std::fs::read(workspace.at("out/strace")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
 /// How many calls a counted run made.
-pub fn count_of(place: &Place) -> u64 {
-    let calls = log(place).iter().filter(|line| line.contains('(')).count();
+pub fn count_of(workspace: &Workspace) -> u64 {
+    let calls = log(workspace).iter().filter(|line| line.contains('(')).count();
     u64::try_from(calls).unwrap_or(u64::MAX)
 }
 
 /// Whether a call was told an error.
-pub fn has_failed(place: &Place) -> bool {
-    log(place).iter().any(|line| line.contains("(INJECTED)"))
+pub fn has_failed(workspace: &Workspace) -> bool {
+    log(workspace).iter().any(|line| line.contains("(INJECTED)"))
 }
 
 /// Whom strace killed, by role: with the tool, also what died of the tool's death by the same
 /// signal.
-pub fn victims(place: &Place, tool: i32) -> Vec<String> {
-    victims_in(&log(place), tool)
+pub fn victims(workspace: &Workspace, tool: i32) -> Vec<String> {
+    victims_in(&log(workspace), tool)
 }
 
 fn victims_in(log: &[String], tool: i32) -> Vec<String> {

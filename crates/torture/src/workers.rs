@@ -1,9 +1,9 @@
-//! Several cases at once, each in a process with a place of its own.
+//! Several cases at once, each in a process with a workspace of its own.
 
 use crate::case::{Calls, Case, Outcome};
-use crate::place::Place;
 use crate::run::Runner;
 use crate::setup::Setup;
+use crate::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
@@ -84,7 +84,7 @@ fn start() -> io::Result<Child> {
 /// A worker: requests on standard input, answers on standard output, a line each.
 ///
 /// # Errors
-/// If its place cannot be made.
+/// If its workspace cannot be made.
 pub fn work() -> io::Result<()> {
     let mut lines = io::stdin().lines();
     let first = lines.next().ok_or_else(|| io::Error::other("nothing was asked for"))??;
@@ -92,8 +92,8 @@ pub fn work() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     // No other user may write to a folder above the cache, so it is not in /tmp.
     let base = tempfile::Builder::new().prefix("tailback-torture-").tempdir_in("/run")?;
-    let place = Place::make(base.path(), &setup.binary, setup.kernels.as_deref())?;
-    let mut runner = Runner::new(place, &setup);
+    let workspace = Workspace::make(base.path(), &setup.binary, setup.kernels.as_deref())?;
+    let mut runner = Runner::new(workspace, &setup);
     for line in lines {
         let answer = match serde_json::from_str(&line?)? {
             Request::Count(command, calls) => {

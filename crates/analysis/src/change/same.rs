@@ -4,7 +4,7 @@ use super::sides::{Named, Obstacle, Sides};
 use model::change::across::{HOST, KERNEL, OTP, TAILBACK};
 use model::change::{ChangeReason, ChangeSuggestion, Setting, SettingName, SettingValue};
 use model::machine::Guest;
-use model::{Judged, Kind, Machine, Meta, Role, Value, Vm};
+use model::{Judged, Machine, Meta, ParameterKind, Role, Value, Vm};
 use std::collections::BTreeSet;
 
 /// Memory of one machine is not the same number after each start; a difference of less is none.
@@ -249,10 +249,10 @@ fn parameters(before: &Judged, after: &Judged) -> Vec<Changed> {
 fn part(meta: Option<&Meta>, name: &str) -> (Option<&'static str>, Part) {
     match meta.and_then(|meta| meta.parameter(name)).map(|parameter| parameter.kind) {
         // Where it runs, on the same machine.
-        Some(Kind::Cpu) => (None, Part::Told),
+        Some(ParameterKind::Cpu) => (None, Part::Told),
         // Which erl it is; its release is a difference of the same thing.
-        Some(Kind::Programs) => (Some(OTP), Part::What),
-        Some(Kind::Word | Kind::Flags) => (None, Part::What),
-        Some(Kind::Folder | Kind::Amount) | None => (None, Part::Ground),
+        Some(ParameterKind::Programs) => (Some(OTP), Part::What),
+        Some(ParameterKind::Word | ParameterKind::Flags) => (None, Part::What),
+        Some(ParameterKind::Folder | ParameterKind::Amount) | None => (None, Part::Ground),
     }
 }

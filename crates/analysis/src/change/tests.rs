@@ -5,8 +5,8 @@ use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::Plan;
 use model::testing::plan;
 use model::{
-    Arm, Disturbance, Doubt, Headline, Judged, Judgement, Judging, Kind, Measure, Meta,
-    Observation, Parameter, Parameters, Reason, Settings, State, Trial, Unit, Value, Vm,
+    Arm, Disturbance, Doubt, Headline, Judged, Judgement, Judging, Measure, Meta, Observation,
+    Parameter, ParameterKind, Parameters, Reason, Settings, State, Trial, Unit, Value, Vm,
 };
 use std::sync::LazyLock;
 
@@ -37,10 +37,10 @@ pub(crate) const META: Meta = Meta {
 
 static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
     [
-        ("file", Kind::Word, "maps"),
-        ("flags", Kind::Flags, ""),
-        ("cpu", Kind::Cpu, "auto"),
-        ("busy", Kind::Amount, "1"),
+        ("file", ParameterKind::Word, "maps"),
+        ("flags", ParameterKind::Flags, ""),
+        ("cpu", ParameterKind::Cpu, "auto"),
+        ("busy", ParameterKind::Amount, "1"),
     ]
     .map(|(name, kind, default)| {
         let default = Value::Text(default.to_owned());

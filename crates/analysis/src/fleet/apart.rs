@@ -13,7 +13,7 @@
 //! is exact where kinds of about the same size may be exchanged if no factor matters (Good 2005,
 //! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations).
 
-use super::kind::{Kind, alikeness};
+use super::kind::{KindCounts, alikeness};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -108,8 +108,8 @@ pub enum Apart {
 /// The cut that stands out most among these kinds, and how often chance does as much.
 ///
 /// The same kinds and seed give the same answer.
-pub fn apart(kinds: &[Kind], factors: &[Factor], seed: u64) -> Apart {
-    let kinds: Vec<&Kind> = kinds.iter().filter(|kind| kind.of > 0).collect();
+pub fn apart(kinds: &[KindCounts], factors: &[Factor], seed: u64) -> Apart {
+    let kinds: Vec<&KindCounts> = kinds.iter().filter(|kind| kind.of > 0).collect();
     let scores = scores(&kinds);
     let strata = Strata::of(&kinds, &scores);
     let cuts = cuts(&kinds, factors, &strata);
@@ -149,13 +149,13 @@ pub fn apart(kinds: &[Kind], factors: &[Factor], seed: u64) -> Apart {
 /// at `error_rate`: a wrong one can follow only where all before it were found, so together they
 /// are wrong in no more than that.
 pub fn conditions(
-    kinds: &[Kind],
+    kinds: &[KindCounts],
     factors: &[Factor],
     first: Split,
     error_rate: f64,
     seed: u64,
 ) -> Vec<Split> {
-    let mut inside: Vec<Kind> = kinds.to_vec();
+    let mut inside: Vec<KindCounts> = kinds.to_vec();
     let mut found = vec![first];
     while let Some(last) = found.last() {
         inside.retain(|kind| last.cut.holds(kind.levels.get(last.factor).copied().flatten()));
@@ -172,12 +172,12 @@ pub fn conditions(
     found
 }
 
-fn level(kind: &Kind, factor: usize) -> Option<u32> {
+fn level(kind: &KindCounts, factor: usize) -> Option<u32> {
     kind.levels.get(factor).copied().flatten()
 }
 
 /// The side of a cut on which more machines are affected.
-fn upper(kinds: &[&Kind], factor: usize, cut: Cut) -> Cut {
+fn upper(kinds: &[&KindCounts], factor: usize, cut: Cut) -> Cut {
     let share = |cut: Cut| {
         let side = kinds.iter().filter(|kind| cut.holds(level(kind, factor)));
         let (affected, of) = side.fold((0u64, 0u64), |(affected, of), kind| {
@@ -193,9 +193,9 @@ fn upper(kinds: &[&Kind], factor: usize, cut: Cut) -> Cut {
 ///
 /// A kind of `n` machines says as much as `n / (1 + (n - 1) r)` independent ones, where `r` is how
 /// alike machines of a kind are ([`alikeness`]).
-fn scores(kinds: &[&Kind]) -> Vec<f64> {
+fn scores(kinds: &[&KindCounts]) -> Vec<f64> {
     let alike = alikeness(kinds.iter().copied());
-    let weight = |kind: &Kind| {
+    let weight = |kind: &KindCounts| {
         let of = f64::from(kind.of);
         of / (1.0 + (of - 1.0) * alike)
     };
@@ -215,7 +215,7 @@ struct Strata {
 }
 
 impl Strata {
-    fn of(kinds: &[&Kind], scores: &[f64]) -> Self {
+    fn of(kinds: &[&KindCounts], scores: &[f64]) -> Self {
         let mut by_size: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (place, kind) in kinds.iter().enumerate() {
             by_size.entry(kind.of.ilog2()).or_default().push(place);
@@ -271,7 +271,7 @@ struct Candidate {
 }
 
 /// All cuts that have enough kinds on either side and that shuffling can change.
-fn cuts(kinds: &[&Kind], factors: &[Factor], strata: &Strata) -> Vec<Candidate> {
+fn cuts(kinds: &[&KindCounts], factors: &[Factor], strata: &Strata) -> Vec<Candidate> {
     let mut all = Vec::new();
     for (factor, known) in factors.iter().enumerate() {
         let levels = known.levels as usize;
@@ -306,7 +306,7 @@ fn cuts(kinds: &[&Kind], factors: &[Factor], strata: &Strata) -> Vec<Candidate> 
 /// The cut whose score is furthest from what chance gives, in standard deviations; of several as
 /// far the first.
 fn strongest(
-    kinds: &[&Kind],
+    kinds: &[&KindCounts],
     factors: &[Factor],
     cuts: &[Candidate],
     scores: &[f64],
@@ -352,18 +352,18 @@ mod tests {
     ];
 
     /// So many kinds of each kernel and HZ, of this many machines.
-    fn kinds(each: u32, of: u32, affected: impl Fn(u32, u32) -> u32) -> Vec<Kind> {
+    fn kinds(each: u32, of: u32, affected: impl Fn(u32, u32) -> u32) -> Vec<KindCounts> {
         let levels = (0..3).flat_map(|kernel| (0..2).map(move |hz| (kernel, hz)));
         levels
             .flat_map(|(kernel, hz)| {
                 let affected = affected(kernel, hz);
                 let levels = vec![Some(kernel), Some(hz), Some(kernel)];
-                (0..each).map(move |_| Kind { affected, of, levels: levels.clone() })
+                (0..each).map(move |_| KindCounts { affected, of, levels: levels.clone() })
             })
             .collect()
     }
 
-    fn cut(kinds: &[Kind]) -> Split {
+    fn cut(kinds: &[KindCounts]) -> Split {
         match apart(kinds, &FACTORS, 1) {
             Apart::Cut(split) => split,
             Apart::Untestable => panic!("{kinds:?}"),
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn a_large_kind_alone_is_no_evidence() {
         let mut all = kinds(3, 10, |_, _| 0);
-        all[0] = Kind { affected: 900, of: 1000, ..all[0].clone() };
+        all[0] = KindCounts { affected: 900, of: 1000, ..all[0].clone() };
         let Apart::Cut(found) = apart(&all, &FACTORS, 1) else { return };
         assert!(found.p_value > 0.05, "{found:?}");
     }
@@ -422,7 +422,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         for alike in [false, true] {
             let small = (0..400).filter(|_| {
-                let fleet: Vec<Kind> = (0..40)
+                let fleet: Vec<KindCounts> = (0..40)
                     .map(|place| {
                         let of = (200 / (place + 1)).max(1);
                         let rate =
@@ -432,7 +432,7 @@ mod tests {
                             |most: u32, rng: &mut ChaCha8Rng| Some(rng.random_range(0..most));
                         // Large kinds have levels of their own more often than small ones.
                         let size = if place < 10 { Some(0) } else { level(2, &mut rng) };
-                        Kind {
+                        KindCounts {
                             affected,
                             of,
                             levels: vec![level(3, &mut rng), size, level(3, &mut rng)],

@@ -2,7 +2,7 @@
 
 /// Machines of one kind with a settled answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind {
+pub struct KindCounts {
     /// How many are affected.
     pub affected: u32,
     /// How many have a settled answer.
@@ -11,7 +11,7 @@ pub struct Kind {
     pub levels: Vec<Option<u32>>,
 }
 
-impl Kind {
+impl KindCounts {
     /// The share of it that is affected.
     pub(super) fn rate(&self) -> f64 {
         f64::from(self.affected) / f64::from(self.of.max(1))
@@ -24,7 +24,7 @@ impl Kind {
 /// Their intraclass correlation by analysis of variance (Donner 1986, "A review of inference
 /// procedures for the intraclass correlation coefficient", International Statistical Review 54,
 /// 67-82).
-pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a Kind> + Clone) -> f64 {
+pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a KindCounts> + Clone) -> f64 {
     let number = kinds.clone().count() as f64;
     let sizes = || kinds.clone().map(|kind| f64::from(kind.of));
     let machines: f64 = sizes().sum();

@@ -9,5 +9,5 @@ mod kind;
 mod share;
 
 pub use apart::{Apart, Cut, Factor, Split, apart};
-pub use kind::Kind;
+pub use kind::KindCounts;
 pub use share::share;

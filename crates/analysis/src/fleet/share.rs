@@ -1,6 +1,6 @@
 //! The share of machines that are affected, with an interval that allows for kinds.
 
-use super::kind::{Kind, alikeness};
+use super::kind::{KindCounts, alikeness};
 use crate::proportion::limits;
 use model::census::Share;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -19,7 +19,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// Where no machine is affected, or all are, nothing is seen of how alike machines of a kind are.
 /// Then they are taken for wholly alike, so that kinds count and not machines. Of one kind alone
 /// there is no interval: nothing says what other kinds would do.
-pub fn share(kinds: &[Kind], confidence: f64) -> Option<Share> {
+pub fn share(kinds: &[KindCounts], confidence: f64) -> Option<Share> {
     let affected: u64 = kinds.iter().map(|kind| u64::from(kind.affected.min(kind.of))).sum();
     let of: u64 = kinds.iter().map(|kind| u64::from(kind.of)).sum();
     let number = seen(kinds).count();
@@ -41,12 +41,12 @@ pub fn share(kinds: &[Kind], confidence: f64) -> Option<Share> {
 }
 
 /// The kinds of which any machine has a settled answer.
-fn seen(kinds: &[Kind]) -> impl Iterator<Item = &Kind> + Clone {
+fn seen(kinds: &[KindCounts]) -> impl Iterator<Item = &KindCounts> + Clone {
     kinds.iter().filter(|kind| kind.of > 0)
 }
 
 /// So many independent machines would say as much.
-fn effective(kinds: &[Kind], alike: f64) -> f64 {
+fn effective(kinds: &[KindCounts], alike: f64) -> f64 {
     let sizes = || seen(kinds).map(|kind| f64::from(kind.of));
     let machines: f64 = sizes().sum();
     let weight: f64 = sizes().map(|of| of * (1.0 + (of - 1.0) * alike)).sum();
@@ -70,8 +70,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    fn kind(affected: u32, of: u32) -> Kind {
-        Kind { affected, of, levels: Vec::new() }
+    fn kind(affected: u32, of: u32) -> KindCounts {
+        KindCounts { affected, of, levels: Vec::new() }
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         for (number, first) in [(33, 75), (100, 580), (200, 1700)] {
             for (world, truth) in truth.iter().enumerate() {
                 let holds = (0..400).filter(|_| {
-                    let fleet: Vec<Kind> = (1..=number)
+                    let fleet: Vec<KindCounts> = (1..=number)
                         .map(|rank| {
                             let (of, rate) = ((first / rank).max(1), rate(world, &mut rng));
                             kind((0..of).filter(|_| rng.random_bool(rate)).count() as u32, of)

@@ -1,7 +1,7 @@
 //! What tells affected hosts from clear ones, for all scenarios together.
 
 use super::levels::Levels;
-use analysis::fleet::{Apart, Kind, Split, apart, share};
+use analysis::fleet::{Apart, KindCounts, Split, apart, share};
 use model::census::{Condition, Conditions, Share, Telling};
 use model::record::ERROR_RATE;
 
@@ -19,7 +19,7 @@ const HALF: f64 = ERROR_RATE / 2.0;
 /// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
 /// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
 /// 65-70).
-pub(super) fn telling(scenarios: &[Vec<Kind>], levels: &Levels) -> Vec<Telling> {
+pub(super) fn telling(scenarios: &[Vec<KindCounts>], levels: &Levels) -> Vec<Telling> {
     let factors = levels.factors();
     let found: Vec<Apart> = scenarios.iter().map(|kinds| apart(kinds, &factors, SEED)).collect();
     let mut order: Vec<(f64, usize)> = found
@@ -36,7 +36,7 @@ pub(super) fn telling(scenarios: &[Vec<Kind>], levels: &Levels) -> Vec<Telling> 
     let named =
         order.iter().enumerate().take_while(|(rank, (p, _))| *p <= HALF / (tested - rank) as f64);
     let named: Vec<usize> = named.map(|(_, (_, place))| *place).collect();
-    let tell = |(place, (kinds, apart)): (usize, (&Vec<Kind>, Apart))| match apart {
+    let tell = |(place, (kinds, apart)): (usize, (&Vec<KindCounts>, Apart))| match apart {
         Apart::Cut(split) if named.contains(&place) => {
             let rate = HALF / tested.max(1) as f64;
             let splits = analysis::fleet::apart::conditions(kinds, &factors, split, rate, SEED);
@@ -48,7 +48,7 @@ pub(super) fn telling(scenarios: &[Vec<Kind>], levels: &Levels) -> Vec<Telling> 
     scenarios.iter().zip(found).enumerate().map(tell).collect()
 }
 
-fn untestable(kinds: &[Kind]) -> Telling {
+fn untestable(kinds: &[KindCounts]) -> Telling {
     let affected: u64 = kinds.iter().map(|kind| u64::from(kind.affected)).sum();
     let of: u64 = kinds.iter().map(|kind| u64::from(kind.of)).sum();
     match affected {
@@ -58,12 +58,12 @@ fn untestable(kinds: &[Kind]) -> Telling {
     }
 }
 
-fn conditions(kinds: &[Kind], splits: &[Split], levels: &Levels) -> Conditions {
-    let fulfils = |kind: &&Kind| {
+fn conditions(kinds: &[KindCounts], splits: &[Split], levels: &Levels) -> Conditions {
+    let fulfils = |kind: &&KindCounts| {
         let level = |factor: usize| kind.levels.get(factor).copied().flatten();
         splits.iter().all(|split| split.cut.holds(level(split.factor)))
     };
-    let (inside, outside): (Vec<&Kind>, Vec<&Kind>) = kinds.iter().partition(fulfils);
+    let (inside, outside): (Vec<&KindCounts>, Vec<&KindCounts>) = kinds.iter().partition(fulfils);
     let all = splits.iter().map(|split| Condition {
         cut: levels.cut(split.factor, split.cut),
         p_value: split.p_value,
@@ -72,8 +72,8 @@ fn conditions(kinds: &[Kind], splits: &[Split], levels: &Levels) -> Conditions {
     Conditions { all: all.collect(), inside: of(&inside), outside: of(&outside) }
 }
 
-fn of(kinds: &[&Kind]) -> Share {
-    let kinds: Vec<Kind> = kinds.iter().copied().cloned().collect();
+fn of(kinds: &[&KindCounts]) -> Share {
+    let kinds: Vec<KindCounts> = kinds.iter().copied().cloned().collect();
     share(&kinds, CONFIDENCE).unwrap_or(Share {
         affected: 0,
         of: 0,

@@ -46,7 +46,7 @@ pub(super) fn groups(fleet: &Fleet, hosts: &Hosts, levels: &Levels) -> (Vec<Grou
 }
 
 /// Records of the first hosts of a group, one of each.
-fn records(fleet: &Fleet, members: &[u32]) -> Vec<model::census::Place> {
+fn records(fleet: &Fleet, members: &[u32]) -> Vec<model::census::RecordPlace> {
     let places = members.iter().take(MOST_RECORDS).filter_map(|host| {
         let scenarios = 0..u8::try_from(fleet.scenarios.len()).unwrap_or(u8::MAX);
         let rows = scenarios.filter_map(|scenario| fleet.rows.get(&(*host, scenario)));

@@ -1,6 +1,6 @@
 //! What may tell hosts apart: for each factor its levels, and that of each kind.
 
-use crate::kinds::Kind;
+use crate::kinds::HostKind;
 use analysis::fleet;
 use model::census::{Cut, Factor, Side};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub(super) fn of(kinds: &[Kind]) -> Self {
+    pub(super) fn of(kinds: &[HostKind]) -> Self {
         let mut names = Vec::new();
         let mut of = vec![Vec::with_capacity(FACTORS.len()); kinds.len()];
         for factor in FACTORS {
@@ -121,7 +121,7 @@ fn is_ordered(factor: Factor) -> bool {
 }
 
 /// The level of a kind.
-fn level(kind: &Kind, factor: Factor) -> Option<String> {
+fn level(kind: &HostKind, factor: Factor) -> Option<String> {
     let identity = &kind.identity;
     let number = |number: u32| Some(number.to_string());
     match factor {
@@ -154,10 +154,10 @@ mod tests {
     use super::*;
     use model::Identity;
 
-    fn kind(kernel: &str, hz: u32) -> Kind {
+    fn kind(kernel: &str, hz: u32) -> HostKind {
         let series = model::identity::series(kernel);
         let kernel = kernel.to_owned();
-        Kind {
+        HostKind {
             identity: Identity { kernel, series, hz: Some(hz), ..Identity::default() },
             otp: None,
         }

@@ -7,7 +7,7 @@ use super::odd::odd;
 use super::worst::worst;
 use crate::fleet::Fleet;
 use crate::row::Row;
-use analysis::fleet::{Kind, share};
+use analysis::fleet::{KindCounts, share};
 use model::State;
 use model::census::{Counts, ScenarioCensus};
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ pub(super) fn all(
         rows.entry(*scenario).or_default().push((*host, row));
     }
     let by_kind: Vec<HashMap<u32, (u32, u32)>> = rows.values().map(|rows| kinds_of(rows)).collect();
-    let kinds: Vec<Vec<Kind>> = by_kind.iter().map(|kinds| settled(kinds, levels)).collect();
+    let kinds: Vec<Vec<KindCounts>> = by_kind.iter().map(|kinds| settled(kinds, levels)).collect();
     let told = telling(&kinds, levels);
     let each = rows.into_iter().zip(by_kind).zip(kinds).zip(told);
     each.map(|((((scenario, rows), by_kind), kinds), apart)| {
@@ -73,10 +73,10 @@ fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
     by_kind
 }
 
-fn settled(by_kind: &HashMap<u32, (u32, u32)>, levels: &Levels) -> Vec<Kind> {
+fn settled(by_kind: &HashMap<u32, (u32, u32)>, levels: &Levels) -> Vec<KindCounts> {
     let mut kinds: Vec<(&u32, &(u32, u32))> = by_kind.iter().collect();
     kinds.sort_unstable_by_key(|(kind, _)| levels.rank(**kind));
-    let kind = |(kind, (affected, of)): (&u32, &(u32, u32))| Kind {
+    let kind = |(kind, (affected, of)): (&u32, &(u32, u32))| KindCounts {
         affected: *affected,
         of: *of,
         levels: levels.of_kind(*kind),

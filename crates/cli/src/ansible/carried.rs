@@ -1,7 +1,7 @@
 //! tailback as the module runs it: a child whose output is kept, and which ends when nobody waits
 //! for the answer any more.
 
-use super::place::Place;
+use super::folders::ModuleFolders;
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -52,8 +52,12 @@ impl Carried {
     ///
     /// # Errors
     /// If there is no place, or it cannot be started.
-    pub fn start(words: &[String], place: &Place, keep: Option<&Path>) -> Result<Self, Failure> {
-        let work = place.work()?;
+    pub fn start(
+        words: &[String],
+        folders: &ModuleFolders,
+        keep: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let work = folders.work()?;
         let mut command = Command::new("/proc/self/exe");
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("XDG_CACHE_HOME", work.join("cache"));

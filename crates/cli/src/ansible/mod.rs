@@ -7,7 +7,7 @@
 
 mod answer;
 mod carried;
-mod place;
+mod folders;
 mod wanted;
 
 use crate::exit::{self, Failure};
@@ -16,7 +16,7 @@ use crate::signals::Interruption;
 use crate::{command, command_line};
 use answer::Answer;
 use carried::{Carried, End};
-use place::Place;
+use folders::ModuleFolders;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -44,9 +44,9 @@ fn arguments(words: Vec<OsString>) -> Option<PathBuf> {
 pub fn module(file: &Path, session: &Session) -> u8 {
     let interruption = Interruption::default();
     interruption.watch_to_the_end();
-    let place = Place::begin(file, session);
-    let answer = carry_out(file, &place, &interruption);
-    place.end();
+    let folders = ModuleFolders::begin(file, session);
+    let answer = carry_out(file, &folders, &interruption);
+    folders.end();
     match answer {
         Ok(Some(answer)) => answer.print(session),
         // Ansible has gone, and reads no answer.
@@ -57,7 +57,7 @@ pub fn module(file: &Path, session: &Session) -> u8 {
 
 fn carry_out(
     file: &Path,
-    place: &Place,
+    folders: &ModuleFolders,
     interruption: &Interruption,
 ) -> Result<Option<Answer>, Failure> {
     let wanted = Wanted::read(file)?;
@@ -69,11 +69,11 @@ fn carry_out(
         return Ok(Some(Answer::would_run(&words)));
     }
     if let Some(salt) = wanted.salt.as_deref() {
-        words.extend(["--hash-host-name".to_owned(), place.secret(salt)?]);
+        words.extend(["--hash-host-name".to_owned(), folders.secret(salt)?]);
     }
     let began = Instant::now();
     let limit = wanted.jitter + wanted.budget * 2 + SLACK;
-    let mut carried = Carried::start(&words, place, wanted.keep.as_deref())?;
+    let mut carried = Carried::start(&words, folders, wanted.keep.as_deref())?;
     let end = carried.wait(interruption, began + limit);
     let heard = carried.heard();
     Ok(match end {

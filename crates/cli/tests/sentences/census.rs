@@ -1,7 +1,7 @@
 //! Sentences of a census.
 
 use super::{Lines, amount, of};
-use model::census::{Example, Factor, Group, Hosts, Odd, Place, ScenarioCensus, SetAside};
+use model::census::{Example, Factor, Group, Hosts, Odd, RecordPlace, ScenarioCensus, SetAside};
 use model::census::{Share, Side, Since, Telling, Why};
 use model::{Census, State};
 use report::prose::census as prose;
@@ -188,7 +188,7 @@ fn claims() -> Lines {
     at(
         "census claims",
         [
-            ("file", prose::place(&Place { file: "db.json".to_owned(), line: None })),
+            ("file", prose::place(&RecordPlace { file: "db.json".to_owned(), line: None })),
             ("place", said(json!({}))),
             ("other host", said(claimed.clone())),
             ("two files", said(twice.clone())),

@@ -2,7 +2,7 @@
 
 use model::State;
 use model::census::{
-    Census, Condition, Conditions, Cut, Example, Factor, Group, Hosts, Odd, Place, Run,
+    Census, Condition, Conditions, Cut, Example, Factor, Group, Hosts, Odd, RecordPlace, Run,
     ScenarioCensus, ScenarioSince, SetAside, Share, Side, Since, Telling, Why,
 };
 use model::estimate::number;
@@ -208,7 +208,7 @@ pub fn names(hosts: &Hosts, most: usize) -> String {
 }
 
 /// Where a record is: `fleet.jsonl:17`.
-pub fn place(place: &Place) -> String {
+pub fn place(place: &RecordPlace) -> String {
     let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{}{line}", plain(&place.file))
 }

@@ -4,7 +4,7 @@
 use super::design::Design;
 use super::factors::KERNEL;
 use model::parameter::AUTO;
-use model::{Kind, Meta, Value};
+use model::{Meta, ParameterKind, Value};
 use scenarios::AnyScenario;
 use std::path::{Component, Path, PathBuf};
 
@@ -71,11 +71,13 @@ fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<Stri
     let Value::Text(text) = value else { return None };
     match meta.parameter(name)?.kind {
         // The OTPs of Debian's signed archive need no trust; programs do.
-        Kind::Programs if text.split(',').any(|word| word != AUTO && !word.starts_with(DEBIAN)) => {
+        ParameterKind::Programs
+            if text.split(',').any(|word| word != AUTO && !word.starts_with(DEBIAN)) =>
+        {
             Some(format!("runs the program {text:?}"))
         }
-        Kind::Folder if text != AUTO => outside(Path::new(text), working),
-        Kind::Flags if has_dash_flag(text) => {
+        ParameterKind::Folder if text != AUTO => outside(Path::new(text), working),
+        ParameterKind::Flags if has_dash_flag(text) => {
             Some(format!("gives flags to a program that can write files: {text:?}"))
         }
         _ => None,

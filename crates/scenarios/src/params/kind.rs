@@ -4,31 +4,31 @@ use super::erl::Programs;
 use super::open::{Auto, OrNone};
 use super::values::{Counts, Cpu, Decimal, Folder, ProcFile, Quota, Size, Time};
 use clap::Arg;
-use model::Kind;
+use model::ParameterKind;
 use std::any::TypeId;
 
 /// What the values of a flag are to others, and what stands for one in a usage line.
-pub(super) fn of(arg: &Arg) -> (Kind, &'static str) {
+pub(super) fn of(arg: &Arg) -> (ParameterKind, &'static str) {
     let known = [
-        (TypeId::of::<u32>(), Kind::Amount, "N"),
-        (TypeId::of::<i32>(), Kind::Amount, "N"),
-        (TypeId::of::<Auto<u32>>(), Kind::Amount, "N"),
-        (TypeId::of::<Counts>(), Kind::Amount, "N,.."),
-        (TypeId::of::<OrNone<Decimal>>(), Kind::Amount, "X"),
-        (TypeId::of::<Time>(), Kind::Amount, "TIME"),
-        (TypeId::of::<OrNone<Quota>>(), Kind::Amount, "QUOTA/PERIOD"),
-        (TypeId::of::<Size>(), Kind::Amount, "SIZE"),
-        (TypeId::of::<Auto<Cpu>>(), Kind::Cpu, "CPU"),
-        (TypeId::of::<ProcFile>(), Kind::Word, "FILE"),
-        (TypeId::of::<Programs>(), Kind::Programs, "PATH,.."),
-        (TypeId::of::<Auto<Folder>>(), Kind::Folder, "FOLDER"),
+        (TypeId::of::<u32>(), ParameterKind::Amount, "N"),
+        (TypeId::of::<i32>(), ParameterKind::Amount, "N"),
+        (TypeId::of::<Auto<u32>>(), ParameterKind::Amount, "N"),
+        (TypeId::of::<Counts>(), ParameterKind::Amount, "N,.."),
+        (TypeId::of::<OrNone<Decimal>>(), ParameterKind::Amount, "X"),
+        (TypeId::of::<Time>(), ParameterKind::Amount, "TIME"),
+        (TypeId::of::<OrNone<Quota>>(), ParameterKind::Amount, "QUOTA/PERIOD"),
+        (TypeId::of::<Size>(), ParameterKind::Amount, "SIZE"),
+        (TypeId::of::<Auto<Cpu>>(), ParameterKind::Cpu, "CPU"),
+        (TypeId::of::<ProcFile>(), ParameterKind::Word, "FILE"),
+        (TypeId::of::<Programs>(), ParameterKind::Programs, "PATH,.."),
+        (TypeId::of::<Auto<Folder>>(), ParameterKind::Folder, "FOLDER"),
     ];
     let id = arg.get_value_parser().type_id();
     match known.into_iter().find(|(known, ..)| id == *known) {
         Some((_, kind, name)) => (kind, name),
-        None if !arg.get_possible_values().is_empty() => (Kind::Word, "WORD"),
+        None if !arg.get_possible_values().is_empty() => (ParameterKind::Word, "WORD"),
         // Emulator flags, or words among which there may be some; and to be on the safe side
         // whatever type a scenario has of its own, since a study file needs trust for flags.
-        None => (Kind::Flags, "FLAGS"),
+        None => (ParameterKind::Flags, "FLAGS"),
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::{ALL, AnyScenario};
 use crate::{blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock};
 use clap::{ArgMatches, Command};
-use model::{Kind, Meta, Settings, Value};
+use model::{Meta, ParameterKind, Settings, Value};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -98,29 +98,29 @@ fn meta(id: &str) -> &'static Meta {
 fn kinds_follow_from_types() {
     let kind = |id: &str, name: &str| meta(id).parameter(name).unwrap().kind;
     for (name, wanted) in [
-        ("procfile", Kind::Word),
-        ("busy", Kind::Amount),
-        ("target", Kind::Word),
-        ("lead", Kind::Amount),
-        ("size", Kind::Amount),
-        ("nice", Kind::Amount),
-        ("cpu-load", Kind::Cpu),
+        ("procfile", ParameterKind::Word),
+        ("busy", ParameterKind::Amount),
+        ("target", ParameterKind::Word),
+        ("lead", ParameterKind::Amount),
+        ("size", ParameterKind::Amount),
+        ("nice", ParameterKind::Amount),
+        ("cpu-load", ParameterKind::Cpu),
     ] {
         assert_eq!(kind("mmap-lock", name), wanted, "{name}");
     }
     for (name, wanted) in [
-        ("mode", Kind::Word),
-        ("schedulers", Kind::Amount),
-        ("flags", Kind::Flags),
-        ("fixes", Kind::Flags),
-        ("otp", Kind::Programs),
+        ("mode", ParameterKind::Word),
+        ("schedulers", ParameterKind::Amount),
+        ("flags", ParameterKind::Flags),
+        ("fixes", ParameterKind::Flags),
+        ("otp", ParameterKind::Programs),
     ] {
         assert_eq!(kind("blocking-nif", name), wanted, "{name}");
     }
-    assert_eq!(kind("mailbox-flood", "folder"), Kind::Folder);
-    assert_eq!(kind("busy-wait", "quota"), Kind::Amount);
-    assert_eq!(kind("busy-wait", "sbwt"), Kind::Flags);
-    assert_eq!(kind("busy-wait", "fixes"), Kind::Flags);
+    assert_eq!(kind("mailbox-flood", "folder"), ParameterKind::Folder);
+    assert_eq!(kind("busy-wait", "quota"), ParameterKind::Amount);
+    assert_eq!(kind("busy-wait", "sbwt"), ParameterKind::Flags);
+    assert_eq!(kind("busy-wait", "fixes"), ParameterKind::Flags);
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lock::Kind;
+    use super::super::lock::LockKind;
     use super::super::params::Fault;
     use super::*;
 
@@ -199,7 +199,7 @@ mod tests {
         Spec {
             threads: 3,
             cpus: vec![0],
-            lock: Kind::Sleep,
+            lock: LockKind::Sleep,
             inside_ns: 2_000,
             outside_ns: 2_000,
             fault: Fault::None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// How a thread waits for the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum LockKind {
     /// It looks again and again, for as long as it takes
     Spin,
     /// It sleeps in the kernel until the lock is let go (a futex)
@@ -28,13 +28,13 @@ const WAITED_FOR: u32 = 2;
 /// (2011).
 #[derive(Debug)]
 pub struct Lock {
-    kind: Kind,
+    kind: LockKind,
     word: AtomicU32,
 }
 
 impl Lock {
     /// A free lock.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: LockKind) -> Self {
         Lock { kind, word: AtomicU32::new(FREE) }
     }
 
@@ -44,9 +44,9 @@ impl Lock {
             return;
         }
         match self.kind {
-            Kind::Spin => while !self.looked_free() || !self.try_take() {},
-            Kind::Sleep => self.sleep(),
-            Kind::SpinThenSleep => {
+            LockKind::Spin => while !self.looked_free() || !self.try_take() {},
+            LockKind::Sleep => self.sleep(),
+            LockKind::SpinThenSleep => {
                 let began = Instant::now();
                 while began.elapsed() < SPIN {
                     if self.looked_free() && self.try_take() {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn one_thread_at_a_time_has_it_and_each_gets_it() {
-        for kind in [Kind::Spin, Kind::Sleep, Kind::SpinThenSleep] {
+        for kind in [LockKind::Spin, LockKind::Sleep, LockKind::SpinThenSleep] {
             let lock = Lock::new(kind);
             let (inside, count) = (AtomicBool::new(false), AtomicU32::new(0));
             let turns = || {

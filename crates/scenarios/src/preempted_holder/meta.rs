@@ -1,6 +1,6 @@
 //! The declaration of `preempted-holder`.
 
-use super::lock::Kind;
+use super::lock::LockKind;
 use super::params::{Fault, PreemptedHolderParams};
 use super::sentences::PreemptedHolderFact;
 use crate::params::{self, YesNo, changed};
@@ -46,7 +46,9 @@ pub const META: Meta = Meta {
             id: "sleep",
             what: "Use a lock that sleeps: a futex, pthread_mutex, std::sync::Mutex.",
             change: |settings| {
-                changed(settings, |params: &mut PreemptedHolderParams| params.lock = Kind::Sleep)
+                changed(settings, |params: &mut PreemptedHolderParams| {
+                    params.lock = LockKind::Sleep
+                })
             },
         },
         FixMeta {
@@ -54,7 +56,7 @@ pub const META: Meta = Meta {
             what: "Let a thread spin for some microseconds only, and sleep then.",
             change: |settings| {
                 changed(settings, |params: &mut PreemptedHolderParams| {
-                    params.lock = Kind::SpinThenSleep;
+                    params.lock = LockKind::SpinThenSleep;
                 })
             },
         },

@@ -12,7 +12,7 @@ mod spec;
 mod summary;
 mod trial;
 
-pub use lock::Kind;
+pub use lock::LockKind;
 pub use meta::META;
 pub use params::{Fault, LockFix, PreemptedHolderParams};
 

@@ -1,6 +1,6 @@
 //! The parameters of `preempted-holder`.
 
-use super::lock::Kind;
+use super::lock::LockKind;
 use crate::params::{self, List, Time, YesNo, between, choice, whole, whole_us};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct PreemptedHolderParams {
     /// How a thread waits for the lock
     #[arg(long, default_value = "spin")]
-    pub lock: Kind,
+    pub lock: LockKind,
     /// Number of threads that share the lock. 0: four per CPU
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=4_096))]
     pub threads: u32,
@@ -86,4 +86,4 @@ pub enum Fault {
     Before,
 }
 
-choice!(Kind, LockFix, Fault);
+choice!(LockKind, LockFix, Fault);

@@ -1,6 +1,6 @@
 //! From parameters to arms and to what the threads are told.
 
-use super::lock::Kind;
+use super::lock::LockKind;
 use super::meta::META;
 use super::offers::Offers;
 use super::params::{Fault, LockFix, PreemptedHolderParams};
@@ -53,7 +53,7 @@ pub(super) fn arms(
 }
 
 fn arms_for(params: &PreemptedHolderParams, offers: &Offers) -> Arms<PreemptedHolderParams> {
-    let sleep = PreemptedHolderParams { lock: Kind::Sleep, ..params.clone() };
+    let sleep = PreemptedHolderParams { lock: LockKind::Sleep, ..params.clone() };
     let mut arms = Arms::from(vec![
         arm("sleep", Role::Control, sleep, Some(PreemptedHolderFact::Sleep)),
         arm("case", Role::Case, params.clone(), None),
@@ -94,7 +94,7 @@ fn tried(
     let mut changed = case.clone();
     let change = match fix {
         LockFix::SpinThenSleep => {
-            changed.lock = Kind::SpinThenSleep;
+            changed.lock = LockKind::SpinThenSleep;
             PreemptedHolderFact::SpinThenSleep
         }
         LockFix::FewerThreads => {
@@ -206,8 +206,8 @@ mod tests {
         for params in [PreemptedHolderParams::default(), faults] {
             let arms = arms_on(2, &params, &ALL).arms;
             let (control, case) = (&arms[0].settings, &arms[1].settings);
-            assert_eq!((control.lock, case.lock), (Kind::Sleep, Kind::Spin));
-            assert_eq!(*control, PreemptedHolderParams { lock: Kind::Sleep, ..case.clone() });
+            assert_eq!((control.lock, case.lock), (LockKind::Sleep, LockKind::Spin));
+            assert_eq!(*control, PreemptedHolderParams { lock: LockKind::Sleep, ..case.clone() });
             assert_eq!((case.threads, case.on_cpus), (8, 2));
         }
         let usual = arms_on(2, &PreemptedHolderParams::default(), &ALL);
@@ -269,7 +269,7 @@ mod tests {
         let threads = 2;
         let params = PreemptedHolderParams { threads, ..PreemptedHolderParams::default() };
         assert_eq!(ids(&arms_on(2, &params, &NOTHING)), ["sleep", "case", "spin-then-sleep"]);
-        let lock = Kind::SpinThenSleep;
+        let lock = LockKind::SpinThenSleep;
         let params = PreemptedHolderParams { lock, ..params };
         assert_eq!(ids(&arms_on(2, &params, &NOTHING)), ["sleep", "case"]);
     }

@@ -1,6 +1,6 @@
 //! What the threads that share a lock are told.
 
-use super::lock::Kind;
+use super::lock::LockKind;
 use super::params::Fault;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Spec {
     /// The CPUs that all of them may run on.
     pub cpus: Vec<u32>,
     /// How they wait for the lock.
-    pub lock: Kind,
+    pub lock: LockKind,
     /// CPU time with the lock in each round, in nanoseconds.
     pub inside_ns: u64,
     /// CPU time without it in each round, in nanoseconds.

@@ -115,7 +115,7 @@ fn lost(report: &SharersReport) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lock::Kind;
+    use super::super::lock::LockKind;
     use super::super::params::Fault;
     use super::*;
     use crate::{Host, LoadSpawner};
@@ -141,7 +141,7 @@ mod tests {
         let spec = Spec {
             threads: 8,
             cpus: vec![0, 1],
-            lock: Kind::Spin,
+            lock: LockKind::Spin,
             inside_ns: 1,
             outside_ns: 1,
             fault: Fault::None,

@@ -13,7 +13,7 @@ mod trial;
 mod worker;
 
 pub use meta::META;
-pub use params::{Place, QuotaBlindParams, Runtime};
+pub use params::{QuotaBlindParams, QuotaGroup, Runtime};
 
 use crate::Scenario;
 

@@ -23,7 +23,7 @@ pub struct QuotaBlindParams {
     pub otp: Programs,
     /// Control group that has the quota
     #[arg(long, default_value = "leaf")]
-    pub limit_at: Place,
+    pub limit_at: QuotaGroup,
     /// CPU quota of the group: CPU time per period
     #[arg(long, default_value = "50ms/100ms", value_parser = str::parse::<Quota>)]
     pub quota: Quota,
@@ -66,7 +66,7 @@ impl Default for QuotaBlindParams {
 
 /// Where the quota is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Place {
+pub enum QuotaGroup {
     /// At the group that the runtime is in
     Leaf,
     /// At the group above it
@@ -75,7 +75,7 @@ pub enum Place {
     Namespace,
 }
 
-choice!(Place);
+choice!(QuotaGroup);
 
 /// A language's runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

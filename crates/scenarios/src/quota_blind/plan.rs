@@ -1,6 +1,6 @@
 //! From parameters to arms, and to what a trial runs.
 
-use super::params::{Place, QuotaBlindParams, Setting};
+use super::params::{QuotaBlindParams, QuotaGroup, Setting};
 use super::programs::PATH;
 use super::runtime::{self, Prepared};
 use super::sentences::QuotaBlindFact;
@@ -31,7 +31,7 @@ pub(super) fn arms(
     params: &QuotaBlindParams,
     host: &Host,
 ) -> Result<Arms<QuotaBlindParams>, ScenarioError> {
-    if params.limit_at == Place::Namespace && !rustix::process::geteuid().is_root() {
+    if params.limit_at == QuotaGroup::Namespace && !rustix::process::geteuid().is_root() {
         let (what, grant) = (QuotaBlindFact::RootAlone.into(), QuotaBlindFact::BeRoot.into());
         return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
     }

@@ -1,7 +1,7 @@
 //! One trial: a runtime in a group with a quota, and a stream of requests to it.
 
 use super::meta::measure;
-use super::params::{Place, QuotaBlindParams, Runtime};
+use super::params::{QuotaBlindParams, QuotaGroup, Runtime};
 use super::plan;
 use super::sentences::{QuotaBlindFact, Release};
 use super::stream::{Answer, Asked, REQUESTS, Report, Spec};
@@ -43,7 +43,7 @@ pub(super) fn run(
     let bandwidth = params.quota.bandwidth();
     group.set(&bandwidth).map_err(refused)?;
     spec.runtime.join = groups_of(params.limit_at, &group)?;
-    spec.runtime.namespace = params.limit_at == Place::Namespace;
+    spec.runtime.namespace = params.limit_at == QuotaGroup::Namespace;
     let options = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &options);
     let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
@@ -77,12 +77,12 @@ pub(super) fn run(
 }
 
 /// The groups that the runtime joins, so that the quota is where it is to be.
-fn groups_of(place: Place, group: &BandwidthGroup) -> Result<Vec<PathBuf>, ScenarioError> {
+fn groups_of(place: QuotaGroup, group: &BandwidthGroup) -> Result<Vec<PathBuf>, ScenarioError> {
     match place {
-        Place::Leaf | Place::Namespace => {
+        QuotaGroup::Leaf | QuotaGroup::Namespace => {
             Ok(group.join_paths().into_iter().map(PathBuf::from).collect())
         }
-        Place::Parent => group.below().map_err(refused),
+        QuotaGroup::Parent => group.below().map_err(refused),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::row::{Result as Came, Row};
 use crate::command;
-use crate::commands::run::{self, Begun, Done, Place, RunScenario, Running};
+use crate::commands::run::{self, Begun, Done, RunContext, RunScenario, Running};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Among;
@@ -18,7 +18,7 @@ pub struct Hosted<'a> {
     scenario: &'static dyn AnyScenario,
     /// The words of `run` behind the OTP.
     words: &'a [String],
-    place: Place<'a>,
+    context: RunContext<'a>,
     interrupted: &'a dyn Fn() -> bool,
 }
 
@@ -52,8 +52,8 @@ impl<'a> Hosted<'a> {
                 meta.id
             )));
         }
-        let place = Place::new(session, machine, interrupted);
-        let hosted = Hosted { scenario, words, place, interrupted };
+        let context = RunContext::new(session, machine, interrupted);
+        let hosted = Hosted { scenario, words, context, interrupted };
         hosted.options("auto")?;
         Ok(hosted)
     }
@@ -97,7 +97,7 @@ impl<'a> Hosted<'a> {
     fn begin(&self, otp: &str) -> Result<Turn<'_>, Failure> {
         let options = self.options(otp)?;
         let among = Among::Versions(otp.to_owned());
-        Ok(match run::begin(self.scenario, &options, &self.place, None, among)? {
+        Ok(match run::begin(self.scenario, &options, &self.context, None, among)? {
             Begun::NotRun(done) => Turn::Over(row(otp, *done)),
             Begun::Running(running) => Turn::Running(running),
         })

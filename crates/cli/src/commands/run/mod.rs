@@ -12,7 +12,7 @@ use clap::{Args, Command, FromArgMatches};
 pub use done::Done;
 use model::{Machine, Settings, units};
 use runner::ProbeWhen;
-pub use running::{Begun, Place, Running, begin};
+pub use running::{Begun, RunContext, Running, begin};
 use scenarios::AnyScenario;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -192,8 +192,8 @@ pub fn study(
 ) -> Result<Done, Failure> {
     let interruption = session.interruption();
     let interrupted = || interruption.noticed();
-    let place = Place::new(session, machine, &interrupted);
-    let mut running = match begin(scenario, options, &place, asked, among)? {
+    let context = RunContext::new(session, machine, &interrupted);
+    let mut running = match begin(scenario, options, &context, asked, among)? {
         Begun::NotRun(done) => return Ok(*done),
         Begun::Running(running) => running,
     };

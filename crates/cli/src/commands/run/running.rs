@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where the studies of a command run.
-pub struct Place<'a> {
+pub struct RunContext<'a> {
     session: &'a Session,
     roots: Roots,
     machine: &'a Machine,
     interrupted: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RunContext<'a> {
     /// On this machine, until the user interrupts.
     pub fn new(
         session: &'a Session,
         machine: &'a Machine,
         interrupted: &'a dyn Fn() -> bool,
     ) -> Self {
-        Place { session, roots: Roots::real(), machine, interrupted }
+        RunContext { session, roots: Roots::real(), machine, interrupted }
     }
 }
 
@@ -74,12 +74,12 @@ impl Running<'_> {
 pub fn begin<'a>(
     scenario: &'static dyn AnyScenario,
     options: &StudyOptions,
-    place: &'a Place<'a>,
+    context: &'a RunContext<'a>,
     asked: Option<&PathBuf>,
     among: Among,
 ) -> Result<Begun<'a>, Failure> {
-    let machine = place.machine;
-    let host = Host { roots: &place.roots, machine, otps: &place.session.otps };
+    let machine = context.machine;
+    let host = Host { roots: &context.roots, machine, otps: &context.session.otps };
     let meta = scenario.meta();
     let mut hindered = None;
     let mut arms = match scenario.arms(&options.settings, &host) {
@@ -91,7 +91,7 @@ pub fn begin<'a>(
         Err(other) => return Err(Failure::of(other, Some(meta))),
     };
     // Refused before anything is measured where nothing could be kept.
-    let new = paths::record(place.session, asked, &among.file_name(meta.id))?;
+    let new = paths::record(context.session, asked, &among.file_name(meta.id))?;
     let claim = claimed(&new)?;
     // In a file that cannot be claimed another run could go on as well.
     let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
@@ -101,7 +101,7 @@ pub fn begin<'a>(
     };
     // What was tried out for an undecided study stands in its record.
     if begun.is_none()
-        && let Err(error) = scenario.calibrate(&mut arms.arms, &host, place.interrupted)
+        && let Err(error) = scenario.calibrate(&mut arms.arms, &host, context.interrupted)
     {
         hindered = Some(error);
     }
@@ -118,7 +118,7 @@ pub fn begin<'a>(
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(path.clone()),
         probe: options.probe,
-        interrupted: place.interrupted,
+        interrupted: context.interrupted,
     };
     if let Some(error) = hindered {
         return Ok(Begun::NotRun(Box::new(not_run(&study, error))));

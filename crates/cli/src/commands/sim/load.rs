@@ -20,7 +20,7 @@ const SIGMA: f64 = 1.0;
 pub struct LoadFlags {
     /// What the threads do [default: fibtest, or trace with --trace]
     #[arg(long, value_name = "WORD")]
-    load: Option<Kind>,
+    load: Option<LoadKind>,
     /// Number of threads [default: one per CPU]
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
@@ -61,7 +61,7 @@ pub struct LoadFlags {
 
 /// What the threads do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+enum LoadKind {
     Fibtest,
     Arrivals,
     Periodic,
@@ -84,12 +84,12 @@ impl LoadFlags {
     /// If flags contradict each other, or the trace cannot be read.
     pub fn workload(&self, config: &Config) -> Result<Workload, Failure> {
         match (self.load, &self.trace) {
-            (Some(Kind::Trace) | None, Some(path)) => self.trace_of(config, path),
-            (Some(Kind::Trace), None) => Err(Failure::usage("--load trace needs --trace FILE")),
+            (Some(LoadKind::Trace) | None, Some(path)) => self.trace_of(config, path),
+            (Some(LoadKind::Trace), None) => Err(Failure::usage("--load trace needs --trace FILE")),
             (Some(_), Some(_)) => Err(Failure::usage("--trace goes with --load trace only")),
-            (Some(Kind::Arrivals), None) => Ok(self.arrivals(config)),
-            (Some(Kind::Periodic), None) => self.periodic(),
-            (Some(Kind::Fibtest) | None, None) => Ok(self.fibtest(config)),
+            (Some(LoadKind::Arrivals), None) => Ok(self.arrivals(config)),
+            (Some(LoadKind::Periodic), None) => self.periodic(),
+            (Some(LoadKind::Fibtest) | None, None) => Ok(self.fibtest(config)),
         }
     }
 

@@ -16,7 +16,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// The folders of the module: Ansible's with the program and its arguments, and one for records and
 /// caches.
-pub struct Place<'a> {
+pub struct ModuleFolders<'a> {
     session: &'a Session,
     /// The file of arguments, where that of the program is too.
     arguments: PathBuf,
@@ -25,7 +25,7 @@ pub struct Place<'a> {
     had_locks: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ModuleFolders<'a> {
     /// Makes the folder. It stands in the journal, so it goes also where this is killed.
     pub fn begin(arguments: &Path, session: &'a Session) -> Self {
         sweep(arguments);
@@ -35,7 +35,7 @@ impl<'a> Place<'a> {
         let had_locks = guard::has_locks();
         session.guard.watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
-        Place { session, arguments: arguments.to_owned(), work, had_locks }
+        ModuleFolders { session, arguments: arguments.to_owned(), work, had_locks }
     }
 
     /// The folder for records and caches.

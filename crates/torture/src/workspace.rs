@@ -1,4 +1,4 @@
-//! A place of its own for runs, so that what they leave can be told from what others do on the
+//! A workspace of its own for runs, so that what they leave can be told from what others do on the
 //! machine: a mount namespace with its own /run/tailback, /tmp and /dev/shm, folders for records
 //! and cache, and frequency governors that are plain files, since few machines that tests run on
 //! have some.
@@ -30,13 +30,13 @@ const LISTS: [(&str, &str); 2] = [
 /// The largest file of the kernel that is copied, in bytes.
 const MOST: u64 = 64 << 10;
 
-/// The place of one worker.
+/// The workspace of one worker.
 #[derive(Debug)]
-pub struct Place {
+pub struct Workspace {
     base: PathBuf,
 }
 
-impl Place {
+impl Workspace {
     /// Makes it below an empty folder, with a copy of the program, and of the kernels that a guest
     /// may be started with.
     ///
@@ -46,23 +46,23 @@ impl Place {
         // SAFETY: this process has one thread, and no descriptor is shared or closed.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-        let place = Place { base: base.to_owned() };
+        let workspace = Workspace { base: base.to_owned() };
         memory(base, "mode=755,size=2g")?;
         for folder in ["tmp", "state", "cache", "work", "home", "out", "full", "run"] {
-            fs::create_dir(place.at(folder))?;
+            fs::create_dir(workspace.at(folder))?;
         }
-        fs::set_permissions(place.at("tmp"), fs::Permissions::from_mode(0o1777))?;
-        fs::copy(program, place.program())?;
+        fs::set_permissions(workspace.at("tmp"), fs::Permissions::from_mode(0o1777))?;
+        fs::copy(program, workspace.program())?;
         if let Some(kernels) = kernels {
-            copy(kernels, &place.at("cache/tailback/kernels/built"))?;
+            copy(kernels, &workspace.at("cache/tailback/kernels/built"))?;
         }
         fs::create_dir_all("/run/tailback")?;
         memory(Path::new("/run/tailback"), "mode=700")?;
         memory(Path::new("/dev/shm"), "mode=1777")?;
-        governors(&place.at("cpus"))?;
+        governors(&workspace.at("cpus"))?;
         // Last, since what was named so far may be in there.
-        mount_bind(place.at("tmp"), "/tmp")?;
-        Ok(place)
+        mount_bind(workspace.at("tmp"), "/tmp")?;
+        Ok(workspace)
     }
 
     /// A path in it.
@@ -80,7 +80,7 @@ impl Place {
         self.at("state/tailback")
     }
 
-    /// Another program that ends up as the copy, in this place.
+    /// Another program that ends up as the copy, in this workspace.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.at("work")).env("HOME", self.at("home"));
@@ -140,7 +140,7 @@ fn memory(at: &Path, options: &str) -> io::Result<()> {
     Ok(mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str())?)
 }
 
-/// Puts a copy of the kernel's description of the CPUs in its place, with governors.
+/// Puts a copy of the kernel's description of the CPUs in its workspace, with governors.
 fn governors(copied: &Path) -> io::Result<()> {
     copy(Path::new(CPUS), copied)?;
     for entry in fs::read_dir(copied)?.flatten() {
