@@ -31,6 +31,10 @@ const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
 /// much memory, in each thread.
 const LARGE_RECORD: usize = 1 << 20;
 
+/// The most that a record takes to judge, in arms times trials times judged figures; a study of 500
+/// arms and 30 blocks takes 8 million. It bounds the time that one host can take from the others.
+const MOST_WORK: usize = 20_000_000;
+
 /// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
 const LONGEST_MACHINE: usize = 1 << 20;
 
@@ -200,6 +204,9 @@ impl<'a> Reader<'a> {
         let _turn = (text.len() > LARGE_RECORD)
             .then(|| judging.lock().unwrap_or_else(PoisonError::into_inner));
         let facts = Facts::from_json(text).map_err(|error| why_no_facts(&error))?;
+        if work(&facts) > MOST_WORK {
+            return Err(Why::TooLarge);
+        }
         let judgement = (self.judge)(&facts);
         let state = judgement.state;
         // The figure by which a trial is told.
@@ -323,6 +330,12 @@ fn why(error: &serde_json::Error, text: &[u8]) -> Why {
         Ok(Err(why)) => why,
         _ => Why::Damaged,
     }
+}
+
+/// What it takes to judge facts: each figure of each arm is looked for among all trials.
+fn work(facts: &Facts) -> usize {
+    let figures = facts.plan.also.len().saturating_add(1);
+    facts.plan.arms.len().saturating_mul(facts.trials.len()).saturating_mul(figures)
 }
 
 /// Why a text has no facts of a record.

@@ -531,6 +531,12 @@ fn a_record_without_facts_that_hold_together_is_set_aside() {
         let census = of(folder.path(), text.as_bytes());
         assert_eq!((census.hosts, count(&census, &[why])), (0, 1), "{text}");
     }
+    let mut large = record(true, State::Affected);
+    let figure = large.facts.plan.judging.clone();
+    large.facts.plan.also = vec![figure; 5000];
+    large.facts.trials = vec![trial(0, "control", 1.0); 4000];
+    let census = of(folder.path(), large.to_json().as_bytes());
+    assert_eq!((census.hosts, count(&census, &[Why::TooLarge])), (0, 1));
     let cut = of(folder.path(), &text.as_bytes()[..text.len() / 2]);
     assert_eq!((cut.hosts, count(&cut, &[Why::Truncated])), (0, 1));
 }
