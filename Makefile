@@ -154,7 +154,8 @@ sanitize: needs
 	scripts/sanitize
 
 blind: release
-	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs nginx-light \
+	  apache2-utils
 	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
 	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
 
@@ -163,7 +164,8 @@ oracle: release
 	  $(or $(SEED),1)
 
 contest: release
-	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs bpftrace
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs nginx-light \
+	  apache2-utils bpftrace
 	CONTEST=$(BUILD)/contest-$(or $(SEED),1) WRITE=1 scripts/contest $(abspath $(BINARY)) \
 	  $(or $(RUNS),126) $(or $(SEED),1) $(ONLY)
 

@@ -14,6 +14,10 @@
  *   loads shared-holder FILE, loads shared-wanter FILE
  *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time. Lost:
  *       time in which the work stood still; waits for the mutex.
+ *   loads maps THREADS
+ *       threads of one process that map, write and unmap memory all the time. It says nothing.
+ *   loads pool THREADS
+ *       threads that sleep until there is work, a little of it each millisecond. It says nothing.
  *   loads server PORT WORK_MS, loads client PORT
  *       a server that works so long for each request of a client, on 127.0.0.1. Lost: time in which
  *       the work stood still; the client's waits for answers.
@@ -299,6 +303,61 @@ static void client(int port)
 	}
 }
 
+static void *map_again(void *none)
+{
+	const size_t size = 4 << 20;
+
+	for (;;) {
+		char *at = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		check(at != MAP_FAILED, "mmap");
+		for (size_t i = 0; i < size; i += 4096)
+			at[i] = 1;
+		munmap(at, size);
+	}
+	return none;
+}
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER;
+static int waiting_work;
+
+static void *works(void *none)
+{
+	for (;;) {
+		pthread_mutex_lock(&pool_lock);
+		while (!waiting_work)
+			pthread_cond_wait(&pool_work, &pool_lock);
+		waiting_work--;
+		pthread_mutex_unlock(&pool_lock);
+		for (volatile int i = 0; i < 200000; i++)
+			;
+	}
+	return none;
+}
+
+static void *gives_work(void *none)
+{
+	for (;;) {
+		sleep_until(wall() + MS);
+		pthread_mutex_lock(&pool_lock);
+		waiting_work++;
+		pthread_cond_signal(&pool_work);
+		pthread_mutex_unlock(&pool_lock);
+	}
+	return none;
+}
+
+static void run_threads(int count, void *(*rest)(void *), void *(*first)(void *))
+{
+	for (int i = 1; i < count; i++) {
+		pthread_t thread;
+
+		check(!pthread_create(&thread, 0, rest, 0), "pthread_create");
+	}
+	first(0);
+}
+
 int main(int count, char **words)
 {
 	int fifo = 0, by_pipe = 0, inherit = 0;
@@ -319,6 +378,10 @@ int main(int count, char **words)
 		shared_holder(words[2]);
 	if (!strcmp(name, "shared-wanter") && count > 2)
 		shared_wanter(words[2]);
+	if (!strcmp(name, "maps") && count > 2)
+		run_threads(atoi(words[2]), map_again, map_again);
+	if (!strcmp(name, "pool") && count > 2)
+		run_threads(atoi(words[2]) + 1, works, gives_work);
 	if (!strcmp(name, "server") && count > 3)
 		server(atoi(words[2]), atoi(words[3]) * MS);
 	if (!strcmp(name, "client") && count > 2)
