@@ -2,6 +2,7 @@
 
 use probe::elf::{self, Place};
 use std::io::Cursor;
+use watch::LiveRuntime;
 use watch::reader::{Answer, Material, What, answer};
 
 /// A program or a library; the first bytes say which places are looked up in it.
@@ -14,6 +15,7 @@ pub(crate) fn elf(bytes: &[u8]) {
         numbers.flat_map(|number| [Place::InFile(number), Place::InCode(number % 4_096)]).collect();
     assert_eq!(elf::functions(Cursor::new(file), &places).len(), places.len());
     let _ = elf::offset_of(Cursor::new(file), "spin_here");
+    let _ = elf::variable(Cursor::new(file), "spin_here");
     let _ = elf::is_go(file);
 }
 
@@ -21,8 +23,12 @@ pub(crate) fn elf(bytes: &[u8]) {
 pub(crate) fn texts(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let text = || Material::<Cursor<Vec<u8>>>::Text(rest.to_vec());
-    match which % 4 {
+    match which % 5 {
         0 => drop(answer(&What::CommandLine, text())),
+        4 => {
+            let words = Material::<Cursor<Vec<u8>>>::Words(rest.to_vec(), rest.to_vec());
+            drop(answer(&What::Settings(LiveRuntime::Jvm), words));
+        }
         1 => {
             if let Answer::Maps(maps) = answer(&What::Maps, text()) {
                 let _ = maps.tell(0x7f00_0000_1000, &[0x1000, u64::MAX]);

@@ -93,6 +93,17 @@ pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
     segments.offset(found.address())
 }
 
+/// How far behind the beginning of its code a variable of this name lies in a program's memory; a
+/// variable may also lie before it.
+pub fn variable<R: ReadCacheOps>(file: R, name: &str) -> Option<i64> {
+    let file = Bounded::new(file);
+    let object = object::File::parse(&file).ok()?;
+    let code = Segments::of(&object)?.address(Place::InCode(0))?;
+    let mut all = every_symbol(&object).filter(|symbol| symbol.kind() == SymbolKind::Data);
+    let found = all.find(|symbol| symbol.name() == Ok(name))?;
+    Some(found.address().wrapping_sub(code).cast_signed())
+}
+
 fn names<'data>(file: impl ReadRef<'data>, places: &[Place]) -> Option<Vec<Option<String>>> {
     let object = object::File::parse(file).ok()?;
     let segments = Segments::of(&object)?;
@@ -126,9 +137,16 @@ fn shown(name: &str) -> String {
 fn symbols<'data: 'file, 'file, R: ReadRef<'data>>(
     object: &'file object::File<'data, R>,
 ) -> impl Iterator<Item = object::Symbol<'data, 'file, R>> {
+    every_symbol(object).filter(|symbol| symbol.kind() == SymbolKind::Text)
+}
+
+/// What a file defines, of both its tables.
+fn every_symbol<'data: 'file, 'file, R: ReadRef<'data>>(
+    object: &'file object::File<'data, R>,
+) -> impl Iterator<Item = object::Symbol<'data, 'file, R>> {
     let all = object.symbols().take(MOST_SYMBOLS);
     let all = all.chain(object.dynamic_symbols().take(MOST_SYMBOLS));
-    all.filter(|symbol| symbol.kind() == SymbolKind::Text && !symbol.is_undefined())
+    all.filter(|symbol| !symbol.is_undefined())
 }
 
 /// A part of a file, and where it lies in memory.
@@ -227,6 +245,24 @@ mod tests {
         let offset = offset_of(own(), &full).unwrap();
         assert_eq!(functions(own(), &[Place::InFile(offset)]), [found[0].clone()]);
         assert_eq!(offset_of(own(), "no such function"), None);
+    }
+
+    #[test]
+    fn a_variable_of_this_very_program_is_found_by_name() {
+        static A_VARIABLE_TO_BE_FOUND: std::sync::atomic::AtomicU64 =
+            std::sync::atomic::AtomicU64::new(7);
+        let here = &raw const A_VARIABLE_TO_BE_FOUND as u64;
+        let object = std::fs::read("/proc/self/exe").unwrap();
+        let object = object::File::parse(object.as_slice()).unwrap();
+        let is_it = |name: &str| name.contains("A_VARIABLE_TO_BE_FOUND");
+        let full = every_symbol(&object).find(|one| one.name().is_ok_and(is_it));
+        let full = full.unwrap().name().unwrap().to_owned();
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let code = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(23).unwrap();
+        let behind = variable(own(), &full).unwrap();
+        let found = code.parse::<u64>().unwrap().wrapping_add_signed(behind);
+        assert_eq!(found, here);
+        assert_eq!(variable(own(), "no such variable"), None);
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! sentences, stands in one file ([`findings`]).
 //!
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
-//! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone
-//! `cmdline` is read once, and `maps` once or when there is new code. What users of the machine
-//! wrote is read by a process of its own, without privileges ([`reader`]).
+//! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone `cmdline` is read
+//! once, and `maps` once or when there is new code; of a runtime whose group is throttled `cmdline`
+//! and `environ` are read once. What users of the machine wrote is read by a process of its own,
+//! without privileges ([`reader`]).
 
 pub mod findings;
 #[cfg(feature = "fuzz")]
@@ -18,6 +19,7 @@ mod node;
 mod nodes;
 mod parts;
 pub mod reader;
+mod runtime;
 mod sample;
 mod since;
 mod size;
@@ -32,9 +34,10 @@ mod window;
 
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
+pub use runtime::LiveRuntime;
 pub use sample::{Sampled, Sampler, Sampling, ScopeError, StartError, Step, Steps};
 pub use since::Since;
 pub use summary::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
-pub use tick::{GroupTick, Job, MachineTick, Process, Spent, Tick};
+pub use tick::{GroupTick, Job, MachineTick, Process, RuntimeTick, Spent, Tick};
 pub use view::{interval, live};
 pub use window::Window;

@@ -1,6 +1,6 @@
 //! What is added up for a program over several intervals.
 
-use crate::tick::{Job, LiveRuntime, MemoryTick, Spot};
+use crate::tick::{Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
 use model::live::{Compared, Why};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
@@ -54,7 +54,7 @@ pub struct Sums {
     /// Where its threads waited actively, as it was last seen.
     pub spot: Option<Spot>,
     /// Its runtime, where a quota holds it and it has one that is known.
-    pub runtime: Option<LiveRuntime>,
+    pub runtime: Option<RuntimeTick>,
 }
 
 /// How long another program ran on the CPU of one that was ready; times in nanoseconds.

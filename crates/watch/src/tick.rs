@@ -2,6 +2,7 @@
 
 use crate::inside::InsideTick;
 use crate::node::NodeTick;
+use crate::runtime::{LiveRuntime, Settings};
 use host::cgroup::{Limit, MemoryUsage, Usage};
 use model::live::Compared;
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, ThreadCounts};
@@ -32,7 +33,7 @@ pub struct Tick {
     /// Where threads of these spun, by process, as far as that is known.
     pub spots: HashMap<u32, Spot>,
     /// The runtimes of processes in groups that were throttled, as far as they are known.
-    pub runtimes: HashMap<u32, LiveRuntime>,
+    pub runtimes: HashMap<u32, RuntimeTick>,
     /// For each group of those: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
     /// Weights of groups that compete for CPUs.
@@ -97,18 +98,13 @@ pub struct Spot {
     pub function: Option<String>,
 }
 
-/// The runtime of a language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LiveRuntime {
-    /// A Java virtual machine.
-    Jvm,
-    /// Node.js.
-    Node,
-    /// That of Go.
-    Go,
-    /// The Erlang VM.
-    Beam,
+/// The runtime of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuntimeTick {
+    /// Which.
+    pub runtime: LiveRuntime,
+    /// The settings that it was started with; none where they cannot be read.
+    pub settings: Option<Settings>,
 }
 
 /// A group with a quota, and what it gained.

@@ -2,10 +2,12 @@
 
 use super::quota::{Cause, Held, LIMIT_MS_PER_S, Quota, held};
 #[cfg(any(test, feature = "testing"))]
-use super::quota::{Whose, sample};
+use super::quota::{Started, Whose, sample};
 use super::quota_blind;
 use super::stall::{Seen, Stall};
 use super::words;
+#[cfg(any(test, feature = "testing"))]
+use crate::runtime::{LiveRuntime, Setting};
 use crate::sums::{Sums, largest};
 use crate::window::Window;
 use model::live::{AnswerState, Finding, Source};
@@ -67,7 +69,8 @@ impl Stall for CpuQuota {
                 format!("But {threads} had not used it up: the kernel throttles the group early.")
             }
         };
-        format!("{} {why}{}", facts.sentence(), facts.used_in_all())
+        let used = facts.used_in_all();
+        format!("{} {why}{used}{}", facts.sentence(), facts.started_with())
     }
 
     fn fix(fix: &Fix) -> String {
@@ -87,7 +90,10 @@ impl Stall for CpuQuota {
         let bursts = Facts { used: Some(0.5), whose: Whose::Ancestor, ..sample() };
         let few = Facts { threads: 1, used: None, ..sample() };
         let with = |cause| sample().with(cause);
-        let all = [sample(), bursts, few, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
+        let settings = vec![Setting::ActiveProcessorCount(1), Setting::ParallelGcThreads(1)];
+        let started = Some(Started { runtime: LiveRuntime::Jvm, settings });
+        let told = Facts { threads: 1, started, ..sample() };
+        let all = [sample(), bursts, few, told, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
         all.map(|facts| (facts.clone(), fixes(&facts))).into()
     }
 }

@@ -2,12 +2,14 @@
 
 use super::stall::LEAST_SAMPLES;
 use crate::parts::program_of;
+use crate::runtime::{LiveRuntime, Setting, Settings};
 use crate::sums::{GroupSums, Key, Sums, ms};
-use crate::tick::LiveRuntime;
+use crate::tick::RuntimeTick;
 use crate::window::Window;
 use model::live::{Finding, Sure};
 use model::prose::figures::percent;
 use os::terminal::line as plain;
+use probe::live::ThreadCounts;
 use serde::{Deserialize, Serialize};
 
 /// Held by a quota, in milliseconds a second: 1% of a thread's time. A group that is throttled once
@@ -30,6 +32,10 @@ const KEPT_BACK_NS: u64 = 1_000_000;
 /// less than a third.
 const SPUN: f64 = 0.3;
 
+/// A thread that used less than one part in so many of what the busiest did is not at work: timers
+/// and compilers of a runtime beside its one thread that works.
+const IDLE: u64 = 10;
+
 /// A quota, what was used of it, and why it was used up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quota<C> {
@@ -50,10 +56,24 @@ pub struct Quota<C> {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
-    /// Threads of the group that used CPU time.
+    /// Threads of the group that were at work: a thread that used less than a tenth of what the
+    /// busiest one did counts for nothing.
     pub threads: u32,
+    /// The runtime that used most of it, and what that was started with; absent where either is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Started>,
     /// What used the quota up.
     pub cause: C,
+}
+
+/// A runtime, and the settings that it was started with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// Which.
+    pub runtime: LiveRuntime,
+    /// Those that limit its threads.
+    pub settings: Vec<Setting>,
 }
 
 /// Whose quota it is, seen from the victim.
@@ -92,6 +112,7 @@ impl<C> Quota<C> {
             throttled_ms_per_s: self.throttled_ms_per_s,
             used: self.used,
             threads: self.threads,
+            started: self.started,
             cause,
         }
     }
@@ -101,9 +122,26 @@ impl<C> Quota<C> {
         self.quota_us as f64 / self.period_us.max(1) as f64
     }
 
-    /// The quota that would have been enough for what was wanted, at least, in CPUs.
+    /// The quota that would have been enough for what was wanted, at least, in CPUs: no thread can
+    /// use more than one. The throttled time of all CPUs may be more, since a thread that wakes for
+    /// a moment on another CPU is held there too.
     pub fn wanted_cpus(&self) -> f64 {
-        self.cpus() + self.throttled_ms_per_s / 1e3
+        let wanted = self.cpus() + self.throttled_ms_per_s / 1e3;
+        if self.threads == 0 { wanted } else { wanted.min(f64::from(self.threads)) }
+    }
+
+    /// The whole CPUs that it comes to.
+    pub fn whole_cpus(&self) -> u32 {
+        u32::try_from(self.quota_us.div_ceil(self.period_us.max(1))).unwrap_or(u32::MAX)
+    }
+
+    /// What its runtime was told when it was started, where it was told anything.
+    pub fn started_with(&self) -> String {
+        let Some(started) = self.started.as_ref().filter(|one| !one.settings.is_empty()) else {
+            return String::new();
+        };
+        let settings: Vec<String> = started.settings.iter().map(|one| one.written()).collect();
+        format!(" {} was started with {}.", first_up(name(started.runtime)), settings.join(" and "))
     }
 
     /// How much of it was used over the whole time, where that is counted.
@@ -144,7 +182,9 @@ pub struct Held<'a> {
     /// What was counted of its group.
     pub counted: &'a GroupSums,
     /// The runtime of the program that used most of it, where that is known.
-    pub runtime: Option<LiveRuntime>,
+    pub runtime: Option<RuntimeTick>,
+    /// Threads at work of that program whose number a setting of its runtime limits.
+    pub limited: u32,
     /// A finding as far as it goes: who is held up, by whom, and what it costs.
     pub found: Finding,
 }
@@ -184,6 +224,8 @@ fn holding<'a>(
     (key, sums): (&Key, &Sums),
     (lost_ns, sure): (u64, Sure),
 ) -> Held<'a> {
+    let (users, at_work) = (users(window, group), at_work(window, group));
+    let runtime = users.first().and_then(|(_, sums)| sums.runtime);
     let quota = Quota {
         group: group.to_owned(),
         whose: if key.group.as_deref() == Some(group) { Whose::Own } else { Whose::Ancestor },
@@ -192,10 +234,10 @@ fn holding<'a>(
         throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
         throttled_ms_per_s: counted.gained.throttled_ns.map_or(0.0, |ns| window.rate(ns)),
         used: used(counted),
-        threads: running_threads(window, group),
+        threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
+        started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
-    let users = users(window, group);
     let found = Finding {
         victim: program_of(key, sums),
         culprits: users.iter().map(|(key, sums)| program_of(key, sums)).collect(),
@@ -204,8 +246,13 @@ fn holding<'a>(
         sure,
         ..Finding::default()
     };
-    let runtime = users.first().and_then(|(_, sums)| sums.runtime);
-    Held { quota, counted, runtime, found }
+    let is_limited = |(of, thread): &&(&Key, &ThreadCounts)| {
+        users.first().is_some_and(|(user, _)| user == of)
+            && runtime.is_some_and(|it| is_limited(it.runtime, thread))
+    };
+    let limited = at_work.iter().filter(is_limited).count();
+    let limited = u32::try_from(limited).unwrap_or(u32::MAX);
+    Held { quota, counted, runtime, limited, found }
 }
 
 fn share(part: Option<u64>, of: Option<u64>) -> f64 {
@@ -262,12 +309,57 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     users
 }
 
-fn running_threads(window: &Window, group: &str) -> u32 {
-    let of = |(key, sums): (&Key, &Sums)| {
-        let ran = |thread: &&probe::live::ThreadCounts| window.rate(thread.ran_ns) >= 1.0;
-        if is_below(window, key, group) { sums.threads.values().filter(ran).count() } else { 0 }
-    };
-    u32::try_from(window.programs.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+/// The threads of a group that used CPU time, without those that used little beside the busiest.
+fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadCounts)> {
+    let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
+    let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
+    let mut all: Vec<(&Key, &ThreadCounts)> = threads.collect();
+    let most = all.iter().map(|(_, thread)| thread.ran_ns).max().unwrap_or(0);
+    all.retain(|(_, thread)| thread.ran_ns >= most / IDLE && window.rate(thread.ran_ns) >= 1.0);
+    all
+}
+
+/// Whether a setting of a runtime limits how many threads of this kind it has, or runs at once. A
+/// program's own threads are as many as it starts, whatever its runtime was told.
+fn is_limited(runtime: LiveRuntime, thread: &ThreadCounts) -> bool {
+    const OF_JVM: [&str; 10] = [
+        "GC Thread#",
+        "GC task thread",
+        "Gang worker",
+        "G1 ",
+        "ParGC",
+        "Shenandoah GC",
+        "ZWorker",
+        "C1 Compiler",
+        "C2 Compiler",
+        "ForkJoinPool.co",
+    ];
+    match runtime {
+        LiveRuntime::Jvm => OF_JVM.iter().any(|start| thread.name.starts_with(start)),
+        // All but the first: those of its pool.
+        LiveRuntime::Node => thread.tid != thread.pid,
+        LiveRuntime::Go | LiveRuntime::Beam => true,
+    }
+}
+
+fn started(runtime: LiveRuntime, settings: Settings) -> Started {
+    let settings = [settings.cpus, settings.collectors].into_iter().flatten().collect();
+    Started { runtime, settings }
+}
+
+/// A runtime, as one calls it in a sentence.
+pub fn name(runtime: LiveRuntime) -> &'static str {
+    match runtime {
+        LiveRuntime::Jvm => "the JVM",
+        LiveRuntime::Node => "Node.js",
+        LiveRuntime::Go => "Go",
+        LiveRuntime::Beam => "the BEAM",
+    }
+}
+
+fn first_up(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
 }
 
 fn is_below(window: &Window, key: &Key, group: &str) -> bool {

@@ -1,12 +1,13 @@
-//! Runtimes that use a quota up with more threads at work at once than it allows.
+//! Runtimes that use a quota up with more threads at work at once than it allows, and that have a
+//! setting which would make them fewer.
 
+use super::quota::{self, Held, LIMIT_MS_PER_S, Quota, held, name};
 #[cfg(any(test, feature = "testing"))]
-use super::quota::sample;
-use super::quota::{self, Held, LIMIT_MS_PER_S, Quota, held};
+use super::quota::{Started, sample};
 use super::stall::{Seen, Stall};
 use super::words;
+use crate::runtime::{LiveRuntime, Setting};
 use crate::sums::largest;
-use crate::tick::LiveRuntime;
 use crate::window::Window;
 use model::live::{AnswerState, Finding, Source};
 use model::prose::figures::plural;
@@ -31,6 +32,9 @@ type Facts = Quota<Cause>;
 pub struct Cause {
     /// A runtime that had more threads at work at once than the quota allows.
     runtime: LiveRuntime,
+    /// Of its threads at work those whose number a setting of it limits.
+    #[serde(default)]
+    limited: u32,
 }
 
 /// What fixes it.
@@ -39,6 +43,8 @@ pub struct Cause {
 pub enum Fix {
     /// Tell a runtime to use this many CPUs, by its own setting.
     TellRuntime(LiveRuntime, u32),
+    /// Have a JVM collect garbage with this many threads, whose number was set.
+    FewerCollectors(u32),
     /// A quota of this many CPUs would have been enough for what was wanted, at least.
     RaiseQuota(f64),
 }
@@ -57,23 +63,35 @@ impl Stall for QuotaBlind {
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
+        let unread = match facts.started {
+            Some(_) => "",
+            None => " What it was started with could not be read.",
+        };
         format!(
             "{} {} used it up early in the period with {}: {} runs more threads at once than the \
-             quota allows.{}",
+             quota allows.{}{}{unread}",
             facts.sentence(),
             words::culprit(finding),
             plural(facts.threads.into(), "thread"),
             name(facts.cause.runtime),
             facts.used_in_all(),
+            facts.started_with(),
         )
     }
 
     fn fix(fix: &Fix) -> String {
         match fix {
-            Fix::TellRuntime(runtime, cpus) => format!(
-                "Limit {} to the CPUs of its quota: {}.",
-                name(*runtime),
-                setting(*runtime, *cpus)
+            Fix::TellRuntime(runtime, cpus) => {
+                let dirty = match runtime {
+                    LiveRuntime::Beam => format!(" +SDcpu {cpus}:{cpus}"),
+                    _ => String::new(),
+                };
+                let setting = setting(*runtime, *cpus).written();
+                format!("Limit {} to the CPUs of its quota: {setting}{dirty}.", name(*runtime))
+            }
+            Fix::FewerCollectors(count) => format!(
+                "Have the JVM collect garbage with fewer threads: {}.",
+                Setting::ParallelGcThreads(*count).written()
             ),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
         }
@@ -81,15 +99,49 @@ impl Stall for QuotaBlind {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let all = [LiveRuntime::Jvm, LiveRuntime::Node, LiveRuntime::Go, LiveRuntime::Beam];
-        let of = |runtime| sample().with(Cause { runtime });
-        all.map(of).map(|facts| (facts.clone(), fixes(&facts))).into()
+        let of = |runtime, settings: Option<Vec<Setting>>| {
+            let started = settings.map(|settings| Started { runtime, settings });
+            let facts = sample().with(Cause { runtime, limited: 4 });
+            Facts { started, ..facts }
+        };
+        let collectors = vec![Setting::ActiveProcessorCount(1), Setting::ParallelGcThreads(4)];
+        let all = [
+            of(LiveRuntime::Jvm, Some(vec![])),
+            of(LiveRuntime::Jvm, Some(collectors)),
+            of(LiveRuntime::Node, Some(vec![Setting::UvThreadpoolSize(8)])),
+            of(LiveRuntime::Go, Some(vec![Setting::GoMaxProcs(2)])),
+            of(LiveRuntime::Beam, None),
+        ];
+        all.map(|facts| (facts.clone(), fixes(&facts))).into()
     }
 }
 
-/// The runtime that used a quota up with more threads at once than it allows, if one did.
+/// The runtime that used a quota up with more threads at once than it allows, if one did, and if a
+/// setting that it was not started with would leave fewer.
 pub fn runtime(held: &Held) -> Option<LiveRuntime> {
-    held.runtime.filter(|_| held.quota.cause == quota::Cause::UsedUp && at_once(held))
+    let runtime = held.runtime.map(|it| it.runtime)?;
+    let is_one = held.quota.cause == quota::Cause::UsedUp
+        && held.limited > held.quota.whole_cpus()
+        && at_once(held)
+        && !settings(&held.quota, runtime).is_empty();
+    is_one.then_some(runtime)
+}
+
+/// The settings that would leave a runtime no more threads than its quota allows, without those
+/// that it was started with.
+fn settings<C>(quota: &Quota<C>, runtime: LiveRuntime) -> Vec<Fix> {
+    let wanted = quota.whole_cpus();
+    let told = quota.started.as_ref().map(|started| started.settings.as_slice());
+    let (collectors, cpus): (Vec<Setting>, Vec<Setting>) = (told.unwrap_or_default().iter())
+        .partition(|setting| matches!(setting, Setting::ParallelGcThreads(_)));
+    let mut all = Vec::new();
+    if !cpus.iter().any(|setting| setting.number() <= wanted) {
+        all.push(Fix::TellRuntime(runtime, wanted));
+    }
+    if collectors.iter().any(|setting| setting.number() > wanted) {
+        all.push(Fix::FewerCollectors(wanted));
+    }
+    all
 }
 
 /// The most that programs lose to a quota that a runtime of theirs uses up too early.
@@ -105,30 +157,26 @@ fn at_once(held: &Held) -> bool {
     let (Some(held_ns), Some(periods)) = (gained.throttled_ns, gained.nr_throttled) else {
         return false;
     };
-    let cpus = whole_cpus(facts);
+    let cpus = facts.whole_cpus();
     let rest_us = facts.period_us.saturating_sub(facts.quota_us / u64::from(cpus.max(1)));
     let most_us = rest_us.saturating_mul(u64::from(cpus));
     let each_us = held_ns as f64 / 1e3 / (periods as f64).max(1.0);
     periods > 0 && facts.threads > cpus && each_us > most_us as f64 * AT_ONCE
 }
 
-/// The whole CPUs that a quota comes to.
-fn whole_cpus<C>(facts: &Quota<C>) -> u32 {
-    u32::try_from(facts.quota_us.div_ceil(facts.period_us.max(1))).unwrap_or(u32::MAX)
-}
-
 fn finding(held: Held) -> Option<Finding> {
     let runtime = runtime(&held)?;
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
-    let facts = held.quota.with(Cause { runtime });
+    let facts = held.quota.with(Cause { runtime, limited: held.limited });
     let run = Some(run(&facts));
     let found = QuotaBlind::found(&facts, &fixes(&facts));
     Some(Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found })
 }
 
 fn fixes(facts: &Facts) -> Vec<Fix> {
-    let tell = Fix::TellRuntime(facts.cause.runtime, whole_cpus(facts));
-    vec![tell, Fix::RaiseQuota(facts.wanted_cpus())]
+    let mut all = settings(facts, facts.cause.runtime);
+    all.push(Fix::RaiseQuota(facts.wanted_cpus()));
+    all
 }
 
 /// The same in the lab: the same runtime under the same quota.
@@ -147,22 +195,13 @@ fn run(facts: &Facts) -> Run {
     Run { command: Command::Run, scenario: META.id.to_owned(), parameters }
 }
 
-fn name(runtime: LiveRuntime) -> &'static str {
-    match runtime {
-        LiveRuntime::Jvm => "the JVM",
-        LiveRuntime::Node => "Node.js",
-        LiveRuntime::Go => "Go",
-        LiveRuntime::Beam => "the BEAM",
-    }
-}
-
 /// The setting that gives a runtime its number of CPUs.
-fn setting(runtime: LiveRuntime, cpus: u32) -> String {
+fn setting(runtime: LiveRuntime, cpus: u32) -> Setting {
     match runtime {
-        LiveRuntime::Jvm => format!("-XX:ActiveProcessorCount={cpus}"),
-        LiveRuntime::Node => format!("UV_THREADPOOL_SIZE={cpus}"),
-        LiveRuntime::Go => format!("GOMAXPROCS={cpus}"),
-        LiveRuntime::Beam => format!("+S {cpus}:{cpus} +SDcpu {cpus}:{cpus}"),
+        LiveRuntime::Jvm => Setting::ActiveProcessorCount(cpus),
+        LiveRuntime::Node => Setting::UvThreadpoolSize(cpus),
+        LiveRuntime::Go => Setting::GoMaxProcs(cpus),
+        LiveRuntime::Beam => Setting::Schedulers(cpus),
     }
 }
 
@@ -170,22 +209,41 @@ fn setting(runtime: LiveRuntime, cpus: u32) -> String {
 mod tests {
     use super::*;
     use crate::findings::cpu_quota::CpuQuota;
+    use crate::runtime::Settings;
     use crate::testing::{group, held_by_quota, thread};
-    use crate::tick::Tick;
+    use crate::tick::{RuntimeTick, Tick};
     use probe::live::ThreadCounts;
+
+    /// A runtime that was started so, in a group of half a CPU that stands still as long as two
+    /// CPUs together can; its two threads of these names worked beside the first one.
+    fn tick(runtime: LiveRuntime, settings: Settings, names: [&str; 2]) -> Tick {
+        let mut tick = held_by_quota(0, 400);
+        tick.runtimes.insert(1, RuntimeTick { runtime, settings: Some(settings) });
+        for (tid, name) in (2..).zip(names) {
+            let name = name.to_owned();
+            tick.threads.push(ThreadCounts { tid, name, ..thread(1, 250, 0) });
+        }
+        // A thread alone would be without a CPU for 50 ms of each throttled period at most.
+        tick.groups.push(group("/a/b", 50, 500, (10, 900)));
+        tick
+    }
+
+    /// The fixes of a finding that it is quota-blind; none where it is cpu-quota.
+    fn fixes_of(tick: &Tick) -> Option<Vec<Fix>> {
+        let window = Window::of([tick]);
+        let (blind, quota) = (QuotaBlind::find(&window), CpuQuota::find(&window));
+        assert_eq!(blind.len() + quota.len(), 1, "{blind:?} {quota:?}");
+        blind.first().map(|found| found.fixes.read().unwrap())
+    }
 
     #[test]
     fn a_runtime_with_more_threads_than_its_quota_allows_is_told_by_name() {
-        let mut tick = held_by_quota(0, 400);
-        tick.runtimes.insert(1, LiveRuntime::Node);
-        tick.threads.push(ThreadCounts { tid: 2, ..thread(1, 250, 0) });
-        // A thread alone would be without a CPU for 50 ms of each throttled period at most.
-        tick.groups.push(group("/a/b", 50, 500, (10, 900)));
+        let mut tick = tick(LiveRuntime::Node, Settings::default(), ["node", "node"]);
         let window = Window::of([&tick]);
         let all = QuotaBlind::find(&window);
         let [found] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found.facts.read().unwrap();
-        assert_eq!(facts.cause.runtime, LiveRuntime::Node);
+        assert_eq!((facts.cause.runtime, facts.cause.limited), (LiveRuntime::Node, 2));
         let fixes: Vec<Fix> = found.fixes.read().unwrap();
         assert_eq!(fixes[0], Fix::TellRuntime(LiveRuntime::Node, 1));
         let run = found.run.as_ref().unwrap();
@@ -198,16 +256,40 @@ mod tests {
         let seen = Seen { window: &window, findings: &[], sources: &[] };
         let no = AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 10.0 };
         assert_eq!(CpuQuota::answer(&seen), Some(no));
-        let is_quota = |tick: &Tick| {
-            let window = Window::of([tick]);
-            QuotaBlind::find(&window).is_empty() && CpuQuota::find(&window).len() == 1
-        };
         // As long as one thread alone is: it only wants more than it has.
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
-        assert!(is_quota(&tick));
+        assert_eq!(fixes_of(&tick), None);
         // And a program whose runtime is not known.
         tick.runtimes.clear();
         tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
-        assert!(is_quota(&tick));
+        assert_eq!(fixes_of(&tick), None);
+    }
+
+    #[test]
+    fn a_setting_that_a_runtime_was_started_with_is_no_fix() {
+        let told = |setting| Settings { cpus: Some(setting), collectors: None };
+        let node = |settings| tick(LiveRuntime::Node, settings, ["node", "node"]);
+        assert_eq!(fixes_of(&node(told(Setting::UvThreadpoolSize(1)))), None);
+        let more = fixes_of(&node(told(Setting::UvThreadpoolSize(8)))).unwrap();
+        assert_eq!(more[0], Fix::TellRuntime(LiveRuntime::Node, 1));
+        let mut both = told(Setting::ActiveProcessorCount(1));
+        let jvm = |settings| tick(LiveRuntime::Jvm, settings, ["GC Thread#0", "GC Thread#1"]);
+        assert_eq!(fixes_of(&jvm(both)), None);
+        both.collectors = Some(Setting::ParallelGcThreads(2));
+        assert_eq!(fixes_of(&jvm(both)).unwrap()[0], Fix::FewerCollectors(1));
+    }
+
+    #[test]
+    fn threads_that_no_setting_makes_fewer_are_the_programs_own() {
+        let jvm = |names| tick(LiveRuntime::Jvm, Settings::default(), names);
+        assert_eq!(fixes_of(&jvm(["Thread-0", "Thread-1"])), None);
+        assert!(fixes_of(&jvm(["GC Thread#0", "C2 CompilerThre"])).is_some());
+        // Nor are those that hardly run.
+        let mut idle = jvm(["GC Thread#0", "VM Periodic Tas"]);
+        idle.threads.iter_mut().skip(1).for_each(|thread| thread.ran_ns = 10_000_000);
+        assert_eq!(fixes_of(&idle), None);
+        let window = Window::of([&idle]);
+        let facts: quota::Quota<quota::Cause> = CpuQuota::find(&window)[0].facts.read().unwrap();
+        assert_eq!((facts.threads, facts.wanted_cpus()), (1, 1.0));
     }
 }

@@ -4,12 +4,15 @@
 use super::command_line;
 use super::maps::Maps;
 use super::question::{Answer, What};
+use super::settings::settings;
 use probe::elf::{self, ReadCacheOps};
 
 /// What a worker opened or read for a question while it had its privileges.
 pub enum Material<F> {
     /// The text of a file of /proc.
     Text(Vec<u8>),
+    /// The words of the command line and of the environment that a process began with.
+    Words(Vec<u8>, Vec<u8>),
     /// A file, and where the code of the program begins in memory, as the kernel says.
     File(F, u64),
     /// For each process whether such a thread was found.
@@ -22,6 +25,12 @@ pub fn answer<F: ReadCacheOps>(what: &What, material: Material<F>) -> Answer {
         (What::CommandLine, Material::Text(bytes)) => {
             Answer::CommandLine(command_line::facts(&bytes))
         }
+        (What::Settings(runtime), Material::Words(line, environment)) => {
+            Answer::Settings(settings(*runtime, &line, &environment))
+        }
+        (What::Variable(name), Material::File(file, code)) => elf::variable(file, name)
+            .and_then(|behind| code.checked_add_signed(behind))
+            .map_or(Answer::None, Answer::Address),
         (What::Maps, Material::Text(bytes)) => {
             Answer::Maps(Maps::read(&String::from_utf8_lossy(&bytes)))
         }

@@ -13,6 +13,7 @@ mod command_line;
 mod maps;
 mod question;
 mod server;
+mod settings;
 mod worker;
 
 pub use answer::{Material, answer};

@@ -2,6 +2,7 @@
 
 use super::command_line::CommandLine;
 use super::maps::Maps;
+use crate::runtime::{LiveRuntime, Settings};
 use host::MappedFile;
 use probe::elf::Place;
 use serde::{Deserialize, Serialize};
@@ -31,8 +32,12 @@ pub enum What {
     InFile(MappedFile, Vec<u64>),
     /// The function at this address of its program.
     InProgram(u64),
+    /// Where this variable of its program lies in its memory.
+    Variable(String),
     /// Whether Go's linker made its program.
     IsGo,
+    /// Which settings its runtime was started with.
+    Settings(LiveRuntime),
     /// For each of these processes: whether one of its threads sleeps in this function of the
     /// kernel. The question is about one of them.
     SleepIn(String, Vec<u32>),
@@ -49,6 +54,10 @@ pub enum Answer {
     Functions(Vec<Option<String>>),
     /// Of [`What::IsGo`].
     Is(bool),
+    /// Of [`What::Variable`].
+    Address(u64),
+    /// Of [`What::Settings`].
+    Settings(Settings),
     /// Of [`What::SleepIn`], in its order.
     Each(Vec<bool>),
     /// The process or its file is not there, or may not be read.

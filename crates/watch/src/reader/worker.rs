@@ -12,7 +12,7 @@ use rustix::thread::CapabilitySet;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The most that is read of a command line and of a map, in bytes.
+/// The most that is read of a command line, of an environment and of a map, in bytes.
 const COMMAND_LINE: u64 = 64 << 10;
 const MAPS: u64 = 4 << 20;
 
@@ -61,6 +61,14 @@ fn gather(roots: &Roots, files: &ProcessFiles, what: &What) -> Option<Material<F
             let (from, to) = code(&String::from_utf8_lossy(&files.read("stat", TEXT)?))?;
             let is_inside = (from..to).contains(address);
             files.program().filter(|_| is_inside).map(|file| Material::File(file, from))
+        }
+        What::Variable(_) => {
+            let (from, _) = code(&String::from_utf8_lossy(&files.read("stat", TEXT)?))?;
+            files.program().map(|file| Material::File(file, from))
+        }
+        What::Settings(_) => {
+            let environment = files.read("environ", COMMAND_LINE)?;
+            Some(Material::Words(files.read("cmdline", COMMAND_LINE)?, environment))
         }
         What::IsGo => {
             let mut start = Vec::new();

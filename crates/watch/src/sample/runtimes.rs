@@ -1,8 +1,10 @@
 //! The runtimes of programs in groups that a quota holds: by their names, or by the note that the
-//! linker of Go leaves in what it makes.
+//! linker of Go leaves in what it makes. And the settings that they were started with, so that
+//! nobody is told to set what is set.
 
 use crate::reader::{Answer, Readers, What};
-use crate::tick::{GroupTick, LiveRuntime, Tick};
+use crate::runtime::{LiveRuntime, Settings};
+use crate::tick::{GroupTick, RuntimeTick, Tick};
 use host::process_files;
 use host::roots::Roots;
 use std::collections::{BTreeMap, HashMap};
@@ -13,27 +15,32 @@ const MOST: usize = 4;
 /// Processes that are remembered.
 const MOST_KNOWN: usize = 256;
 
+/// A process, when that began, and its name: another program in the same process has another name.
+type Process = (u32, u64, String);
+
 /// Looks runtimes up, and remembers them.
 pub struct Runtimes {
     roots: Roots,
-    /// By process, when that began, and name: another program in the same process has another name.
-    known: HashMap<(u32, u64, String), Option<LiveRuntime>>,
+    known: HashMap<Process, Option<LiveRuntime>>,
+    settings: HashMap<Process, Option<Settings>>,
 }
 
 impl Runtimes {
     /// For a machine.
     pub fn new(roots: &Roots) -> Self {
-        Runtimes { roots: roots.clone(), known: HashMap::new() }
+        Runtimes { roots: roots.clone(), known: HashMap::new(), settings: HashMap::new() }
     }
 
     /// Names the runtimes of the processes that used most CPU time in groups that were throttled.
     pub fn name(&mut self, tick: &mut Tick, readers: &mut Readers) {
-        if self.known.len() > MOST_KNOWN {
+        if self.known.len().max(self.settings.len()) > MOST_KNOWN {
             self.known.clear();
+            self.settings.clear();
         }
         for (pid, name) in wanted(tick) {
             if let Some(runtime) = self.runtime(pid, &name, readers) {
-                tick.runtimes.insert(pid, runtime);
+                let settings = self.settings(pid, &name, runtime, readers);
+                tick.runtimes.insert(pid, RuntimeTick { runtime, settings });
             }
         }
     }
@@ -54,6 +61,26 @@ impl Runtimes {
         let runtime = (answer == Answer::Is(true)).then_some(LiveRuntime::Go);
         self.known.insert(key, runtime);
         runtime
+    }
+
+    /// What a runtime was started with; none where that cannot be read, or is not there yet.
+    fn settings(
+        &mut self,
+        pid: u32,
+        name: &str,
+        runtime: LiveRuntime,
+        readers: &mut Readers,
+    ) -> Option<Settings> {
+        let key = (pid, process_files::started(&self.roots, pid)?, name.to_owned());
+        if let Some(known) = self.settings.get(&key) {
+            return *known;
+        }
+        let settings = match readers.ask(&self.roots, pid, What::Settings(runtime))? {
+            Answer::Settings(settings) => Some(settings),
+            _ => None,
+        };
+        self.settings.insert(key, settings);
+        settings
     }
 }
 
@@ -86,6 +113,7 @@ fn wanted(tick: &Tick) -> Vec<(u32, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::Setting;
     use crate::testing::{group, process, second, thread};
 
     #[test]
@@ -93,6 +121,19 @@ mod tests {
         let mut runtimes = Runtimes::new(&Roots::real());
         let mut of = |name| runtimes.runtime(std::process::id(), name, &mut Readers::Here);
         assert_eq!((of("web"), of("java")), (None, Some(LiveRuntime::Jvm)));
+    }
+
+    #[test]
+    fn settings_are_read_of_the_files_of_a_process() {
+        let tree = testing::Tree::new(&[
+            ("proc/7/stat", "7 (web) S 1 7 7 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 555 0 0"),
+            ("proc/7/cmdline", "web\0"),
+            ("proc/7/environ", "SECRET=geheim\0GOMAXPROCS=3\0"),
+        ]);
+        let mut runtimes = Runtimes::new(&Roots::at(tree.root()));
+        let mut of = |pid| runtimes.settings(pid, "web", LiveRuntime::Go, &mut Readers::Here);
+        assert_eq!(of(7).and_then(|of| of.cpus), Some(Setting::GoMaxProcs(3)));
+        assert_eq!(of(8), None);
     }
 
     #[test]
