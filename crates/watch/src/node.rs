@@ -1,5 +1,6 @@
 //! An Erlang node in an interval, and its sums over several.
 
+use crate::reader::NodeTold;
 use model::live::{Configured, Place, Role, RoleTime};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
@@ -16,6 +17,10 @@ pub struct NodeFacts {
     pub online: Option<u32>,
     /// Where its flags are set.
     pub configured: Configured,
+    /// Flags that it was started with and that this tool may advise.
+    pub told: NodeTold,
+    /// Whether it shows where it counts the passes of its schedulers.
+    pub counts_passes: bool,
     /// Threads that there are, by what they are for.
     pub threads: BTreeMap<Role, u32>,
 }
@@ -33,7 +38,7 @@ pub struct SchedulerTick {
     pub calls: u64,
     /// The longest such sleep.
     pub call_worst_ns: u64,
-    /// CPU time in long stretches without a system call.
+    /// CPU time in long stretches in which the VM counted no pass of its schedulers.
     pub silent_ns: u64,
     /// How many.
     pub silences: u64,
@@ -87,8 +92,8 @@ pub struct NodeTick {
     pub schedulers: BTreeMap<u32, SchedulerTick>,
     /// Samples of its threads.
     pub samples: BTreeMap<Seen, u64>,
-    /// Whether system calls were seen.
-    pub calls_seen: bool,
+    /// Whether the passes of its schedulers were seen.
+    pub passes_seen: bool,
 }
 
 /// A node over several intervals.
@@ -104,8 +109,8 @@ pub struct NodeSums {
     pub samples: BTreeMap<Seen, u64>,
     /// How long it was there, in nanoseconds.
     pub over_ns: u64,
-    /// For how much of that its system calls were seen.
-    pub calls_seen_ns: u64,
+    /// For how much of that the passes of its schedulers were seen.
+    pub passes_seen_ns: u64,
 }
 
 impl NodeSums {
@@ -113,8 +118,8 @@ impl NodeSums {
     pub fn add(&mut self, tick: &NodeTick, over_ns: u64) {
         self.facts = tick.facts.clone();
         self.over_ns = self.over_ns.saturating_add(over_ns);
-        if tick.calls_seen {
-            self.calls_seen_ns = self.calls_seen_ns.saturating_add(over_ns);
+        if tick.passes_seen {
+            self.passes_seen_ns = self.passes_seen_ns.saturating_add(over_ns);
         }
         for (role, gained) in &tick.roles {
             add_role(self.roles.entry(*role).or_default(), gained);

@@ -1,11 +1,11 @@
 //! Figures of an Erlang node, whether or not anything holds it up.
 
 use crate::inside::InsideSums;
-use crate::node::NodeSums;
+use crate::node::{NodeFacts, NodeSums};
 use crate::parts;
 use crate::sums::{GroupSums, Key};
 use crate::window::Window;
-use model::live::{Code, CodeTime, Configured, Node, Place, Program, Role, RoleTime};
+use model::live::{Code, CodeTime, Node, Place, Program, Role, RoleTime};
 use probe::live::Sampled;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -70,8 +70,8 @@ pub fn program(key: &Key, pid: u32) -> Program {
 }
 
 /// The program of the node of this name; where it is not on this machine, one that is named so.
-/// And where its flags are set.
-pub fn node_named(window: &Window, name: &str) -> (Program, Configured) {
+/// And what it is, as far as that shows from outside.
+pub fn node_named(window: &Window, name: &str) -> (Program, NodeFacts) {
     let os_pid = window.inside.get(name).and_then(|inside| inside.os_pid());
     let found = os_pid.and_then(|pid| window.nodes.get_key_value(&pid));
     let is_named = |node: &NodeSums| {
@@ -80,10 +80,10 @@ pub fn node_named(window: &Window, name: &str) -> (Program, Configured) {
         short.is_none_or(|short| name.split('@').next() == Some(short))
     };
     match found.filter(|(_, (_, node))| is_named(node)) {
-        Some((pid, (key, node))) => (program(key, *pid), node.facts.configured),
+        Some((pid, (key, node))) => (program(key, *pid), node.facts.clone()),
         None => {
             let elsewhere = Program { name: name.to_owned(), processes: 1, ..Program::default() };
-            (elsewhere, Configured::default())
+            (elsewhere, NodeFacts::default())
         }
     }
 }

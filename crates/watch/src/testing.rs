@@ -97,6 +97,7 @@ pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     node.facts.threads.insert(Role::Scheduler, schedulers);
     node.facts.online = Some(schedulers);
     node.facts.name = Some("web".to_owned());
+    node.facts.counts_passes = true;
     for number in 1..=schedulers {
         node.schedulers
             .insert(number, SchedulerTick { ran_ns: 10 * MS, ..SchedulerTick::default() });

@@ -142,6 +142,8 @@ pub enum NotMeasurable {
     NoAnswer,
     /// It takes a look of this many seconds.
     TooShort(u32),
+    /// The VM of a node does not show where it counts the passes of its schedulers.
+    NoPasses,
 }
 
 #[cfg(test)]

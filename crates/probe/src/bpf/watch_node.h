@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Threads of Erlang nodes: where they sleep, and how long they run without a system call. A
- * scheduler of the VM waits in a futex or in poll, and polls every few thousand reductions while it
- * works; whatever sleeps elsewhere or makes no call for long is native code that holds it. */
+/* Threads of Erlang nodes: where they sleep, and how long they run without coming back to the VM.
+ * A scheduler of the VM waits in a futex or in poll; whatever sleeps elsewhere is native code that
+ * holds it. Between two processes each scheduler passes a point, and the VM counts up when all that
+ * are awake have passed it: while that number stands still, one of them does not come back. */
 #ifndef TAILBACK_WATCH_NODE_H
 #define TAILBACK_WATCH_NODE_H
 
 #include "watch_tables.h"
 
-/* A stretch of CPU time without a call counts from here on. */
+/* A stretch of CPU time in which that number stands still counts from here on. */
 #define LONG_SILENCE 8000000
 /* Sleeps of a thread are sampled with at least so many milliseconds between. */
 #define SAMPLE_EVERY_MS 20
@@ -68,7 +69,7 @@ static __always_inline void node_sleeps(struct thread *thread, u64 now)
 	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	call = CALL_OF(regs);
 	thread->sleep_call = call;
-	thread->called_at = thread->ran;
+	thread->passed_at = thread->ran;
 	thread->sleep = call < 0 ? SLEEPS_FAULT : IS_FUTEX(call) ? SLEEPS_FUTEX :
 				IS_POLL(call) ? SLEEPS_POLL : SLEEPS_CALL;
 	if (thread->sleep != SLEEPS_CALL || now_ms - thread->sampled_at < SAMPLE_EVERY_MS)
@@ -106,22 +107,34 @@ static __always_inline u64 clock_of(struct thread *thread, u64 now)
 	return thread->ran + (thread->state == RUNNING && now > thread->since ? now - thread->since : 0);
 }
 
-/* How long it has run without a call, as far as calls are seen. */
-static __always_inline u64 silent_for(struct thread *thread, u64 clock, u64 now)
+/* Where the VM of a node counts the passes of its schedulers; 0 where that is not known. */
+static __always_inline u64 passes_of(u32 pid)
 {
-	u64 since = calls_seen_since;
-	u64 silent = clock > thread->called_at ? clock - thread->called_at : 0;
-
-	if (!since || now < since)
-		return 0;
-	return silent < now - since ? silent : now - since;
+	for (int i = 0; i < NODES; i++)
+		if (nodes[i] == pid)
+			return passes_at[i];
+	return 0;
 }
 
-/* Attached for moments alone, since it makes every call of the machine dearer. */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(watch_call, struct pt_regs *regs, long id)
+/* For how much of its own time the current thread has run since the VM counted a pass. */
+static __always_inline u64 unpassed_for(struct thread *thread, u64 clock)
 {
-	u64 both = bpf_get_current_pid_tgid(), now, clock, silent;
+	u64 at = passes_of(thread->tgid), passes = 0;
+
+	if (!at || bpf_probe_read_user(&passes, sizeof(passes), (void *)at))
+		return 0;
+	if (passes != thread->passes) {
+		thread->passes = passes;
+		thread->passed_at = clock;
+	}
+	return clock > thread->passed_at ? clock - thread->passed_at : 0;
+}
+
+/* Attached while native code keeps a scheduler busy. What is long counts as it goes on. */
+SEC("perf_event")
+int watch_pass(void *ctx)
+{
+	u64 both = bpf_get_current_pid_tgid(), clock, silent, from;
 	struct thread *thread;
 
 	if (!is_node(both >> 32))
@@ -129,14 +142,17 @@ int BPF_PROG(watch_call, struct pt_regs *regs, long id)
 	thread = entry_at((u32)both);
 	if (!thread)
 		return 0;
-	now = bpf_ktime_get_ns();
-	clock = clock_of(thread, now);
-	silent = silent_for(thread, clock, now);
-	thread->called_at = clock;
+	clock = clock_of(thread, bpf_ktime_get_ns());
+	silent = unpassed_for(thread, clock);
 	if (silent < LONG_SILENCE)
 		return 0;
-	thread->silent += silent;
-	thread->silent_calls++;
+	from = thread->passed_at;
+	if (thread->silent_until > from)
+		from = thread->silent_until;
+	else
+		thread->silent_calls++;
+	thread->silent += clock - from;
+	thread->silent_until = clock;
 	keep_worst(thread->silent_worst, thread->silent_worst_of, silent);
 	return 0;
 }

@@ -58,7 +58,7 @@ static __always_inline bool waits_actively(const u8 *code)
 static __always_inline void sample_node(struct thread *thread, struct sample *at, bool spins)
 {
 	u64 now = bpf_ktime_get_ns();
-	u64 silent = silent_for(thread, clock_of(thread, now), now);
+	u64 silent = unpassed_for(thread, clock_of(thread, now));
 	struct node_sample *sample = new_sample(thread);
 
 	if (!sample)

@@ -17,8 +17,8 @@ u8 touched[THREADS];
 
 /* Erlang nodes that the reader has found, those that there are first. */
 u32 nodes[NODES];
-/* Whether system calls are seen now, and since when. */
-u64 calls_seen_since;
+/* Where in their memory they count the passes of their schedulers, in the same order. */
+u64 passes_at[NODES];
 
 /* Set when it is loaded. */
 const volatile u32 cpus_known = 1;

@@ -150,9 +150,12 @@ struct thread {
 	u64 native;
 	u64 native_worst[2];
 	u32 native_worst_of[2];
-	/* CPU time without a system call: its clock at the last call, long stretches, the worst. */
-	u64 called_at;
+	/* CPU time in which the VM counted no pass of its schedulers: that number, its own clock when
+	 * that changed last, long stretches, up to where they are counted, the worst. */
+	u64 passes;
+	u64 passed_at;
 	u64 silent;
+	u64 silent_until;
 	u64 silent_worst[2];
 	u32 silent_worst_of[2];
 	u32 silent_calls;

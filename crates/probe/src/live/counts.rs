@@ -21,8 +21,8 @@ pub struct Counts {
     pub chains: Vec<ChainCounts>,
     /// What threads of Erlang nodes were sampled at in the interval.
     pub samples: Vec<NodeSample>,
-    /// Whether system calls of theirs were seen in it.
-    pub calls_seen: bool,
+    /// Whether the passes of their schedulers were seen in it.
+    pub passes_seen: bool,
     /// Switches of all CPUs since then.
     pub switches: u64,
     /// Threads that lost their place in the table before they were read.
@@ -118,7 +118,7 @@ pub struct ThreadCounts {
     pub spins: u64,
     /// Where in the program that was last; 0 where it never was.
     pub spin_at: u64,
-    /// Of a thread of an Erlang node alone: where it slept, and ran without a system call.
+    /// Of a thread of an Erlang node alone: where it slept, and ran without coming back to the VM.
     pub native: NativeCounts,
 }
 
@@ -153,11 +153,12 @@ pub struct NativeCounts {
     pub calls: u64,
     /// The longest of these sleeps that ended in the last interval.
     pub call_worst_ns: u64,
-    /// CPU time in stretches of 8 ms and more without a system call, while calls were seen.
+    /// CPU time in stretches of 8 ms and more in which its VM counted no pass of its schedulers, while
+    /// these were seen.
     pub silent_ns: u64,
     /// How many.
     pub silences: u64,
-    /// The longest that ended in the last interval.
+    /// The longest in the last interval.
     pub silent_worst_ns: u64,
 }
 
@@ -169,7 +170,7 @@ pub enum Sampled {
     Running,
     /// It ran at an instruction of active waiting.
     Spinning,
-    /// It had run for 8 ms and more without a system call.
+    /// It had run for 8 ms and more in which its VM counted no pass of its schedulers.
     Silent,
     /// It fell asleep in a call that is neither futex nor poll.
     Asleep,

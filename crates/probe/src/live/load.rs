@@ -38,6 +38,8 @@ pub struct Loaded {
     pub links: Vec<Link>,
     /// What is seen by them.
     pub seen: Seen,
+    /// CPUs that there may be.
+    pub cpus: u32,
 }
 
 /// What of the tracepoints this kernel has.
@@ -47,8 +49,6 @@ struct Has {
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
     contention: bool,
-    /// Whether system calls can be seen.
-    calls: bool,
     /// Whether direct reclaim can be.
     reclaim: bool,
     /// Where threads wait for the lock of a single mapping; none where they cannot be known by
@@ -78,7 +78,6 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
         // Context, address space, group, write; without the group it is three.
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
-        calls: there("sys_enter"),
         reclaim: OF_RECLAIM.iter().all(|name| there(name)),
         waiters: [(0, 0); WAITERS],
     };
@@ -89,8 +88,8 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
     }
     match attach(&btf, has) {
         // A kernel may describe a tracepoint and refuse a program on it.
-        Err(_) if has.lock || has.calls => {
-            let less = Has { lock: false, contention: false, calls: false, reclaim: false, ..has };
+        Err(_) if has.lock || has.reclaim => {
+            let less = Has { lock: false, contention: false, reclaim: false, ..has };
             attach(&btf, less)
         }
         done => done,
@@ -121,6 +120,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     let mut loaded = Loaded {
         skel,
         links: Vec::new(),
+        cpus,
         seen: Seen {
             lock: has.lock,
             reclaim: has.reclaim,
@@ -134,7 +134,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
         },
     };
     loaded.attach(has)?;
-    let samples = samples::attach(&loaded.skel, cpus);
+    let samples = samples::attach(&loaded.skel.progs.watch_sample, cpus, samples::FREQUENCY);
     loaded.seen.samples = !samples.is_empty();
     loaded.links.extend(samples);
     Ok(loaded)
@@ -147,7 +147,6 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_lock_returned.set_autoload(has.lock && !has.grouped);
     progs.watch_lock_returned_group.set_autoload(has.lock && has.grouped);
     progs.watch_lock_released.set_autoload(has.lock);
-    progs.watch_call.set_autoload(has.calls);
     progs.watch_reclaim.set_autoload(has.reclaim);
     progs.watch_reclaim_end.set_autoload(has.reclaim);
     progs.watch_group_reclaim.set_autoload(has.reclaim);

@@ -81,7 +81,7 @@ impl LiveProbe {
     }
 
     /// Looks more closely at nodes.
-    pub fn look_at_nodes(&mut self, _: &[u32], _: bool) {
+    pub fn look_at_nodes(&mut self, _: &[(u32, u64)], _: bool) {
         match self.0 {}
     }
 

@@ -1,9 +1,10 @@
-//! Erlang nodes: which processes are some, samples of their threads, and whether their system calls
-//! are seen.
+//! Erlang nodes: which processes are some, samples of their threads, and whether the passes of their
+//! schedulers are seen.
 
 use super::counts::NodeSample;
 use super::object::types::bss;
 use super::raw::{SAMPLES, Sample};
+use super::samples;
 use crate::shared::{Shared, element};
 use libbpf_rs::{Link, MapCore, ProgramMut};
 use std::io;
@@ -12,12 +13,16 @@ use std::ptr::addr_of_mut;
 /// Nodes that are looked at more closely at most.
 pub const NODES: usize = 16;
 
+/// How often a second the passes are looked at on each CPU: a stretch of 8 ms is seen to 2 ms.
+const OFTEN: u64 = 499;
+
 /// What is kept of nodes in the kernel.
 pub struct Nodes {
     table: Shared<[Sample; SAMPLES]>,
     tables: *mut bss,
     read_ns: u64,
-    calls: Option<Link>,
+    /// Clocks by which the passes are looked at.
+    clocks: Vec<Link>,
 }
 
 impl Nodes {
@@ -26,35 +31,35 @@ impl Nodes {
     /// # Errors
     /// If the kernel does not let it be mapped.
     pub fn map(map: &impl MapCore, tables: *mut bss) -> io::Result<Self> {
-        Ok(Nodes { table: Shared::map(map)?, tables, read_ns: 0, calls: None })
+        Ok(Nodes { table: Shared::map(map)?, tables, read_ns: 0, clocks: Vec::new() })
     }
 
-    /// These processes are nodes, the first [`NODES`] of them.
-    pub fn set(&self, pids: &[u32]) {
-        let all = pids.iter().copied().chain(std::iter::repeat(0));
-        for (at, pid) in all.take(NODES).enumerate() {
-            // SAFETY: an element of a variable of the programs.
-            let place = element(unsafe { addr_of_mut!((*self.tables).nodes) }, at);
+    /// These processes are nodes, the first [`NODES`] of them, each with the address at which it
+    /// counts the passes of its schedulers, or 0.
+    pub fn set(&self, nodes: &[(u32, u64)]) {
+        let all = nodes.iter().copied().chain(std::iter::repeat((0, 0)));
+        for (at, (pid, passes)) in all.take(NODES).enumerate() {
+            // SAFETY: elements of variables of the programs.
+            let (node, address) = unsafe {
+                (addr_of_mut!((*self.tables).nodes), addr_of_mut!((*self.tables).passes_at))
+            };
             // SAFETY: the same.
-            unsafe { place.write_volatile(pid) };
+            unsafe { element(node, at).write_volatile(pid) };
+            // SAFETY: the same.
+            unsafe { element(address, at).write_volatile(passes) };
         }
     }
 
-    /// Whether system calls are seen.
-    pub fn sees_calls(&self) -> bool {
-        self.calls.is_some()
+    /// Whether the passes of their schedulers are seen.
+    pub fn sees_passes(&self) -> bool {
+        !self.clocks.is_empty()
     }
 
-    /// Sees system calls from now on, or no longer. Seeing them makes every call of the machine
-    /// dearer.
-    pub fn see_calls(&mut self, program: &ProgramMut, see: bool, now_ns: u64) {
-        if see == self.calls.is_some() || !program.autoload() {
-            return;
+    /// Looks at the passes of their schedulers often from now on, or no longer.
+    pub fn see_passes(&mut self, program: &ProgramMut, cpus: u32, see: bool) {
+        if see != self.sees_passes() {
+            self.clocks = if see { samples::attach(program, cpus, OFTEN) } else { Vec::new() };
         }
-        self.calls = see.then(|| program.attach().ok()).flatten();
-        let since = if self.calls.is_some() { now_ns } else { 0 };
-        // SAFETY: a variable of the programs.
-        unsafe { addr_of_mut!((*self.tables).calls_seen_since).write_volatile(since) };
     }
 
     /// The samples between the last reading and this moment, as far as they are still there.

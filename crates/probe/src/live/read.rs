@@ -81,10 +81,11 @@ impl LiveProbe {
     }
 
     /// Looks more closely at the threads of these processes, at most [`NODES`](super::NODES) of
-    /// them, and at their system calls where `calls` says so.
-    pub fn look_at_nodes(&mut self, pids: &[u32], calls: bool) {
-        self.nodes.set(pids);
-        self.nodes.see_calls(&self.loaded.skel.progs.watch_call, calls, now_ns());
+    /// them, each with the address at which it counts the passes of its schedulers, or 0, and often
+    /// at those where `passes` says so.
+    pub fn look_at_nodes(&mut self, nodes: &[(u32, u64)], passes: bool) {
+        self.nodes.set(nodes);
+        self.nodes.see_passes(&self.loaded.skel.progs.watch_pass, self.loaded.cpus, passes);
     }
 
     /// Ends the interval and reads the sums so far.
@@ -111,7 +112,7 @@ impl LiveProbe {
             readers: self.readers(ended)?,
             chains: self.chains(ended)?,
             samples: self.nodes.samples(at_ns),
-            calls_seen: self.nodes.sees_calls(),
+            passes_seen: self.nodes.sees_passes(),
             switches,
             lost_threads: self.threads.lost(),
             programs_ns,
@@ -204,7 +205,7 @@ impl LiveProbe {
             &progs.watch_group_reclaim,
             &progs.watch_group_reclaim_end,
             &progs.watch_sample,
-            &progs.watch_call,
+            &progs.watch_pass,
         ];
         all.into_iter().filter(|program| program.autoload()).map(AsFd::as_fd).collect()
     }

@@ -1,8 +1,7 @@
 //! Samples of what threads execute, a few dozen a second on each CPU.
 
-use super::object::WatchSkel;
-use libbpf_rs::Link;
 use libbpf_rs::libbpf_sys::perf_event_attr;
+use libbpf_rs::{Link, ProgramMut};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 
 /// A clock of the kernel's own: it needs no counter of the processor.
@@ -10,29 +9,29 @@ const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 
 /// Samples a second on each CPU; no divisor of what programs and ticks go by.
-const FREQUENCY: u64 = 49;
+pub const FREQUENCY: u64 = 49;
 
 /// The descriptor is closed where another program is executed.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// Attaches the program to each CPU that has a clock; none where the kernel refuses.
-pub fn attach(skel: &WatchSkel, cpus: u32) -> Vec<Link> {
+/// Attaches a program to a clock of each CPU that has one; none where the kernel refuses.
+pub fn attach(program: &ProgramMut, cpus: u32, frequency: u64) -> Vec<Link> {
     let attach = |cpu: u32| {
-        let clock = clock(i32::try_from(cpu).ok()?)?.into_raw_fd();
+        let clock = clock(i32::try_from(cpu).ok()?, frequency)?.into_raw_fd();
         // The link owns the descriptor from here on.
-        skel.progs.watch_sample.attach_perf_event(clock).ok()
+        program.attach_perf_event(clock).ok()
     };
     (0..cpus).filter_map(attach).collect()
 }
 
-fn clock(cpu: i32) -> Option<OwnedFd> {
+fn clock(cpu: i32, frequency: u64) -> Option<OwnedFd> {
     let mut attr = perf_event_attr {
         type_: SOFTWARE,
         size: u32::try_from(size_of::<perf_event_attr>()).ok()?,
         config: CPU_CLOCK,
         ..perf_event_attr::default()
     };
-    attr.__bindgen_anon_1.sample_freq = FREQUENCY;
+    attr.__bindgen_anon_1.sample_freq = frequency;
     attr.set_freq(1);
     let of = &raw const attr;
     // SAFETY: a plain call with a description that lives as long; what it returns is a new

@@ -219,6 +219,10 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         }
         NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
         NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),
+        NotMeasurable::NoPasses => {
+            "native code that yields looks the same in a VM without the symbol erts_thr_prgr__"
+                .to_owned()
+        }
     }
 }
 

@@ -38,6 +38,7 @@ fn answers() -> Vec<String> {
         NotMeasurable::NotInside,
         NotMeasurable::NoAnswer,
         NotMeasurable::TooShort(5),
+        NotMeasurable::NoPasses,
     ];
     let why = why.iter().map(|why| format!("Not measurable here: {}", not_measurable(why)));
     all.iter().filter_map(measured).chain(why).collect()

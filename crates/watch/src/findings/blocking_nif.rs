@@ -1,15 +1,18 @@
 //! Native code that holds schedulers of an Erlang node: asleep in a call in which the VM itself
-//! never sleeps, or computing for long without the system calls that a scheduler makes all the
-//! time.
+//! never sleeps, or computing for long without coming back to the VM. Code that yields between
+//! slices is none, however long its process computes: a scheduler passes a point between two
+//! processes, and the VM counts these passes.
 
 use super::stall::{self, Stall};
-use super::words::{self, NodeFlag, NodeFlags};
-use crate::node::{NodeSums, SchedulerTick, Seen};
+use super::words::{self, NativeFix};
+use crate::node::{NodeFacts, NodeSums, SchedulerTick, Seen};
 use crate::nodes::{online, program};
 use crate::sums::{Key, largest, ms};
 use crate::window::Window;
 use model::Unit;
-use model::live::{AnswerState, Code, Configured, Finding, Place, Role, Sure};
+#[cfg(any(test, feature = "testing"))]
+use model::live::Configured;
+use model::live::{AnswerState, Code, Finding, NotMeasurable, Place, Role, Sure};
 use model::prose::figures::{figure, percent};
 use model::suggestion::{Command, Run};
 use probe::live::Sampled;
@@ -22,15 +25,12 @@ use serde::{Deserialize, Serialize};
 const LIMIT_MS_PER_S: f64 = 100.0;
 
 /// And a single call of at least this, in milliseconds: it takes this long to see that a scheduler
-/// makes no system call.
+/// does not come back.
 const WORST_MS: f64 = 8.0;
 
 /// The other schedulers slept for more than this share of the time: work may wait behind the one
 /// that is held.
 const OTHERS_ASLEEP: f64 = 0.5;
-
-/// Time between two samples of what runs, in nanoseconds.
-const SAMPLE_NS: u64 = 1_000_000_000 / 49;
 
 /// How native code holds a scheduler, in milliseconds a second, the longest in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -83,18 +83,10 @@ pub struct Facts {
     others_asleep: Option<f64>,
 }
 
-/// What fixes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fix {
-    DirtyScheduler,
-    Flags(NodeFlags),
-}
-
 impl Stall for BlockingNif {
     const ID: &'static str = META.id;
     type Facts = Facts;
-    type Fix = Fix;
+    type Fix = NativeFix;
 
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(pid, (key, node)): (&u32, &(Key, NodeSums))| {
@@ -108,14 +100,21 @@ impl Stall for BlockingNif {
     }
 
     fn answer(seen: &stall::Seen) -> Option<AnswerState> {
-        Some(seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S))
+        let state = seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S);
+        let is_hidden = seen.window.nodes.values().any(|(_, node)| !node.facts.counts_passes);
+        match state {
+            AnswerState::NotHitting { .. } if is_hidden => {
+                Some(AnswerState::NotMeasurable(NotMeasurable::NoPasses))
+            }
+            state => Some(state),
+        }
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
         let how = match (facts.sleeps, facts.call) {
             (true, Some(call)) => format!("sleeps there in system call {call}"),
             (true, None) => "sleeps there".to_owned(),
-            (false, _) => "computes there and does not yield".to_owned(),
+            (false, _) => "computes there without coming back to the VM".to_owned(),
         };
         let mut text = format!(
             "Native code holds {} of {} schedulers{}: {} {how}.",
@@ -136,15 +135,12 @@ impl Stall for BlockingNif {
         text
     }
 
-    fn fix(fix: &Fix) -> String {
-        match fix {
-            Fix::DirtyScheduler => words::DIRTY_SCHEDULER.to_owned(),
-            Fix::Flags(flags) => words::flags(flags),
-        }
+    fn fix(fix: &NativeFix) -> String {
+        fix.sentence()
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+    fn samples() -> Vec<(Facts, Vec<NativeFix>)> {
         let place = |symbol: Option<&str>| Place {
             code: Code::Library,
             file: Some("crypto.so".to_owned()),
@@ -168,7 +164,8 @@ impl Stall for BlockingNif {
             others_asleep: None,
             ..sleeps.clone()
         };
-        let of = |facts: Facts| (facts.clone(), fixes(&facts, Configured::RabbitMq));
+        let node = NodeFacts { configured: Configured::RabbitMq, ..NodeFacts::default() };
+        let of = |facts: Facts| (facts.clone(), fixes(&facts, &node));
         [sleeps, unnamed, computes].map(of).into()
     }
 }
@@ -195,24 +192,20 @@ fn all_held(node: &NodeSums) -> Vec<(u32, Held)> {
 
 fn held(node: &NodeSums, number: u32, gained: &SchedulerTick) -> Held {
     let rate = |ns: u64, over: u64| if over == 0 { 0.0 } else { ns as f64 / over as f64 * 1e3 };
-    // A call that has not come to its end yet shows in the samples alone.
-    let silent = |seen: &&Seen| seen.number == number && seen.what == Sampled::Silent;
-    let all = node.samples.iter().filter(|(seen, _)| silent(seen));
-    let sampled_ns = all.map(|(_, count)| count.saturating_mul(SAMPLE_NS)).sum::<u64>();
-    let computes = rate(gained.silent_ns.max(sampled_ns), node.calls_seen_ns).min(1e3);
-    // A scheduler whose processes set no timers and do no IO makes no calls in the VM's own code.
-    let of_library = |(seen, _): &(&Seen, &u64)| silent(seen) && seen.place.code == Code::Library;
-    let library_ns = node.samples.iter().filter(of_library).map(|(_, count)| count * SAMPLE_NS);
-    let is_library = sampled_ns > 0 && library_ns.sum::<u64>() >= sampled_ns / 2;
-    let computes = if is_library { computes } else { 0.0 };
-    // Of a call that has not come to its end two samples in a row show that it is a long one.
-    let is_long = gained.silent_worst_ns == 0 && sampled_ns > 2 * SAMPLE_NS;
-    let worst = if is_long { ms(SAMPLE_NS) } else { 0.0 };
+    let silent = |(seen, _): &(&Seen, &u64)| seen.number == number && seen.what == Sampled::Silent;
+    let count = |code: Option<Code>| {
+        let all = node.samples.iter().filter(silent);
+        let of_code = all.filter(|(seen, _)| code.is_none_or(|code| seen.place.code == code));
+        of_code.map(|(_, count)| *count).sum::<u64>()
+    };
+    // The VM's own code may take long too, to collect much garbage for instance.
+    let is_library = count(None) > 0 && count(Some(Code::Library)) >= count(None).div_ceil(2);
+    let computes = rate(gained.silent_ns, node.passes_seen_ns).min(1e3);
     Held {
         sleeps: rate(gained.call_ns, node.over_ns),
         sleeps_worst: ms(gained.call_worst_ns),
-        computes,
-        computes_worst: ms(gained.silent_worst_ns).max(worst),
+        computes: if is_library { computes } else { 0.0 },
+        computes_worst: ms(gained.silent_worst_ns),
     }
 }
 
@@ -251,7 +244,7 @@ fn finding(
         worst_ms: largest(held.iter().map(|(_, held)| held.of(sleeps).1)),
         sure: if sleeps { Sure::Measured } else { Sure::Likely },
         run: Some(run(&facts)),
-        ..BlockingNif::found(&facts, &fixes(&facts, node.facts.configured))
+        ..BlockingNif::found(&facts, &fixes(&facts, &node.facts))
     })
 }
 
@@ -267,14 +260,8 @@ fn others_asleep(node: &NodeSums, held: &[u32]) -> Option<f64> {
     Some((1.0 - ran as f64 / whole).clamp(0.0, 1.0))
 }
 
-fn fixes(facts: &Facts, configured: Configured) -> Vec<Fix> {
-    let mut all = vec![Fix::DirtyScheduler];
-    // Work may wait behind the held one while others sleep: a flag makes the VM look for it.
-    if facts.others_asleep.is_some_and(|share| share > OTHERS_ASLEEP) {
-        let flags = vec![NodeFlag::ForcedWakeup(10)];
-        all.push(Fix::Flags(NodeFlags { flags, configured }));
-    }
-    all
+fn fixes(facts: &Facts, node: &NodeFacts) -> Vec<NativeFix> {
+    NativeFix::all(facts.others_asleep.is_some_and(|share| share > OTHERS_ASLEEP), node)
 }
 
 /// The same in the lab: as many schedulers, a native function that sleeps or computes.
@@ -320,21 +307,21 @@ mod tests {
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((&facts.place, facts.held, facts.online), (&place, 1, 2));
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (900.0, 30.0));
-        let fixes: Vec<Fix> = found.fixes.read().unwrap();
+        let fixes: Vec<NativeFix> = found.fixes.read().unwrap();
         assert!(fixes.len() == 2, "the other scheduler slept: {fixes:?}");
     }
 
     #[test]
-    fn a_scheduler_that_computes_without_a_call_is_found_while_calls_are_seen() {
+    fn a_scheduler_that_does_not_come_back_is_found_while_passes_are_seen() {
         let silent = |node: &mut crate::node::NodeTick| {
             let one = node.schedulers.get_mut(&1).unwrap();
             (one.ran_ns, one.silent_ns, one.silent_worst_ns) = (950 * MS, 900 * MS, 40 * MS);
         };
-        assert!(found(silent).is_empty(), "calls were not seen");
+        assert!(found(silent).is_empty(), "passes were not seen");
         let stands_in = |code| {
             found(|node| {
                 silent(node);
-                node.calls_seen = true;
+                node.passes_seen = true;
                 let place = Place { code, ..Place::default() };
                 node.samples.insert(seen(Sampled::Silent, place), 20);
             })
@@ -342,7 +329,22 @@ mod tests {
         let all = stands_in(Code::Library);
         let facts: Facts = all[0].facts.read().unwrap();
         assert!(!facts.sleeps && facts.place.code == Code::Library);
-        assert!(stands_in(Code::Vm).is_empty(), "processes without timers and IO");
+        assert!(stands_in(Code::Vm).is_empty(), "garbage is collected");
+    }
+
+    #[test]
+    fn a_vm_that_does_not_show_its_passes_is_not_said_to_be_well() {
+        let answer = |counts_passes| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            tick.nodes.push(node(7, 2));
+            tick.nodes[0].facts.counts_passes = counts_passes;
+            let window = Window::of([&tick]);
+            BlockingNif::answer(&stall::Seen { window: &window, findings: &[], sources: &[] })
+        };
+        assert!(matches!(answer(true), Some(AnswerState::NotHitting { .. })));
+        let hidden = AnswerState::NotMeasurable(NotMeasurable::NoPasses);
+        assert_eq!(answer(false), Some(hidden));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Work of an Erlang node that waits in one run queue while another has none.
 
 use super::stall::Stall;
-use super::words::{self, NodeFlag, NodeFlags};
+use super::words::NativeFix;
 use crate::inside::InsideSums;
+use crate::node::NodeFacts;
 use crate::nodes;
 use crate::window::Window;
-use model::live::{Configured, Finding, NodeFigures, Program, Sure};
+use model::live::{Finding, NodeFigures, Program, Sure};
 use model::prose::figures::{percent, plural};
 use model::suggestion::{Command, Run};
 use os::terminal::line as plain;
@@ -45,26 +46,18 @@ pub struct Facts {
     used: Vec<f64>,
 }
 
-/// What fixes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fix {
-    DirtyScheduler,
-    Flags(NodeFlags),
-}
-
 impl Stall for UnevenQueues {
     const ID: &'static str = "uneven-queues";
     const NAME: &'static str = "uneven run queues";
     type Facts = Facts;
-    type Fix = Fix;
+    type Fix = NativeFix;
 
     /// Findings of all nodes that are looked into.
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let figures = sums.inside(name).figures.filter(is_uneven)?;
-            let (victim, configured) = nodes::node_named(window, name);
-            Some(finding(name, victim, &figures, configured))
+            let (victim, node) = nodes::node_named(window, name);
+            Some(finding(name, victim, &figures, &node))
         };
         window.inside.iter().filter_map(of).collect()
     }
@@ -84,15 +77,12 @@ impl Stall for UnevenQueues {
         )
     }
 
-    fn fix(fix: &Fix) -> String {
-        match fix {
-            Fix::DirtyScheduler => words::DIRTY_SCHEDULER.to_owned(),
-            Fix::Flags(flags) => words::flags(flags),
-        }
+    fn fix(fix: &NativeFix) -> String {
+        fix.sentence()
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+    fn samples() -> Vec<(Facts, Vec<NativeFix>)> {
         let facts = Facts {
             node: "web@host".to_owned(),
             answers: 9,
@@ -100,7 +90,7 @@ impl Stall for UnevenQueues {
             longest: 12.0,
             used: vec![0.99, 0.05],
         };
-        vec![(facts, fixes(Configured::default()))]
+        vec![(facts, NativeFix::all(true, &NodeFacts::default()))]
     }
 }
 
@@ -110,12 +100,7 @@ fn is_uneven(figures: &NodeFigures) -> bool {
         && figures.used.iter().any(|used| *used < USED)
 }
 
-fn fixes(configured: Configured) -> Vec<Fix> {
-    let flags = vec![NodeFlag::ForcedWakeup(10)];
-    vec![Fix::DirtyScheduler, Fix::Flags(NodeFlags { flags, configured })]
-}
-
-fn finding(node: &str, victim: Program, figures: &NodeFigures, configured: Configured) -> Finding {
+fn finding(node: &str, victim: Program, figures: &NodeFigures, of_node: &NodeFacts) -> Finding {
     let params = BlockingNifParams {
         mode: Mode::NifSleep,
         schedulers: Auto::Is(figures.online.clamp(1, 1024)),
@@ -135,7 +120,7 @@ fn finding(node: &str, victim: Program, figures: &NodeFigures, configured: Confi
         cost_ms_per_s: figures.uneven * 1e3,
         sure: Sure::Likely,
         run: Some(run),
-        ..UnevenQueues::found(&facts, &fixes(configured))
+        ..UnevenQueues::found(&facts, &NativeFix::all(true, of_node))
     }
 }
 

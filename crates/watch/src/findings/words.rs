@@ -1,13 +1,11 @@
 //! Phrases that the sentences of several stalls share.
 
+use crate::node::NodeFacts;
 use model::Unit;
 use model::live::{Code, Configured, Finding, Mailbox, Place, Program, Weight, WeightOf, Why};
 use model::prose::figures::{figure, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
-
-/// Native code that keeps a scheduler, fixed.
-pub const DIRTY_SCHEDULER: &str = "Run that function on a dirty scheduler, or have it yield.";
 
 /// Threads that spin, fixed.
 pub const STOP_SPINNING: &str = "Have its threads sleep instead of spinning.";
@@ -141,6 +139,39 @@ pub enum NodeFlag {
     ForcedWakeup(u32),
 }
 
+/// What fixes native code that keeps a scheduler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NativeFix {
+    /// The code itself.
+    DirtyScheduler,
+    /// A flag of the VM.
+    Flags(NodeFlags),
+}
+
+impl NativeFix {
+    /// All of them, for a node that was started so; work waits while other schedulers sleep.
+    pub fn all(work_waits: bool, node: &NodeFacts) -> Vec<Self> {
+        let mut all = vec![NativeFix::DirtyScheduler];
+        // A flag makes the VM look for that work.
+        if work_waits && !node.told.forced_wakeup {
+            let flags = vec![NodeFlag::ForcedWakeup(10)];
+            all.push(NativeFix::Flags(NodeFlags { flags, configured: node.configured }));
+        }
+        all
+    }
+
+    /// A fix as a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            NativeFix::DirtyScheduler => {
+                "Run that function on a dirty scheduler, or have it yield.".to_owned()
+            }
+            NativeFix::Flags(of_node) => flags(of_node),
+        }
+    }
+}
+
 /// Flags, as this node takes them.
 pub fn flags(flags: &NodeFlags) -> String {
     let words: Vec<String> = flags.flags.iter().map(flag).collect();
@@ -186,6 +217,15 @@ mod tests {
         assert!(of(Configured::VmArgs).contains("vm.args"));
         let of_rabbit = "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=\"+sbwt none";
         assert!(of(Configured::RabbitMq).contains(of_rabbit));
+    }
+
+    #[test]
+    fn a_flag_that_a_node_was_started_with_is_no_fix() {
+        let mut node = NodeFacts::default();
+        let count = |node: &NodeFacts, waits| NativeFix::all(waits, node).len();
+        assert_eq!((count(&node, true), count(&node, false)), (2, 1));
+        node.told.forced_wakeup = true;
+        assert_eq!(count(&node, true), 1);
     }
 
     #[test]

@@ -18,6 +18,17 @@ pub struct CommandLine {
     pub online: Option<u32>,
     /// Where its flags are set.
     pub configured: Configured,
+    /// Which flags it was given.
+    pub told: NodeTold,
+}
+
+/// Flags of a VM that are not advised where they are given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeTold {
+    /// `+sbwt none`: no scheduler spins.
+    pub no_busy_wait: bool,
+    /// `+sfwi`: schedulers look after each other.
+    pub forced_wakeup: bool,
 }
 
 /// Reads the words of a command line, which zero bytes part.
@@ -34,6 +45,10 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
         name: name.map(|name| terminal::line(&name)),
         online: after(&["-S"]).and_then(|value| online(&value)),
         configured: configured(&words),
+        told: NodeTold {
+            no_busy_wait: after(&["-sbwt"]).as_deref() == Some("none"),
+            forced_wakeup: after(&["-sfwi"]).is_some_and(|every| every != "0"),
+        },
     }
 }
 
@@ -75,6 +90,8 @@ mod tests {
         assert_eq!((read.name.as_deref(), read.online), (Some("web"), Some(4)));
         assert_eq!(read.configured, Configured::ErlFlags);
         assert!(!format!("{read:?}").contains("geheim"));
+        assert!(read.told.no_busy_wait && !read.told.forced_wakeup);
+        assert!(of("beam.smp -sfwi 10 --").told.forced_wakeup);
         assert_eq!(of("beam.smp -S 2 --").online, Some(2));
         assert_eq!(of("beam.smp -S 0 --").online, None);
         assert_eq!(of("beam.smp -- -s rabbit boot").configured, Configured::RabbitMq);

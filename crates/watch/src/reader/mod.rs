@@ -18,6 +18,7 @@ mod worker;
 
 pub use answer::{Material, answer};
 pub use client::Reader;
+pub use command_line::NodeTold;
 pub use maps::{Maps, Told, file_name};
 pub use question::{Answer, MOST_PLACES, What};
 pub use server::serve;

@@ -173,7 +173,7 @@ impl Sampler {
     /// What the programs in the kernel look at more closely from now on.
     fn look_at_nodes(&mut self) {
         if let Some(probe) = &mut self.probe {
-            probe.look_at_nodes(&self.nodes.pids(), self.nodes.wants_calls());
+            probe.look_at_nodes(&self.nodes.processes(), self.nodes.wants_passes());
         }
     }
 

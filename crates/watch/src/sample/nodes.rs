@@ -44,12 +44,13 @@ const OLD: u64 = 60;
 /// A scheduler that ran less than this in an interval holds nobody up by computing.
 const BUSY_NS: u64 = 200_000_000;
 
-/// Where this share of the samples is code of the VM or of libraries, calls are looked at.
+/// Where this share of the samples is code of the VM or of libraries, passes are looked at often.
 const NATIVE_SHARE: f64 = 0.3;
 
-/// Of so many intervals those with calls, while there is a reason to look at them.
-const CALLS_EVERY: u64 = 4;
-const CALLS_FOR: u64 = 2;
+/// The variable in which a VM counts the passes of its schedulers ("thread progress"): between two
+/// processes each of them passes, and the number goes up when all that are awake have. Every OTP
+/// from R16 on has it, and exports it as it does all that native functions may use.
+const PASSES: &str = "erts_thr_prgr__";
 
 /// The nodes of this machine.
 pub struct Nodes {
@@ -70,6 +71,8 @@ struct Known {
     since: u64,
     /// When the process began; another one of this number is no such node.
     started: u64,
+    /// Where it counts the passes of its schedulers; 0 where it does not say.
+    passes_at: Option<u64>,
     threads: HashMap<u32, Thread>,
     maps: Maps,
     maps_read: Option<u64>,
@@ -110,14 +113,14 @@ impl Nodes {
         nodes
     }
 
-    /// Their processes.
-    pub fn pids(&self) -> Vec<u32> {
-        self.known.keys().copied().collect()
+    /// Their processes, each with the address at which it counts the passes of its schedulers.
+    pub fn processes(&self) -> Vec<(u32, u64)> {
+        self.known.iter().map(|(pid, known)| (*pid, known.passes_at.unwrap_or(0))).collect()
     }
 
-    /// Whether their system calls are to be seen in the interval that begins.
-    pub fn wants_calls(&self) -> bool {
-        self.is_suspicious && self.interval % CALLS_EVERY < CALLS_FOR
+    /// Whether the passes of their schedulers are to be seen in the interval that begins.
+    pub fn wants_passes(&self) -> bool {
+        self.is_suspicious
     }
 
     /// What they gained.
@@ -134,7 +137,7 @@ impl Nodes {
         self.meet_in_turn(&new, MET, readers);
         let over_ns = counts.at_ns.saturating_sub(self.last_ns);
         self.last_ns = counts.at_ns;
-        let pids = self.pids();
+        let pids: Vec<u32> = self.known.keys().copied().collect();
         let all: Vec<NodeTick> =
             pids.iter().filter_map(|pid| self.tick(*pid, (counts, over_ns), readers)).collect();
         self.is_suspicious = all.iter().any(may_hide_native_code);
@@ -187,8 +190,14 @@ impl Nodes {
             self.known.remove(&other);
             self.refused.insert(other, self.interval);
         }
-        let (name, online, configured) = (line.name, line.online, line.configured);
-        let facts = NodeFacts { name, online, configured, threads };
+        let facts = NodeFacts {
+            name: line.name,
+            online: line.online,
+            configured: line.configured,
+            told: line.told,
+            threads,
+            counts_passes: false,
+        };
         let (since, threads_read) = (self.interval, self.interval);
         let known = Known { facts, user, since, started, threads_read, ..Known::default() };
         self.known.insert(pid, known);
@@ -219,11 +228,12 @@ impl Nodes {
             let known = self.known.get_mut(&pid)?;
             (known.facts.threads, known.threads_read) = (threads, interval);
         }
+        self.find_passes(pid, readers);
         let known = self.known.get_mut(&pid)?;
         let mut tick = NodeTick {
             pid,
             facts: known.facts.clone(),
-            calls_seen: counts.calls_seen,
+            passes_seen: counts.passes_seen && known.facts.counts_passes,
             ..NodeTick::default()
         };
         let now = counts.threads.iter().filter(|thread| thread.pid == pid);
@@ -235,6 +245,21 @@ impl Nodes {
         self.read_functions(pid, &samples, readers);
         self.samples(pid, &samples, &mut tick);
         Some(tick)
+    }
+
+    /// Looks up where a node counts the passes of its schedulers, once.
+    fn find_passes(&mut self, pid: u32, readers: &mut Readers) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
+        if known.passes_at.is_none() {
+            let what = What::Variable(PASSES.to_owned());
+            known.passes_at = match readers.ask(&self.roots, pid, what) {
+                // In the next interval it is there.
+                None => None,
+                Some(Answer::Address(address)) => Some(address),
+                Some(_) => Some(0),
+            };
+            known.facts.counts_passes = known.passes_at.is_some_and(|at| at > 0);
+        }
     }
 
     /// Has the map of a process read, where a sample lies in code that is not known.
