@@ -1,6 +1,6 @@
-//! From the JSON of a record or a brief to what it says. Whatever the text is, this does not panic. A
-//! brief takes little more memory than its text; the facts of a record take several times as much,
-//! so large records take turns.
+//! From the JSON of a record or a brief to what it says. Whatever the text is, this does not panic.
+//! A brief takes little more memory than its text; the facts of a record take several times as
+//! much, so large records take turns.
 
 use crate::answer::Answer;
 use crate::kinds::{HostKind, Kinds};

@@ -133,8 +133,8 @@ pub(crate) struct Entry {
     pub(crate) change: Change,
 }
 
-/// The journals of this process: one, but for tests on fake trees. A static, since the file is named
-/// after the process: two values would each write it without the other's entries.
+/// The journals of this process: one, but for tests on fake trees. A static, since the file is
+/// named after the process: two values would each write it without the other's entries.
 static OPEN: Mutex<Vec<Journal>> = Mutex::new(Vec::new());
 
 /// What is called before the first change. A static, since no change may be made without it, by

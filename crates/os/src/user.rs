@@ -147,12 +147,12 @@ pub fn is_exposed() -> bool {
     geteuid().is_root() && !ALONE.load(Relaxed)
 }
 
-/// Whether this is a guest that tailback made. A static, since it is a fact of the whole process that
-/// checks in several crates hang on.
+/// Whether this is a guest that tailback made. A static, since it is a fact of the whole process
+/// that checks in several crates hang on.
 static ALONE: AtomicBool = AtomicBool::new(false);
 
-/// The account that was chosen. A static, since all children and files of this process have to be of
-/// one user, even if the list of users changes meanwhile.
+/// The account that was chosen. A static, since all children and files of this process have to be
+/// of one user, even if the list of users changes meanwhile.
 static CHOSEN: OnceLock<Option<Account>> = OnceLock::new();
 
 fn choose() -> Option<Account> {

@@ -113,7 +113,6 @@ fn victims(text: &mut String, live: &Live, look: Look) {
 fn row(victim: &Victim, over_ns: u64) -> String {
     let parts = &victim.parts;
     let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
-    let rest = [parts.some_quota_ns, parts.hypervisor_ns, parts.waking_ns, parts.not_told_apart_ns];
     let rate = |ns: u64| words::rate(ns, over_ns);
     let worst = parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
     let name: String = plain(&victim.program.name).chars().take(20).collect();
@@ -125,7 +124,7 @@ fn row(victim: &Victim, over_ns: u64) -> String {
         rate(parts.neighbours_ns()),
         rate(parts.own_program_ns),
         rate(victim.lock.foreign_ns),
-        rate(rest.iter().sum()),
+        rate(parts.some_quota_ns.saturating_add(parts.rest_ns())),
     )
 }
 

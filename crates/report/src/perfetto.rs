@@ -83,7 +83,6 @@ fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Valu
     let parts = &victim.parts;
     let rate = |ns: u64| ns as f64 / over_ns.max(1) as f64 * 1e3;
     let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
-    let rest = [parts.some_quota_ns, parts.hypervisor_ns, parts.waking_ns, parts.not_told_apart_ns];
     json!({
         "ph": "C",
         "name": format!("{} {} lost, ms/s", plain(&program.name), program.pid),
@@ -95,7 +94,7 @@ fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Valu
             "others": rate(parts.neighbours_ns()),
             "own": rate(parts.own_program_ns),
             "lock": rate(victim.lock.foreign_ns),
-            "rest": rate(rest.into_iter().fold(0, u64::saturating_add)),
+            "rest": rate(parts.some_quota_ns.saturating_add(parts.rest_ns())),
         },
     })
 }

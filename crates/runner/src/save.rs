@@ -129,9 +129,9 @@ fn split(path: &Path) -> std::io::Result<(PathBuf, &OsStr)> {
     Ok((folder.unwrap_or(Path::new(".")).to_owned(), name))
 }
 
-/// Folders that something was saved in, by the path that was given. A static, since it keeps a promise
-/// of the whole process: a path that one part has checked leads every other to the same folder, also
-/// on another thread. Two values would be two answers to where a path leads.
+/// Folders that something was saved in, by the path that was given. A static, since it keeps a
+/// promise of the whole process: a path that one part has checked leads every other to the same
+/// folder, also on another thread. Two values would be two answers to where a path leads.
 static HELD: Mutex<BTreeMap<PathBuf, Arc<OwnedFd>>> = Mutex::new(BTreeMap::new());
 
 /// The folder of that path, the same one each time, whatever the path has come to mean since; one

@@ -22,11 +22,19 @@ impl Since {
     /// Looks at an interval that began this many seconds after the start.
     pub fn look(&mut self, interval: &Window, began_s: f64) {
         let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
-        self.first.retain(|id, _| found.contains(id));
-        self.begun = found.iter().any(|id| !self.first.contains_key(id));
-        for id in found {
+        let before = std::mem::take(&mut self.first);
+        // What another finding of the same victim becomes has begun with that one.
+        let ended = |id: &Id| {
+            let is_like = |(old, _): &(&Id, &f64)| (&old.1, &old.2) == (&id.1, &id.2);
+            let ended = before.iter().filter(is_like).filter(|(old, _)| !found.contains(old));
+            ended.map(|(_, at)| *at).reduce(f64::min)
+        };
+        self.begun = false;
+        for id in &found {
+            let known = before.get(id).copied().or_else(|| ended(id));
+            self.begun |= known.is_none();
             if self.first.len() < MOST {
-                self.first.entry(id).or_insert(began_s);
+                self.first.insert(id.clone(), known.unwrap_or(began_s));
             }
         }
     }

@@ -4,7 +4,7 @@
 //! where no finding fired: a loss without a finding is told with its largest part.
 
 use model::Live;
-use model::live::{AnswerState, Parts, Program, Scope, Victim, Why};
+use model::live::{AnswerState, Parts, Program, Scope, Source, SourceUse, Victim, Why};
 use serde::Serialize;
 
 /// A loss that is noticed, in milliseconds a second: a tenth of a thread's time.
@@ -32,6 +32,8 @@ pub enum Summary {
     Near(Loss),
     /// Nobody loses noticeably. The one that loses most, where any does.
     AllWell(Option<Loss>),
+    /// Nobody waits noticeably for a CPU, and what else may hold programs up was not measured.
+    PartlyMeasured,
 }
 
 /// What a program loses, and its largest part.
@@ -94,8 +96,15 @@ pub fn summary(live: &Live) -> Summary {
     match (worst(1.0), worst(NEAR)) {
         (Some(loss), _) => Summary::Loses(loss),
         (None, Some(loss)) => Summary::Near(loss),
+        (None, None) if !sees_waits(live) => Summary::PartlyMeasured,
         (None, None) => Summary::AllWell(worst(0.0)),
     }
+}
+
+/// Whether waits were seen one by one, with their causes.
+fn sees_waits(live: &Live) -> bool {
+    let is_missing = |one: &SourceUse| one.source == Source::Scheduler && one.missing.is_some();
+    !live.sources.iter().any(is_missing)
 }
 
 /// Whether what a program loses is above this part of the limits.
@@ -142,7 +151,8 @@ fn rate(ns: u64, over_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Answer, Finding, NeighbourPart, NotMeasurable};
+    use model::live::{Answer, Finding, Missing, NeighbourPart, NotMeasurable};
+    use model::not_seen::NoPrograms;
 
     const MS: u64 = 1_000_000;
 
@@ -186,6 +196,9 @@ mod tests {
         let mut none = live(10);
         none.answers[0].state = AnswerState::NotMeasurable(NotMeasurable::NoNode);
         assert_eq!(summary(&none), Summary::NothingMeasured);
+        let missing = Some(Missing::NoPrograms(NoPrograms::PidNamespace));
+        let sources = vec![SourceUse { source: Source::Scheduler, missing }];
+        assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
         let scope = Scope { comm: Some("web".to_owned()), ..Scope::default() };
         let unseen = Live { scope, victims: Vec::new(), ..live(10) };
         assert_eq!(summary(&unseen), Summary::NoFigures);

@@ -153,8 +153,8 @@ impl Sums {
         all.kernel_ns = all.kernel_ns.saturating_add(more.kernel_ns);
     }
 
-    /// Adds that one of its threads is confined to these CPUs, while others were idle for this share
-    /// of an interval.
+    /// Adds that one of its threads is confined to these CPUs, while others were idle for this
+    /// share of an interval.
     pub fn confine(&mut self, cpus: &[u32], behind_ns: u64, over_ns: u64, idle: f64) {
         let (known, seen_ns, share) = self.confined.get_or_insert_default();
         if known.is_empty() {

@@ -57,7 +57,10 @@ fn victims(window: &Window) -> Vec<Victim> {
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine))
         // Programs that were named are listed even if they lost nothing.
-        .filter(|victim| victim.lost_ns() > least || window.asked && victim.ran_ns > 0)
+        .filter(|victim| {
+            let asleep = victim.asleep.first().map_or(0, |one| one.ns);
+            victim.lost_ns().max(asleep) > least || window.asked && victim.ran_ns > 0
+        })
         .collect();
     all.sort_by_key(|victim| std::cmp::Reverse(victim.lost_ns()));
     all.truncate(VICTIMS);

@@ -1,8 +1,9 @@
 //! Why one program had the CPU that another wanted: by policy, by weight, or by neither.
 //!
 //! The scheduler shares a CPU out level by level, from the root group down. Two threads compete at
-//! the level where their groups part: there stand two groups, two sessions (autogroup), two threads,
-//! or one of these beside another. So of two programs only the weights at that level count.
+//! the level where their groups part: there stand two groups, two sessions (autogroup), two
+//! threads, or one of these beside another. So of two programs only the weights at that level
+//! count.
 
 use crate::tick::{Process, Tick};
 use model::live::{Weight, WeightOf, Why};

@@ -171,7 +171,10 @@ impl Window {
         let sums = self.programs.entry(key).or_default();
         sums.in_scope |= process.map_or(names.tick.whole_machine, |process| process.in_scope);
         sums.thread(thread);
-        if let Some(cpus) = process.and_then(|process| process.confined.as_deref()) {
+        // Many threads of the kernel belong to one CPU.
+        let is_free = |process: &&Process| process.job != Job::Kernel;
+        let confined = process.filter(is_free).and_then(|process| process.confined.as_deref());
+        if let Some(cpus) = confined {
             let idle = idle_outside(&names.tick.idle_shares, cpus);
             sums.confine(cpus, thread.others_ns, names.tick.over_ns, idle);
         }

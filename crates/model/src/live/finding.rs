@@ -140,6 +140,8 @@ pub enum NotMeasurable {
     NotInside,
     /// The node that was asked does not answer.
     NoAnswer,
+    /// A quota holds programs, and of which group it is cannot be told.
+    WhoseQuota,
     /// It takes a look of this many seconds.
     TooShort(u32),
     /// The VM of a node does not show where it counts the passes of its schedulers.

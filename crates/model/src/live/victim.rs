@@ -156,6 +156,12 @@ impl Parts {
         named.fold(self.other_neighbours_ns, u64::saturating_add)
     }
 
+    /// What is neither a quota's, nor behind other programs or its own.
+    pub fn rest_ns(&self) -> u64 {
+        let told = [self.quota_ns(), self.neighbours_ns(), self.own_program_ns];
+        self.ready_ns.saturating_sub(told.into_iter().fold(0, u64::saturating_add))
+    }
+
     /// All parts together: [`Parts::ready_ns`] again.
     pub fn sum_ns(&self) -> u64 {
         [

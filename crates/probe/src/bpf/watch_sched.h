@@ -254,7 +254,8 @@ static __always_inline void wakes(struct task_struct *task)
 	becomes_ready(thread, task, ((struct task_struct___watch *)task)->wake_cpu, now);
 }
 
-/* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another CPU. */
+/* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another
+ * CPU. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(watch_waking, struct task_struct *task)
 {

@@ -150,8 +150,8 @@ struct thread {
 	u64 native;
 	u64 native_worst[2];
 	u32 native_worst_of[2];
-	/* CPU time in which the VM counted no pass of its schedulers: that number, its own clock when
-	 * that changed last, long stretches, up to where they are counted, the worst. */
+	/* CPU time in which the VM counted no pass of its schedulers: that number, its own clock
+	 * when that changed last, long stretches, up to where they are counted, the worst. */
 	u64 passes;
 	u64 passed_at;
 	u64 silent;
@@ -161,8 +161,8 @@ struct thread {
 	u32 silent_calls;
 	/* When a sleep of it was sampled last, in milliseconds. */
 	u32 sampled_at;
-	/* Of waits for the lock of its own address space: the call of who let go of it last, where that
-	 * was a thread of its own. */
+	/* Of waits for the lock of its own address space: the call of who let go of it last,
+	 * where that was a thread of its own. */
 	s32 lock_call;
 	/* While it frees memory for itself: since when; for how long so far, and the part for its
 	 * group alone. */

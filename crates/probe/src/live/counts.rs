@@ -153,8 +153,8 @@ pub struct NativeCounts {
     pub calls: u64,
     /// The longest of these sleeps that ended in the last interval.
     pub call_worst_ns: u64,
-    /// CPU time in stretches of 8 ms and more in which its VM counted no pass of its schedulers, while
-    /// these were seen.
+    /// CPU time in stretches of 8 ms and more in which its VM counted no pass of its schedulers,
+    /// while these were seen.
     pub silent_ns: u64,
     /// How many.
     pub silences: u64,

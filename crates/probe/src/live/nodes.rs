@@ -1,5 +1,5 @@
-//! Erlang nodes: which processes are some, samples of their threads, and whether the passes of their
-//! schedulers are seen.
+//! Erlang nodes: which processes are some, samples of their threads, and whether the passes of
+//! their schedulers are seen.
 
 use super::counts::NodeSample;
 use super::object::types::bss;

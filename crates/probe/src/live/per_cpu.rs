@@ -1,5 +1,5 @@
-//! Where a CPU's own variables lie, by the kernel's description of its types. Programs may name such
-//! a variable only where /proc/kallsyms has variables; this works without it.
+//! Where a CPU's own variables lie, by the kernel's description of its types. Programs may name
+//! such a variable only where /proc/kallsyms has variables; this works without it.
 
 use libbpf_rs::btf::types::{DataSec, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};

@@ -102,6 +102,9 @@ fn parts(victim: &Victim, live: &Live, names: &mut Names) -> Vec<(Labels, f64)> 
         ("quota-above", above.saturating_add(parts.some_quota_ns)),
         ("neighbours", parts.neighbours_ns()),
         ("own-program", parts.own_program_ns),
+        ("confined", parts.confined.as_ref().map_or(0, |part| part.ns)),
+        ("beside-idle", parts.beside_idle_ns),
+        ("interrupts", parts.interrupts_ns),
         ("hypervisor", parts.hypervisor_ns),
         ("waking", parts.waking_ns),
         ("not-told-apart", parts.not_told_apart_ns),
@@ -197,7 +200,7 @@ mod tests {
                 samples.filter_map(|line| line.rsplit_once(' ')).map(|(one, _)| one.to_owned()),
             );
         }
-        assert!(series.len() < 900, "{}", series.len());
+        assert!(series.len() < 1_200, "{}", series.len());
         // All of them are still there, added up.
         let rest = r#"tailback_watch_lost_ms_per_second{program="other",group="/",part="not-told-apart"} 100000.0"#;
         assert!(

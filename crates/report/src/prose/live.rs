@@ -218,6 +218,9 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
             "only the node itself can tell; name the node: --node NAME".to_owned()
         }
         NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
+        NotMeasurable::WhoseQuota => {
+            "a quota holds programs, and of which group it is cannot be told".to_owned()
+        }
         NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),
         NotMeasurable::NoPasses => {
             "native code that yields looks the same in a VM without the symbol erts_thr_prgr__"
@@ -283,6 +286,11 @@ pub fn conclusion(live: &Live) -> String {
 pub fn last_line(summary: &Summary, live: &Live) -> String {
     match summary {
         Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
+        Summary::PartlyMeasured => format!(
+            "No program waits {} for a CPU; what else may hold programs up could not be measured \
+             here.",
+            figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond)
+        ),
         Summary::NoFigures => {
             format!("No figures for {}: it did not run, or does not exist.", scope(&live.scope))
         }

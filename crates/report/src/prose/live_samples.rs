@@ -37,6 +37,7 @@ fn answers() -> Vec<String> {
         NotMeasurable::NoNode,
         NotMeasurable::NotInside,
         NotMeasurable::NoAnswer,
+        NotMeasurable::WhoseQuota,
         NotMeasurable::TooShort(5),
         NotMeasurable::NoPasses,
     ];
@@ -73,7 +74,8 @@ fn scopes() -> Vec<String> {
     let watched = all.iter().map(|one| format!("watch: {}", scope(one)));
     let found = Live { findings: watch::findings::samples(), ..Live::default() };
     let unseen = Live { scope: by_name, ..Live::default() };
-    let own = [Summary::NothingMeasured, Summary::AllWell(None)].map(|one| last_line(&one, &found));
+    let own = [Summary::NothingMeasured, Summary::PartlyMeasured, Summary::AllWell(None)];
+    let own = own.map(|one| last_line(&one, &found));
     let ends = [last_line(&Summary::Finding, &found), last_line(&Summary::NoFigures, &unseen)];
     let of_losses = losses().into_iter().flat_map(|loss| {
         let all = [Summary::Loses(loss.clone()), Summary::Near(loss.clone())];

@@ -1,5 +1,5 @@
-//! The stream of requests: a generator of this scenario's own, outside of the group. It has a worker
-//! started, and asks it: small requests at a steady rate, and now and then a job in parts.
+//! The stream of requests: a generator of this scenario's own, outside of the group. It has a
+//! worker started, and asks it: small requests at a steady rate, and now and then a job in parts.
 
 use super::worker::{self, Start, Worker, failure};
 use load::protocol::{Failure, FailureKind};

@@ -10,7 +10,7 @@ use super::words;
 use crate::runtime::{LiveRuntime, Setting};
 use crate::sums::{Sums, largest};
 use crate::window::Window;
-use model::live::{AnswerState, Finding, Source};
+use model::live::{AnswerState, Finding, NotMeasurable, Source};
 use model::prose::figures::{percent, plural};
 use model::suggestion::{Command, Run};
 use os::terminal::line as plain;
@@ -53,7 +53,16 @@ impl Stall for CpuQuota {
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
-        Some(seen.measured_by::<Self>(Source::CpuStat, most(seen.window), LIMIT_MS_PER_S))
+        let state = seen.measured_by::<Self>(Source::CpuStat, most(seen.window), LIMIT_MS_PER_S);
+        let unknown = |sums: &Sums| sums.quota.get(&None).copied().unwrap_or(0);
+        let unknown =
+            largest(seen.window.victims().map(|(_, sums)| seen.window.rate(unknown(sums))));
+        match state {
+            AnswerState::NotHitting { .. } if unknown >= LIMIT_MS_PER_S => {
+                Some(AnswerState::NotMeasurable(NotMeasurable::WhoseQuota))
+            }
+            state => Some(state),
+        }
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {

@@ -3,8 +3,8 @@
 //! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is
 //! to blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered,
 //! weighs less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of
-//! a session count together, since a build is many of them. Where the programs to look at were named,
-//! even competition counts too. What an idle CPU would have spared is another finding.
+//! a session count together, since a build is many of them. Where the programs to look at were
+//! named, even competition counts too. What an idle CPU would have spared is another finding.
 
 use super::stall::{Seen, Stall};
 use super::words;

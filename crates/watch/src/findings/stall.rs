@@ -21,8 +21,8 @@ pub trait Stall: 'static {
     /// Its name in a line of answers.
     const NAME: &'static str = Self::ID;
 
-    /// From which cost on it is a finding, in milliseconds a second; 0 where the cost alone does not
-    /// decide.
+    /// From which cost on it is a finding, in milliseconds a second; 0 where the cost alone does
+    /// not decide.
     const LIMIT_MS_PER_S: f64 = 0.0;
 
     /// The figures of a case.

@@ -252,9 +252,6 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
 fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
     let parts = &victim.parts;
     let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
-    let rest = parts
-        .ready_ns
-        .saturating_sub(parts.own_quota_ns + above + parts.neighbours_ns() + parts.own_program_ns);
     let times = [
         victim.lost_ns(),
         parts.own_quota_ns,
@@ -262,7 +259,7 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
         parts.neighbours_ns(),
         parts.own_program_ns,
         victim.lock.foreign_ns,
-        rest,
+        parts.some_quota_ns.saturating_add(parts.rest_ns()),
     ];
     let mut cells = vec![Line::raw(label(&victim.program))];
     cells.extend(times.map(|ns| Line::raw(words::rate(ns, over_ns)).right_aligned()));
