@@ -29,6 +29,8 @@ const NODE: &str = r#"
 #include <sys/prctl.h>
 #include <unistd.h>
 static void (*spin)(long);
+/* Here the VM would count the passes of its schedulers. */
+volatile unsigned long erts_thr_prgr__[8];
 static void *scheduler(void *none) {
     prctl(PR_SET_NAME, "erts_sched_1");
     for (;;) spin(400000000L);
@@ -220,7 +222,7 @@ fn a_library_is_the_file_that_is_mapped_and_not_what_its_name_means_now() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    let program = compile(&place, NODE, "node", &[]);
+    let program = compile(&place, NODE, "node", &["-rdynamic"]);
     let shared = place.path("shared");
     std::fs::create_dir(&shared).unwrap();
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -251,7 +253,7 @@ fn nodes_that_one_user_pretends_keep_no_other_out() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    let program = compile(&place, NODE, "node", &[]);
+    let program = compile(&place, NODE, "node", &["-rdynamic"]);
     let file = library(&place, "t.so");
     let many: Vec<Stranger> =
         (0..20).map(|_| Stranger::start(EVE, &program, &[&file]).ready()).collect();

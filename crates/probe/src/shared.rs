@@ -42,6 +42,19 @@ impl<T> Shared<T> {
         Shared { at: NonNull::new(at.cast()).unwrap() }
     }
 
+    /// How much of it this process has touched, in bytes: so much of the table counts as memory of
+    /// this process too.
+    pub fn touched_bytes(&self) -> u64 {
+        let page = rustix::param::page_size();
+        let mut pages = vec![0_u8; size_of::<T>().div_ceil(page)];
+        let (at, into) = (self.at.as_ptr().cast(), pages.as_mut_ptr());
+        // SAFETY: the mapping that was made above, and a byte for each of its pages.
+        let done = unsafe { libc::mincore(at, size_of::<T>(), into) };
+        let touched =
+            if done == 0 { pages.iter().filter(|page| **page & 1 == 1).count() } else { 0 };
+        touched as u64 * page as u64
+    }
+
     /// Where it is. The pointer is good for as long as this lives, for reads and writes that are
     /// volatile.
     pub fn as_ptr(&self) -> *mut T {

@@ -32,6 +32,8 @@ pub struct Counts {
     pub programs_ns: Option<(u64, u64)>,
     /// Memory of the tables, in bytes.
     pub table_bytes: u64,
+    /// Of that: what counts as memory of this process too.
+    pub touched_bytes: u64,
 }
 
 /// What a thread does.
@@ -48,6 +50,8 @@ pub enum ThreadState {
     Asleep,
     /// Asleep where no signal wakes it.
     Uninterruptible,
+    /// It has ended.
+    Gone,
 }
 
 /// The sums of a thread since it was first seen; times in nanoseconds.

@@ -34,6 +34,11 @@ impl Nodes {
         Ok(Nodes { table: Shared::map(map)?, tables, read_ns: 0, clocks: Vec::new() })
     }
 
+    /// How much of the table counts as memory of this process too, in bytes.
+    pub fn touched_bytes(&self) -> u64 {
+        self.table.touched_bytes()
+    }
+
     /// These processes are nodes, the first [`NODES`] of them, each with the address at which it
     /// counts the passes of its schedulers, or 0.
     pub fn set(&self, nodes: &[(u32, u64)]) {

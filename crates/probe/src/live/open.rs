@@ -135,19 +135,21 @@ fn share(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::zeroed;
+    use crate::live::raw::Raw;
+
+    fn zeroed<T: Raw>() -> T {
+        T::read(&vec![0; size_of::<T>()]).unwrap()
+    }
 
     /// Ready on CPU 0 since 1,000.
     fn waiting() -> Thread {
-        // SAFETY: numbers and arrays of them.
-        let thread: Thread = unsafe { zeroed() };
+        let thread: Thread = zeroed();
         let of = |thread| Thread { start: 1, tid: 9, tgid: 9, since: 1_000, here: 1_000, ..thread };
         Thread { state: READY, level: UNKNOWN, prio: 120, ..of(thread) }
     }
 
     fn cpu(ran: &[(u64, u32, i32)]) -> Vec<Option<Cpu>> {
-        // SAFETY: the same.
-        let mut cpu: Cpu = unsafe { zeroed() };
+        let mut cpu: Cpu = zeroed();
         for (from, tgid, prio) in ran {
             cpu.head += 1;
             let place = &mut cpu.ring[(cpu.head % RUNNERS as u64) as usize];

@@ -37,6 +37,8 @@ unsafe impl Raw for Cpu {}
 // SAFETY: the same.
 unsafe impl Raw for Pairs {}
 // SAFETY: the same.
+unsafe impl Raw for Thread {}
+// SAFETY: the same.
 unsafe impl Raw for ReaderKey {}
 // SAFETY: the same.
 unsafe impl Raw for Reader {}
@@ -74,6 +76,7 @@ impl Thread {
                 2 => ThreadState::Ready,
                 3 => ThreadState::Asleep,
                 4 => ThreadState::Uninterruptible,
+                5 => ThreadState::Gone,
                 _ => ThreadState::Unknown,
             },
             since_ns: self.since,

@@ -117,6 +117,7 @@ impl LiveProbe {
             lost_threads: self.threads.lost(),
             programs_ns,
             table_bytes: self.table_bytes,
+            touched_bytes: self.threads.touched_bytes() + self.nodes.touched_bytes(),
         };
         self.last_ns = at_ns;
         self.readings += 1;

@@ -64,6 +64,11 @@ impl Threads {
         unsafe { addr_of_mut!((*self.tables).threads_lost).read_volatile() }
     }
 
+    /// How much of the table counts as memory of this process too, in bytes.
+    pub fn touched_bytes(&self) -> u64 {
+        self.table.touched_bytes()
+    }
+
     /// Whether a place has changed; it counts as read from here on.
     fn take_touched(&self, at: usize) -> bool {
         // SAFETY: an element of a variable of the programs.

@@ -1,8 +1,10 @@
 //! From sums since the start to what they gained.
 
 use crate::tick::Tick;
-use probe::live::{ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts};
-use std::collections::HashMap;
+use probe::live::{
+    ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts, ThreadState,
+};
+use std::collections::{HashMap, HashSet};
 
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
@@ -18,6 +20,8 @@ type ReaderId = (u32, u32, u32, String);
 #[derive(Debug, Default)]
 pub struct Gained {
     threads: HashMap<(u32, u64), ThreadCounts>,
+    /// Those that had ended at the last reading. The next one may still tell of them, and no other.
+    ended: HashSet<(u32, u64)>,
     readers: HashMap<ReaderId, ReaderCounts>,
     chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
@@ -29,6 +33,7 @@ impl Gained {
         if self.threads.len() > MOST_THREADS {
             self.threads.clear();
         }
+        let ended = std::mem::take(&mut self.ended);
         for thread in counts.threads {
             let before = self.threads.get(&(thread.tid, thread.start));
             // One that had lost its place begins anew.
@@ -39,7 +44,14 @@ impl Gained {
             if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
                 tick.threads.push(gained);
             }
+            if thread.state == ThreadState::Gone {
+                self.ended.insert((thread.tid, thread.start));
+            }
             self.threads.insert((thread.tid, thread.start), thread);
+        }
+        for id in ended {
+            self.threads.remove(&id);
+            self.ended.remove(&id);
         }
         let mut readers = HashMap::new();
         for reader in counts.readers {
@@ -140,6 +152,16 @@ mod tests {
         let later = ThreadCounts { ready_ns: 25 * MS, ran_ns: 13 * MS, ..first.clone() };
         let now = read(&mut gained, vec![later]);
         assert_eq!((now[0].ready_ns, now[0].ran_ns), (5 * MS, 3 * MS));
+        // One that has ended is told of once more at most, and gains nothing.
+        let gone = ThreadCounts {
+            state: ThreadState::Gone,
+            ready_ns: 25 * MS,
+            ran_ns: 13 * MS,
+            ..first.clone()
+        };
+        assert_eq!(read(&mut gained, vec![gone.clone()]), []);
+        assert_eq!(read(&mut gained, vec![gone]), []);
+        assert!(gained.threads.is_empty());
         // The same number, another thread.
         let other = ThreadCounts { start: 9, ..first };
         assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);

@@ -131,7 +131,7 @@ impl Sampler {
             ..Tick::default()
         };
         let lost_threads = counts.lost_threads;
-        let table_bytes = counts.table_bytes;
+        let (table_bytes, touched_bytes) = (counts.table_bytes, counts.touched_bytes);
         let programs_ns = counts.programs_ns;
         self.readers.begin();
         self.steps.begin(Step::Nodes);
@@ -163,7 +163,10 @@ impl Sampler {
         tick.spent = Spent {
             tool_ns: self.tool_ns.saturating_sub(before_ns),
             programs_ns,
-            memory_bytes: host::resident_bytes(&self.roots, "self").unwrap_or(0),
+            // Tables stand beside it.
+            memory_bytes: host::resident_bytes(&self.roots, "self")
+                .unwrap_or(0)
+                .saturating_sub(touched_bytes),
             table_bytes,
             lost_threads,
         };

@@ -316,7 +316,7 @@ fn draw_help(frame: &mut Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{NeighbourPart, Parts, VictimThread};
+    use model::live::{Answer, AnswerState, NeighbourPart, Parts, VictimThread};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -344,6 +344,10 @@ mod tests {
         Live {
             over_ns: 1_000_000_000,
             victims: vec![victim("web", 300, 0), victim("db", 200, 150)],
+            answers: vec![Answer {
+                stall: "neighbour".into(),
+                state: AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 1.0 },
+            }],
             ..Live::default()
         }
     }
@@ -363,7 +367,7 @@ mod tests {
         let mut state = State::default();
         let text = drawn(Some(&live()), &state, 80, 24);
         assert!(text.find("web").unwrap() < text.find("db").unwrap(), "{text}");
-        assert!(text.contains("All well"), "{text}");
+        assert!(text.contains("No finding, but web (pid 7)"), "{text}");
         press(&mut state, KeyCode::Char('s'));
         let text = drawn(Some(&live()), &state, 80, 24);
         assert!(text.find("web 7").unwrap() > text.find("db 7").unwrap(), "{text}");
