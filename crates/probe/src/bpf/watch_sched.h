@@ -10,6 +10,9 @@
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
 
+/* Of so many short sleeps one tells who wakes. */
+#define WAKER_EVERY 16
+
 /* A wait of at least so long is held against the CPUs that were idle. */
 #define LONG_WAIT 1000000
 
@@ -263,6 +266,10 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	struct task_struct *current = bpf_get_current_task_btf();
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
+		return 0;
+	/* Of short sleeps, which are most where there are many, a few tell who wakes. */
+	if (!thread->lock && thread->waits % WAKER_EVERY &&
+	    bpf_ktime_get_ns() - thread->since < LEAST_STRETCH)
 		return 0;
 	/* An interrupt only happens to strike somebody. */
 	thread->waker = !current->pid || is_interrupt(current) ? 0 : current->tgid;

@@ -70,13 +70,16 @@ impl Stall for AsleepBehind {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let all = held_up(window).filter(|one| window.rate(counted(one.3)) >= LIMIT_MS_PER_S);
+        let cost = |one: &Found| window.rate(counted(one.0, one.2, one.3));
+        let all = held_up(window).filter(|one| cost(one) >= LIMIT_MS_PER_S);
         all.map(|found| finding(window, found)).collect()
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
-        let all = seen.window.victims().flat_map(|(_, sums)| sums.asleep.values());
-        let most = largest(all.map(|asleep| seen.window.rate(counted(asleep))));
+        let of = |(key, sums): (&Key, &Sums)| {
+            largest(sums.asleep.iter().map(|(who, one)| seen.window.rate(counted(key, who, one))))
+        };
+        let most = largest(seen.window.victims().map(of));
         Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
     }
 
@@ -138,22 +141,29 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
     }
 }
 
-/// The time that has a cause of its own: a quota, or a lock's holder of lower priority.
-fn counted(asleep: &Asleep) -> u64 {
+/// The time that has a cause of its own: a quota, or a lock's holder of lower priority. A quota
+/// that holds the sleeper's own program is another finding.
+fn counted(sleeper: &Key, holder: &Key, asleep: &Asleep) -> u64 {
     let is_lock = asleep.futex_ns as f64 > asleep.ns as f64 * MOSTLY;
     let inverted = if is_lock { asleep.inverted_ns } else { 0 };
-    asleep.by_quota_ns.max(inverted).min(asleep.ns)
+    let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
+    by_quota.max(inverted).min(asleep.ns)
 }
 
-fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums, &Key, &Asleep)> {
+/// A program, with whom it sleeps behind.
+type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Asleep);
+
+fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
     window.victims().filter_map(|(key, sums)| {
         let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
-        let worst = long.max_by(|a, b| counted(a.1).cmp(&counted(b.1)).then_with(|| b.0.cmp(a.0)));
+        let worst = long.max_by(|a, b| {
+            counted(key, a.0, a.1).cmp(&counted(key, b.0, b.1)).then_with(|| b.0.cmp(a.0))
+        });
         worst.map(|(who, asleep)| (key, sums, who, asleep))
     })
 }
 
-fn finding(window: &Window, (key, sums, who, asleep): (&Key, &Sums, &Key, &Asleep)) -> Finding {
+fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     let share = |ns: u64| ns as f64 / asleep.ns.max(1) as f64;
     let facts = Facts {
         sleeps: match () {
@@ -170,7 +180,7 @@ fn finding(window: &Window, (key, sums, who, asleep): (&Key, &Sums, &Key, &Aslee
     Finding {
         victim: program_of(key, sums),
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
-        cost_ms_per_s: window.rate(counted(asleep)),
+        cost_ms_per_s: window.rate(counted(key, who, asleep)),
         worst_ms: ms(asleep.worst_ns),
         ..AsleepBehind::found(&facts, &fixes)
     }
@@ -204,6 +214,14 @@ mod tests {
         let [one] = &all[..] else { panic!("{all:?}") };
         assert_eq!((one.victim.name.as_str(), one.culprits[0].name.as_str()), ("web", "db"));
         assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
+    }
+
+    #[test]
+    fn the_quota_of_the_sleepers_own_program_is_another_finding() {
+        let key = ChainKey { slept: Slept::Futex, by_quota: true, ..ChainKey::default() };
+        let mut own = tick(key);
+        own.chains[0].key.holder = 1;
+        assert!(AsleepBehind::find(&Window::of([&own])).is_empty());
     }
 
     #[test]
