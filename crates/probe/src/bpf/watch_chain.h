@@ -47,18 +47,27 @@ static __always_inline s64 call_of(struct task_struct *task)
 	return CALL_OF(regs);
 }
 
+/* The same of the current task. Kernels before 5.11 do not hand it out as one whose fields may be
+ * read, and do not get to that call. */
+static __always_inline s64 current_call(void)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+		return -1;
+	return call_of(bpf_get_current_task_btf());
+}
+
 /* Whether an interrupt wakes, and not the current task. What a task sends to its own machine
  * arrives by a soft interrupt that it serves itself. */
-static __always_inline bool is_interrupt(struct task_struct *current)
+static __always_inline bool is_interrupt(void)
 {
 	u32 depth;
 
 	if (!knows_interrupts())
-		return call_of(current) < 0;
+		return current_call() < 0;
 	depth = interrupts();
 	if (depth & (counts_later ? HARD_INTERRUPT_LATER : HARD_INTERRUPT))
 		return true;
-	return depth & SOFT_INTERRUPT && !SENDS(call_of(current));
+	return depth & SOFT_INTERRUPT && !SENDS(current_call());
 }
 
 static __always_inline void note_stretch(struct thread *thread, u64 now, u64 throttled)
@@ -129,12 +138,11 @@ static __always_inline u8 slept_in(struct task_struct *task)
 	return IS_FUTEX(call) ? SLEPT_IN_FUTEX : IS_FOR_INPUT(call) ? SLEPT_FOR_INPUT : SLEPT_OTHERWISE;
 }
 
-/* The current task wakes this one. */
-static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
-					struct task_struct *current)
+/* The current task, of this number, wakes this one. */
+static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task, u32 by)
 {
 	u64 now = bpf_ktime_get_ns(), from = thread->since;
-	struct thread *waker = entry_at(current->pid);
+	struct thread *waker = entry_at(by);
 	struct held held = {}, behind;
 	u8 slept;
 

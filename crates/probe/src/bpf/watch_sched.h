@@ -263,7 +263,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(watch_waking, struct task_struct *task)
 {
 	struct thread *thread = entry_at(task->pid);
-	struct task_struct *current = bpf_get_current_task_btf();
+	u64 both = bpf_get_current_pid_tgid();
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return 0;
@@ -272,11 +272,11 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	    bpf_ktime_get_ns() - thread->since < LEAST_STRETCH)
 		return 0;
 	/* An interrupt only happens to strike somebody. */
-	thread->waker = !current->pid || is_interrupt(current) ? 0 : current->tgid;
+	thread->waker = !both || is_interrupt() ? 0 : both >> 32;
 	if (thread->waker)
-		is_woken_by(thread, task, current);
+		is_woken_by(thread, task, both);
 	if (thread->lock == WAITS && thread->waker == thread->tgid)
-		thread->lock_call = call_of(current);
+		thread->lock_call = current_call();
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)
