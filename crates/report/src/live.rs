@@ -128,8 +128,8 @@ fn row(victim: &Victim, over_ns: u64) -> String {
     )
 }
 
-/// Where the time went of whoever loses noticeably without a finding; of all with `--why`. And
-/// whose parts do not add up to what the kernel counts.
+/// The parts of the program that loses noticeably without a finding; of all programs with
+/// `--why`. Then each program whose parts do not add up to what the kernel counts.
 fn accounts(text: &mut String, live: &Live, look: Look) {
     let has_no_finding = matches!(watch::summary(live), Summary::Loses(_) | Summary::Near(_));
     let shown = if look.why { MOST } else { usize::from(has_no_finding) };

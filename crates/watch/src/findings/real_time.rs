@@ -1,4 +1,4 @@
-//! Programs whose real-time or deadline policy gives them the CPU of others, whoever those are.
+//! Programs whose real-time or deadline policy gives them the CPU of any other program.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_a_cause_whoever_has_it() {
+    fn a_policy_is_a_cause_also_within_one_job() {
         let all = RealTime::find(&Window::of([&tick(400)]));
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (400.0, "hog"));
