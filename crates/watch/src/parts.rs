@@ -1,6 +1,6 @@
 //! From sums to parts that add up.
 
-use crate::sums::{Asleep, Key, Sums};
+use crate::sums::{Key, Sums};
 use crate::tick::MachineTick;
 use crate::why::by_policy;
 use model::live::{
@@ -164,17 +164,11 @@ fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
 
 /// Whose threads stood ready while it slept, the longest first.
 fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
-    let mut all: Vec<(&Key, &Asleep)> = sums.asleep.iter().collect();
+    let mut all: Vec<(&Key, &AsleepBehind)> = sums.asleep.iter().collect();
     all.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
-    let part = |(who, one): (&Key, &Asleep)| AsleepBehind {
+    let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
-        ns: one.ns,
-        worst_ns: one.worst_ns,
-        futex_ns: one.futex_ns,
-        input_ns: one.input_ns,
-        by_quota_ns: one.by_quota_ns,
-        inverted_ns: one.inverted_ns,
-        through_others_ns: one.through_others_ns,
+        ..one.clone()
     };
     all.into_iter().take(NAMED).map(part).collect()
 }

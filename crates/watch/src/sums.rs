@@ -2,7 +2,7 @@
 
 use crate::tick::{Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
-use model::live::{Compared, Why};
+use model::live::{AsleepBehind, Compared, Why};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -43,8 +43,8 @@ pub struct Sums {
     /// The CPUs to which it is confined, and how long any thread of it was seen, with the share of
     /// that in which another CPU was idle.
     pub confined: Option<(Vec<u32>, u64, f64)>,
-    /// Whose thread stood ready while it slept.
-    pub asleep: HashMap<Key, Asleep>,
+    /// Whose thread stood ready while it slept; the key stands for the holder.
+    pub asleep: HashMap<Key, AsleepBehind>,
     /// Its ready time by two sources.
     pub compared: Option<Compared>,
     /// Jobs that woke it.
@@ -70,25 +70,6 @@ pub struct Behind {
     pub prio: i32,
     /// Why for the rest of the time.
     pub why: Why,
-}
-
-/// How long a program slept because a thread of another stood ready; times in nanoseconds.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asleep {
-    /// All of it.
-    pub ns: u64,
-    /// The longest single time.
-    pub worst_ns: u64,
-    /// Of all: in locks.
-    pub futex_ns: u64,
-    /// Of all: for a pipe, a socket or another process.
-    pub input_ns: u64,
-    /// Of all: a quota held the other.
-    pub by_quota_ns: u64,
-    /// Of all: the other has the higher nice value.
-    pub inverted_ns: u64,
-    /// Of all: through at least one more thread that slept.
-    pub through_others_ns: u64,
 }
 
 impl Sums {

@@ -10,9 +10,9 @@
 use super::stall::{Seen, Stall};
 use super::words;
 use crate::parts::{program, program_of};
-use crate::sums::{Asleep, Key, Sums, largest, ms};
+use crate::sums::{Key, Sums, largest, ms};
 use crate::window::Window;
-use model::live::{AnswerState, Finding, Source};
+use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source};
 use model::prose::figures::percent;
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +144,7 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
 
 /// The time that has a cause of its own: a quota, or a lock's holder of lower priority. A quota
 /// that holds the sleeper's own program is another finding.
-fn counted(sleeper: &Key, holder: &Key, asleep: &Asleep) -> u64 {
+fn counted(sleeper: &Key, holder: &Key, asleep: &Slept) -> u64 {
     let is_lock = asleep.futex_ns as f64 > asleep.ns as f64 * MOSTLY;
     let inverted = if is_lock { asleep.inverted_ns } else { 0 };
     let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
@@ -152,7 +152,7 @@ fn counted(sleeper: &Key, holder: &Key, asleep: &Asleep) -> u64 {
 }
 
 /// A program, with whom it sleeps behind.
-type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Asleep);
+type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
 fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
     window.victims().filter_map(|(key, sums)| {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::testing::{MS, process, second, thread};
     use crate::tick::Tick;
-    use probe::live::{ChainCounts, ChainKey, Slept};
+    use probe::live::{ChainCounts, ChainKey, Slept as SleptIn};
 
     fn tick(key: ChainKey) -> Tick {
         let mut tick = second();
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn who_sleeps_behind_a_throttled_program_is_a_victim() {
-        let all = found(ChainKey { slept: Slept::Input, by_quota: true, ..ChainKey::default() });
+        let all = found(ChainKey { slept: SleptIn::Input, by_quota: true, ..ChainKey::default() });
         let [one] = &all[..] else { panic!("{all:?}") };
         assert_eq!((one.victim.name.as_str(), one.culprits[0].name.as_str()), ("web", "db"));
         assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_quota_of_the_sleepers_own_program_is_another_finding() {
-        let key = ChainKey { slept: Slept::Futex, by_quota: true, ..ChainKey::default() };
+        let key = ChainKey { slept: SleptIn::Futex, by_quota: true, ..ChainKey::default() };
         let mut own = tick(key);
         own.chains[0].key.holder = 1;
         assert!(AsleepBehind::find(&Window::of([&own])).is_empty());
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_lock_held_at_a_lower_priority_is_found_and_waiting_for_work_is_not() {
-        let lock = ChainKey { slept: Slept::Futex, inverted: true, ..ChainKey::default() };
+        let lock = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
         assert_eq!(found(lock).len(), 1);
         assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
-        assert!(found(ChainKey { slept: Slept::Input, ..lock }).is_empty());
+        assert!(found(ChainKey { slept: SleptIn::Input, ..lock }).is_empty());
     }
 }

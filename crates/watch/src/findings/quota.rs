@@ -135,7 +135,7 @@ impl<C> Quota<C> {
         u32::try_from(self.quota_us.div_ceil(self.period_us.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// What its runtime was told when it was started, where it was told anything.
+    /// The settings that its runtime was started with, if any.
     pub fn started_with(&self) -> String {
         let Some(started) = self.started.as_ref().filter(|one| !one.settings.is_empty()) else {
             return String::new();
