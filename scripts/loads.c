@@ -10,17 +10,17 @@
  *   loads inversion [inherit] [fifo]
  *       three threads: one at nice 19 holds a mutex for 5 ms of work at a time on CPU 1, beside one
  *       that computes there; one on CPU 0 wants the mutex, with fifo as a real-time thread. Lost:
- *       its waits for the mutex.
+ *       its waits for the mutex, without the work of the holder in them.
  *   loads shared-holder FILE, loads shared-wanter FILE
  *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time. Lost:
- *       time in which the work stood still; waits for the mutex.
+ *       time in which the work stood still; waits for the mutex, without that work.
  *   loads maps THREADS
  *       threads of one process that map, write and unmap memory all the time. It says nothing.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It says nothing.
  *   loads server PORT WORK_MS, loads client PORT
  *       a server that works so long for each request of a client, on 127.0.0.1. Lost: time in which
- *       the work stood still; the client's waits for answers.
+ *       the work stood still; the client's waits for answers, without that work.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -71,16 +71,24 @@ static void sleep_until(int64_t when)
 		;
 }
 
-/* Uses so much CPU time, and says how long it stood still meanwhile. */
-static int64_t work(int64_t ns)
+/* Uses so much CPU time, tells there how much it has used, and says how long it stood still
+ * meanwhile. */
+static int64_t work_told(int64_t ns, volatile int64_t *done)
 {
-	int64_t start = wall(), from = now(CLOCK_THREAD_CPUTIME_ID), used;
+	int64_t start = wall(), from = now(CLOCK_THREAD_CPUTIME_ID), before = *done, used;
 	do {
 		for (volatile int i = 0; i < 20000; i++)
 			;
 		used = now(CLOCK_THREAD_CPUTIME_ID) - from;
+		*done = before + used;
 	} while (used < ns);
 	return wall() - start - used;
+}
+
+static int64_t work(int64_t ns)
+{
+	int64_t done = 0;
+	return work_told(ns, &done);
 }
 
 static void lose(int64_t ns)
@@ -159,6 +167,9 @@ static void spin(int cpu)
 }
 
 static pthread_mutex_t *mutex;
+/* CPU time that the holder has used with the mutex. */
+static int64_t done_here;
+static volatile int64_t *held_work = &done_here;
 
 static void make_mutex(int inherit, int shared)
 {
@@ -176,7 +187,7 @@ static void hold(int64_t ns, int tell)
 {
 	for (;;) {
 		pthread_mutex_lock(mutex);
-		int64_t still = work(ns);
+		int64_t still = work_told(ns, held_work);
 		pthread_mutex_unlock(mutex);
 		if (tell)
 			lose(still);
@@ -187,11 +198,11 @@ static void hold(int64_t ns, int tell)
 static void want(int64_t every)
 {
 	for (;;) {
-		int64_t start = wall();
+		int64_t start = wall(), before = *held_work;
 		pthread_mutex_lock(mutex);
-		int64_t waited = wall() - start;
+		int64_t waited = wall() - start, worked = *held_work - before;
 		pthread_mutex_unlock(mutex);
-		lose(waited);
+		lose(waited - worked);
 		sleep_until(wall() + every);
 	}
 }
@@ -230,6 +241,7 @@ static void inversion(int inherit, int fifo)
 
 struct shared {
 	pthread_mutex_t mutex;
+	volatile int64_t held_work;
 	volatile int ready;
 };
 
@@ -240,6 +252,7 @@ static struct shared *shared_memory(const char *path)
 	void *at = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	check(at != MAP_FAILED, "mmap");
 	mutex = &((struct shared *)at)->mutex;
+	held_work = &((struct shared *)at)->held_work;
 	return at;
 }
 
@@ -279,7 +292,7 @@ static void server(int port, int64_t ns)
 		int client = accept(listener, NULL, NULL);
 		while (client >= 0 && read(client, &byte, 1) == 1) {
 			lose(work(ns));
-			if (write(client, &byte, 1) != 1)
+			if (write(client, &ns, sizeof ns) != sizeof ns)
 				break;
 		}
 		close(client);
@@ -296,9 +309,9 @@ static void client(int port)
 		sleep_until(wall() + 50 * MS);
 	began = told = wall();
 	for (;;) {
-		int64_t start = wall();
-		check(write(to, &byte, 1) == 1 && read(to, &byte, 1) == 1, "the server");
-		lose(wall() - start);
+		int64_t start = wall(), worked;
+		check(write(to, &byte, 1) == 1 && read(to, &worked, sizeof worked) == sizeof worked, "the server");
+		lose(wall() - start - worked);
 		sleep_until(wall() + 5 * MS);
 	}
 }
