@@ -77,6 +77,7 @@ static __always_inline void note_stretch(struct thread *thread, u64 now, u64 thr
 	stretch->from = thread->since;
 	stretch->to = now;
 	stretch->why = throttled * 2 >= now - thread->since ? STOOD_BY_QUOTA : STOOD;
+	thread->owed_until = now;
 }
 
 static __always_inline u64 overlap(u64 from, u64 to, u64 other_from, u64 other_to)
@@ -138,16 +139,21 @@ static __always_inline u8 slept_in(struct task_struct *task)
 	return IS_FUTEX(call) ? SLEPT_IN_FUTEX : IS_FOR_INPUT(call) ? SLEPT_FOR_INPUT : SLEPT_OTHERWISE;
 }
 
-/* The current task, of this number, wakes this one. */
-static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task, u32 by)
+/* Whether the waker can have kept it asleep: mostly it cannot, and that is all there is to do. */
+static __always_inline bool may_owe(struct thread *thread, struct thread *waker)
+{
+	return waker && waker != thread && thread->since &&
+	       waker->owed_until > thread->since + LEAST_STRETCH;
+}
+
+/* The current task, which is this one, wakes it. */
+static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
+					struct thread *waker)
 {
 	u64 now = bpf_ktime_get_ns(), from = thread->since;
-	struct thread *waker = entry_at(by);
 	struct held held = {}, behind;
 	u8 slept;
 
-	if (!waker || waker == thread || !from || now - from < LEAST_STRETCH)
-		return;
 	owes_waker(waker, from, now, &held);
 	behind = waker->held;
 	behind.ns = behind.steps < STEPS ? overlap(from, now, behind.from, behind.to) : 0;
@@ -166,6 +172,7 @@ static __always_inline void is_woken_by(struct thread *thread, struct task_struc
 	thread->held = held.ns >= behind.ns ? held : behind;
 	thread->held.from = from;
 	thread->held.to = now;
+	thread->owed_until = now;
 }
 
 #endif

@@ -10,8 +10,9 @@
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
 
-/* Of so many short sleeps one tells who wakes. */
-#define WAKER_EVERY 16
+/* Of so many sleeps that nobody caused one tells who wakes: a prime, so that it takes turns among
+ * wakers that take turns. */
+#define WAKER_EVERY 17
 
 /* A wait of at least so long is held against the CPUs that were idle. */
 #define LONG_WAIT 1000000
@@ -262,19 +263,20 @@ static __always_inline void wakes(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(watch_waking, struct task_struct *task)
 {
-	struct thread *thread = entry_at(task->pid);
+	struct thread *thread = entry_at(task->pid), *waker;
 	u64 both = bpf_get_current_pid_tgid();
+	bool owes;
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return 0;
-	/* Of short sleeps, which are most where there are many, a few tell who wakes. */
-	if (!thread->lock && thread->waits % WAKER_EVERY &&
-	    bpf_ktime_get_ns() - thread->since < LEAST_STRETCH)
+	waker = both ? entry_at(both) : 0;
+	owes = may_owe(thread, waker);
+	if (!owes && !thread->lock && thread->waits % WAKER_EVERY)
 		return 0;
 	/* An interrupt only happens to strike somebody. */
 	thread->waker = !both || is_interrupt() ? 0 : both >> 32;
-	if (thread->waker)
-		is_woken_by(thread, task, both);
+	if (owes && thread->waker)
+		is_woken_by(thread, task, waker);
 	if (thread->lock == WAITS && thread->waker == thread->tgid)
 		thread->lock_call = current_call();
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
