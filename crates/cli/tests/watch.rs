@@ -10,9 +10,12 @@ use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use libbpf_rs::query;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 use testing::{has_or_skip, root_or_skip, skipped};
 
 /// A load that ends with the test.
@@ -236,6 +239,32 @@ fn a_real_time_policy_is_named_although_a_timer_wakes_it() {
     let found = finding(&live, "real-time").unwrap_or_else(|| panic!("{live:#}"));
     assert_eq!(found["facts"]["policy"]["real-time"], 40, "{found}");
     assert!(found["cost_ms_per_s"].as_f64().unwrap() > 200.0, "{found}");
+}
+
+#[test]
+fn a_thread_that_waits_before_and_all_the_time_is_counted() {
+    if !root_or_skip() || !has_or_skip(Path::new("/proc/self/autogroup").exists(), "autogroup") {
+        return;
+    }
+    let _turn = turn::take();
+    // Six thousand times the weight: the other gets a few milliseconds in many seconds.
+    let cpu = allowed_cpus()[0].to_string();
+    let heavy = Load::start(&["taskset", "-c", &cpu, "sha1sum", "/dev/zero"]);
+    let light = Load::start(&["taskset", "-c", &cpu, "sha256sum", "/dev/zero"]);
+    thread::sleep(Duration::from_millis(300));
+    for (of, nice) in [(&light, "19"), (&heavy, "-20")] {
+        fs::write(format!("/proc/{}/autogroup", of.pid()), nice).unwrap();
+    }
+    thread::sleep(Duration::from_millis(300));
+    let live = seen(&Place::new().say(&["watch", "--for", "3s", "--json"]));
+    if !has_programs(&live) {
+        return;
+    }
+    let victims = live["victims"].as_array().unwrap();
+    let name = |victim: &&Value| victim["program"]["name"] == "sha256sum";
+    let ready = victims.iter().find(name).map_or(0, |it| it["parts"]["ready_ns"].as_u64().unwrap());
+    assert!(ready * 2 > live["over_ns"].as_u64().unwrap(), "{live}");
+    assert_parts_add_up(&live);
 }
 
 #[test]

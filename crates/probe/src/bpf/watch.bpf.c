@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
 /* The programs of `tailback watch`: they add up in the kernel, and their reader looks once a
  * second. */
-#include "watch_sched.h"
+#include "watch_begin.h"
 #include "watch_lock.h"
 #include "watch_reclaim.h"
 #include "watch_sample.h"

@@ -6,6 +6,7 @@
 #include "watch_types.h"
 
 struct rq___watch {
+	int cpu;
 	u64 clock;
 } READ_FIELDS;
 
@@ -50,6 +51,8 @@ struct task_struct___watch {
 	struct signal_struct___watch *signal;
 	u64 start_time;
 	int prio;
+	int on_rq;
+	int on_cpu;
 	int wake_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;

@@ -11,8 +11,9 @@ use host::Roots;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, ProgramMut};
+use libbpf_rs::{Iter, Link, ProgramMut};
 use model::not_seen::{NoPrograms, ProgramPart};
+use std::io;
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -134,6 +135,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
         },
     };
     loaded.attach(has)?;
+    loaded.begin()?;
     let samples = samples::attach(&loaded.skel.progs.watch_sample, cpus, samples::FREQUENCY);
     loaded.seen.samples = !samples.is_empty();
     loaded.links.extend(samples);
@@ -171,6 +173,16 @@ fn has_helper(btf: &Btf) -> bool {
 }
 
 impl Loaded {
+    /// Threads that stand ready already wait from now on: nothing will wake them.
+    fn begin(&mut self) -> Result<(), NoPrograms> {
+        let refused = |error| refused(ProgramPart::Hook("watch_begin".to_owned()), &error);
+        let link = self.skel.progs.watch_begin.attach().map_err(refused)?;
+        let mut threads = Iter::new(&link).map_err(refused)?;
+        // It writes nothing; reading calls it for each thread. Without it little is missing.
+        let _ = io::copy(&mut threads, &mut io::sink());
+        Ok(())
+    }
+
     fn attach(&mut self, has: Has) -> Result<(), NoPrograms> {
         let progs = &mut self.skel.progs;
         let mut programs: Vec<&mut ProgramMut> = vec![

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* Who stands ready when watching begins: nothing wakes such a thread, and where it never gets a CPU
+ * nothing else would show it. */
+#ifndef TAILBACK_WATCH_BEGIN_H
+#define TAILBACK_WATCH_BEGIN_H
+
+#include "watch_sched.h"
+
+struct bpf_iter_meta;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+static __always_inline bool stands_ready(struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	return bpf_core_field_exists(of->on_cpu) && of->on_rq == 1 && !of->on_cpu && !state_of(task);
+}
+
+static __always_inline u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->cpu : of->wake_cpu;
+}
+
+/* Called for each thread once, when the other programs are there. */
+SEC("iter/task")
+int watch_begin(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread;
+
+	if (!task || !task->pid || !stands_ready(task))
+		return 0;
+	thread = entry_of(task);
+	if (thread && thread->state == UNKNOWN)
+		becomes_ready(thread, task, cpu_of(task), bpf_ktime_get_ns());
+	return 0;
+}
+
+#endif
