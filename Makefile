@@ -12,6 +12,8 @@
 # make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
 #               matrix into docs/watch.md; as root, on a quiet machine, half an hour, and it can be
 #               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
+# make advice   does what tailback watch advises about the stalls of make blind, looks whether it
+#               helps, and writes the table into docs/watch.md; as make blind. RUNS=1, SEED=1
 # make oracle   holds tailback watch against another reader of the kernel's counters, beside every
 #               stressor of stress-ng; as root, on a quiet machine, two hours, and it can be stopped
 #               and resumed. SEED=1, ONLY='cpu vm'
@@ -41,7 +43,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind oracle contest cases sanitize lint bench install \
+  test-alone test-fast engines fuzz torture blind advice oracle contest cases sanitize lint bench install \
   deb dist bare picture erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -158,6 +160,11 @@ blind: release
 	  apache2-utils
 	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
 	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
+
+advice: release
+	@scripts/need jq postgresql stress-ng gcc nodejs nginx-light apache2-utils
+	ADVICE=$(BUILD)/advice-$(or $(SEED),1) WRITE=1 scripts/advice $(abspath $(BINARY)) \
+	  $(or $(RUNS),1) $(or $(SEED),1) $(ONLY)
 
 oracle: release
 	ORACLE=$(BUILD)/oracle-$(or $(SEED),1) WRITE=1 ONLY='$(ONLY)' scripts/oracle $(abspath $(BINARY)) \

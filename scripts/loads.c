@@ -7,10 +7,10 @@
  *       process through a pipe. Lost: late starts, and time in which its work stood still.
  *   loads spin CPU
  *       computes all the time. Lost: time in which it did not run.
- *   loads inversion [inherit] [fifo]
- *       three threads: one at nice 19 holds a mutex for 5 ms of work at a time on CPU 1, beside one
- *       that computes there; one on CPU 0 wants the mutex, with fifo as a real-time thread. Lost:
- *       its waits for the mutex, without the work of the holder in them.
+ *   loads inversion [inherit] [fifo] [short]
+ *       three threads: one at nice 19 holds a mutex for 5 ms of work at a time (short: 1 ms) on
+ *       CPU 1, beside one that computes there; one on CPU 0 wants the mutex, with fifo as a
+ *       real-time thread. Lost: its waits for the mutex, without the work of the holder in them.
  *   loads shared-holder FILE, loads shared-wanter FILE
  *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time. Lost:
  *       time in which the work stood still; waits for the mutex, without that work.
@@ -207,12 +207,14 @@ static void want(int64_t every)
 	}
 }
 
+static int64_t held_for = 5 * MS;
+
 static void *holder(void *none)
 {
 	pthread_setname_np(pthread_self(), "holder");
 	pin(1);
 	check(!setpriority(PRIO_PROCESS, gettid(), 19), "setpriority");
-	hold(5 * MS, 0);
+	hold(held_for, 0);
 	return none;
 }
 
@@ -378,6 +380,8 @@ int main(int count, char **words)
 		fifo |= !strcmp(words[i], "fifo");
 		by_pipe |= !strcmp(words[i], "pipe");
 		inherit |= !strcmp(words[i], "inherit");
+		if (!strcmp(words[i], "short"))
+			held_for = MS;
 	}
 	name = count > 1 ? words[1] : "";
 	began = told = wall();
