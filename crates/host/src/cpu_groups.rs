@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 /// rest left out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
 
+/// The cgroup namespace that every process begins in; the kernel fixes its inode
+/// (`PROC_CGROUP_INIT_INO`).
+const FIRST_GROUPS: &str = "cgroup:[4026531835]";
+
 /// The weight of a group that only uses what is left over (`cpu.idle`).
 const IDLE_WEIGHT: u64 = 3;
 
@@ -23,6 +27,8 @@ pub struct CpuGroups {
     mounted: PathBuf,
     /// Where v1 counts CPU time, and which group is mounted there.
     usage: Option<(PathBuf, PathBuf)>,
+    /// Whether the groups are those of a cgroup namespace, whose top is a group like others.
+    namespaced: bool,
 }
 
 /// Groups with a limit, and how many folders were not looked into.
@@ -43,7 +49,19 @@ impl CpuGroups {
             Interface::V1 => tree.mount(roots, "cpuacct").map(|(_, point, root)| (point, root)),
             Interface::V2 => None,
         };
-        Some(CpuGroups { interface, point, mounted, usage })
+        let own = std::fs::read_link(roots.proc.join("self/ns/cgroup"));
+        let namespaced = own.is_ok_and(|own| own.as_os_str() != FIRST_GROUPS);
+        Some(CpuGroups { interface, point, mounted, usage, namespaced })
+    }
+
+    /// Whether there are groups above all that can be seen here.
+    pub fn hides_groups_above(&self) -> bool {
+        self.namespaced || self.mounted != Path::new("/")
+    }
+
+    /// Whether `/` may have a quota: it is the top of a container, and not that of the machine.
+    pub fn top_is_bound(&self) -> bool {
+        self.namespaced && self.mounted == Path::new("/")
     }
 
     /// `v1` or `v2`.
@@ -60,10 +78,11 @@ impl CpuGroups {
         group_in(&text, self.interface)
     }
 
-    /// The groups whose quota binds a group, itself first. Levels are those of the scheduler: a
-    /// group without the controller is none.
+    /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels are
+    /// those of the scheduler: a group without the controller is none.
     pub fn lineage(&self, group: &str) -> Vec<String> {
         let all = Path::new(group).ancestors().filter_map(Path::to_str);
+        let all = all.take_while(|group| self.folder(group).is_some());
         all.filter(|group| *group == "/" || self.has_controller(group)).map(str::to_owned).collect()
     }
 
@@ -212,6 +231,34 @@ mod tests {
         assert_eq!(groups.usage("/a/b").nr_throttled, Some(2));
         assert_eq!(groups.of_process(&roots, 8), None);
         assert_eq!(groups.limit("/a/../../etc"), None);
+    }
+
+    #[test]
+    fn a_container_sees_its_own_groups_and_none_above() {
+        let namespaced = |roots: &Roots| {
+            std::fs::create_dir_all(roots.proc.join("self/ns")).unwrap();
+            let link = roots.proc.join("self/ns/cgroup");
+            std::os::unix::fs::symlink("cgroup:[4026532200]", link).unwrap();
+        };
+        let files = [
+            ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/a/cpu.max", "max 100000\n"),
+        ];
+        let (_dir, roots) = tree("v2", &files);
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert!(!groups.top_is_bound() && !groups.hides_groups_above());
+        namespaced(&roots);
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert!(groups.top_is_bound() && groups.hides_groups_above());
+        assert_eq!(groups.with_quota().groups, ["/"]);
+        assert_eq!(groups.lineage("/a"), ["/a", "/"]);
+        assert!(groups.lineage("/../other").is_empty());
+        // The groups of a container, with the paths of the machine.
+        let (dir, roots) = tree("v2", &files);
+        dir.put("proc/self/mountinfo", "30 1 0:30 /pod/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert!(!groups.top_is_bound() && groups.hides_groups_above());
+        assert_eq!(groups.lineage("/pod/x/a"), ["/pod/x/a", "/pod/x"]);
     }
 
     #[test]

@@ -43,6 +43,30 @@ pub fn same_pids(roots: &Roots) -> Result<(), NoPrograms> {
     }
 }
 
+/// The PID namespace whose PIDs /proc shows, by its inode; none for the first one.
+///
+/// # Errors
+/// If it cannot be told.
+pub fn shown_pids(roots: &Roots) -> Result<Option<u32>, NoPrograms> {
+    let status = read_start(&roots.proc.join("self/status"), 1 << 16);
+    let status = status.map_err(|_| NoPrograms::PidNamespace)?;
+    let status = String::from_utf8_lossy(&status);
+    // A kernel without namespaces has no such line.
+    let Some(own) = status.lines().find_map(|line| line.strip_prefix("NSpid:")) else {
+        return Ok(None);
+    };
+    // A process has a number in its own namespace and in each one above, as far up as /proc shows
+    // them. Where /proc is one of those above, its first process is of the same one.
+    let whose = if own.split_ascii_whitespace().count() == 1 { "self" } else { "1" };
+    let link = std::fs::read_link(roots.proc.join(whose).join("ns/pid"));
+    let link = link.map_err(|_| NoPrograms::PidNamespace)?;
+    if link.as_os_str() == FIRST_PIDS {
+        return Ok(None);
+    }
+    let inode = link.to_str().and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']'));
+    inode.and_then(|inode| inode.parse().ok()).map(Some).ok_or(NoPrograms::PidNamespace)
+}
+
 fn capabilities(roots: &Roots) -> Option<u64> {
     let status = read_start(&roots.proc.join("self/status"), 1 << 16).ok()?;
     let status = String::from_utf8_lossy(&status).into_owned();
@@ -66,6 +90,34 @@ mod tests {
             root.put("sys/kernel/btf/vmlinux", "");
         }
         root
+    }
+
+    #[test]
+    fn the_namespace_is_that_of_proc() {
+        let shown = |status: &str, own: &str, first: &str| {
+            let tree = testing::Tree::new(&[("proc/self/status", status)]);
+            for (whose, link) in [("self", own), ("1", first)] {
+                std::fs::create_dir_all(tree.path(&format!("proc/{whose}/ns"))).unwrap();
+                let at = tree.path(&format!("proc/{whose}/ns/pid"));
+                if !link.is_empty() {
+                    std::os::unix::fs::symlink(link, at).unwrap();
+                }
+            }
+            shown_pids(&Roots::at(tree.root()))
+        };
+        let (first, other) = (FIRST_PIDS, "pid:[4026532201]");
+        assert_eq!(shown("Pid:\t7\nNSpid:\t7\n", first, first), Ok(None));
+        assert_eq!(shown("Pid:\t7\nNSpid:\t7\n", other, ""), Ok(Some(4_026_532_201)));
+        // In a namespace with the /proc of the machine, or of a container around it.
+        assert_eq!(shown("Pid:\t7\nNSpid:\t7\t2\n", "pid:[9]", first), Ok(None));
+        assert_eq!(shown("Pid:\t7\nNSpid:\t7\t2\n", "pid:[9]", other), Ok(Some(4_026_532_201)));
+        assert_eq!(shown("Pid:\t7\n", "", ""), Ok(None));
+        for (own, whose) in [("7\t2", ""), ("7", ""), ("7", "pid:[x]"), ("7", "pid:[-1]")] {
+            let refused = shown(&format!("NSpid:\t{own}\n"), whose, "");
+            assert_eq!(refused, Err(NoPrograms::PidNamespace), "{own} {whose}");
+        }
+        let none = testing::Tree::new(&[("proc/7/status", "NSpid:\t7\n")]);
+        assert_eq!(shown_pids(&Roots::at(none.root())), Err(NoPrograms::PidNamespace));
     }
 
     #[test]

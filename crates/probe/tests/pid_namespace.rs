@@ -1,12 +1,11 @@
-//! In a PID namespace, whose PIDs programs in the kernel do not know, evidence comes from /proc,
-//! and says why; a live look does without them too.
+//! In a PID namespace evidence comes from /proc, and says why; a live look translates PIDs.
 
 #![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use host::roots::Roots;
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen};
-use probe::live::LiveProbe;
+use probe::live::{LiveProbe, is_outside};
 use probe::{Role, Session, SessionOptions, Watched};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 const INSIDE: &str = "TAILBACK_TEST_INSIDE";
 
 #[test]
-fn evidence_falls_back_to_proc_and_says_why() {
+fn a_live_look_knows_its_pids_and_evidence_falls_back_to_proc() {
     if std::env::var_os(INSIDE).is_some() {
         return look();
     }
@@ -32,7 +31,7 @@ fn evidence_falls_back_to_proc_and_says_why() {
 }
 
 fn look() {
-    assert_eq!(LiveProbe::start(&Roots::real()).err(), Some(NoPrograms::PidNamespace));
+    look_live();
     let mut session = Session::start(&SessionOptions::new(&Roots::real()));
     session.watch(vec![Watched::new(std::process::id(), "test", Role::Victim)]);
     session.release();
@@ -43,4 +42,21 @@ fn look() {
     assert!(evidence.missing.contains(&NotSeen::NoPrograms(NoPrograms::PidNamespace)));
     assert_eq!(evidence.sources, [EvidenceSource::ThreadFiles]);
     assert!(evidence.threads.iter().any(|thread| thread.running_ns > 0), "{evidence:?}");
+}
+
+/// All threads of this process and no other have numbers of the namespace; those of outside are
+/// marked.
+fn look_live() {
+    let mut probe = LiveProbe::start(&Roots::real()).unwrap();
+    assert!(probe.seen().namespaced);
+    let own = std::process::id();
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let threads = probe.read().unwrap().threads;
+    let inside: Vec<_> = threads.iter().filter(|thread| !is_outside(thread.pid)).collect();
+    assert!(inside.iter().any(|thread| thread.pid == own), "{inside:?}");
+    assert!(inside.iter().all(|thread| thread.pid == own && !is_outside(thread.tid)), "{inside:?}");
+    let outside = threads.iter().filter(|thread| is_outside(thread.pid));
+    assert!(outside.clone().count() > 0 && outside.clone().all(|thread| is_outside(thread.tid)));
 }

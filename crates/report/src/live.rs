@@ -56,7 +56,7 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
 fn head(live: &Live) -> String {
     let seconds = live.over_ns as f64 / 1e9;
     let machine = &live.machine;
-    let mut text = format!("watch: {}, {seconds:.1} s", words::scope(&live.scope));
+    let mut text = format!("watch: {}, {seconds:.1} s", words::looked_at(live));
     let all = seconds * f64::from(machine.cpus) * 1e9;
     if let Some(busy) = machine.busy_ns.filter(|_| all > 0.0) {
         let _ = write!(text, "; {} CPUs {:.0}% busy", machine.cpus, busy as f64 / all * 1e2);

@@ -1,12 +1,13 @@
 //! From sums to parts that add up.
 
 use crate::sums::{Key, Sums};
-use crate::tick::MachineTick;
+use crate::tick::{Job, MachineTick};
 use crate::why::by_policy;
 use model::live::{
     AsleepBehind, ConfinedPart, GroupPart, LockWaits, NeighbourPart, Parts, Program, Victim,
     VictimThread, Why,
 };
+use probe::live::is_outside;
 
 /// Neighbours that are named.
 const NAMED: usize = 3;
@@ -19,8 +20,9 @@ pub fn program(key: &Key, pid: u32, processes: usize) -> Program {
     Program {
         name: key.name.clone(),
         group: key.group.clone(),
-        pid,
+        pid: if is_outside(pid) { 0 } else { pid },
         processes: u32::try_from(processes).unwrap_or(u32::MAX),
+        outside: matches!(key.job, Job::Outside(_)),
     }
 }
 

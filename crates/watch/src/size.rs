@@ -19,7 +19,8 @@ impl Tick {
                 .iter()
                 .map(|node| of(node.samples.len() + node.schedulers.len() + 8, BESIDE))
                 .sum(),
-            of(self.processes.capacity(), 2 * BESIDE),
+            of(self.processes.capacity() + self.outside.capacity(), 2 * BESIDE),
+            of(self.outer_sessions.capacity(), 8),
             self.inside.iter().map(|inside| of(inside.places(), 4 * BESIDE)).sum(),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
         ];

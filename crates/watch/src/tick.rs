@@ -30,6 +30,10 @@ pub struct Tick {
     pub readers: Vec<ReaderCounts>,
     /// The processes in all of these, as far as they were still there.
     pub processes: HashMap<u32, Process>,
+    /// Processes outside the PID namespace that is looked at, by the marked numbers that they have.
+    pub outside: HashMap<u32, Outside>,
+    /// Sessions of processes inside it that began outside, by process.
+    pub outer_sessions: HashMap<u32, u32>,
     /// Where threads of these spun, by process, as far as that is known.
     pub spots: HashMap<u32, Spot>,
     /// The runtimes of processes in groups that were throttled, as far as they are known.
@@ -73,6 +77,15 @@ pub struct Process {
     pub confined: Option<Vec<u32>>,
 }
 
+/// A process outside, of which /proc says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// The name of one of its threads; of the first one, if that ran.
+    pub name: String,
+    /// Its session, as a marked number.
+    pub session: u32,
+}
+
 /// What belongs together: processes of one job may take CPUs from each other without
 /// harm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,6 +99,8 @@ pub enum Job {
     Group(String),
     /// What was started from one shell, or by one daemon.
     Session(u32),
+    /// The same, outside the PID namespace that is looked at; 0 where the session is not known.
+    Outside(u32),
 }
 
 /// A place in a program.

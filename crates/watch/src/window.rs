@@ -7,7 +7,9 @@ use crate::tick::{Job, MachineTick, Process, Spent, Tick};
 use crate::why::by_weight;
 use host::cgroup::Usage;
 use model::live::Why;
-use probe::live::{ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts};
+use probe::live::{
+    ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, is_kernel_outside, is_outside,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
@@ -80,10 +82,15 @@ impl<'a> Names<'a> {
         Some(Key { name: name.clone(), group: group.clone(), job: job.clone() })
     }
 
-    /// The program of a process that may be gone.
+    /// The program of a process that may be gone, or is outside.
     fn key(&self, pid: u32, name: &str, session: u32) -> Key {
         if let Some(key) = self.of_process(pid) {
             return key;
+        }
+        if is_outside(pid) {
+            let known = self.tick.outside.get(&pid).filter(|_| !is_kernel_outside(pid));
+            let name = known.map_or(name, |outside| &outside.name);
+            return Key { name: name.to_owned(), group: None, job: self.job_outside(pid, session) };
         }
         let (group, job) = match self.sessions.get(&session) {
             Some(process) => (process.group.clone(), process.job.clone()),
@@ -91,6 +98,24 @@ impl<'a> Names<'a> {
             None => (None, Job::Session(session)),
         };
         Key { name: name.to_owned(), group, job }
+    }
+}
+
+impl Names<'_> {
+    /// What a process of outside belongs to. Its session may be known from its threads alone.
+    fn job_outside(&self, pid: u32, session: u32) -> Job {
+        if is_kernel_outside(pid) {
+            return Job::Kernel;
+        }
+        Job::Outside(self.tick.outside.get(&pid).map_or(session, |outside| outside.session))
+    }
+
+    /// The job of a process.
+    fn job(&self, pid: u32) -> Option<Job> {
+        match is_outside(pid) {
+            true => Some(self.job_outside(pid, 0)),
+            false => self.tick.processes.get(&pid).map(|process| process.job.clone()),
+        }
     }
 }
 
@@ -167,9 +192,10 @@ impl Window {
         let process = names.tick.processes.get(&thread.pid);
         let key = names.key(thread.pid, &thread.name, thread.session);
         let by_group = self.by_group(thread, key.group.as_deref());
-        let waker = names.tick.processes.get(&thread.waker).map(|process| &process.job);
+        let waker = names.job(thread.waker);
         let sums = self.programs.entry(key).or_default();
-        sums.in_scope |= process.map_or(names.tick.whole_machine, |process| process.in_scope);
+        let is_unknown_in_scope = names.tick.whole_machine && !is_outside(thread.pid);
+        sums.in_scope |= process.map_or(is_unknown_in_scope, |process| process.in_scope);
         sums.thread(thread);
         // Many threads of the kernel belong to one CPU.
         let is_free = |process: &&Process| process.job != Job::Kernel;
@@ -189,21 +215,23 @@ impl Window {
             *sum = sum.saturating_add(ns);
         }
         if let Some(job) = waker {
-            sums.woken_by(job);
+            sums.woken_by(&job);
         }
     }
 
-    /// The time that quotas held a thread, by group. The kernel names the level of the group; where
-    /// it could not, there is only one that it can have been, or it stays open.
+    /// The time that quotas held a thread, by group. The kernel names the level of the group, which
+    /// may be above all that are seen here; where it could not, there is only one that it can have
+    /// been, or it stays open.
     fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
         let mut limited = lineage.iter().filter(|group| self.groups.contains_key(*group));
         let only = limited.next().filter(|_| limited.next().is_none());
+        let only = only.filter(|group| self.groups[*group].gained.nr_throttled != Some(0));
         let times = thread.throttled_ns.iter().enumerate().filter(|(_, ns)| **ns > 0);
         let named = times.map(|(level, ns)| {
-            let known = lineage.get(level).filter(|_| level + 1 < LEVELS);
-            (known.or(only).cloned(), *ns)
+            let group = if level + 1 < LEVELS { lineage.get(level) } else { only };
+            (group.cloned(), *ns)
         });
         named.collect()
     }
@@ -307,4 +335,60 @@ fn idle_outside(shares: &[f64], cpus: &[u32]) -> f64 {
     let is_outside = |cpu: usize| !cpus.iter().any(|own| *own as usize == cpu);
     let outside = shares.iter().enumerate().filter(|(cpu, _)| is_outside(*cpu));
     outside.map(|(_, share)| share).sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, group, held_by_quota, pair, process, second, thread};
+    use crate::tick::Outside;
+
+    /// Marks of a number outside, and of a thread of the kernel.
+    const OUTSIDE: u32 = 1 << 31;
+    const OF_KERNEL: u32 = 3 << 30;
+
+    #[test]
+    fn a_program_outside_is_a_culprit_and_no_victim() {
+        let mut tick = second();
+        process(&mut tick, 7, "web", None);
+        // Of the same session as one of outside, and with the number that this has there.
+        let (hog, worker) = (OUTSIDE | 7, OF_KERNEL | 9);
+        tick.processes.get_mut(&7).unwrap().job = Job::Session(OUTSIDE | 7);
+        let of = |pid, session, ready| ThreadCounts { session, ..thread(pid, 500, ready) };
+        tick.threads = vec![of(7, OUTSIDE | 7, 400), of(hog, OUTSIDE | 7, 300), of(worker, 0, 50)];
+        tick.threads[0].waker = hog;
+        let outside = Outside { name: "yes".into(), session: OUTSIDE | 7 };
+        tick.outside.insert(hog, outside);
+        let named = |pid, name, session| PairCounts { session, ..pair(7, pid, name, 200) };
+        tick.pairs = vec![named(hog, "other", hog), named(worker, "kworker", 0)];
+        tick.pairs.push(pair(hog, 7, "web", 300));
+        let window = Window::of([&tick]);
+        let victims: Vec<&str> = window.victims().map(|(key, _)| key.name.as_str()).collect();
+        assert_eq!(victims, ["web"]);
+        let (_, web) = window.victims().next().unwrap();
+        let key = |name: &str, job| Key { name: name.to_owned(), group: None, job };
+        let yes = key("yes", Job::Outside(hog));
+        assert_eq!((web.neighbours[&yes].ns, &web.neighbours[&yes].why), (200 * MS, &Why::Unknown));
+        assert!(web.neighbours.contains_key(&key("kworker", Job::Kernel)));
+        assert_eq!(web.wakers.iter().collect::<Vec<_>>(), [&Job::Outside(hog)]);
+        let shown = crate::parts::program_of(&yes, &window.programs[&yes]);
+        assert_eq!((shown.outside, shown.pid, shown.processes), (true, 0, 1));
+    }
+
+    #[test]
+    fn a_quota_above_all_groups_that_are_seen_is_not_theirs() {
+        let held = |level: usize, throttled: u64| {
+            let mut tick = held_by_quota(level, 400);
+            tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
+            tick.groups.push(group("/a", 50, 400, (throttled, 0)));
+            let window = Window::of([&tick]);
+            let (_, sums) = window.victims().next().unwrap();
+            sums.quota.keys().next().cloned().unwrap()
+        };
+        assert_eq!(held(1, 5).as_deref(), Some("/a"));
+        assert_eq!(held(2, 5), None);
+        // Where the level is not known it is the only one there, if that was throttled at all.
+        assert_eq!(held(LEVELS - 1, 5).as_deref(), Some("/a"));
+        assert_eq!(held(LEVELS - 1, 0), None);
+    }
 }

@@ -11,8 +11,11 @@ pub struct Program {
     /// Its control group under the cpu controller; absent for the root group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// One of its processes: the only one, or the one that lost most.
+    /// One of its processes: the only one, or the one that lost most; 0 where it has no PID here.
     pub pid: u32,
     /// How many processes of it there were.
     pub processes: u32,
+    /// Whether it is outside the PID namespace in which tailback runs, as outside a container.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }

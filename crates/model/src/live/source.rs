@@ -31,6 +31,10 @@ pub enum Source {
     Pressure,
     /// Steal time of /proc/stat.
     Steal,
+    /// /proc of processes outside the PID namespace, where tailback runs in one.
+    OutsidePrograms,
+    /// Control groups above a container, where tailback runs in one.
+    GroupsAbove,
 }
 
 /// A source, and whether it could be had.
@@ -65,4 +69,8 @@ pub enum Missing {
     NoGroups,
     /// No memory controller of cgroup v2: v1 has no memory.high.
     NoMemoryGroups,
+    /// /proc shows the processes of this PID namespace alone.
+    PidNamespace,
+    /// Control groups above that of the container are not shown here.
+    CgroupNamespace,
 }

@@ -146,6 +146,14 @@ static __always_inline bool may_owe(struct thread *thread, struct thread *waker)
 	       waker->owed_until > thread->since + LEAST_STRETCH;
 }
 
+/* The process of the current task, of these two numbers, which has this entry or none. */
+static __always_inline u32 process_of(struct thread *waker, u64 both)
+{
+	if (waker)
+		return waker->tgid;
+	return namespace ? process_number((void *)bpf_get_current_task()) : both >> 32;
+}
+
 /* The current task, which is this one, wakes it. */
 static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
 					struct thread *waker)

@@ -31,15 +31,25 @@ struct cpumask___watch {
 	unsigned long bits[8];
 } READ_FIELDS;
 
+struct pid_namespace___watch {
+	struct {
+		unsigned int inum;
+	} ns;
+} READ_FIELDS;
+
 struct upid___watch {
 	int nr;
+	struct pid_namespace___watch *ns;
 } READ_FIELDS;
 
 struct pid___watch {
+	unsigned int level;
+	/* One for each namespace, that of the first one first. */
 	struct upid___watch numbers[1];
 } READ_FIELDS;
 
-/* Which of the numbers of a process is its session. */
+/* Which of the numbers of a process is its own, and which its session. */
+#define OF_PROCESS 1
 #define OF_SESSION 3
 
 struct signal_struct___watch {
@@ -49,6 +59,8 @@ struct signal_struct___watch {
 struct task_struct___watch {
 	struct sched_entity___watch se;
 	struct signal_struct___watch *signal;
+	struct pid___watch *thread_pid;
+	unsigned int flags;
 	u64 start_time;
 	int prio;
 	int on_rq;

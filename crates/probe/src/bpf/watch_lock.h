@@ -73,14 +73,14 @@ static __always_inline struct thread *current_entry(void)
 	return entry_of(bpf_get_current_task_btf());
 }
 
-/* Process that a memory map belongs to; 0 where the kernel does not note it. */
-static __always_inline u32 owner_of(u64 mm)
+/* The task that a memory map belongs to; none where the kernel does not note it. */
+static __always_inline struct task_struct *owner_of(u64 mm)
 {
 	struct mm_struct___watch *space = (void *)mm;
 
 	if (!bpf_core_field_exists(space->owner))
 		return 0;
-	return BPF_CORE_READ(space, owner, tgid);
+	return BPF_CORE_READ(space, owner);
 }
 
 static __always_inline bool notes_owner(void)
@@ -135,7 +135,8 @@ static __always_inline void ends_wait_own(u64 mm, u64 now)
 static __always_inline void begins_to_read(u64 mm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 target = owner_of(mm);
+	struct task_struct *owner = owner_of(mm);
+	u32 target = owner ? BPF_CORE_READ(owner, tgid) : 0;
 	struct thread *thread;
 
 	/* A program that is being loaded has a memory map already that is not yet its own, and one
@@ -146,7 +147,7 @@ static __always_inline void begins_to_read(u64 mm)
 	if (!thread)
 		return;
 	thread->lock = READS_FOREIGN;
-	thread->target = target;
+	thread->target = target ? process_number(owner) : 0;
 	thread->space = mm;
 	thread->hold_from = 0;
 }
@@ -201,7 +202,7 @@ static __always_inline void add_hold(struct task_struct *task, struct thread *th
 	if (throttled)
 		__sync_fetch_and_add(&reader->throttled, throttled);
 	keep_worst(reader->worst, reader->worst_of, held);
-	reader->tid = task->pid;
+	reader->tid = thread->tid_here;
 	reader->nice = task->static_prio - PRIO_OF_NICE_0;
 	__builtin_memcpy(reader->comm, thread->comm, COMM);
 }

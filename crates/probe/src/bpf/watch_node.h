@@ -41,7 +41,7 @@ static __always_inline struct node_sample *new_sample(struct thread *thread)
 	if (sample) {
 		*(volatile u64 *)&sample->at = 0;
 		sample->pid = thread->tgid;
-		sample->tid = thread->tid;
+		sample->tid = thread->tid_here;
 	}
 	return sample;
 }
@@ -134,13 +134,10 @@ static __always_inline u64 unpassed_for(struct thread *thread, u64 clock)
 SEC("perf_event")
 int watch_pass(void *ctx)
 {
-	u64 both = bpf_get_current_pid_tgid(), clock, silent, from;
-	struct thread *thread;
+	struct thread *thread = entry_at((u32)bpf_get_current_pid_tgid());
+	u64 clock, silent, from;
 
-	if (!is_node(both >> 32))
-		return 0;
-	thread = entry_at((u32)both);
-	if (!thread)
+	if (!thread || !is_node(thread->tgid))
 		return 0;
 	clock = clock_of(thread, bpf_ktime_get_ns());
 	silent = unpassed_for(thread, clock);

@@ -203,7 +203,7 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	struct runner *ran = &cpu->ring[(cpu->head + 1) & (RUNNERS - 1)];
 
 	ran->from = now;
-	ran->tgid = next->pid ? next->tgid : 0;
+	ran->tgid = thread ? thread->tgid : 0;
 	ran->prio = prio_of(next);
 	ran->session = thread ? thread->session : 0;
 	if (thread)
@@ -274,7 +274,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	if (!owes && !thread->lock && thread->waits % WAKER_EVERY)
 		return 0;
 	/* An interrupt only happens to strike somebody. */
-	thread->waker = !both || is_interrupt() ? 0 : both >> 32;
+	thread->waker = !both || is_interrupt() ? 0 : process_of(waker, both);
 	if (owes && thread->waker)
 		is_woken_by(thread, task, waker);
 	if (thread->lock == WAITS && thread->waker == thread->tgid)

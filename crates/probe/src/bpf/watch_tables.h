@@ -5,7 +5,7 @@
 #ifndef TAILBACK_WATCH_TABLES_H
 #define TAILBACK_WATCH_TABLES_H
 
-#include "watch_kernel.h"
+#include "watch_pid.h"
 
 /* The interval that is counted now; the reader adds one and then reads the one before. */
 u32 interval;
@@ -174,9 +174,10 @@ static __noinline struct thread *entry_made(struct task_struct *task)
 		__sync_fetch_and_add(&threads_lost, 1);
 	__builtin_memset(thread, 0, sizeof(*thread));
 	thread->tid = tid;
-	thread->tgid = task->tgid;
+	thread->tgid = process_number(task);
+	thread->tid_here = thread_number(task);
 	thread->level = LEVEL_UNKNOWN;
-	thread->session = BPF_CORE_READ(from, signal, pids[OF_SESSION], numbers[0].nr);
+	thread->session = session_number(task);
 	thread->nice = task->static_prio - PRIO_OF_NICE_0;
 	bpf_probe_read_kernel(thread->comm, COMM, task->comm);
 	thread->start = from->start_time;

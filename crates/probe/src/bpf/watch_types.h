@@ -80,6 +80,8 @@ struct held {
 struct thread {
 	/* Tells it from a later thread of the same number. */
 	u64 start;
+	/* As the kernel counts. All numbers of processes and sessions are those of the reader's
+	 * namespace, and so is `tid_here`. */
 	u32 tid;
 	u32 tgid;
 	u8 state;
@@ -176,9 +178,11 @@ struct thread {
 	u32 reclaim_worst_of[2];
 	/* Its priority when it became ready, as the kernel counts them. */
 	s32 prio;
+	u32 tid_here;
 	/* The last stretches in which it stood ready; the last sleep that it owes to such stretches
 	 * of another. */
 	u32 stretch_at;
+	u32 pad2;
 	struct stretch stood[STRETCHES];
 	struct held held;
 };

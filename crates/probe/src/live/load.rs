@@ -66,11 +66,11 @@ fn waits_for_mapping(name: &str) -> bool {
     begins.iter().any(|begin| name.starts_with(begin)) || name == "vma_mark_detached"
 }
 
-/// Loads and attaches.
+/// Loads and attaches; the numbers of processes are those of a PID namespace, where one is given.
 ///
 /// # Errors
 /// If the tracepoints of the scheduler cannot be had.
-pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
+pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused(ProgramPart::Btf, &error))?;
     let there = |name: &str| arguments(&btf, name).is_some();
@@ -87,17 +87,17 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
         let found = Symbols::read(roots).ranges(waits_for_mapping);
         has.waiters.iter_mut().zip(found).for_each(|(place, range)| *place = range);
     }
-    match attach(&btf, has) {
+    match attach(&btf, has, namespace) {
         // A kernel may describe a tracepoint and refuse a program on it.
         Err(_) if has.lock || has.reclaim => {
             let less = Has { lock: false, contention: false, reclaim: false, ..has };
-            attach(&btf, less)
+            attach(&btf, less, namespace)
         }
         done => done,
     }
 }
 
-fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
+fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoPrograms> {
     // The object lives as long as this process, which loads it once or, where it is refused, twice.
     let room: &'static mut Room = Box::leak(Box::new(Room::uninit()));
     let mut open = WatchSkelBuilder::default()
@@ -109,6 +109,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     sized.map_err(|error| refused(ProgramPart::Table, &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         rodata.cpus_known = cpus;
+        rodata.namespace = namespace.unwrap_or(0);
         rodata.contention = has.contention;
         rodata.depth_behind_queue = per_cpu::depth_behind_queue(btf).unwrap_or(0);
         for (place, (from, to)) in rodata.waiters.iter_mut().zip(has.waiters) {
@@ -132,6 +133,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
             samples: false,
             mapping: has_field(btf, "vm_area_struct", "vm_refcnt")
                 .then_some(has.lock && has.waiters[0].1 > 0),
+            namespaced: namespace.is_some(),
         },
     };
     loaded.attach(has)?;

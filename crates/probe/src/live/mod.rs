@@ -10,6 +10,7 @@ mod counts;
 mod load;
 #[cfg(feature = "bpf")]
 mod nodes;
+mod number;
 #[cfg(feature = "bpf")]
 mod object;
 #[cfg(feature = "bpf")]
@@ -34,6 +35,7 @@ pub use counts::{
 };
 #[cfg(feature = "bpf")]
 pub use nodes::NODES;
+pub use number::{is_kernel_outside, is_outside};
 #[cfg(feature = "bpf")]
 pub use read::LiveProbe;
 pub use seen::Seen;

@@ -67,7 +67,7 @@ impl Thread {
     /// The sums of a thread, with the worst of an interval.
     pub fn counts(&self, interval: u32) -> ThreadCounts {
         ThreadCounts {
-            tid: self.tid,
+            tid: self.tid_here,
             pid: self.tgid,
             start: self.start,
             name: name(&self.comm),

@@ -48,8 +48,8 @@ impl LiveProbe {
     /// If the programs of the scheduler cannot be had; what would give them is named.
     pub fn start(roots: &Roots) -> Result<Self, NoPrograms> {
         crate::privilege::check(roots)?;
-        crate::privilege::same_pids(roots)?;
-        let mut loaded = load(roots)?;
+        let namespace = crate::privilege::shown_pids(roots)?;
+        let mut loaded = load(roots, namespace)?;
         let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
             return Err(NoPrograms::Tables);
         };

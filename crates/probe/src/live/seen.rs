@@ -16,4 +16,6 @@ pub struct Seen {
     /// Who holds the lock of a single mapping that a thread waits for; none where the kernel has no
     /// such lock.
     pub mapping: Option<bool>,
+    /// Whether there are processes that /proc does not show, since it is that of a PID namespace.
+    pub namespaced: bool,
 }

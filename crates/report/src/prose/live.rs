@@ -18,6 +18,7 @@ use os::terminal::line as plain;
 use std::fmt::Write as _;
 use watch::findings::find;
 use watch::findings::words::program;
+pub use watch::findings::words::short_name;
 use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 
 /// What finds the declaration of a scenario by its id.
@@ -109,7 +110,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
     let parts = &victim.parts;
     let mut all: Vec<(u64, String)> = Vec::new();
     let neighbour = |part: &NeighbourPart| {
-        (part.ns, format!("behind {}{}", plain(&part.program.name), short_why(&part.why)))
+        (part.ns, format!("behind {}{}", short_name(&part.program), short_why(&part.why)))
     };
     all.extend(parts.neighbours.iter().map(neighbour));
     let quota = |part: &GroupPart| (part.ns, format!("quota of {}", plain(&part.group)));
@@ -133,7 +134,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
     all.extend(others.map(|(ns, what)| (ns, what.to_owned())));
     let mut text =
         format!("{} lost, in ms/s: {}", plain(&victim.program.name), listed(all, over_ns));
-    let asleep = victim.asleep.iter().map(|one| (one.ns, plain(&one.holder.name))).collect();
+    let asleep = victim.asleep.iter().map(|one| (one.ns, short_name(&one.holder))).collect();
     let asleep = listed(asleep, over_ns);
     if !asleep.is_empty() {
         let _ = write!(text, "; asleep while who was to wake it stood ready: {asleep}");
@@ -246,11 +247,28 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
         Missing::NoMemoryGroups => "cgroup v2 has no memory controller; v1 has no memory.high",
+        Missing::PidNamespace => {
+            "/proc shows this container alone, so their PIDs, groups and weights are not known; run \
+             tailback outside, or with docker run --pid=host"
+        }
+        Missing::CgroupNamespace => {
+            "they are hidden here, so time that their quotas take has no group; run tailback \
+             outside, or with docker run --cgroupns=host and the cgroups of the host"
+        }
     }
     .to_owned()
 }
 
-/// What was looked at.
+/// What was looked at: of a container nothing but itself.
+pub fn looked_at(live: &Live) -> String {
+    let is_container = live.sources.iter().any(|one| one.source == Source::OutsidePrograms);
+    match is_container && live.scope == Scope::default() {
+        true => "this container".to_owned(),
+        false => scope(&live.scope),
+    }
+}
+
+/// What was to be looked at.
 pub fn scope(scope: &Scope) -> String {
     let pids: Vec<String> = scope.pids.iter().map(u32::to_string).collect();
     let pids = (!pids.is_empty()).then(|| format!("pid {}", pids.join(", ")));
@@ -274,6 +292,8 @@ pub fn source(source: Source) -> &'static str {
         Source::MemoryEvents => "memory.events",
         Source::Pressure => "/proc/pressure",
         Source::Steal => "steal time",
+        Source::OutsidePrograms => "programs outside this container",
+        Source::GroupsAbove => "groups above this container",
     }
 }
 

@@ -1,13 +1,13 @@
 //! Every sentence of a watch, each with sample facts, to be read in one sitting.
 
 use super::live::{
-    brief, finding, inside, last_line, measured, missing, node, not_measurable, problem, scope,
-    source, stall_name,
+    brief, finding, inside, last_line, looked_at, measured, missing, node, not_measurable, problem,
+    scope, source, stall_name,
 };
 use model::Live;
 use model::live::{
     BusyLink, Code, CodeTime, Inside, Mailbox, Micro, Missing, Node, NodeFigures, NodeMemory,
-    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source, Why,
+    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source, SourceUse, Why,
 };
 use std::collections::BTreeSet;
 use watch::{Loss, Summary, To};
@@ -58,6 +58,8 @@ fn about_sources() -> Vec<String> {
         (Source::Pressure, None),
         (Source::Steal, None),
         (Source::Reclaim, Some(Missing::NoReclaimTracepoints)),
+        (Source::OutsidePrograms, Some(Missing::PidNamespace)),
+        (Source::GroupsAbove, Some(Missing::CgroupNamespace)),
     ];
     let line = |(one, why): &(Source, Option<Missing>)| {
         let state = why.as_ref().map_or_else(|| "read".to_owned(), missing);
@@ -72,6 +74,9 @@ fn scopes() -> Vec<String> {
         Scope { cgroup: Some("/app".to_owned()), comm: Some("web".to_owned()), ..Scope::default() };
     let all = [Scope::default(), by_pid, by_name.clone()];
     let watched = all.iter().map(|one| format!("watch: {}", scope(one)));
+    let outer = SourceUse { source: Source::OutsidePrograms, missing: None };
+    let container = Live { sources: vec![outer], ..Live::default() };
+    let watched = watched.chain([format!("watch: {}", looked_at(&container))]);
     let found = Live { findings: watch::findings::samples(), ..Live::default() };
     let unseen = Live { scope: by_name, ..Live::default() };
     let own = [Summary::NothingMeasured, Summary::PartlyMeasured, Summary::AllWell(None)];

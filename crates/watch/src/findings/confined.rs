@@ -1,6 +1,7 @@
 //! Programs that are confined to CPUs that others use too, while a CPU elsewhere is idle.
 
 use super::stall::{Seen, Stall};
+use super::words;
 use crate::parts::{parts, program, program_of};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::window::Window;
@@ -66,7 +67,7 @@ impl Stall for Confined {
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let others: Vec<String> =
-            finding.culprits.iter().take(NAMED).map(|one| plain(&one.name)).collect();
+            finding.culprits.iter().take(NAMED).map(words::short_name).collect();
         let behind = match others.is_empty() {
             true => "others".to_owned(),
             false => others.join(", "),

@@ -136,6 +136,7 @@ fn of_group(window: &Window, group: &str, sums: &MemorySums) -> Option<Finding> 
         group: Some(group.to_owned()),
         pid,
         processes: 1,
+        outside: false,
     };
     let facts = Facts {
         group: group.to_owned(),

@@ -152,7 +152,7 @@ fn most(window: &Window) -> f64 {
 fn held_up(window: &Window) -> Vec<Found<'_>> {
     let mut sessions: HashMap<&Job, u64> = HashMap::new();
     for (key, sums) in &window.programs {
-        if matches!(key.job, Job::Session(_)) {
+        if matches!(key.job, Job::Session(_) | Job::Outside(_)) {
             let ran = sessions.entry(&key.job).or_default();
             *ran = ran.saturating_add(sums.all.ran_ns);
         }

@@ -186,6 +186,7 @@ fn sample(found: Finding) -> Finding {
         group: Some("/app".to_owned()),
         pid,
         processes,
+        outside: false,
     };
     Finding {
         victim: program("web", 7, 1),

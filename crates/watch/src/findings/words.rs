@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 /// Threads that spin, fixed.
 pub const STOP_SPINNING: &str = "Have its threads sleep instead of spinning.";
 
-/// A program: `postgres (pid 7)`, `cc1 (12 processes, /build)`.
+/// Where a program is that has no PID here.
+const OUTSIDE: &str = "outside this container";
+
+/// A program: `postgres (pid 7)`, `cc1 (12 processes, /build)`, `yes (outside this container)`.
 pub fn program(program: &Program) -> String {
     let which = match (program.pid, program.processes) {
         (_, many) if many > 1 => format!("{many} processes"),
@@ -18,12 +21,19 @@ pub fn program(program: &Program) -> String {
         (pid, _) => format!("pid {pid}"),
     };
     let group = program.group.as_deref().map(plain).unwrap_or_default();
-    let inside: Vec<&str> =
-        [which.as_str(), group.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    let outside = if program.outside { OUTSIDE } else { "" };
+    let inside = [which.as_str(), group.as_str(), outside];
+    let inside: Vec<&str> = inside.into_iter().filter(|part| !part.is_empty()).collect();
     match inside.as_slice() {
         [] => plain(&program.name),
         parts => format!("{} ({})", plain(&program.name), parts.join(", ")),
     }
+}
+
+/// The name of a program, and whether it is outside this container.
+pub fn short_name(program: &Program) -> String {
+    let outside = if program.outside { " (outside)" } else { "" };
+    format!("{}{outside}", plain(&program.name))
 }
 
 /// The program that holds the victim up most.
@@ -203,8 +213,11 @@ mod tests {
     fn programs_are_named_as_one_asks_for_them() {
         let of = |pid, processes, group: Option<&str>| {
             let group = group.map(str::to_owned);
-            program(&Program { name: "web".into(), group, pid, processes })
+            program(&Program { name: "web".into(), group, pid, processes, outside: false })
         };
+        let outside =
+            Program { name: "yes".into(), processes: 2, outside: true, ..Program::default() };
+        assert_eq!(program(&outside), "yes (2 processes, outside this container)");
         assert_eq!(of(7, 1, None), "web (pid 7)");
         assert_eq!(of(7, 3, Some("/a")), "web (3 processes, /a)");
         assert_eq!(of(0, 0, None), "web");

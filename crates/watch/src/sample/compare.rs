@@ -4,6 +4,7 @@ use super::gained::Gained;
 use crate::tick::Tick;
 use host::roots::{Roots, read_start};
 use model::live::Compared;
+use probe::live::is_outside;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -24,6 +25,7 @@ impl Compare {
     /// Adds what both counts gained since the last interval, of threads that were read then too.
     pub fn add(&mut self, roots: &Roots, gained: &Gained, tick: &mut Tick) {
         let mut waited: Vec<(u64, u32, u32, u64)> = (tick.threads.iter())
+            .filter(|thread| !is_outside(thread.pid))
             .map(|thread| (thread.ready_ns, thread.pid, thread.tid, thread.start))
             .collect();
         waited.sort_unstable_by_key(|thread| Reverse(*thread));

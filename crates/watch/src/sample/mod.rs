@@ -6,6 +6,7 @@ mod groups;
 mod machine;
 mod memory;
 mod nodes;
+mod outside;
 mod processes;
 mod runtimes;
 mod schedstat;
@@ -28,6 +29,7 @@ use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
 use nodes::Nodes;
 use os::time;
+use outside::Outsiders;
 use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use runtimes::Runtimes;
@@ -46,6 +48,7 @@ pub struct Sampler {
     probe: Option<LiveProbe>,
     gained: Gained,
     compare: Compare,
+    outsiders: Outsiders,
     processes: Processes,
     spots: Spots,
     runtimes: Runtimes,
@@ -72,7 +75,7 @@ impl Sampler {
         let probe = LiveProbe::start(roots);
         let memory = MemoryGroups::find(roots).map(|groups| Memory::new(roots, scope, groups));
         let nodes = Nodes::find(roots, &mut readers);
-        let sources = sources(&probe, cpu_groups.is_some(), memory.is_some());
+        let sources = sources(&probe, cpu_groups.as_ref(), memory.is_some());
         let mut sampler = Sampler {
             roots: roots.clone(),
             scope: scope.clone(),
@@ -80,6 +83,7 @@ impl Sampler {
             probe: probe.ok(),
             gained: Gained::default(),
             compare: Compare::default(),
+            outsiders: Outsiders::default(),
             processes: Processes::new(roots, scope, cpu_groups.clone()),
             spots: Spots::new(roots),
             runtimes: Runtimes::new(roots),
@@ -140,7 +144,11 @@ impl Sampler {
         let inside =
             |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };
         tick.inside = self.asked.iter().map(inside).collect();
+        if self.probe.as_ref().is_some_and(|probe| probe.seen().namespaced) {
+            self.outsiders.meet(&counts.threads, &mut tick);
+        }
         self.gained.take(counts, &mut tick);
+        self.outsiders.name(&mut tick);
         // Without programs both counts are the same one.
         if self.probe.is_some() {
             self.compare.add(&self.roots, &self.gained, &mut tick);
@@ -210,7 +218,11 @@ impl Sampler {
     }
 }
 
-fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) -> Vec<SourceUse> {
+fn sources(
+    probe: &Result<LiveProbe, NoPrograms>,
+    groups: Option<&CpuGroups>,
+    memory: bool,
+) -> Vec<SourceUse> {
     let of = |source, missing: Option<Missing>| SourceUse { source, missing };
     let seen = probe.as_ref().map(LiveProbe::seen);
     let unless = |there: fn(&Seen) -> bool, why: Missing| match &seen {
@@ -227,12 +239,18 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) ->
         of(Source::Reclaim, unless(|seen| seen.reclaim, Missing::NoReclaimTracepoints)),
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
-        of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
+        of(Source::CpuStat, groups.is_none().then_some(Missing::NoGroups)),
         of(Source::MemoryEvents, (!memory).then_some(Missing::NoMemoryGroups)),
         of(Source::Pressure, None),
         of(Source::Steal, None),
     ];
     all.extend(mapping);
+    if seen.is_ok_and(|seen| seen.namespaced) {
+        all.push(of(Source::OutsidePrograms, Some(Missing::PidNamespace)));
+    }
+    if groups.is_some_and(CpuGroups::hides_groups_above) {
+        all.push(of(Source::GroupsAbove, Some(Missing::CgroupNamespace)));
+    }
     all
 }
 

@@ -13,7 +13,9 @@ use host::roots::{Roots, read_start};
 use host::{MappedFile, ProcessFiles, process_files};
 use model::live::{Code, Place, Role};
 use places::{Found, Held};
-use probe::live::{Counts, NODES, NodeSample, Sampled, Sleep, ThreadCounts, ThreadState};
+use probe::live::{
+    Counts, NODES, NodeSample, Sampled, Sleep, ThreadCounts, ThreadState, is_outside,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Processes that are looked through for nodes at the start, at most.
@@ -130,6 +132,7 @@ impl Nodes {
         let schedulers = counts
             .threads
             .iter()
+            .filter(|thread| !is_outside(thread.pid))
             .filter(|thread| matches!(ThreadKind::of(&thread.name), ThreadKind::Scheduler(_)));
         let new: BTreeSet<u32> = schedulers.map(|thread| thread.pid).collect();
         let is_new = |pid: &u32| !self.known.contains_key(pid) && !self.refused.contains_key(pid);

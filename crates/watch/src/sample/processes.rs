@@ -7,6 +7,7 @@ use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
 use os::terminal;
+use probe::live::is_outside;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Processes that are looked up in an interval at most; the others go by what the kernel's programs
@@ -82,7 +83,8 @@ impl Processes {
             self.lineages.clear();
         }
         for pid in wanted(tick) {
-            if let Some(process) = self.look(pid) {
+            let outer_session = tick.outer_sessions.get(&pid).copied();
+            if let Some(process) = self.look(pid, outer_session) {
                 tick.processes.insert(pid, process);
             }
         }
@@ -126,7 +128,8 @@ impl Processes {
         String::from_utf8_lossy(&bytes).trim_end().rsplit_once("nice ")?.1.parse().ok()
     }
 
-    fn look(&mut self, pid: u32) -> Option<Process> {
+    /// `outer_session` is its session, where that is one that /proc does not know.
+    fn look(&mut self, pid: u32, outer_session: Option<u32>) -> Option<Process> {
         let fresh = self.known.get(&pid).filter(|known| self.interval - known.looked < OLD);
         if let Some(known) = fresh {
             return Some(known.process.clone());
@@ -134,18 +137,25 @@ impl Processes {
         let before = self.known.get(&pid).cloned();
         let bytes = read_start(&self.roots.proc.join(pid.to_string()).join("stat"), STAT).ok();
         let stat = bytes.and_then(|bytes| stat(&String::from_utf8_lossy(&bytes)));
-        let Some(stat) = stat else {
+        let Some(mut stat) = stat else {
             // It has ended since: what is known of it still holds for what it did.
             return before.map(|known| known.process);
         };
-        let group = self.groups.as_ref().and_then(|groups| groups.of_process(&self.roots, pid));
-        let group = group.filter(|group| group != "/");
+        if stat.session == 0 {
+            stat.session = outer_session.unwrap_or(0);
+        }
+        let (groups, roots) = (self.groups.as_ref(), &self.roots);
+        let group = groups.and_then(|groups| {
+            groups.of_process(roots, pid).filter(|group| group != "/" || groups.top_is_bound())
+        });
+        // All of a container is in the group that is its top.
+        let of_job = group.as_deref().filter(|group| *group != "/");
         // Sessions are groups of what is in no group.
         let bound = group.as_deref().map(|group| self.lineage(group)).unwrap_or_default();
-        let is_free = bound.iter().all(|group| group == "/");
+        let is_free = group.is_none() || of_job.is_some() && bound.iter().all(|one| one == "/");
         let process = Process {
             in_scope: scope::holds(&self.scope, pid, &stat.name, group.as_deref()),
-            job: job(&stat, group.as_deref()),
+            job: job(&stat, of_job),
             nice: stat.nice,
             session_nice: is_free.then(|| self.session_nice(pid)).flatten(),
             confined: confined(pid, self.cpus),
@@ -182,7 +192,7 @@ fn confined(pid: u32, cpus: u32) -> Option<Vec<u32>> {
 fn wanted(tick: &Tick) -> Vec<u32> {
     let mut weights: BTreeMap<u32, u64> = BTreeMap::new();
     let mut add = |pid: u32, ns: u64| {
-        if pid != 0 {
+        if pid != 0 && !is_outside(pid) {
             let weight = weights.entry(pid).or_default();
             *weight = weight.saturating_add(ns);
         }

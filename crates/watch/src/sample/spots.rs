@@ -7,6 +7,7 @@ use crate::reader::{Answer, Readers, What};
 use crate::tick::{Spot, Tick};
 use host::process_files;
 use host::roots::Roots;
+use probe::live::{ThreadCounts, is_outside};
 use std::collections::HashMap;
 
 /// Processes that are looked up in an interval at most.
@@ -61,7 +62,8 @@ impl Spots {
 /// The processes in which most samples spun, and where the thread was that did so most.
 fn wanted(tick: &Tick) -> Vec<(u32, u64)> {
     let mut by_process: HashMap<u32, (u64, u64, u64)> = HashMap::new();
-    for thread in tick.threads.iter().filter(|thread| thread.spins > 0 && thread.spin_at > 0) {
+    let spun = |thread: &&ThreadCounts| thread.spins > 0 && thread.spin_at > 0;
+    for thread in tick.threads.iter().filter(spun).filter(|thread| !is_outside(thread.pid)) {
         let (all, most, at) = by_process.entry(thread.pid).or_default();
         *all += thread.spins;
         if thread.spins > *most {

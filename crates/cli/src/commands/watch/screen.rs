@@ -186,7 +186,7 @@ fn head_line(live: &Live) -> String {
     let programs = cost.programs_ms_per_s.unwrap_or(0.0);
     format!(
         "watch: {}, last {:.0} s; {} CPUs {busy:.0}% busy; own cost {:.1} ms/s",
-        words::scope(&live.scope),
+        words::looked_at(live),
         live.over_ns as f64 / 1e9,
         machine.cpus,
         cost.tool_ms_per_s + programs,
@@ -271,7 +271,7 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
 fn label(program: &Program) -> String {
     match (program.processes, program.pid) {
         (many, _) if many > 1 => format!("{} x{many}", plain(&program.name)),
-        (_, 0) => plain(&program.name),
+        (_, 0) => words::short_name(program),
         (_, pid) => format!("{} {pid}", plain(&program.name)),
     }
 }
@@ -323,7 +323,13 @@ mod tests {
     fn victim(name: &str, ready_ms: u64, quota_ms: u64) -> Victim {
         let ms = 1_000_000;
         Victim {
-            program: Program { name: name.into(), group: None, pid: 7, processes: 1 },
+            program: Program {
+                name: name.into(),
+                group: None,
+                pid: 7,
+                processes: 1,
+                outside: false,
+            },
             parts: Parts {
                 ready_ns: ready_ms * ms,
                 own_quota_ns: quota_ms * ms,

@@ -1,0 +1,128 @@
+//! `tailback watch` in a PID namespace with its own /proc, as in a container: programs have the
+//! PIDs that they have there, and what is outside has none.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{BINARY, Place, allowed_cpus, turn};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use testing::{has_or_skip, root_or_skip, skipped};
+
+const SPIN: &str = "while :; do :; done";
+
+/// A program outside, which ends with the test.
+struct Outside(Child);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a watch saw in a namespace, and the PID there of the victim that a script starts first; none
+/// where programs for the kernel cannot be had.
+fn watched(start: &str) -> Option<(Value, u64)> {
+    let place = Place::new();
+    let script = format!("{start} echo $victim; exec {BINARY} watch --for 4s --json");
+    let mut command = place.program("unshare");
+    command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", &script]);
+    let ran = place.run(command);
+    ran.assert_no_panic();
+    let mut lines = ran.out.lines();
+    let victim: u64 = lines.next().unwrap_or_else(|| panic!("{ran:?}")).parse().unwrap();
+    let last: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    let live = last["live"].clone();
+    let scheduler = &live["sources"][0];
+    assert_eq!(scheduler["source"], "scheduler");
+    has_or_skip(scheduler["missing"].is_null(), scheduler).then_some((live, victim))
+}
+
+/// A shell of its own session that computes on the first CPU, for a script.
+fn victim() -> String {
+    let cpu = allowed_cpus()[0];
+    format!("setsid taskset -c {cpu} nice -n 5 sh -c '{SPIN}' & victim=$!;")
+}
+
+/// The culprit called `yes` of a finding about the shell.
+fn culprit(live: &Value, victim: u64) -> Value {
+    let findings = live["findings"].as_array().unwrap();
+    let of_victim = |one: &&Value| one["victim"]["name"] == "sh" && one["victim"]["pid"] == victim;
+    let culprits = findings.iter().filter(of_victim).filter_map(|one| one["culprits"].as_array());
+    let found = culprits.flatten().find(|one| one["name"] == "yes");
+    found.unwrap_or_else(|| panic!("{victim}: {findings:#?}")).clone()
+}
+
+/// All programs that lost something are inside, with PIDs and threads that are few there, and with
+/// the ready time that the kernel counts of these.
+fn assert_all_inside(live: &Value) {
+    let victims: Vec<model::live::Victim> =
+        serde_json::from_value(live["victims"].clone()).unwrap();
+    for one in &victims {
+        assert!(!one.program.outside && (1..1000).contains(&one.program.pid), "{one:?}");
+        assert!(one.threads.iter().all(|thread| (1..1000).contains(&thread.tid)), "{one:?}");
+        assert_eq!(one.parts.sum_ns(), one.parts.ready_ns, "{one:?}");
+    }
+    let shell = victims.iter().find(|one| one.program.name == "sh").unwrap();
+    let over_ns = live["over_ns"].as_u64().unwrap();
+    assert!(shell.compared.unwrap().agrees(over_ns), "{shell:?}");
+}
+
+fn source<'a>(live: &'a Value, source: &str) -> Option<&'a Value> {
+    live["sources"].as_array().unwrap().iter().find(|one| one["source"] == source)
+}
+
+#[test]
+fn a_container_sees_who_holds_up_whom_in_it() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cpu = allowed_cpus()[0];
+    let beside = format!("setsid taskset -c {cpu} yes >/dev/null &");
+    let Some((live, shell)) = watched(&format!("{} {beside}", victim())) else { return };
+    let by = culprit(&live, shell);
+    assert!(by["outside"].is_null(), "{by}");
+    assert_all_inside(&live);
+    assert_eq!(source(&live, "outside-programs").unwrap()["missing"], "pid-namespace");
+}
+
+#[test]
+fn a_program_outside_is_told_as_one_without_a_pid() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let mut command = Command::new("setsid");
+    command.args(["taskset", "-c", &allowed_cpus()[0].to_string(), "yes"]);
+    let _yes = Outside(command.stdout(Stdio::null()).spawn().unwrap());
+    let Some((live, shell)) = watched(&victim()) else { return };
+    let by = culprit(&live, shell);
+    assert_eq!((&by["outside"], &by["pid"]), (&true.into(), &0.into()), "{by}");
+    assert_all_inside(&live);
+}
+
+#[test]
+fn a_quota_holds_a_program_of_a_container() {
+    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
+        skipped("no groups can be made here");
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let group = BandwidthGroup::create(&parent).unwrap();
+    group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let procs = group.path().join("cgroup.procs");
+    let held = format!("setsid sh -c 'echo $$ >{}; {SPIN}' & victim=$!;", procs.display());
+    let Some((live, shell)) = watched(&held) else { return };
+    let findings = live["findings"].as_array().unwrap();
+    let found = findings.iter().find(|one| one["stall"] == "cpu-quota").unwrap();
+    assert_eq!((&found["victim"]["name"], &found["victim"]["pid"]), (&"sh".into(), &shell.into()));
+    let name = group.path().file_name().unwrap().to_str().unwrap();
+    assert!(found["facts"]["group"].as_str().unwrap().ends_with(name), "{found}");
+}
