@@ -19,6 +19,10 @@
 #               and resumed. SEED=1, ONLY='cpu vm'
 # make contest  holds the alerts that people use against the loads of make blind, beside tailback
 #               watch, and writes docs/contest.md; as make blind. RUNS=126, SEED=1
+# make dose     makes stalls of 0.5 to 2 times the limit of each finding of tailback watch, and
+#               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
+#               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
+#               SEED=1, ONLY='cpu-quota neighbour'
 # make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
@@ -43,7 +47,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest cases sanitize lint bench install \
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose cases sanitize lint bench install \
   deb dist bare picture erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -175,6 +179,11 @@ contest: release
 	  apache2-utils bpftrace
 	CONTEST=$(BUILD)/contest-$(or $(SEED),1) WRITE=1 scripts/contest $(abspath $(BINARY)) \
 	  $(or $(RUNS),126) $(or $(SEED),1) $(ONLY)
+
+dose: release
+	@scripts/need gcc nodejs erlang-base erlang-dev
+	DOSE=$(BUILD)/dose-$(or $(SEED),1) WRITE=1 scripts/dose $(abspath $(BINARY)) $(or $(RUNS),5) \
+	  $(or $(SEED),1) $(ONLY)
 
 # They say which packages they want, and install nothing.
 cases: release

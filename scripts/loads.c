@@ -1,6 +1,7 @@
 /*
- * Loads for scripts/blind that say by their own clock what they lost: each second a line of JSON
- * about all since the start, so that the last line counts, however the load ends.
+ * Loads for scripts/blind and scripts/dose that say by their own clock what they lost: at most ten
+ * times a second a line of JSON about all since the start, so that the last line counts, however
+ * the load ends. Times may be fractions.
  *
  *   loads beat CPU BUSY_MS PERIOD_MS [fifo] [pipe]
  *       computes so long in each period; real-time with fifo; woken by its own timer, or by another
@@ -11,16 +12,29 @@
  *       three threads: one at nice 19 holds a mutex for 5 ms of work at a time (short: 1 ms) on
  *       CPU 1, beside one that computes there; one on CPU 0 wants the mutex, with fifo as a
  *       real-time thread. Lost: its waits for the mutex, without the work of the holder in them.
- *   loads shared-holder FILE, loads shared-wanter FILE
- *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time. Lost:
- *       time in which the work stood still; waits for the mutex, without that work.
+ *   loads shared-holder FILE [WORK_MS PERIOD_MS], loads shared-wanter FILE
+ *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time, or
+ *       for so much once in each period. Lost: time in which the work stood still; waits for the
+ *       mutex, without that work.
  *   loads maps THREADS
  *       threads of one process that map, write and unmap memory all the time. It says nothing.
+ *   loads protects MB PERIOD_MS
+ *       one thread changes the protection of so much memory in each period, another maps and unmaps
+ *       a page all the time. Lost: what the other's calls took beyond what they usually do.
+ *   loads mapped MB, loads reads PID PERIOD_MS
+ *       a process with so much memory that maps and unmaps a page all the time; one that reads the
+ *       smaps of a process in each period. Lost: as above; nothing.
+ *   loads holders THREADS [BUSY_MS PERIOD_MS]
+ *       threads that share a spinlock of their own: 20 us with it, 60 us without; all the time, or
+ *       for so long in each period. Lost: CPU time in which they waited actively.
+ *   loads reads-file FILE MB PERIOD_MS
+ *       reads so much of a file in each period, on and on. Lost: time in which it read.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It says nothing.
- *   loads server PORT WORK_MS, loads client PORT
- *       a server that works so long for each request of a client, on 127.0.0.1. Lost: time in which
- *       the work stood still; the client's waits for answers, without that work.
+ *   loads server PORT WORK_MS, loads client PORT [PERIOD_MS]
+ *       a server that works so long for each request of a client, on 127.0.0.1, which asks 5 ms
+ *       after each answer, or once in each period. Lost: time in which the work stood still; the
+ *       client's waits for answers, without that work.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,6 +42,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,11 +114,13 @@ static void lose(int64_t ns)
 	lost += ns;
 	worst = ns > worst ? ns : worst;
 	times++;
-	if (at - told < 1000 * MS)
+	if (at - told < 100 * MS)
 		return;
 	told = at;
-	printf("{\"load\":\"%s\",\"seconds\":%.1f,\"lost_ms_per_s\":%.1f,\"worst_ms\":%.1f,\"times\":%lld}\n", name,
-	       (at - began) / 1e9, lost / 1e6 / ((at - began) / 1e9), worst / 1e6, (long long)times);
+	printf("{\"load\":\"%s\",\"seconds\":%.1f,\"lost_ms_per_s\":%.1f,\"worst_ms\":%.1f,\"times\":%lld,"
+	       "\"at_ns\":%lld,\"lost_ns\":%lld}\n",
+	       name, (at - began) / 1e9, lost / 1e6 / ((at - began) / 1e9), worst / 1e6, (long long)times, (long long)at,
+	       (long long)lost);
 	fflush(stdout);
 }
 
@@ -258,11 +275,24 @@ static struct shared *shared_memory(const char *path)
 	return at;
 }
 
-static void shared_holder(const char *path)
+static void hold_in_each(int64_t ns, int64_t period)
+{
+	for (int64_t due = wall();; due += period) {
+		sleep_until(due);
+		pthread_mutex_lock(mutex);
+		int64_t still = work(ns);
+		pthread_mutex_unlock(mutex);
+		lose(still);
+	}
+}
+
+static void shared_holder(const char *path, int64_t ns, int64_t period)
 {
 	struct shared *memory = shared_memory(path);
 	make_mutex(0, 1);
 	memory->ready = 1;
+	if (period)
+		hold_in_each(ns, period);
 	hold(2 * MS, 1);
 }
 
@@ -301,7 +331,7 @@ static void server(int port, int64_t ns)
 	}
 }
 
-static void client(int port)
+static void client(int port, int64_t period)
 {
 	struct sockaddr_in address;
 	int to = local_socket(port, &address);
@@ -314,8 +344,136 @@ static void client(int port)
 		int64_t start = wall(), worked;
 		check(write(to, &byte, 1) == 1 && read(to, &worked, sizeof worked) == sizeof worked, "the server");
 		lose(wall() - start - worked);
-		sleep_until(wall() + 5 * MS);
+		sleep_until(period ? start + period : wall() + 5 * MS);
 	}
+}
+
+static char *touched(size_t size)
+{
+	char *at = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(at != MAP_FAILED, "mmap");
+	/* A page of its own for each 4 KiB, so that who goes through it takes long. */
+	madvise(at, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += 4096)
+		at[i] = 1;
+	return at;
+}
+
+/* Alone these two calls take some microseconds. What is much longer waited for somebody's lock: who
+ * loses its CPU in them has it again sooner. */
+static void *map_a_page(void *none)
+{
+	const int64_t usual = 5000, waited = MS / 2;
+
+	for (;;) {
+		int64_t start = wall();
+		void *at = mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		check(at != MAP_FAILED && !munmap(at, 4096), "mmap");
+		int64_t took = wall() - start;
+		lose(took > waited ? took - usual : 0);
+		sleep_until(wall() + 50000);
+	}
+	return none;
+}
+
+static void protects(size_t size, int64_t period)
+{
+	char *at = touched(size);
+	pthread_t thread;
+	check(!pthread_create(&thread, 0, map_a_page, 0), "pthread_create");
+	int64_t due = wall();
+	for (int readable = 0;; readable = !readable, due += period) {
+		sleep_until(due);
+		check(!mprotect(at, size, readable ? PROT_READ | PROT_WRITE : PROT_READ), "mprotect");
+	}
+}
+
+static void mapped(size_t size)
+{
+	touched(size);
+	map_a_page(0);
+}
+
+static void reads(const char *pid, int64_t period)
+{
+	static char path[64], text[1 << 20];
+	snprintf(path, sizeof path, "/proc/%s/smaps", pid);
+	for (int64_t due = wall();; due += period) {
+		sleep_until(due);
+		int file = open(path, O_RDONLY);
+		check(file >= 0, path);
+		while (read(file, text, sizeof text) > 0)
+			;
+		close(file);
+	}
+}
+
+static void reads_file(const char *path, size_t size, int64_t period)
+{
+	static char text[1 << 16];
+	int file = open(path, O_RDONLY);
+	check(file >= 0, path);
+	/* Page by page, so that the kernel frees page by page too. */
+	posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+	for (int64_t due = wall();; due += period) {
+		sleep_until(due);
+		int64_t start = wall();
+		for (size_t left = size; left;) {
+			ssize_t got = read(file, text, left < sizeof text ? left : sizeof text);
+			check(got >= 0, path);
+			left -= got;
+			if (!got)
+				lseek(file, 0, SEEK_SET);
+		}
+		lose(wall() - start);
+	}
+}
+
+static atomic_int spinlock;
+static atomic_llong spun;
+
+/* Named in the finding. */
+static void __attribute__((noinline)) take(void)
+{
+	while (atomic_exchange(&spinlock, 1))
+		while (atomic_load(&spinlock))
+			__builtin_ia32_pause();
+}
+
+static void take_and_count(void)
+{
+	if (!atomic_exchange(&spinlock, 1))
+		return;
+	int64_t from = now(CLOCK_THREAD_CPUTIME_ID);
+	take();
+	spun += now(CLOCK_THREAD_CPUTIME_ID) - from;
+}
+
+static void __attribute__((noinline)) compute(int rounds)
+{
+	for (volatile int i = 0; i < rounds; i++)
+		;
+}
+
+static int64_t holders_busy, holders_period;
+
+static void *holds(void *tells)
+{
+	for (int64_t due = wall(), said = 0;; due += holders_period) {
+		sleep_until(due);
+		do {
+			take_and_count();
+			compute(20000);
+			atomic_store(&spinlock, 0);
+			compute(60000);
+		} while (wall() < due + holders_busy || !holders_period);
+		if (tells) {
+			int64_t all = spun;
+			lose(all - said);
+			said = all;
+		}
+	}
+	return 0;
 }
 
 static void *map_again(void *none)
@@ -363,6 +521,18 @@ static void *gives_work(void *none)
 	return none;
 }
 
+static void holders(int count, int64_t busy, int64_t period)
+{
+	holders_busy = busy;
+	holders_period = period;
+	for (int i = 1; i < count; i++) {
+		pthread_t thread;
+
+		check(!pthread_create(&thread, 0, holds, 0), "pthread_create");
+	}
+	holds(&spun);
+}
+
 static void run_threads(int count, void *(*rest)(void *), void *(*first)(void *))
 {
 	for (int i = 1; i < count; i++) {
@@ -371,6 +541,11 @@ static void run_threads(int count, void *(*rest)(void *), void *(*first)(void *)
 		check(!pthread_create(&thread, 0, rest, 0), "pthread_create");
 	}
 	first(0);
+}
+
+static int64_t ms_of(const char *word)
+{
+	return atof(word) * MS;
 }
 
 int main(int count, char **words)
@@ -386,13 +561,13 @@ int main(int count, char **words)
 	name = count > 1 ? words[1] : "";
 	began = told = wall();
 	if (!strcmp(name, "beat") && count > 4)
-		beat(atoi(words[2]), atoi(words[3]) * MS, atoi(words[4]) * MS, fifo, by_pipe);
+		beat(atoi(words[2]), ms_of(words[3]), ms_of(words[4]), fifo, by_pipe);
 	if (!strcmp(name, "spin") && count > 2)
 		spin(atoi(words[2]));
 	if (!strcmp(name, "inversion"))
 		inversion(inherit, fifo);
 	if (!strcmp(name, "shared-holder") && count > 2)
-		shared_holder(words[2]);
+		shared_holder(words[2], count > 4 ? ms_of(words[3]) : 0, count > 4 ? ms_of(words[4]) : 0);
 	if (!strcmp(name, "shared-wanter") && count > 2)
 		shared_wanter(words[2]);
 	if (!strcmp(name, "maps") && count > 2)
@@ -400,9 +575,19 @@ int main(int count, char **words)
 	if (!strcmp(name, "pool") && count > 2)
 		run_threads(atoi(words[2]) + 1, works, gives_work);
 	if (!strcmp(name, "server") && count > 3)
-		server(atoi(words[2]), atoi(words[3]) * MS);
+		server(atoi(words[2]), ms_of(words[3]));
 	if (!strcmp(name, "client") && count > 2)
-		client(atoi(words[2]));
+		client(atoi(words[2]), count > 3 ? ms_of(words[3]) : 0);
+	if (!strcmp(name, "protects") && count > 3)
+		protects(atof(words[2]) * (1 << 20), ms_of(words[3]));
+	if (!strcmp(name, "mapped") && count > 2)
+		mapped(atof(words[2]) * (1 << 20));
+	if (!strcmp(name, "reads") && count > 3)
+		reads(words[2], ms_of(words[3]));
+	if (!strcmp(name, "reads-file") && count > 4)
+		reads_file(words[2], atof(words[3]) * (1 << 20), ms_of(words[4]));
+	if (!strcmp(name, "holders") && count > 2)
+		holders(atoi(words[2]), count > 4 ? ms_of(words[3]) : 0, count > 4 ? ms_of(words[4]) : 0);
 	fprintf(stderr, "loads: see the comment at the top of loads.c\n");
 	return 2;
 }

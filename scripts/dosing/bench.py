@@ -1,0 +1,272 @@
+"""Starts loads for scripts/dose, measures them without tailback, and ends them."""
+
+import bisect
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parent.parent
+PERIOD_S = 0.05
+CGROUPS = Path("/sys/fs/cgroup")
+# Names of programs, as links to the one program of loads.c: watch tells programs by their names.
+NAMES = ("victim", "urgent", "rival", "other", "holder", "wanter", "server", "client", "changer", "mapper", "reader",
+         "holders", "cached")
+
+
+class CannotMeasure(Exception):
+    """A load that is not there, or does not say what it lost."""
+
+
+class Clock:
+    """What a load says of itself: lines with a time and a sum."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def between(self, began, ended):
+        """The growth of the sum, in nanoseconds, between two times of the monotonic clock."""
+        # Erlang says the time of day.
+        offset = time.time_ns() - time.monotonic_ns()
+        points = []
+        for line in self.path.read_text(errors="replace").splitlines():
+            try:
+                said = json.loads(line)
+                at = said["at_ns"] if "at_ns" in said else said["real_ns"] - offset
+                points.append((at, (said["lost_ns"],)))
+            except (ValueError, KeyError, TypeError):
+                continue
+        return between(points, began, ended)[0]
+
+
+def between(points, began, ended):
+    """The growth of sums between two times, on straight lines between what is known."""
+    if len(points) < 2:
+        raise CannotMeasure("the load said too little")
+    times = [at for at, _ in points]
+
+    def sums(when):
+        after = min(max(bisect.bisect_left(times, when), 1), len(points) - 1)
+        (start, before), (stop, behind) = points[after - 1], points[after]
+        # What was not said yet goes on as before, for a moment.
+        share = min(max((when - start) / max(stop - start, 1), 0.0), 2.0)
+        return [a + (b - a) * share for a, b in zip(before, behind)]
+    return [b - a for a, b in zip(sums(began), sums(ended))]
+
+
+class Sampler(threading.Thread):
+    """Reads some sums again and again."""
+
+    def __init__(self, read):
+        super().__init__(daemon=True)
+        self.read, self.points, self.ends, self.wrong = read, [], threading.Event(), None
+        self.start()
+
+    def run(self):
+        try:
+            while not self.ends.is_set():
+                before = time.monotonic_ns()
+                sums = self.read()
+                self.points.append(((before + time.monotonic_ns()) // 2, sums))
+                self.ends.wait(PERIOD_S)
+        except (OSError, ValueError, CannotMeasure) as wrong:
+            self.wrong = wrong
+
+    def stop(self):
+        self.ends.set()
+        self.join()
+
+    def between(self, began, ended):
+        if self.wrong:
+            raise CannotMeasure(str(self.wrong))
+        return between(self.points, began, ended)
+
+
+class Group:
+    """A control group with a quota, below the root of either interface."""
+
+    def __init__(self):
+        self.v2 = (CGROUPS / "cgroup.controllers").exists()
+        if self.v2:
+            (CGROUPS / "cgroup.subtree_control").write_text("+cpu")
+        self.folder = (CGROUPS if self.v2 else CGROUPS / "cpu") / f"dose-{os.getpid()}"
+        self.folder.mkdir()
+
+    def limit(self, quota_us, period_us):
+        if self.v2:
+            (self.folder / "cpu.max").write_text(f"{int(quota_us)} {int(period_us)}")
+            return
+        (self.folder / "cpu.cfs_period_us").write_text(str(int(period_us)))
+        (self.folder / "cpu.cfs_quota_us").write_text(str(int(quota_us)))
+
+    def stat(self):
+        """Time that its CPUs were throttled, in nanoseconds, and periods in which they were."""
+        found = dict(line.split() for line in (self.folder / "cpu.stat").read_text().splitlines())
+        throttled = int(found["throttled_usec"]) * 1000 if self.v2 else int(found["throttled_time"])
+        return throttled, int(found["nr_throttled"])
+
+
+class MemoryGroup:
+    """A control group with little memory."""
+
+    def __init__(self, size):
+        v1 = CGROUPS / "memory"
+        top, file = (v1, "memory.limit_in_bytes") if v1.exists() else (CGROUPS, "memory.max")
+        if top == CGROUPS:
+            (top / "cgroup.subtree_control").write_text("+memory")
+        self.folder = top / f"dose-memory-{os.getpid()}"
+        self.folder.mkdir()
+        (self.folder / file).write_text(str(size))
+
+
+class Bench:
+    """A folder with programs, and the loads that run."""
+
+    folder = Path(__file__).resolve().parent
+
+    def __init__(self):
+        self.children, self.groups, self.sampler, self.began = [], [], None, 0
+        self.work = Path(tempfile.mkdtemp(prefix="dose-"))
+        self.work.chmod(0o755)
+        self.port = 20000 + os.getpid() % 10000
+        loads = self.work / "loads"
+        subprocess.run(["gcc", "-O2", "-pthread", "-o", loads, SCRIPTS / "loads.c"], check=True)
+        for name in NAMES:
+            os.link(loads, self.work / name)
+        self.build_node()
+
+    def build_node(self):
+        """What Erlang nodes run, and the cookie that they are asked with."""
+        cookie = self.work / "cookie"
+        cookie.write_text("dose")
+        cookie.chmod(0o400)
+        subprocess.run(["erlc", "-o", self.work, self.folder / "dose.erl", self.folder / "nap.erl"], check=True)
+        root = subprocess.run(["erl", "-noshell", "-eval", 'io:format("~ts", [code:root_dir()]), halt().'],
+                              check=True, capture_output=True, text=True).stdout
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", f"-I{root}/usr/include", "-o", self.work / "nap.so",
+                        self.folder / "nap.c"], check=True)
+
+    def group(self, quota_us, period_us):
+        group = Group()
+        self.groups.append(group)
+        group.limit(quota_us, period_us)
+        return group
+
+    def memory_group(self, size):
+        group = MemoryGroup(size)
+        self.groups.append(group)
+        return group
+
+    def run(self, command, group=None):
+        """Starts a program in a session of its own, as a service is."""
+        said = self.work / f"said-{len(self.children)}"
+
+        def join():
+            if group:
+                (group.folder / "cgroup.procs").write_text(str(os.getpid()))
+        with open(said, "w") as output:
+            self.children.append(subprocess.Popen(
+                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.DEVNULL, start_new_session=True, cwd=self.work, preexec_fn=join))
+        return self.children[-1], Clock(said)
+
+    def load(self, name, *words, group=None):
+        """Starts a load of loads.c under a name: the first word is the load."""
+        return self.run([self.work / name, *words], group)
+
+    def sample(self, *reads):
+        """Reads these sums from now on."""
+        self.sampler = Sampler(lambda: [number for read in reads for number in read()])
+
+    def between(self, began, ended):
+        return self.sampler.between(began, ended)
+
+    def stop(self):
+        """Ends all that runs, and waits until nothing of it is left."""
+        if self.sampler:
+            self.sampler.stop()
+            self.sampler = None
+        for child in self.children:
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for group in self.groups:
+            empty(group.folder)
+        for child in self.children:
+            child.wait()
+        self.children = []
+        for group in self.groups:
+            remove(group.folder)
+        self.groups = []
+
+    def close(self):
+        self.stop()
+        subprocess.run(["rm", "-rf", self.work], check=False)
+
+
+def empty(folder):
+    for _ in range(100):
+        pids = (folder / "cgroup.procs").read_text().split()
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.02)
+
+
+def remove(folder):
+    for _ in range(50):
+        try:
+            folder.rmdir()
+            return
+        except OSError:
+            time.sleep(0.02)
+
+
+def scheduled(*pids):
+    """What the threads of processes ran, and how long they were ready without a CPU."""
+    def read():
+        ran = delay = 0
+        for pid in pids:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                try:
+                    one = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+                except OSError:
+                    continue
+                ran, delay = ran + int(one[0]), delay + int(one[1])
+        return ran, delay
+    return read
+
+
+def idle_of(cpu):
+    """How long this CPU was idle, and how long it was there, in ticks."""
+    def read():
+        line = next(one for one in Path("/proc/stat").read_text().splitlines() if one.startswith(f"cpu{cpu} "))
+        ticks = [int(number) for number in line.split()[1:9]]
+        return ticks[3] + ticks[4], sum(ticks)
+    return read
+
+
+def memory_pressure():
+    """How long some task of the machine stood still for memory, in nanoseconds."""
+    some = Path("/proc/pressure/memory").read_text().splitlines()[0]
+    return (int(some.rsplit("total=", 1)[1]) * 1000,)
+
+
+def busy(seconds):
+    """Share of the CPUs that is used within this time, in percent."""
+    def read():
+        ticks = [int(number) for number in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]
+    (all_before, idle_before), _ = read(), time.sleep(seconds)
+    all_after, idle_after = read()
+    whole = all_after - all_before
+    return 100 * (1 - (idle_after - idle_before) / whole) if whole else 100

@@ -1,0 +1,9 @@
+%% Native functions that hold a scheduler: asleep, and computing.
+-module(nap).
+-export([nap/1, burn/1]).
+-on_load(load/0).
+
+load() -> erlang:load_nif("./nap", 0).
+
+nap(_Us) -> erlang:nif_error(none).
+burn(_Us) -> erlang:nif_error(none).
