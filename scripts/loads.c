@@ -280,7 +280,7 @@ static void hold_in_each(int64_t ns, int64_t period)
 	for (int64_t due = wall();; due += period) {
 		sleep_until(due);
 		pthread_mutex_lock(mutex);
-		int64_t still = work(ns);
+		int64_t still = work_told(ns, held_work);
 		pthread_mutex_unlock(mutex);
 		lose(still);
 	}
