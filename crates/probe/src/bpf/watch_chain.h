@@ -70,13 +70,29 @@ static __always_inline bool is_interrupt(void)
 	return depth & SOFT_INTERRUPT && !SENDS(current_call());
 }
 
+/* What is about to be forgotten becomes part of the next older one, where the two are two thirds of
+ * the time that they span: so the past of a thread that runs little is known as far back as that
+ * was so. */
+static __always_inline void keep_older(struct stretch *oldest, struct stretch *next)
+{
+	u64 ns = oldest->ns + next->ns;
+
+	if (!oldest->to || oldest->why != next->why || ns * 3 < (next->to - oldest->from) * 2)
+		return;
+	next->from = oldest->from;
+	next->ns = ns;
+}
+
 static __always_inline void note_stretch(struct thread *thread, u64 now, u64 throttled)
 {
-	struct stretch *stretch = &thread->stood[thread->stretch_at++ & (STRETCHES - 1)];
+	u32 at = thread->stretch_at++;
+	struct stretch *stretch = &thread->stood[at & (STRETCHES - 1)];
 
+	keep_older(stretch, &thread->stood[(at + 1) & (STRETCHES - 1)]);
 	stretch->from = thread->since;
 	stretch->to = now;
-	stretch->why = throttled * 2 >= now - thread->since ? STOOD_BY_QUOTA : STOOD;
+	stretch->ns = now - thread->since;
+	stretch->why = throttled * 2 >= stretch->ns ? STOOD_BY_QUOTA : STOOD;
 	thread->owed_until = now;
 }
 
@@ -120,7 +136,11 @@ static __always_inline void owes_waker(struct thread *waker, u64 from, u64 now, 
 	for (int i = 0; i < STRETCHES; i++) {
 		struct stretch *stretch = &waker->stood[i];
 		u64 ns = overlap(from, now, stretch->from, stretch->to);
+		u64 span = (stretch->to - stretch->from) >> 10;
 
+		/* Of several the part that this much of their time has on average. */
+		if (stretch->ns != stretch->to - stretch->from && span)
+			ns = ns * (stretch->ns >> 10) / span;
 		held->ns += ns;
 		if (stretch->why == STOOD_BY_QUOTA)
 			quota += ns;

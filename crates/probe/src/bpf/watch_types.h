@@ -54,10 +54,11 @@ enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 /* Why a thread stood ready. */
 enum why { STOOD, STOOD_BY_QUOTA };
 
-/* A stretch in which a thread stood ready and did not run. */
+/* A stretch in which a thread stood ready and did not run; or several, so long in all. */
 struct stretch {
 	u64 from;
 	u64 to;
+	u64 ns;
 	u64 why;
 };
 
