@@ -4,13 +4,14 @@
 //! A thread that waits for work sleeps too, and on a busy machine the thread that has the work
 //! stands ready now and then. So it is a finding only where the other end is held for a reason of
 //! its own: by a quota, or as the holder of a lock with a higher nice value than who waits for it
-//! (priority inversion). Where both just share a busy machine, who waits is told by the machine's
+//! (priority inversion). A thread of the kernel that sleeps waits for work. Where both just share a busy machine, who waits is told by the machine's
 //! load alone.
 
 use super::stall::{Seen, Stall};
 use super::words;
 use crate::parts::{program, program_of};
 use crate::sums::{Key, Sums, largest, ms};
+use crate::tick::Job;
 use crate::window::Window;
 use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source};
 use model::prose::figures::percent;
@@ -80,7 +81,7 @@ impl Stall for AsleepBehind {
         let of = |(key, sums): (&Key, &Sums)| {
             largest(sums.asleep.iter().map(|(who, one)| seen.window.rate(counted(key, who, one))))
         };
-        let most = largest(seen.window.victims().map(of));
+        let most = largest(sleepers(seen.window).map(of));
         Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
     }
 
@@ -154,8 +155,12 @@ fn counted(sleeper: &Key, holder: &Key, asleep: &Slept) -> u64 {
 /// A program, with whom it sleeps behind.
 type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
+fn sleepers(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
+    window.victims().filter(|(key, _)| key.job != Job::Kernel)
+}
+
 fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
-    window.victims().filter_map(|(key, sums)| {
+    sleepers(window).filter_map(|(key, sums)| {
         let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
         let worst = long.max_by(|a, b| {
             counted(key, a.0, a.1).cmp(&counted(key, b.0, b.1)).then_with(|| b.0.cmp(a.0))
@@ -215,6 +220,14 @@ mod tests {
         let [one] = &all[..] else { panic!("{all:?}") };
         assert_eq!((one.victim.name.as_str(), one.culprits[0].name.as_str()), ("web", "db"));
         assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_waits_for_work() {
+        let mut tick = tick(ChainKey { by_quota: true, ..ChainKey::default() });
+        assert_eq!(AsleepBehind::find(&Window::of([&tick])).len(), 1);
+        tick.processes.get_mut(&1).unwrap().job = Job::Kernel;
+        assert!(AsleepBehind::find(&Window::of([&tick])).is_empty());
     }
 
     #[test]

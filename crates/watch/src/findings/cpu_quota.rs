@@ -17,6 +17,7 @@ use os::terminal::line as plain;
 use scenarios::cpu_quota::{CpuQuotaParams, META};
 use scenarios::params::{Params, Time};
 use serde::{Deserialize, Serialize};
+use std::iter;
 
 /// A group that used less than this share of its quota on the average works in bursts.
 const BURSTS: f64 = 0.8;
@@ -36,8 +37,8 @@ pub enum Fix {
     /// A quota of this many CPUs would have been enough for what was wanted, at least.
     RaiseQuota(f64),
     Burst,
-    /// Fewer threads than CPUs of quota.
-    FewerThreads,
+    /// As many threads as the quota has whole CPUs, and at least one.
+    FewerThreads(u32),
     StopSpinning,
 }
 
@@ -89,7 +90,8 @@ impl Stall for CpuQuota {
             Fix::Burst => {
                 "Let the group save unused quota (cpu.max.burst, cpu.cfs_burst_us).".to_owned()
             }
-            Fix::FewerThreads => "Run no more threads than the quota has CPUs.".to_owned(),
+            Fix::FewerThreads(1) => "Run one thread.".to_owned(),
+            Fix::FewerThreads(threads) => format!("Run no more than {threads} threads."),
             Fix::StopSpinning => words::STOP_SPINNING.to_owned(),
         }
     }
@@ -137,15 +139,14 @@ fn finding(held: Held) -> Finding {
 
 fn fixes(facts: &Facts) -> Vec<Fix> {
     let raise = Fix::RaiseQuota(facts.wanted_cpus());
+    let whole = (facts.cpus().floor() as u32).max(1);
+    let fewer = (facts.threads > whole).then_some(Fix::FewerThreads(whole));
     match facts.cause {
         Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
-        Cause::Spun(_) => vec![Fix::StopSpinning, Fix::FewerThreads],
+        Cause::Spun(_) => iter::once(Fix::StopSpinning).chain(fewer).collect(),
         // What it used on the average would have been enough.
         Cause::UsedUp if facts.used.is_some_and(|used| used < BURSTS) => vec![Fix::Burst, raise],
-        Cause::UsedUp if f64::from(facts.threads) > facts.cpus().ceil() => {
-            vec![raise, Fix::FewerThreads]
-        }
-        Cause::UsedUp => vec![raise],
+        Cause::UsedUp => iter::once(raise).chain(fewer).collect(),
     }
 }
 

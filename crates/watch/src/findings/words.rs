@@ -93,9 +93,10 @@ pub fn of_node(name: Option<&str>) -> String {
     name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
 }
 
-/// A quota that would have been enough.
+/// A quota of more than would have been enough on the average, by a tenth and rounded up: work comes
+/// unevenly.
 pub fn raise_quota(cpus: f64) -> String {
-    format!("Raise the quota to {cpus:.1} CPUs or more.")
+    format!("Raise the quota to {:.1} CPUs or more.", (cpus * 11.0).ceil() / 10.0)
 }
 
 /// Code, as it is named: `crypto.so`, `hash_update of crypto.so`.
