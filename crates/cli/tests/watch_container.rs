@@ -23,8 +23,8 @@ impl Drop for Outside {
     }
 }
 
-/// What a watch saw in a namespace, and the PID there of the victim that a script starts first; none
-/// where programs for the kernel cannot be had.
+/// What a watch saw in a namespace, and the PID there of the victim that a script starts first;
+/// none where programs for the kernel cannot be had.
 fn watched(start: &str) -> Option<(Value, u64)> {
     let place = Place::new();
     let script = format!("{start} echo $victim; exec {BINARY} watch --for 4s --json");

@@ -78,8 +78,8 @@ impl CpuGroups {
         group_in(&text, self.interface)
     }
 
-    /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels are
-    /// those of the scheduler: a group without the controller is none.
+    /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels
+    /// are those of the scheduler: a group without the controller is none.
     pub fn lineage(&self, group: &str) -> Vec<String> {
         let all = Path::new(group).ancestors().filter_map(Path::to_str);
         let all = all.take_while(|group| self.folder(group).is_some());

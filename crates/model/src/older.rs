@@ -117,6 +117,7 @@ fn live(live: &mut Value) {
     each(live.get_mut("findings"), |finding| {
         if let Value::Object(finding) = finding {
             name_stall(finding);
+            name_threads(finding);
         }
     });
     each(live.get_mut("nodes"), |node| {
@@ -154,6 +155,17 @@ fn name_stall(finding: &mut Map<String, Value>) {
     };
     finding.insert("stall".to_owned(), stall.into());
     finding.insert("facts".to_owned(), facts);
+}
+
+/// The fix of fewer threads had no number: a thread for each whole CPU of the quota.
+fn name_threads(finding: &mut Map<String, Value>) {
+    let of = |key| finding.get("facts")?.get(key)?.as_u64();
+    let whole = of("quota_us").unwrap_or(0).checked_div(of("period_us").unwrap_or(0)).unwrap_or(0);
+    each(finding.get_mut("fixes"), |fix| {
+        if fix == "fewer-threads" {
+            *fix = json!({ "fewer-threads": whole.clamp(1, u32::MAX.into()) });
+        }
+    });
 }
 
 /// What these records have around each value of a fact: its kind.

@@ -96,8 +96,8 @@ struct thread {
 	/* Since when it is in its state, and since when of that on this CPU. */
 	u64 since;
 	u64 here;
-	/* Up to when it stood ready, or slept behind one that did: a sleep of another that began later
-	 * owes it nothing. */
+	/* Up to when it stood ready, or slept behind one that did: a sleep of another that
+	 * began later owes it nothing. */
 	u64 owed_until;
 	u64 ran;
 	/* Ready and without a CPU. */

@@ -4,8 +4,8 @@
 //! A thread that waits for work sleeps too, and on a busy machine the thread that has the work
 //! stands ready now and then. So it is a finding only where the other end is held for a reason of
 //! its own: by a quota, or as the holder of a lock with a higher nice value than who waits for it
-//! (priority inversion). A thread of the kernel that sleeps waits for work. Where both just share a busy machine, who waits is told by the machine's
-//! load alone.
+//! (priority inversion). A thread of the kernel that sleeps waits for work. Where both just share
+//! a busy machine, who waits is told by the machine's load alone.
 
 use super::stall::{Seen, Stall};
 use super::words;

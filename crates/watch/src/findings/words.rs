@@ -93,8 +93,8 @@ pub fn of_node(name: Option<&str>) -> String {
     name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
 }
 
-/// A quota of more than would have been enough on the average, by a tenth and rounded up: work comes
-/// unevenly.
+/// A quota of more than would have been enough on the average, by a tenth and rounded up: work
+/// comes unevenly.
 pub fn raise_quota(cpus: f64) -> String {
     format!("Raise the quota to {:.1} CPUs or more.", (cpus * 11.0).ceil() / 10.0)
 }
