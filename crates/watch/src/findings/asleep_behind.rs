@@ -113,8 +113,8 @@ impl Stall for AsleepBehind {
             Fix::RaiseQuota => "Raise the quota of the other program.",
             Fix::SameNice => "Give both threads the same nice value.",
             Fix::Inherit => {
-                "Have the lock pass on priority (PTHREAD_PRIO_INHERIT), which acts where the \
-                 waiting thread has a real-time policy, or keep less work under it."
+                "Keep less work under the lock. Where who waits has a real-time policy, have the \
+                 lock pass it on (PTHREAD_PRIO_INHERIT)."
             }
         }
         .to_owned()

@@ -34,7 +34,7 @@ type Facts = Quota<Cause>;
 pub enum Fix {
     /// A newer kernel: this version or later.
     NewerKernel(String),
-    /// A quota of this many CPUs would have been enough for what was wanted, at least.
+    /// A quota of at least this many CPUs.
     RaiseQuota(f64),
     Burst,
     /// As many threads as the quota has whole CPUs, and at least one.
@@ -105,7 +105,7 @@ impl Stall for CpuQuota {
         let started = Some(Started { runtime: LiveRuntime::Jvm, settings });
         let told = Facts { threads: 1, started, ..sample() };
         let all = [sample(), bursts, few, told, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
-        all.map(|facts| (facts.clone(), fixes(&facts))).into()
+        all.map(|facts| (facts.clone(), fixes(&facts, 8))).into()
     }
 }
 
@@ -133,12 +133,12 @@ fn finding(held: Held) -> Finding {
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota;
     let run = Some(run(&facts));
-    let found = CpuQuota::found(&facts, &fixes(&facts));
+    let found = CpuQuota::found(&facts, &fixes(&facts, held.online));
     Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
 }
 
-fn fixes(facts: &Facts) -> Vec<Fix> {
-    let raise = Fix::RaiseQuota(facts.wanted_cpus());
+fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
+    let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
     let whole = (facts.cpus().floor() as u32).max(1);
     let fewer = (facts.threads > whole).then_some(Fix::FewerThreads(whole));
     match facts.cause {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!((facts.whose, facts.cause), (Whose::Own, Cause::UsedUp));
         assert_eq!((facts.throttled_periods, facts.used), (1.0, Some(1.0)));
         assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (400.0, "web"));
-        assert_eq!(fixes_of(found), [Fix::RaiseQuota(0.98)]);
+        assert_eq!(fixes_of(found), [Fix::RaiseQuota(1.1)]);
         let parameters = &found.run.as_ref().unwrap().parameters.0;
         assert_eq!(parameters["quota"].to_string(), "50ms");
         assert_eq!(parameters["threads"].to_string(), "1");

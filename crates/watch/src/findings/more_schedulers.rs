@@ -47,7 +47,8 @@ impl Stall for MoreSchedulers {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        held_for_long(window).iter().filter_map(finding).collect()
+        let all = held_for_long(window);
+        all.iter().filter_map(|held| finding(held, window.machine.cpus)).collect()
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
@@ -89,7 +90,7 @@ impl Stall for MoreSchedulers {
     }
 }
 
-fn finding(held: &Held) -> Option<Finding> {
+fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     let (online, cpus) = (online(held.node), held.bound.cpus);
     if online <= wanted(cpus) {
         return None;
@@ -103,7 +104,8 @@ fn finding(held: &Held) -> Option<Finding> {
         set_by_flag: held.node.facts.online.is_some(),
     };
     let fewer = fewer(cpus, held.node.facts.configured);
-    let fixes = [fewer, Fix::RaiseQuota(cpus + held.held / 1e3)];
+    let roomy = words::roomy(cpus + held.held / 1e3, machine_cpus);
+    let fixes = [fewer, Fix::RaiseQuota(roomy)];
     Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
 }
 

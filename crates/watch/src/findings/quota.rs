@@ -181,6 +181,8 @@ pub struct Held<'a> {
     pub quota: Quota<Cause>,
     /// What was counted of its group.
     pub counted: &'a GroupSums,
+    /// CPUs of the machine.
+    pub online: u32,
     /// The runtime of the program that used most of it, where that is known.
     pub runtime: Option<RuntimeTick>,
     /// Threads at work of that program whose number a setting of its runtime limits.
@@ -252,7 +254,7 @@ fn holding<'a>(
     };
     let limited = at_work.iter().filter(is_limited).count();
     let limited = u32::try_from(limited).unwrap_or(u32::MAX);
-    Held { quota, counted, runtime, limited, found }
+    Held { quota, counted, online: window.machine.cpus, runtime, limited, found }
 }
 
 fn share(part: Option<u64>, of: Option<u64>) -> f64 {

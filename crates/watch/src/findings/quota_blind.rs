@@ -112,7 +112,7 @@ impl Stall for QuotaBlind {
             of(LiveRuntime::Go, Some(vec![Setting::GoMaxProcs(2)])),
             of(LiveRuntime::Beam, None),
         ];
-        all.map(|facts| (facts.clone(), fixes(&facts))).into()
+        all.map(|facts| (facts.clone(), fixes(&facts, 8))).into()
     }
 }
 
@@ -169,13 +169,13 @@ fn finding(held: Held) -> Option<Finding> {
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota.with(Cause { runtime, limited: held.limited });
     let run = Some(run(&facts));
-    let found = QuotaBlind::found(&facts, &fixes(&facts));
+    let found = QuotaBlind::found(&facts, &fixes(&facts, held.online));
     Some(Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found })
 }
 
-fn fixes(facts: &Facts) -> Vec<Fix> {
+fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
     let mut all = settings(facts, facts.cause.runtime);
-    all.push(Fix::RaiseQuota(facts.wanted_cpus()));
+    all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
     all
 }
 

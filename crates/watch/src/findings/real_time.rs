@@ -60,9 +60,11 @@ impl Stall for RealTime {
     fn fix(fix: &Fix) -> String {
         match fix {
             Fix::Demote(pid) => {
-                format!("Give it the usual policy (chrt --other --pid 0 {pid}), or less work.")
+                format!(
+                    "Give process {pid} the usual policy (chrt --other --pid 0 {pid}), or less work."
+                )
             }
-            Fix::Separate => "Give it a CPU of its own (cpuset, taskset).".to_owned(),
+            Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).".to_owned(),
         }
     }
 

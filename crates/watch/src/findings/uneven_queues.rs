@@ -1,8 +1,10 @@
 //! Work of an Erlang node that waits in one run queue while another has none.
 
+use super::blocking_nif::BlockingNif;
 use super::stall::Stall;
 use super::words::NativeFix;
 use crate::inside::InsideSums;
+#[cfg(any(test, feature = "testing"))]
 use crate::node::NodeFacts;
 use crate::nodes;
 use crate::window::Window;
@@ -57,7 +59,9 @@ impl Stall for UnevenQueues {
         let of = |(name, sums): (&String, &InsideSums)| {
             let figures = sums.inside(name).figures.filter(is_uneven)?;
             let (victim, node) = nodes::node_named(window, name);
-            Some(finding(name, victim, &figures, &node))
+            let native = BlockingNif::find(window).iter().any(|one| one.victim == victim);
+            let fixes = if native { NativeFix::all(true, &node) } else { vec![NativeFix::Unbind] };
+            Some(finding(name, victim, &figures, &fixes))
         };
         window.inside.iter().filter_map(of).collect()
     }
@@ -90,7 +94,8 @@ impl Stall for UnevenQueues {
             longest: 12.0,
             used: vec![0.99, 0.05],
         };
-        vec![(facts, NativeFix::all(true, &NodeFacts::default()))]
+        let native = NativeFix::all(true, &NodeFacts::default());
+        vec![(facts.clone(), native), (facts, vec![NativeFix::Unbind])]
     }
 }
 
@@ -100,7 +105,7 @@ fn is_uneven(figures: &NodeFigures) -> bool {
         && figures.used.iter().any(|used| *used < USED)
 }
 
-fn finding(node: &str, victim: Program, figures: &NodeFigures, of_node: &NodeFacts) -> Finding {
+fn finding(node: &str, victim: Program, figures: &NodeFigures, fixes: &[NativeFix]) -> Finding {
     let params = BlockingNifParams {
         mode: Mode::NifSleep,
         schedulers: Auto::Is(figures.online.clamp(1, 1024)),
@@ -120,7 +125,7 @@ fn finding(node: &str, victim: Program, figures: &NodeFigures, of_node: &NodeFac
         cost_ms_per_s: figures.uneven * 1e3,
         sure: Sure::Likely,
         run: Some(run),
-        ..UnevenQueues::found(&facts, &NativeFix::all(true, of_node))
+        ..UnevenQueues::found(&facts, fixes)
     }
 }
 

@@ -93,10 +93,16 @@ pub fn of_node(name: Option<&str>) -> String {
     name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
 }
 
-/// A quota of more than would have been enough on the average, by a tenth and rounded up: work
-/// comes unevenly.
+/// A quota of more than would have been enough on the average, by a tenth and rounded up, since
+/// work comes unevenly; in CPUs, and no more than the machine has.
+pub fn roomy(cpus: f64, online: u32) -> f64 {
+    let roomy = (cpus * 11.0).ceil() / 10.0;
+    if online == 0 { roomy } else { roomy.min(online.into()) }
+}
+
+/// As a sentence.
 pub fn raise_quota(cpus: f64) -> String {
-    format!("Raise the quota to {:.1} CPUs or more.", (cpus * 11.0).ceil() / 10.0)
+    format!("Raise the quota to {cpus:.1} CPUs or more.")
 }
 
 /// Code, as it is named: `crypto.so`, `hash_update of crypto.so`.
@@ -156,8 +162,10 @@ pub enum NodeFlag {
 pub enum NativeFix {
     /// The code itself.
     DirtyScheduler,
-    /// A flag of the VM.
+    /// A flag of the VM, which makes other schedulers take work that waits.
     Flags(NodeFlags),
+    /// Processes that run on one scheduler alone.
+    Unbind,
 }
 
 impl NativeFix {
@@ -175,10 +183,17 @@ impl NativeFix {
     /// A fix as a sentence.
     pub fn sentence(&self) -> String {
         match self {
-            NativeFix::DirtyScheduler => {
-                "Run that function on a dirty scheduler, or have it yield.".to_owned()
+            NativeFix::DirtyScheduler => "Run that function on a dirty scheduler, have it yield, \
+                                          or ask less of each call."
+                .to_owned(),
+            NativeFix::Flags(of_node) => {
+                format!("{} Other schedulers then take work that waits behind it.", flags(of_node))
             }
-            NativeFix::Flags(of_node) => flags(of_node),
+            NativeFix::Unbind => {
+                "Start its processes without a scheduler of their own (the option \
+                                  {scheduler, N} of spawn_opt)."
+                    .to_owned()
+            }
         }
     }
 }

@@ -43,11 +43,9 @@ const STATUS: u64 = 4_096;
 /// Intervals between two readings of a node's threads, and of its map.
 const OLD: u64 = 60;
 
-/// A scheduler that ran less than this in an interval holds nobody up by computing.
-const BUSY_NS: u64 = 200_000_000;
-
-/// Where this share of the samples is code of the VM or of libraries, passes are looked at often.
-const NATIVE_SHARE: f64 = 0.3;
+/// Where a scheduler computes for so long of an interval of a second in code of the VM or of
+/// libraries, passes are looked at often: half the limit of a finding, as samples are few.
+const NATIVE_NS: f64 = 5e7;
 
 /// The variable in which a VM counts the passes of its schedulers ("thread progress"): between two
 /// processes each of them passes, and the number goes up when all that are awake have. Every OTP
@@ -431,17 +429,20 @@ fn sleeps_in_call(counts: &ThreadCounts) -> bool {
     sleeps && counts.native.sleep == Sleep::Call
 }
 
-/// Whether a scheduler computes for long in code that is not Erlang's.
+/// Whether a scheduler computes in code that is not Erlang's for so long that it may be a finding:
+/// its time on a CPU, by the share of its samples there that stand in such code.
 fn may_hide_native_code(tick: &NodeTick) -> bool {
-    let busy = tick.schedulers.values().any(|one| one.ran_ns >= BUSY_NS);
-    let running = tick.samples.iter().filter(|(seen, _)| {
-        seen.role == Role::Scheduler && !matches!(seen.what, Sampled::Asleep | Sampled::Spinning)
-    });
-    let (all, native) = running.fold((0, 0), |(all, native), (seen, count)| {
-        let is_native = matches!(seen.place.code, Code::Vm | Code::Library);
-        (all + count, native + if is_native { *count } else { 0 })
-    });
-    busy && all > 0 && native as f64 >= all as f64 * NATIVE_SHARE
+    tick.schedulers.iter().any(|(number, one)| {
+        let running = tick.samples.iter().filter(|(seen, _)| {
+            let stands_still = matches!(seen.what, Sampled::Asleep | Sampled::Spinning);
+            seen.role == Role::Scheduler && seen.number == *number && !stands_still
+        });
+        let (all, native) = running.fold((0, 0), |(all, native), (seen, count)| {
+            let is_native = matches!(seen.place.code, Code::Vm | Code::Library);
+            (all + count, native + if is_native { *count } else { 0 })
+        });
+        all > 0 && one.ran_ns as f64 * native as f64 >= NATIVE_NS * all as f64
+    })
 }
 
 /// Whether a thread that is seen so does not give its scheduler back.
