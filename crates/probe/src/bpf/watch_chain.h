@@ -9,6 +9,11 @@
 /* Shorter stretches and shorter losses are not noted: they are most, and add up to little. */
 #define LEAST_STRETCH 50000
 
+/* A thread that a timer wakes from so long a sleep, and that runs for less than that, goes on with
+ * its sleep: PostgreSQL looks for a deadlock so, once in a wait. */
+#define LONG_SLEEP 10000000
+#define SHORT_RUN 1000000
+
 /* A chain has at most so many threads that sleep. */
 #define STEPS 3
 
@@ -162,8 +167,23 @@ static __always_inline u8 slept_in(struct task_struct *task)
 /* Whether the waker can have kept it asleep: mostly it cannot, and that is all there is to do. */
 static __always_inline bool may_owe(struct thread *thread, struct thread *waker)
 {
-	return waker && waker != thread && thread->since &&
-	       waker->owed_until > thread->since + LEAST_STRETCH;
+	return waker && waker != thread && thread->asleep_from &&
+	       waker->owed_until > thread->asleep_from + LEAST_STRETCH;
+}
+
+/* Whether it has slept for long, as far as that is known without asking for the time: the current
+ * task began to run later. */
+static __always_inline bool slept_long(struct thread *thread, struct thread *waker)
+{
+	return !waker || waker->since > thread->since + LONG_SLEEP;
+}
+
+/* The thread falls asleep. */
+static __always_inline void begins_to_sleep(struct thread *thread, u64 now)
+{
+	if (!thread->by_nobody || now - thread->since > SHORT_RUN)
+		thread->asleep_from = now;
+	thread->by_nobody = 0;
 }
 
 /* The process of the current task, of these two numbers, which has this entry or none. */
@@ -178,7 +198,7 @@ static __always_inline u32 process_of(struct thread *waker, u64 both)
 static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
 					struct thread *waker)
 {
-	u64 now = bpf_ktime_get_ns(), from = thread->since;
+	u64 now = bpf_ktime_get_ns(), from = thread->asleep_from;
 	struct held held = {}, behind;
 	u8 slept;
 

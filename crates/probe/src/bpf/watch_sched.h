@@ -188,6 +188,7 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	}
 	if (preempted)
 		return becomes_ready(thread, task, number, now);
+	begins_to_sleep(thread, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : state & STATE_DEAD ? GONE : ASLEEP;
 	thread->since = now;
 	if (thread->state != GONE && is_node(thread->tgid))
@@ -265,16 +266,19 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 {
 	struct thread *thread = entry_at(task->pid), *waker;
 	u64 both = bpf_get_current_pid_tgid();
-	bool owes;
+	bool owes, asked;
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return 0;
 	waker = both ? entry_at(both) : 0;
 	owes = may_owe(thread, waker);
-	if (!owes && !thread->lock && thread->waits % WAKER_EVERY)
+	asked = owes || thread->lock || !(thread->waits % WAKER_EVERY);
+	if (asked || slept_long(thread, waker))
+		/* An interrupt only happens to strike somebody. */
+		thread->by_nobody = !both || is_interrupt();
+	if (!asked)
 		return 0;
-	/* An interrupt only happens to strike somebody. */
-	thread->waker = !both || is_interrupt() ? 0 : process_of(waker, both);
+	thread->waker = thread->by_nobody ? 0 : process_of(waker, both);
 	if (owes && thread->waker)
 		is_woken_by(thread, task, waker);
 	if (thread->lock == WAITS && thread->waker == thread->tgid)

@@ -88,7 +88,8 @@ struct thread {
 	u8 state;
 	u8 lock;
 	u8 level;
-	u8 pad;
+	/* An interrupt woke it from its last sleep; of short sleeps it is not always known. */
+	u8 by_nobody;
 	u32 cpu;
 	/* Process that woke it last; 0 where an interrupt did. */
 	u32 waker;
@@ -99,6 +100,9 @@ struct thread {
 	/* Up to when it stood ready, or slept behind one that did: a sleep of another that
 	 * began later owes it nothing. */
 	u64 owed_until;
+	/* Since when it sleeps, or slept last; a timer that it looks after for a moment does not
+	 * end a sleep. */
+	u64 asleep_from;
 	u64 ran;
 	/* Ready and without a CPU. */
 	u64 ready;

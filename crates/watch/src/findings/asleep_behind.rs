@@ -144,9 +144,12 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
 }
 
 /// The time that has a cause of its own: a quota, or a lock's holder of lower priority. A quota
-/// that holds the sleeper's own program is another finding.
+/// that holds the sleeper's own program is another finding. Processes of one name, of whatever
+/// session, pass a lock on by messages too, as those of PostgreSQL do the lock of a row.
 fn counted(sleeper: &Key, holder: &Key, asleep: &Slept) -> u64 {
-    let is_lock = asleep.futex_ns as f64 > asleep.ns as f64 * MOSTLY;
+    let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
+    let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
+    let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
     let inverted = if is_lock { asleep.inverted_ns } else { 0 };
     let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
     by_quota.max(inverted).min(asleep.ns)
@@ -244,5 +247,15 @@ mod tests {
         assert_eq!(found(lock).len(), 1);
         assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
         assert!(found(ChainKey { slept: SleptIn::Input, ..lock }).is_empty());
+    }
+
+    #[test]
+    fn processes_of_one_program_pass_on_a_lock_by_messages() {
+        let key = ChainKey { slept: SleptIn::Input, inverted: true, ..ChainKey::default() };
+        let mut own = tick(key);
+        own.chains[0].key.holder = 1;
+        assert_eq!(AsleepBehind::find(&Window::of([&own])).len(), 1);
+        own.chains[0].key.slept = SleptIn::Otherwise;
+        assert!(AsleepBehind::find(&Window::of([&own])).is_empty(), "as for a child");
     }
 }

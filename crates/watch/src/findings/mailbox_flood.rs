@@ -6,7 +6,7 @@ use super::words;
 use crate::inside::InsideSums;
 use crate::nodes;
 use crate::window::Window;
-use model::live::{AnswerState, Finding, Mailbox, NotMeasurable, Program, Sure};
+use model::live::{AnswerState, Finding, Mailbox, Program, Sure};
 use model::prose::figures::{percent, plural};
 use model::suggestion::{Command, Run};
 use os::terminal::line as plain;
@@ -67,16 +67,8 @@ impl Stall for MailboxFlood {
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
-        let window = seen.window;
-        let why = match (window.nodes.is_empty(), window.inside.is_empty()) {
-            _ if window.inside.values().any(InsideSums::has_answered) => {
-                return Some(seen.measured::<Self>(most(window), LIMIT_MS_PER_S));
-            }
-            (_, false) => NotMeasurable::NoAnswer,
-            (false, true) => NotMeasurable::NotInside,
-            (true, true) => NotMeasurable::NoNode,
-        };
-        Some(AnswerState::NotMeasurable(why))
+        let most = most(seen.window);
+        Some(seen.inside_nodes(seen.measured::<Self>(most, LIMIT_MS_PER_S)))
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {

@@ -1,11 +1,12 @@
 //! Erlang nodes with more schedulers than CPUs of quota.
 
-use super::node_quota::{Held, held_for_long};
-use super::stall::Stall;
+use super::node_quota::{self, Held, LIMIT_MS_PER_S, held_for_long};
+use super::stall::{Seen, Stall};
 use super::words::{self, NodeFlag, NodeFlags};
 use crate::nodes::online;
+use crate::sums::largest;
 use crate::window::Window;
-use model::live::{Configured, Finding};
+use model::live::{AnswerState, Configured, Finding};
 use model::prose::figures::{percent, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
@@ -43,12 +44,19 @@ pub enum Fix {
 impl Stall for MoreSchedulers {
     const ID: &'static str = "more-schedulers";
     const NAME: &'static str = "more schedulers than quota";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
         let all = held_for_long(window);
         all.iter().filter_map(|held| finding(held, window.machine.cpus)).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let all = node_quota::all(seen.window);
+        let most = largest(all.iter().filter(|held| has_more(held)).map(|held| held.held));
+        Some(seen.measured_of_nodes::<Self>(most, LIMIT_MS_PER_S))
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
@@ -91,10 +99,10 @@ impl Stall for MoreSchedulers {
 }
 
 fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
-    let (online, cpus) = (online(held.node), held.bound.cpus);
-    if online <= wanted(cpus) {
+    if !has_more(held) {
         return None;
     }
+    let (online, cpus) = (online(held.node), held.bound.cpus);
     let facts = Facts {
         node: held.node.facts.name.clone(),
         group: held.bound.group.to_owned(),
@@ -107,6 +115,10 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     let roomy = words::roomy(cpus + held.held / 1e3, machine_cpus);
     let fixes = [fewer, Fix::RaiseQuota(roomy)];
     Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
+}
+
+fn has_more(held: &Held) -> bool {
+    online(held.node) > wanted(held.bound.cpus)
 }
 
 /// As many schedulers as there are CPUs of quota.

@@ -1,5 +1,6 @@
 //! What a file of a stall declares, and the entry of the one list that is made of it.
 
+use crate::inside::InsideSums;
 use crate::window::Window;
 use model::live::{
     Answer, AnswerState, Finding, Missing, NotMeasurable, Opaque, Source, SourceUse,
@@ -142,6 +143,18 @@ impl Seen<'_> {
             }
             state => state,
         }
+    }
+
+    /// An answer that may say *no* only where an Erlang node was looked into.
+    pub fn inside_nodes(&self, state: AnswerState) -> AnswerState {
+        let window = self.window;
+        let why = match (window.nodes.is_empty(), window.inside.is_empty()) {
+            _ if window.inside.values().any(InsideSums::has_answered) => return state,
+            (_, false) => NotMeasurable::NoAnswer,
+            (false, true) => NotMeasurable::NotInside,
+            (true, true) => NotMeasurable::NoNode,
+        };
+        AnswerState::NotMeasurable(why)
     }
 
     /// An answer that may say *no* only where this source is there too.

@@ -1,14 +1,15 @@
 //! Work of an Erlang node that waits in one run queue while another has none.
 
 use super::blocking_nif::BlockingNif;
-use super::stall::Stall;
+use super::stall::{Seen, Stall};
 use super::words::NativeFix;
 use crate::inside::InsideSums;
 #[cfg(any(test, feature = "testing"))]
 use crate::node::NodeFacts;
 use crate::nodes;
+use crate::sums::largest;
 use crate::window::Window;
-use model::live::{Finding, NodeFigures, Program, Sure};
+use model::live::{AnswerState, Finding, NodeFigures, Program, Sure};
 use model::prose::figures::{percent, plural};
 use model::suggestion::{Command, Run};
 use os::terminal::line as plain;
@@ -19,6 +20,9 @@ use serde::{Deserialize, Serialize};
 /// Queues are uneven for long in this share of the answers: the VM moves work over as soon as a
 /// scheduler looks for some, so that a few uneven ones are seen now and then.
 const SHARE: f64 = 0.5;
+
+/// The same in milliseconds a second.
+const LIMIT_MS_PER_S: f64 = SHARE * 1e3;
 
 /// And of at least this many answers.
 const ANSWERS: u32 = 4;
@@ -51,6 +55,7 @@ pub struct Facts {
 impl Stall for UnevenQueues {
     const ID: &'static str = "uneven-queues";
     const NAME: &'static str = "uneven run queues";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = NativeFix;
 
@@ -64,6 +69,15 @@ impl Stall for UnevenQueues {
             Some(finding(name, victim, &figures, &fixes))
         };
         window.inside.iter().filter_map(of).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let figures = |(name, sums): (&String, &InsideSums)| sums.inside(name).figures;
+        let all = seen.window.inside.iter().filter_map(figures);
+        let known = all.filter(|of| of.answers >= ANSWERS);
+        let most = largest(known.map(|of| of.uneven * 1e3));
+        let state = seen.measured::<Self>(most, LIMIT_MS_PER_S);
+        Some(seen.inside_nodes(seen.unless_too_short(ANSWERS.into(), state)))
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
