@@ -143,10 +143,9 @@ fn accounts(text: &mut String, live: &Live, look: Look) {
 
 /// The answers: all measured ones on one line, then those that cannot be measured, with the reason.
 fn answers(text: &mut String, live: &Live, look: Look) {
-    let measured: Vec<String> =
-        live.answers.iter().take(MOST).filter_map(words::measured).collect();
+    let measured = words::measured(live.answers.iter().take(MOST));
     if !measured.is_empty() {
-        let _ = writeln!(text, "{}", look.wrap(&measured.join("; "), "", "  "));
+        let _ = writeln!(text, "{}", look.wrap(&measured, "", "  "));
     }
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for answer in live.answers.iter().take(MOST) {

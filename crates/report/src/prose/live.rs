@@ -190,8 +190,23 @@ pub fn stall_name(id: &str) -> String {
     find(id).map_or_else(|| plain(id), |stall| stall.name.to_owned())
 }
 
-/// An answer that was measured, in a few words.
-pub fn measured(answer: &Answer) -> Option<String> {
+/// The answers that were measured: each in a few words, and at the end those to which nobody lost
+/// anything. Empty where there is none.
+pub fn measured<'a>(answers: impl Iterator<Item = &'a Answer>) -> String {
+    let (nothing, some): (Vec<&Answer>, Vec<&Answer>) = answers.partition(|one| is_nothing(one));
+    let mut all: Vec<String> = some.into_iter().filter_map(measured_one).collect();
+    if !nothing.is_empty() {
+        let names: Vec<String> = nothing.iter().map(|one| stall_name(&one.stall)).collect();
+        all.push(format!("nothing is lost to {}", names.join(", ")));
+    }
+    all.join("; ")
+}
+
+fn is_nothing(answer: &Answer) -> bool {
+    matches!(answer.state, AnswerState::NotHitting { most_ms_per_s: 0.0, .. })
+}
+
+fn measured_one(answer: &Answer) -> Option<String> {
     let name = stall_name(&answer.stall);
     match &answer.state {
         AnswerState::Hitting => Some(format!("{name}: hitting")),

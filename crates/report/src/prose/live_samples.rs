@@ -42,7 +42,11 @@ fn answers() -> Vec<String> {
         NotMeasurable::NoPasses,
     ];
     let why = why.iter().map(|why| format!("Not measurable here: {}", not_measurable(why)));
-    all.iter().filter_map(measured).chain(why).collect()
+    all.chunks(1)
+        .map(|one| measured(one.iter()))
+        .filter(|line| !line.is_empty())
+        .chain(why)
+        .collect()
 }
 
 fn about_sources() -> Vec<String> {

@@ -162,8 +162,8 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     draw_findings(frame, found, live, state);
     frame.render_widget(Paragraph::new(nodes).wrap(Wrap { trim: true }), about);
     draw_table(frame, table, live, state);
-    let measured: Vec<String> = live.answers.iter().filter_map(words::measured).collect();
-    frame.render_widget(Paragraph::new(measured.join("; ")).wrap(Wrap { trim: true }), answers);
+    let measured = words::measured(live.answers.iter());
+    frame.render_widget(Paragraph::new(measured).wrap(Wrap { trim: true }), answers);
     let keys = format!("q end  enter unfold  s sort: {}  ? help", state.sort.word());
     let dim = Style::new().add_modifier(Modifier::DIM);
     frame.render_widget(Paragraph::new(keys).style(dim), foot);
