@@ -9,8 +9,9 @@
 /* Shorter stretches and shorter losses are not noted: they are most, and add up to little. */
 #define LEAST_STRETCH 50000
 
-/* A thread that a timer wakes from so long a sleep, and that runs for less than that, goes on with
- * its sleep: PostgreSQL looks for a deadlock so, once in a wait. */
+/* A thread that a timer wakes from so long a sleep, and that runs for less than that before it
+ * sleeps in the same call, goes on with its sleep: PostgreSQL looks for a deadlock so, once in a
+ * wait. */
 #define LONG_SLEEP 10000000
 #define SHORT_RUN 1000000
 
@@ -178,10 +179,22 @@ static __always_inline bool slept_long(struct thread *thread, struct thread *wak
 	return !waker || waker->since > thread->since + LONG_SLEEP;
 }
 
-/* The thread falls asleep. */
-static __always_inline void begins_to_sleep(struct thread *thread, u64 now)
+/* An interrupt wakes this task, or the current one does. */
+static __always_inline void note_by_nobody(struct thread *thread, struct task_struct *task,
+					   bool nobody)
 {
-	if (!thread->by_nobody || now - thread->since > SHORT_RUN)
+	thread->by_nobody = nobody;
+	if (nobody)
+		thread->slept_in = call_of(task);
+}
+
+/* The thread falls asleep. */
+static __always_inline void begins_to_sleep(struct thread *thread, struct task_struct *task, u64 now)
+{
+	bool goes_on = thread->by_nobody && thread->slept_in >= 0 &&
+		       now - thread->since < SHORT_RUN && thread->slept_in == call_of(task);
+
+	if (!goes_on)
 		thread->asleep_from = now;
 	thread->by_nobody = 0;
 }

@@ -188,7 +188,7 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	}
 	if (preempted)
 		return becomes_ready(thread, task, number, now);
-	begins_to_sleep(thread, now);
+	begins_to_sleep(thread, task, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : state & STATE_DEAD ? GONE : ASLEEP;
 	thread->since = now;
 	if (thread->state != GONE && is_node(thread->tgid))
@@ -275,7 +275,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	asked = owes || thread->lock || !(thread->waits % WAKER_EVERY);
 	if (asked || slept_long(thread, waker))
 		/* An interrupt only happens to strike somebody. */
-		thread->by_nobody = !both || is_interrupt();
+		note_by_nobody(thread, task, !both || is_interrupt());
 	if (!asked)
 		return 0;
 	thread->waker = thread->by_nobody ? 0 : process_of(waker, both);

@@ -125,6 +125,8 @@ struct thread {
 	/* Asleep where no signal wakes it. */
 	u64 asleep;
 	s32 nice;
+	/* The system call in which an interrupt woke it; negative where that is not known. */
+	s32 slept_in;
 	/* While it reads the memory map of another: whose. */
 	u32 target;
 	/* Samples of its program, and those at an instruction of active waiting. */
