@@ -29,6 +29,9 @@
  *       for so long in each period. Lost: CPU time in which they waited actively.
  *   loads reads-file FILE MB PERIOD_MS
  *       reads so much of a file in each period, on and on. Lost: time in which it read.
+ *   loads touches FILE MB [once], loads hoards MB
+ *       looks at pages of that much of a mapped file (-: of memory) at random, or at each once;
+ *       holds so much memory. Lost: looks that took longer than 50 us; nothing.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It says nothing.
  *   loads server PORT WORK_MS, loads client PORT [PERIOD_MS]
@@ -429,6 +432,28 @@ static void reads_file(const char *path, size_t size, int64_t period)
 	}
 }
 
+static void touches(const char *path, size_t size, int once)
+{
+	int file = strcmp(path, "-") ? open(path, O_RDONLY) : -1;
+	volatile char *map = file < 0 ? touched(size) : mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+	check(map != MAP_FAILED, "mmap");
+	madvise((void *)map, size, MADV_RANDOM);
+	for (size_t at = 0;; at = once ? (at + 4096) % size : rand() % (size / 4096) * 4096) {
+		int64_t start = wall();
+		(void)map[at];
+		int64_t took = wall() - start;
+		if (took > 50000)
+			lose(took);
+	}
+}
+
+static void hoards(size_t size)
+{
+	touched(size);
+	for (;;)
+		pause();
+}
+
 static atomic_int spinlock;
 static atomic_llong spun;
 
@@ -586,6 +611,10 @@ int main(int count, char **words)
 		reads(words[2], ms_of(words[3]));
 	if (!strcmp(name, "reads-file") && count > 4)
 		reads_file(words[2], atof(words[3]) * (1 << 20), ms_of(words[4]));
+	if (!strcmp(name, "touches") && count > 3)
+		touches(words[2], atof(words[3]) * (1 << 20), count > 4);
+	if (!strcmp(name, "hoards") && count > 2)
+		hoards(atof(words[2]) * (1 << 20));
 	if (!strcmp(name, "holders") && count > 2)
 		holders(atoi(words[2]), count > 4 ? ms_of(words[3]) : 0, count > 4 ? ms_of(words[4]) : 0);
 	fprintf(stderr, "loads: see the comment at the top of loads.c\n");

@@ -226,7 +226,7 @@ class PreemptedHolder(Finding):
 
 
 class Reclaim(Finding):
-    name, stall = "direct reclaim", "reclaim"
+    name, stall = "memory-stall", "memory-stall"
     victim = "cached"
     # Until its group is full.
     settle = 1.5

@@ -75,7 +75,7 @@ impl CpuGroups {
     /// The group of a process, as the kernel names it: `/`, `/system.slice/ssh.service`.
     pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
-        group_in(&text, self.interface)
+        group_in(&text, self.interface, "cpu")
     }
 
     /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels
@@ -171,13 +171,13 @@ pub(crate) fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf
     plain.then(|| point.join(rest))
 }
 
-/// The group of the cpu controller in the text of /proc/PID/cgroup.
-fn group_in(text: &str, interface: Interface) -> Option<String> {
+/// The group of a controller in the text of /proc/PID/cgroup.
+pub(crate) fn group_in(text: &str, interface: Interface, controller: &str) -> Option<String> {
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let wanted = match interface {
-            Interface::V1 => controllers.split(',').any(|name| name == "cpu"),
+            Interface::V1 => controllers.split(',').any(|name| name == controller),
             Interface::V2 => number == "0" && controllers.is_empty(),
         };
         // Of a group that was removed under the process the kernel says so behind its name.
@@ -283,9 +283,12 @@ mod tests {
     #[test]
     fn no_text_names_a_group_that_is_none() {
         for text in ["", "0", "0::", "0::a", "x:cpu", "1:cpu:relative", "\0"] {
-            assert_eq!(group_in(text, Interface::V2), None, "{text:?}");
-            assert_eq!(group_in(text, Interface::V1), None, "{text:?}");
+            assert_eq!(group_in(text, Interface::V2, "cpu"), None, "{text:?}");
+            assert_eq!(group_in(text, Interface::V1, "cpu"), None, "{text:?}");
         }
-        assert_eq!(group_in("4:cpu,cpuacct:/x (deleted)\n", Interface::V1).as_deref(), Some("/x"));
+        assert_eq!(
+            group_in("4:cpu,cpuacct:/x (deleted)\n", Interface::V1, "cpu").as_deref(),
+            Some("/x")
+        );
     }
 }

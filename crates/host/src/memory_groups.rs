@@ -1,9 +1,9 @@
-//! The groups of the memory controller of v2 with their limits and counters, of whatever process:
-//! read, never changed. Reading them takes no lock of a process.
+//! The groups of the memory controller with their limits and counters, of whatever process: read,
+//! never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::MemoryUsage;
 use crate::cgroup_tree::{GroupTree, Interface};
-use crate::cpu_groups::{below, walk};
+use crate::cpu_groups::{below, group_in, walk};
 use crate::roots::{self, Roots};
 use crate::text;
 use model::group::Controller;
@@ -12,9 +12,13 @@ use std::path::{Path, PathBuf};
 /// Groups below one that are looked into for processes at most.
 const MOST_BELOW: usize = 64;
 
+/// v1 says so of a group without a limit: as many pages as a number holds.
+const NO_LIMIT: u64 = 1 << 62;
+
 /// The hierarchy of the memory controller.
 #[derive(Debug, Clone)]
 pub struct MemoryGroups {
+    interface: Interface,
     /// Where its root, or as much of it as this process may see, is mounted.
     point: PathBuf,
     /// The group that is mounted there, as the kernel names it.
@@ -22,13 +26,53 @@ pub struct MemoryGroups {
 }
 
 impl MemoryGroups {
-    /// Finds the hierarchy; none where none is mounted, or where the controller is that of v1.
+    /// Finds the hierarchy; none where none with the controller is mounted.
     pub fn find(roots: &Roots) -> Option<Self> {
         let name = Controller::Memory.name();
         let (interface, point, mounted) = GroupTree::read(roots).mount(roots, name)?;
         let listed = roots::read_text(&point.join("cgroup.controllers")).unwrap_or_default();
         let is_there = listed.split_whitespace().any(|one| one == name);
-        (interface == Interface::V2 && is_there).then_some(MemoryGroups { point, mounted })
+        let is_there = interface == Interface::V1 || is_there;
+        is_there.then_some(MemoryGroups { interface, point, mounted })
+    }
+
+    /// Whether a group can have a `memory.high`: v1 has none.
+    pub fn has_high(&self) -> bool {
+        self.interface == Interface::V2
+    }
+
+    /// The group whose limit keeps memory from a process, its own one or one above, and that limit
+    /// in bytes; none where each of them has a twentieth of its limit left, or where it has none.
+    pub fn full(&self, roots: &Roots, pid: u32) -> Option<(String, u64)> {
+        let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
+        let own = group_in(&text, self.interface, Controller::Memory.name())?;
+        let all = Path::new(&own).ancestors().filter_map(Path::to_str);
+        let full = |group: &str| Some((group.to_owned(), self.limit_if_full(group)?));
+        all.filter_map(full).next()
+    }
+
+    /// How many pages that had been taken from a group and those below were read back so far.
+    pub fn refaults(&self, group: &str) -> Option<u64> {
+        let stat = roots::read_text(&self.folder(group)?.join("memory.stat")).ok()?;
+        // v1 counts those of the groups below apart.
+        let begin = match self.interface {
+            Interface::V1 => "total_workingset_refault",
+            Interface::V2 => "workingset_refault",
+        };
+        let counts = stat.lines().filter(|line| line.starts_with(begin));
+        let numbers = counts.filter_map(|line| line.split_once(' ')?.1.trim().parse::<u64>().ok());
+        numbers.reduce(u64::saturating_add)
+    }
+
+    fn limit_if_full(&self, group: &str) -> Option<u64> {
+        let (limit, held) = match self.interface {
+            Interface::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+            Interface::V2 => ("memory.max", "memory.current"),
+        };
+        let folder = self.folder(group)?;
+        let limit = text::number_in(&folder.join(limit)).filter(|limit| *limit < NO_LIMIT)?;
+        let held = text::number_in(&folder.join(held))?;
+        (held >= limit - limit / 20).then_some(limit)
     }
 
     /// The groups that have a `memory.high`, as the kernel names them.
@@ -106,6 +150,27 @@ mod tests {
         assert_eq!(pids, [7, 8, 9]);
         assert_eq!(groups.processes("/a", 2).len(), 2);
         assert!(groups.processes("/../../proc", 9).is_empty());
+    }
+
+    #[test]
+    fn the_group_whose_limit_keeps_memory_from_a_process_may_be_above_it() {
+        let (dir, roots) = tree(&[
+            ("cgroup.controllers", "memory\n"),
+            ("a/memory.max", "100000\n"),
+            ("a/memory.current", "95000\n"),
+            ("a/b/memory.max", "max\n"),
+            ("a/b/memory.current", "9000\n"),
+        ]);
+        dir.put("proc/7/cgroup", "0::/a/b\n");
+        let groups = MemoryGroups::find(&roots).unwrap();
+        assert_eq!(groups.full(&roots, 7), Some(("/a".to_owned(), 100_000)));
+        dir.put("sys/fs/cgroup/a/memory.current", "94000\n");
+        assert_eq!(groups.full(&roots, 7), None);
+        assert_eq!(groups.full(&roots, 8), None);
+        assert_eq!(groups.refaults("/a"), None);
+        let stat = "anon 9\nworkingset_refault_anon 5\nworkingset_refault_file 7\nworkingset_x 1\n";
+        dir.put("sys/fs/cgroup/a/memory.stat", stat);
+        assert_eq!(groups.refaults("/a"), Some(12));
     }
 
     #[test]

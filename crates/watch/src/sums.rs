@@ -131,6 +131,7 @@ impl Sums {
     pub fn compare(&mut self, more: &Compared) {
         let all = self.compared.get_or_insert_default();
         all.parts_ns = all.parts_ns.saturating_add(more.parts_ns);
+        all.waking_ns = all.waking_ns.saturating_add(more.waking_ns);
         all.kernel_ns = all.kernel_ns.saturating_add(more.kernel_ns);
     }
 
@@ -186,6 +187,7 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.lock_waits, gained.lock_waits),
         (&mut all.reclaim_ns, gained.reclaim_ns),
         (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
+        (&mut all.memory_ns, gained.memory_ns),
         (&mut all.samples, gained.samples),
         (&mut all.spins, gained.spins),
     ];
@@ -196,7 +198,7 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         *sum = sum.saturating_add(more);
     }
     all.lock_call = gained.lock_call.or(all.lock_call);
-    all.reclaim_worst_ns = all.reclaim_worst_ns.max(gained.reclaim_worst_ns);
+    all.memory_worst_ns = all.memory_worst_ns.max(gained.memory_worst_ns);
     all.worst_ns = all.worst_ns.max(gained.worst_ns);
     all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
 }

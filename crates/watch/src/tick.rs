@@ -52,6 +52,8 @@ pub struct Tick {
     pub inside: Vec<InsideTick>,
     /// The groups that have a memory.high.
     pub memory: Vec<MemoryTick>,
+    /// Memory groups that are at their limit, by processes that stood still for memory.
+    pub full: HashMap<u32, Full>,
     /// The machine.
     pub machine: MachineTick,
     /// What watching cost.
@@ -159,6 +161,20 @@ pub struct MemoryTask {
     pub sleeps: bool,
     /// Whether it is looked at.
     pub in_scope: bool,
+}
+
+/// A memory group that is at its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Full {
+    /// The group.
+    pub group: String,
+    /// Its limit, in bytes.
+    pub limit_bytes: u64,
+    /// The process that holds most of its memory: its number, its name and how many bytes.
+    pub largest: Option<(u32, String, u64)>,
+    /// How long the process slept for pages that had been taken from the group, in nanoseconds;
+    /// without what the kernel has marked.
+    pub read_back_ns: u64,
 }
 
 /// What the machine did.

@@ -3,7 +3,7 @@
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both};
-use crate::tick::{Job, MachineTick, Process, Spent, Tick};
+use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::by_weight;
 use host::cgroup::Usage;
 use model::live::Why;
@@ -49,6 +49,8 @@ pub struct Window {
     pub(crate) groups: HashMap<String, GroupSums>,
     /// Groups with a memory.high, by name.
     pub(crate) memory: BTreeMap<String, MemorySums>,
+    /// The full memory group that a program stood still for last.
+    pub(crate) full: HashMap<Key, Full>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
     /// Erlang nodes by their processes, with the program that each is.
@@ -149,6 +151,13 @@ impl Window {
             if self.memory.len() < MOST_GROUPS || self.memory.contains_key(&group.group) {
                 self.memory.entry(group.group.clone()).or_default().add(group);
             }
+        }
+        for (pid, full) in &tick.full {
+            let key = names.of_process(*pid).filter(|_| self.full.len() < MOST_GROUPS);
+            let Some(key) = key else { continue };
+            let so_far = self.full.get(&key).map_or(0, |full| full.read_back_ns);
+            let read_back_ns = so_far.saturating_add(full.read_back_ns);
+            self.full.insert(key, Full { read_back_ns, ..full.clone() });
         }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));

@@ -63,14 +63,21 @@ pub struct AsleepBehind {
 pub struct Compared {
     /// As it stands in the parts.
     pub parts_ns: u64,
+    /// Of that: its CPU was idle. Where a wake-up makes a CPU switch at once, the kernel spares
+    /// itself a second look at the clock, and counts no delay up to the switch.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waking_ns: u64,
     /// As the kernel counts it.
     pub kernel_ns: u64,
 }
 
 impl Compared {
-    /// Whether they are within 5% of each other, or within 5 ms a second.
+    /// Whether the kernel's count is that of the parts, with or without the time in which the CPU
+    /// was idle, or between the two: within 5%, or within 5 ms a second.
     pub fn agrees(&self, over_ns: u64) -> bool {
-        let off = self.parts_ns.abs_diff(self.kernel_ns);
+        let least = self.parts_ns.saturating_sub(self.waking_ns);
+        let nearest = self.kernel_ns.clamp(least, self.parts_ns.max(least));
+        let off = nearest.abs_diff(self.kernel_ns);
         off <= self.kernel_ns / 20 || off <= over_ns / 200
     }
 }

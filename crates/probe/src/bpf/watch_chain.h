@@ -41,13 +41,19 @@
 	 (call) == 206 || (call) == 210 || (call) == 211 || (call) == 269 || (call) == 426)
 #endif
 
+/* Whether the kernel says in which system call a task is. */
+static __always_inline bool knows_calls(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch);
+}
+
 /* The system call that a task is in; negative where it is in none, or where the kernel does not
  * say. */
 static __always_inline s64 call_of(struct task_struct *task)
 {
 	struct pt_regs___watch *regs;
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+	if (!knows_calls())
 		return -1;
 	regs = (void *)bpf_task_pt_regs(task);
 	return CALL_OF(regs);
@@ -57,7 +63,7 @@ static __always_inline s64 call_of(struct task_struct *task)
  * read, and do not get to that call. */
 static __always_inline s64 current_call(void)
 {
-	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+	if (!knows_calls())
 		return -1;
 	return call_of(bpf_get_current_task_btf());
 }

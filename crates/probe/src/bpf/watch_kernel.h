@@ -68,6 +68,8 @@ struct task_struct___watch {
 	int wake_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;
+	unsigned int in_memstall : 1;
+	unsigned int in_iowait : 1;
 } READ_FIELDS;
 
 struct rw_semaphore;

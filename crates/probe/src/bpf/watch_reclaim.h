@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Threads that have to free memory before they get any: for the machine, or for their group. */
+/* Threads that stand still for memory: they free some before they get any, for the machine or for
+ * their group, or sleep until pages that were taken from them are read back. */
 #ifndef TAILBACK_WATCH_RECLAIM_H
 #define TAILBACK_WATCH_RECLAIM_H
 
-#include "watch_tables.h"
+#include "watch_chain.h"
 
 static __always_inline void begins_to_reclaim(void)
 {
@@ -25,7 +26,35 @@ static __always_inline void ends_reclaim(bool of_group)
 	thread->reclaim += ns;
 	if (of_group)
 		thread->group_reclaim += ns;
-	keep_worst(thread->reclaim_worst, thread->reclaim_worst_of, ns);
+	keep_worst(thread->memory_worst, thread->memory_worst_of, ns);
+}
+
+/* The thread falls asleep where no signal wakes it. What it sleeps while it frees memory counts
+ * there already. */
+static __always_inline void may_wait_for_memory(struct thread *thread, struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	thread->waits_for = NO_MEMORY;
+	if (thread->reclaims_from)
+		return;
+	if (bpf_core_field_exists(of->in_memstall) && BPF_CORE_READ_BITFIELD(of, in_memstall))
+		thread->waits_for = MARKED_MEMORY;
+	else if (knows_calls() && BPF_CORE_READ_BITFIELD(of, in_iowait) && call_of(task) < 0)
+		thread->waits_for = PAGE_READ;
+}
+
+static __always_inline void waited_for_memory(struct thread *thread, u64 ns)
+{
+	if (thread->waits_for == NO_MEMORY)
+		return;
+	if (thread->waits_for == MARKED_MEMORY) {
+		thread->memory += ns;
+	} else {
+		thread->fault += ns;
+		thread->faults++;
+	}
+	keep_worst(thread->memory_worst, thread->memory_worst_of, ns);
 }
 
 SEC("raw_tp/mm_vmscan_direct_reclaim_begin")

@@ -6,6 +6,7 @@
 #include "watch_mapping.h"
 #include "watch_node.h"
 #include "watch_chain.h"
+#include "watch_reclaim.h"
 
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
@@ -193,8 +194,10 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	thread->since = now;
 	if (thread->state != GONE && is_node(thread->tgid))
 		node_sleeps(thread, now);
-	if (thread->state == UNINTERRUPTIBLE)
+	if (thread->state == UNINTERRUPTIBLE) {
 		may_wait_for_mapping(ctx, thread, task, now);
+		may_wait_for_memory(thread, task);
+	}
 }
 
 /* Notes who runs from now on. */
@@ -249,8 +252,10 @@ static __always_inline void wakes(struct task_struct *task)
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return;
 	now = bpf_ktime_get_ns();
-	if (thread->state == UNINTERRUPTIBLE)
+	if (thread->state == UNINTERRUPTIBLE) {
 		thread->asleep += now - thread->since;
+		waited_for_memory(thread, now - thread->since);
+	}
 	if (thread->sleep)
 		node_woken(thread, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */

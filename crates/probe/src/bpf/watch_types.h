@@ -76,6 +76,10 @@ struct held {
 	u32 pad2;
 };
 
+/* Memory that a thread sleeps for: the kernel has marked it as one that waits for some (PSI); a
+ * page that is read while it is in no system call. */
+enum waits_for { NO_MEMORY, MARKED_MEMORY, PAGE_READ };
+
 /* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every
  * switch touches stands first, so that it takes few lines of the cache. */
 struct thread {
@@ -177,19 +181,24 @@ struct thread {
 	 * where that was a thread of its own. */
 	s32 lock_call;
 	/* While it frees memory for itself: since when; for how long so far, and the part for its
-	 * group alone. */
+	 * group alone. Asleep for memory otherwise; asleep for a page that is not there, where the
+	 * kernel does not say that it was taken away; the worst of the three. */
 	u64 reclaims_from;
 	u64 reclaim;
 	u64 group_reclaim;
-	u64 reclaim_worst[2];
-	u32 reclaim_worst_of[2];
+	u64 memory;
+	u64 fault;
+	u64 faults;
+	u64 memory_worst[2];
+	u32 memory_worst_of[2];
 	/* Its priority when it became ready, as the kernel counts them. */
 	s32 prio;
 	u32 tid_here;
 	/* The last stretches in which it stood ready; the last sleep that it owes to such stretches
 	 * of another. */
 	u32 stretch_at;
-	u32 pad2;
+	/* What it sleeps for, if that is memory. */
+	u32 waits_for;
 	struct stretch stood[STRETCHES];
 	struct held held;
 };

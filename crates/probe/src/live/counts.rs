@@ -114,8 +114,16 @@ pub struct ThreadCounts {
     pub reclaim_ns: u64,
     /// Of that: for the limit of its group.
     pub group_reclaim_ns: u64,
-    /// The longest single time in the last interval.
-    pub reclaim_worst_ns: u64,
+    /// Asleep otherwise while the kernel has marked it as one that waits for memory (PSI): until
+    /// pages that were taken from it are read back.
+    pub memory_ns: u64,
+    /// Asleep otherwise for a page that is read, outside of system calls: it was never there, or
+    /// was taken away longer ago.
+    pub fault_ns: u64,
+    /// Such sleeps.
+    pub faults: u64,
+    /// The longest single time of these in the last interval.
+    pub memory_worst_ns: u64,
     /// Samples of its program.
     pub samples: u64,
     /// Of those: at an instruction of active waiting.

@@ -10,6 +10,7 @@ mod confined;
 mod cpu_quota;
 mod mailbox_flood;
 mod memory_high;
+mod memory_stall;
 mod mmap_lock;
 mod more_schedulers;
 mod neighbour;
@@ -19,7 +20,6 @@ mod preempted_holder;
 mod quota;
 mod quota_blind;
 mod real_time;
-mod reclaim;
 mod stall;
 mod uneven_queues;
 pub mod words;
@@ -47,7 +47,7 @@ const ALL: &[Entry] = &[
     Entry::of::<beside_idle::BesideIdle>(),
     Entry::of::<preempted_holder::PreemptedHolder>(),
     Entry::of::<memory_high::MemoryHigh>(),
-    Entry::of::<reclaim::Reclaim>(),
+    Entry::of::<memory_stall::MemoryStall>(),
     Entry::of::<asleep_behind::AsleepBehind>(),
 ];
 

@@ -17,8 +17,8 @@ const SCHEDSTAT: u64 = 128;
 /// Compares, and remembers where both counts stood.
 #[derive(Debug, Default)]
 pub struct Compare {
-    /// By thread and when it began: ours, the kernel's.
-    before: HashMap<(u32, u64), (u64, u64)>,
+    /// By thread and when it began: where both counts stood.
+    before: HashMap<(u32, u64), Compared>,
 }
 
 impl Compare {
@@ -33,15 +33,23 @@ impl Compare {
         let mut now = HashMap::new();
         for (_, pid, tid, start) in waited {
             let ours = gained.waited_ns(tid, start);
-            let (Some(ours), Some(kernel)) = (ours, run_delay(roots, pid, tid)) else { continue };
-            if let Some((ours_then, kernel_then)) = self.before.get(&(tid, start)) {
-                let parts_ns = ours.saturating_sub(*ours_then);
-                let kernel_ns = kernel.saturating_sub(*kernel_then);
-                tick.compared.push((pid, Compared { parts_ns, kernel_ns }));
+            let Some((parts_ns, waking_ns)) = ours else { continue };
+            let Some(kernel_ns) = run_delay(roots, pid, tid) else { continue };
+            let both = Compared { parts_ns, waking_ns, kernel_ns };
+            if let Some(before) = self.before.get(&(tid, start)) {
+                tick.compared.push((pid, since(&both, before)));
             }
-            now.insert((tid, start), (ours, kernel));
+            now.insert((tid, start), both);
         }
         self.before = now;
+    }
+}
+
+fn since(now: &Compared, before: &Compared) -> Compared {
+    Compared {
+        parts_ns: now.parts_ns.saturating_sub(before.parts_ns),
+        waking_ns: now.waking_ns.saturating_sub(before.waking_ns),
+        kernel_ns: now.kernel_ns.saturating_sub(before.kernel_ns),
     }
 }
 
@@ -75,7 +83,7 @@ mod tests {
         };
         assert_eq!(look(100, 0, 500), []);
         // The kernel counts a wait when it ends.
-        let both = Compared { parts_ns: 40 * MS, kernel_ns: 41 * MS };
+        let both = Compared { parts_ns: 40 * MS, waking_ns: 0, kernel_ns: 41 * MS };
         assert_eq!(look(150, 10, 541), [(1, both)]);
     }
 }

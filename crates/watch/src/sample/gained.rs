@@ -39,8 +39,14 @@ impl Gained {
             // One that had lost its place begins anew.
             let before = before.filter(|before| before.waits <= thread.waits);
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
-            let lost =
-                gained.ready_ns.saturating_add(gained.lock_ns).saturating_add(gained.reclaim_ns);
+            let of = [
+                gained.ready_ns,
+                gained.lock_ns,
+                gained.reclaim_ns,
+                gained.memory_ns,
+                gained.fault_ns,
+            ];
+            let lost = of.into_iter().fold(0, u64::saturating_add);
             if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
                 tick.threads.push(gained);
             }
@@ -82,9 +88,9 @@ impl Gained {
 
 impl Gained {
     /// How long a thread waited since it was first seen, in waits that are over.
-    pub fn waited_ns(&self, tid: u32, start: u64) -> Option<u64> {
+    pub fn waited_ns(&self, tid: u32, start: u64) -> Option<(u64, u64)> {
         let thread = self.threads.get(&(tid, start))?;
-        Some(thread.ready_ns.saturating_sub(thread.open_ns))
+        Some((thread.ready_ns.saturating_sub(thread.open_ns), thread.idle_ns))
     }
 
     fn chains(&mut self, now: Vec<ChainCounts>) -> Vec<ChainCounts> {
@@ -126,6 +132,9 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
         lock_waits: less(|of| of.lock_waits),
         reclaim_ns: less(|of| of.reclaim_ns),
         group_reclaim_ns: less(|of| of.group_reclaim_ns),
+        memory_ns: less(|of| of.memory_ns),
+        fault_ns: less(|of| of.fault_ns),
+        faults: less(|of| of.faults),
         samples: less(|of| of.samples),
         spins: less(|of| of.spins),
         // Nodes are looked at thread by thread, in `nodes`.

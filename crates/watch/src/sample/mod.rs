@@ -1,6 +1,7 @@
 //! Reading the machine: once a second, and only what is bounded.
 
 mod compare;
+mod full;
 mod gained;
 mod groups;
 mod machine;
@@ -20,6 +21,7 @@ use crate::reader::Readers;
 use crate::tick::{Spent, Tick};
 use compare::Compare;
 use dist::Watcher;
+use full::FullGroups;
 use gained::Gained;
 use groups::Groups;
 use host::{CpuGroups, MemoryGroups, Roots};
@@ -54,6 +56,7 @@ pub struct Sampler {
     runtimes: Runtimes,
     groups: Option<Groups>,
     memory: Option<Memory>,
+    full: Option<FullGroups>,
     schedstat: Schedstat,
     nodes: Nodes,
     asked: Vec<Watcher>,
@@ -73,7 +76,10 @@ impl Sampler {
         let cpu_groups = CpuGroups::find(roots);
         scope::check(roots, scope, cpu_groups.as_ref())?;
         let probe = LiveProbe::start(roots);
-        let memory = MemoryGroups::find(roots).map(|groups| Memory::new(roots, scope, groups));
+        let memory_groups = MemoryGroups::find(roots);
+        let with_high = memory_groups.clone().filter(MemoryGroups::has_high);
+        let full = memory_groups.map(|groups| FullGroups::new(roots, groups));
+        let memory = with_high.map(|groups| Memory::new(roots, scope, groups));
         let nodes = Nodes::find(roots, &mut readers);
         let sources = sources(&probe, cpu_groups.as_ref(), memory.is_some());
         let mut sampler = Sampler {
@@ -89,6 +95,7 @@ impl Sampler {
             runtimes: Runtimes::new(roots),
             groups: cpu_groups.map(Groups::new),
             memory,
+            full,
             schedstat: Schedstat::default(),
             nodes,
             asked: Vec::new(),
@@ -166,6 +173,9 @@ impl Sampler {
         self.steps.begin(Step::Memory);
         if let Some(memory) = &mut self.memory {
             memory.add(&mut tick, &mut self.readers);
+        }
+        if let Some(full) = &mut self.full {
+            full.add(&mut tick);
         }
         let before_ns = std::mem::replace(&mut self.tool_ns, time::process_cpu_ns());
         tick.spent = Spent {

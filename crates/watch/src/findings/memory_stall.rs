@@ -1,0 +1,221 @@
+//! Programs that stand still for memory: their threads free some themselves before they get any
+//! (direct reclaim), or sleep until pages that were taken from them are read back. The machine is
+//! short of it, or their group is at its limit.
+
+use super::memory_high::MemoryHigh;
+use super::stall::{Seen, Stall};
+use super::words;
+use crate::parts::program_of;
+use crate::sums::{Key, Sums, largest, ms};
+use crate::tick::Full;
+use crate::window::Window;
+use model::Unit;
+use model::live::{AnswerState, Finding, Program, Source};
+use model::prose::figures::figure;
+use os::terminal::line as plain;
+use serde::{Deserialize, Serialize};
+
+/// Standing still for memory, in milliseconds a second: a tenth of a thread's time.
+const LIMIT_MS_PER_S: f64 = 100.0;
+
+/// And this share of the time that the program ran, stood still for memory, or was ready.
+const SHARE: f64 = 0.1;
+
+/// More than this share of the time counts as all of it, and of a group's memory as most of it.
+const MOSTLY: f64 = 0.5;
+
+/// The victim waits for memory instead of working.
+pub struct MemoryStall;
+
+/// For whose limit it waits, and how.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Whether it does so mostly for the limit of a group.
+    of_group: bool,
+    /// Share of the time in which it freed memory itself (direct reclaim); in the rest it slept
+    /// until pages were read back.
+    freeing: f64,
+    /// The group, its own or one above, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    /// The limit of that group, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit_bytes: Option<u64>,
+}
+
+/// What fixes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fix {
+    RaiseLimit,
+    FreeMemory,
+    ReclaimEarlier,
+}
+
+impl Stall for MemoryStall {
+    const ID: &'static str = "memory-stall";
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    type Facts = Facts;
+    type Fix = Fix;
+
+    fn find(window: &Window) -> Vec<Finding> {
+        let of_high = MemoryHigh::find(window);
+        let is_other = |key: &Key| of_high.iter().any(|one| one.victim.group == key.group);
+        let is_much = |(key, sums): &(&Key, &Sums)| {
+            let lost = lost_ns(window, key, sums);
+            let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns).max(lost).max(1);
+            window.rate(lost) >= LIMIT_MS_PER_S
+                && lost as f64 / wanted as f64 >= SHARE
+                && !is_other(key)
+        };
+        window.victims().filter(is_much).map(|one| finding(window, one)).collect()
+    }
+
+    fn answer(seen: &Seen) -> Option<AnswerState> {
+        let lost = |(key, sums): (&Key, &Sums)| seen.window.rate(lost_ns(seen.window, key, sums));
+        let most = largest(seen.window.victims().map(lost));
+        Some(seen.measured_by::<Self>(Source::Reclaim, most, LIMIT_MS_PER_S))
+    }
+
+    fn cause(finding: &Finding, facts: &Facts) -> String {
+        let whose = match facts.of_group {
+            true => of_group(finding, facts),
+            false => "The machine is short of free memory.".to_owned(),
+        };
+        let how = match facts.freeing > MOSTLY {
+            true => "Its threads free some themselves before they get any (direct reclaim).",
+            false => "Its threads sleep until pages that were taken from it are read back.",
+        };
+        format!("{whose} {how}")
+    }
+
+    fn fix(fix: &Fix) -> String {
+        match fix {
+            Fix::RaiseLimit => "Raise the limit of that memory group.",
+            Fix::FreeMemory => "Give the machine more memory, or run less on it.",
+            Fix::ReclaimEarlier => {
+                "Have the kernel free memory earlier in the background \
+                 (vm.watermark_scale_factor, vm.min_free_kbytes)."
+            }
+        }
+        .to_owned()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn samples() -> Vec<(Facts, Vec<Fix>)> {
+        let of = |of_group, freeing| {
+            let group = (of_group && freeing > MOSTLY).then(|| "/app".to_owned());
+            let facts = Facts {
+                of_group,
+                freeing,
+                limit_bytes: group.is_some().then_some(64 << 20),
+                group,
+            };
+            let fixes = fixes(&facts);
+            (facts, fixes)
+        };
+        vec![of(false, 1.0), of(false, 0.0), of(true, 1.0), of(true, 0.2)]
+    }
+}
+
+fn of_group(finding: &Finding, facts: &Facts) -> String {
+    let name = facts.group.as_deref().map(|group| format!(" {}", plain(group)));
+    let limit = facts.limit_bytes.map(|bytes| format!(" of {}", figure(bytes as f64, Unit::Bytes)));
+    let most = (!finding.culprits.is_empty())
+        .then(|| format!(", and {} holds most of that", words::culprit(finding)));
+    format!(
+        "Its memory group{} is at its limit{} (memory.max, v1: memory.limit_in_bytes){}.",
+        name.unwrap_or_default(),
+        limit.unwrap_or_default(),
+        most.unwrap_or_default()
+    )
+}
+
+fn lost_ns(window: &Window, key: &Key, sums: &Sums) -> u64 {
+    let read_back = window.full.get(key).map_or(0, |full| full.read_back_ns);
+    sums.all.reclaim_ns.saturating_add(sums.all.memory_ns).saturating_add(read_back)
+}
+
+fn fixes(facts: &Facts) -> Vec<Fix> {
+    match facts.of_group {
+        true => vec![Fix::RaiseLimit],
+        false if facts.freeing > MOSTLY => vec![Fix::FreeMemory, Fix::ReclaimEarlier],
+        false => vec![Fix::FreeMemory],
+    }
+}
+
+fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
+    let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
+    let full = window.full.get(key);
+    let lost = lost_ns(window, key, sums);
+    let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
+    let facts = Facts {
+        of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),
+        freeing: share(sums.all.reclaim_ns, lost),
+        group: full.map(|full| full.group.clone()),
+        limit_bytes: full.map(|full| full.limit_bytes),
+    };
+    let holder = full.filter(|_| facts.of_group).and_then(holder);
+    Finding {
+        victim: program_of(key, sums),
+        culprits: holder.into_iter().collect(),
+        cost_ms_per_s: window.rate(lost),
+        worst_ms: ms(sums.all.memory_worst_ns),
+        ..MemoryStall::found(&facts, &fixes(&facts))
+    }
+}
+
+/// Who holds most of a full group's memory: pages of files that nobody maps count for no process.
+fn holder(full: &Full) -> Option<Program> {
+    let (pid, name, bytes) = full.largest.as_ref()?;
+    let is_most = *bytes as f64 > full.limit_bytes as f64 * MOSTLY;
+    is_most.then(|| Program { name: name.clone(), pid: *pid, processes: 1, ..Program::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, process, second, thread};
+
+    #[test]
+    fn a_program_that_frees_memory_itself_is_found_with_whose_limit_it_is() {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        let mut victim = thread(1, 500, 0);
+        (victim.reclaim_ns, victim.group_reclaim_ns) = (300 * MS, 290 * MS);
+        victim.memory_worst_ns = 40 * MS;
+        tick.threads.push(victim);
+        let all = MemoryStall::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.cost_ms_per_s, found.worst_ms), (300.0, 40.0));
+        let cause = |found: &Finding| MemoryStall::cause(found, &found.facts.read().unwrap());
+        assert!(cause(found).contains("memory.max"));
+        tick.threads[0].group_reclaim_ns = 0;
+        let all = MemoryStall::find(&Window::of([&tick]));
+        assert!(cause(&all[0]).contains("machine"));
+        tick.threads[0].reclaim_ns = 90 * MS;
+        assert!(MemoryStall::find(&Window::of([&tick])).is_empty());
+    }
+
+    #[test]
+    fn who_holds_most_of_a_full_group_is_the_culprit() {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        tick.threads.push(thread(1, 500, 0));
+        tick.threads[0].memory_ns = 300 * MS;
+        let largest = Some((7, "cache".to_owned(), 40 << 20));
+        let group = "/app".to_owned();
+        let full = Full { group, limit_bytes: 64 << 20, largest, read_back_ns: 0 };
+        tick.full.insert(1, full.clone());
+        let all = MemoryStall::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.culprits[0].pid, found.culprits[0].name.as_str()), (7, "cache"));
+        let cause = MemoryStall::cause(found, &found.facts.read().unwrap());
+        assert!(cause.contains("/app is at its limit of 64 MiB"), "{cause}");
+        assert!(cause.contains("read back"), "{cause}");
+        tick.full.insert(1, Full { read_back_ns: 400 * MS, ..full.clone() });
+        assert_eq!(MemoryStall::find(&Window::of([&tick]))[0].cost_ms_per_s, 700.0);
+        tick.full.insert(1, Full { largest: Some((7, "cache".to_owned(), 9 << 20)), ..full });
+        assert!(MemoryStall::find(&Window::of([&tick]))[0].culprits.is_empty());
+    }
+}
