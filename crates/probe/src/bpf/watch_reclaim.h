@@ -40,7 +40,8 @@ static __always_inline void may_wait_for_memory(struct thread *thread, struct ta
 		return;
 	if (bpf_core_field_exists(of->in_memstall) && BPF_CORE_READ_BITFIELD(of, in_memstall))
 		thread->waits_for = MARKED_MEMORY;
-	else if (knows_calls() && BPF_CORE_READ_BITFIELD(of, in_iowait) && call_of(task) < 0)
+	else if (knows_calls() && bpf_core_field_exists(of->in_iowait) &&
+		 BPF_CORE_READ_BITFIELD(of, in_iowait) && call_of(task) < 0)
 		thread->waits_for = PAGE_READ;
 }
 
