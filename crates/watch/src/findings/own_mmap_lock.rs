@@ -57,7 +57,10 @@ impl Stall for OwnMmapLock {
     fn find(window: &Window) -> Vec<Finding> {
         let is_much = |(_, sums): &(&Key, &Sums)| {
             let all = sums.all.ran_ns.saturating_add(sums.all.lock_ns).max(1);
-            window.rate(own_ns(sums)) >= LIMIT_MS_PER_S && own_ns(sums) as f64 / all as f64 >= SHARE
+            // Behind many readers some time passes between one that lets go and the next.
+            window.rate(own_ns(sums)) >= LIMIT_MS_PER_S
+                && own_ns(sums) as f64 / all as f64 >= SHARE
+                && own_ns(sums) >= sums.all.foreign_ns
         };
         let finding = |(key, sums): (&Key, &Sums)| Finding {
             victim: program_of(key, sums),
@@ -153,5 +156,7 @@ mod tests {
         assert_eq!(found.facts.read::<Facts>().unwrap().call, Some(Call::Munmap));
         tick.threads[0].foreign_ns = 250 * MS;
         assert!(OwnMmapLock::find(&Window::of([&tick])).is_empty());
+        (tick.threads[0].lock_ns, tick.threads[0].foreign_ns) = (760 * MS, 620 * MS);
+        assert!(OwnMmapLock::find(&Window::of([&tick])).is_empty(), "foreign readers hold it");
     }
 }
