@@ -68,16 +68,15 @@ impl Guard {
     /// # Errors
     /// If another run has it.
     pub fn begin(&self, command: &str) -> Result<(), Failure> {
+        tell(&host::restore(&Roots::real()), None);
         self.watch_over();
         self.leaves.replace(Some(Vec::new()));
         self.hold.set(Some(self.take_machine(command, std::env::var_os(SHARE).is_some())?));
         Ok(())
     }
 
-    /// Puts back what killed runs left, and has a helper remove what this process leaves; the
-    /// machine is taken by what this process starts.
+    /// Has a helper remove what this process leaves.
     pub fn watch_over(&self) {
-        tell(&host::restore(&Roots::real()), None);
         let helper = Arc::clone(&self.helper);
         host::journal::before_changes(move || start_helper(&helper));
     }

@@ -280,6 +280,23 @@ fn the_next_run_puts_it_back_too() {
 }
 
 #[test]
+fn a_module_of_ansible_says_nothing_about_it_beside_its_answer() {
+    if !root_or_skip() {
+        return;
+    }
+    let (place, journals) = (Place::new(), Journals::new());
+    let (_, built) = journals.half_built(&place);
+    let script = "ln -s \"$TAILBACK\" AnsiballZ_tailback && echo '{' >args && \
+                  exec ./AnsiballZ_tailback args";
+    let mut module = journals.shell(&place, &[], script);
+    module.current_dir(place.path(""));
+    let ran = place.run(module);
+    assert_eq!(ran.err, "", "{ran:?}");
+    assert_eq!(ran.json()["failed"], true);
+    assert!(!built.exists(), "its helper removes it");
+}
+
+#[test]
 fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
     if !root_or_skip() {
         return;

@@ -33,6 +33,8 @@ impl<'a> ModuleFolders<'a> {
         // enter the folder.
         let _ = fs::set_permissions("/proc/self/exe", fs::Permissions::from_mode(0o755));
         let had_locks = guard::has_locks();
+        // The helper puts back what killed runs left too, without a word: said here, it would stand
+        // in the midst of the answer where Ansible reads both from one terminal.
         session.guard.watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
         ModuleFolders { session, arguments: arguments.to_owned(), work, had_locks }
