@@ -76,11 +76,13 @@ impl Place {
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.stdin(Stdio::null());
-        // A shell has what it starts in the background ignore SIGINT, and tests may run there.
+        // A shell has what it starts in the background ignore SIGINT, and nohup has it ignore SIGHUP;
+        // tests may run there.
         // SAFETY: signal is one of the calls that may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
                 Ok(())
             });
         }
