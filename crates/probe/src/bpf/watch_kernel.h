@@ -63,9 +63,10 @@ struct task_struct___watch {
 	unsigned int flags;
 	u64 start_time;
 	int prio;
-	int on_rq;
-	int on_cpu;
-	int wake_cpu;
+	/* Without a sign: since 7.2 these two are bytes, and only such a load is fitted to that. */
+	unsigned int on_rq;
+	unsigned int on_cpu;
+	unsigned int wake_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;
 	unsigned int in_memstall : 1;
