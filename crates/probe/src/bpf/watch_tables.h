@@ -147,17 +147,21 @@ static __always_inline bool is_free(struct thread *thread, u32 tid, u32 key)
 	return !thread->start || thread->tid == tid || (thread->state == GONE && !*change_of(key));
 }
 
-/* The first free place; where all are taken, one by chance. */
+/* The first free place; else that of a thread that has ended, or one by chance. */
 static __always_inline u32 place_for(u32 tid, u64 chance)
 {
+	u32 last = place(tid, chance & (PLACES - 1));
+
 	for (u32 nth = 0; nth < PLACES; nth++) {
 		u32 key = place(tid, nth);
 		struct thread *thread = bpf_map_lookup_elem(&threads, &key);
 
 		if (thread && is_free(thread, tid, key))
 			return place(tid, nth);
+		if (thread && thread->state == GONE)
+			last = place(tid, nth);
 	}
-	return place(tid, chance & (PLACES - 1));
+	return last;
 }
 
 /* Two that take the same place at the same moment share it until one of them is looked up again. */
