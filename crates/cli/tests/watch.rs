@@ -267,6 +267,27 @@ fn a_thread_that_waits_before_and_all_the_time_is_counted() {
     assert_parts_add_up(&live);
 }
 
+/// A program that has the kernel move pages is one that waits for memory.
+#[test]
+fn a_thread_that_compacts_memory_itself_is_found() {
+    let file = "/proc/sys/vm/compact_memory";
+    if !root_or_skip() || !has_or_skip(Path::new(file).exists(), file) {
+        return;
+    }
+    let _turn = turn::take();
+    let forever = format!("while :; do echo 1 >{file}; done");
+    let load = Load::start(&["sh", "-c", &forever]);
+    thread::sleep(Duration::from_millis(300));
+    let live = seen(&Place::new().say(&["watch", "--for", "3s", "--json"]));
+    drop(load);
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "memory-stall").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["victim"]["name"], "sh", "{found}");
+    assert!(found["facts"]["compacting"].as_f64().unwrap() > 0.5, "{found}");
+}
+
 #[test]
 fn a_neighbour_on_the_same_cpu_is_named() {
     if !root_or_skip() {

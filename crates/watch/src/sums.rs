@@ -187,6 +187,7 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.lock_waits, gained.lock_waits),
         (&mut all.reclaim_ns, gained.reclaim_ns),
         (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
+        (&mut all.compaction_ns, gained.compaction_ns),
         (&mut all.memory_ns, gained.memory_ns),
         (&mut all.samples, gained.samples),
         (&mut all.spins, gained.spins),

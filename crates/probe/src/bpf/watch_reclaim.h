@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
 /* Threads that stand still for memory: they free some before they get any, for the machine or for
- * their group, or sleep until pages that were taken from them are read back. */
+ * their group, move pages of others to get free ones in a row (compaction), or sleep until pages
+ * that were taken from them are read back. */
 #ifndef TAILBACK_WATCH_RECLAIM_H
 #define TAILBACK_WATCH_RECLAIM_H
 
 #include "watch_chain.h"
+
+enum reclaim_of { OF_MACHINE, OF_GROUP, OF_COMPACTION };
 
 static __always_inline void begins_to_reclaim(void)
 {
@@ -14,7 +17,7 @@ static __always_inline void begins_to_reclaim(void)
 		thread->reclaims_from = bpf_ktime_get_ns();
 }
 
-static __always_inline void ends_reclaim(bool of_group)
+static __always_inline void ends_reclaim(enum reclaim_of of)
 {
 	struct thread *thread = entry_of(bpf_get_current_task_btf());
 	u64 ns;
@@ -23,8 +26,11 @@ static __always_inline void ends_reclaim(bool of_group)
 		return;
 	ns = bpf_ktime_get_ns() - thread->reclaims_from;
 	thread->reclaims_from = 0;
-	thread->reclaim += ns;
-	if (of_group)
+	if (of == OF_COMPACTION)
+		thread->compaction += ns;
+	else
+		thread->reclaim += ns;
+	if (of == OF_GROUP)
 		thread->group_reclaim += ns;
 	keep_worst(thread->memory_worst, thread->memory_worst_of, ns);
 }
@@ -68,7 +74,7 @@ int watch_reclaim(void *ctx)
 SEC("raw_tp/mm_vmscan_direct_reclaim_end")
 int watch_reclaim_end(void *ctx)
 {
-	ends_reclaim(false);
+	ends_reclaim(OF_MACHINE);
 	return 0;
 }
 
@@ -82,7 +88,25 @@ int watch_group_reclaim(void *ctx)
 SEC("raw_tp/mm_vmscan_memcg_reclaim_end")
 int watch_group_reclaim_end(void *ctx)
 {
-	ends_reclaim(true);
+	ends_reclaim(OF_GROUP);
+	return 0;
+}
+
+/* Threads of the kernel compact memory in the background, and nobody waits for them. */
+SEC("raw_tp/mm_compaction_begin")
+int watch_compaction(void *ctx)
+{
+	struct task_struct___watch *task = (void *)bpf_get_current_task_btf();
+
+	if (!(task->flags & KERNEL_THREAD))
+		begins_to_reclaim();
+	return 0;
+}
+
+SEC("raw_tp/mm_compaction_end")
+int watch_compaction_end(void *ctx)
+{
+	ends_reclaim(OF_COMPACTION);
 	return 0;
 }
 

@@ -180,12 +180,14 @@ struct thread {
 	/* Of waits for the lock of its own address space: the call of who let go of it last,
 	 * where that was a thread of its own. */
 	s32 lock_call;
-	/* While it frees memory for itself: since when; for how long so far, and the part for its
-	 * group alone. Asleep for memory otherwise; asleep for a page that is not there, where the
-	 * kernel does not say that it was taken away; the worst of the three. */
+	/* While it frees memory for itself, or moves pages to get free ones in a row: since when;
+	 * for how long it has freed, the part for its group alone, and for how long it has moved.
+	 * Asleep for memory otherwise; asleep for a page that is not there, where the kernel does
+	 * not say that it was taken away; the worst of all these. */
 	u64 reclaims_from;
 	u64 reclaim;
 	u64 group_reclaim;
+	u64 compaction;
 	u64 memory;
 	u64 fault;
 	u64 faults;

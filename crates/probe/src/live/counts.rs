@@ -114,6 +114,8 @@ pub struct ThreadCounts {
     pub reclaim_ns: u64,
     /// Of that: for the limit of its group.
     pub group_reclaim_ns: u64,
+    /// Moving pages itself to get free ones in a row: direct compaction.
+    pub compaction_ns: u64,
     /// Asleep otherwise while the kernel has marked it as one that waits for memory (PSI): until
     /// pages that were taken from it are read back.
     pub memory_ns: u64,

@@ -31,6 +31,9 @@ const OF_RECLAIM: [&str; 4] = [
     "mm_vmscan_memcg_reclaim_end",
 ];
 
+/// Tracepoints of compaction; a kernel without huge pages may have none.
+const OF_COMPACTION: [&str; 2] = ["mm_compaction_begin", "mm_compaction_end"];
+
 /// Programs that are loaded, and their links.
 pub struct Loaded {
     /// The object.
@@ -52,6 +55,8 @@ struct Has {
     contention: bool,
     /// Whether direct reclaim can be.
     reclaim: bool,
+    /// Whether direct compaction can be.
+    compaction: bool,
     /// Where threads wait for the lock of a single mapping; none where they cannot be known by
     /// that.
     waiters: [(u64, u64); WAITERS],
@@ -80,6 +85,7 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
         reclaim: OF_RECLAIM.iter().all(|name| there(name)),
+        compaction: OF_COMPACTION.iter().all(|name| there(name)),
         waiters: [(0, 0); WAITERS],
     };
     let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
@@ -89,8 +95,9 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
     }
     match attach(&btf, has, namespace) {
         // A kernel may describe a tracepoint and refuse a program on it.
-        Err(_) if has.lock || has.reclaim => {
-            let less = Has { lock: false, contention: false, reclaim: false, ..has };
+        Err(_) if has.lock || has.reclaim || has.compaction => {
+            let less =
+                Has { lock: false, contention: false, reclaim: false, compaction: false, ..has };
             attach(&btf, less, namespace)
         }
         done => done,
@@ -155,6 +162,8 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_reclaim_end.set_autoload(has.reclaim);
     progs.watch_group_reclaim.set_autoload(has.reclaim);
     progs.watch_group_reclaim_end.set_autoload(has.reclaim);
+    progs.watch_compaction.set_autoload(has.compaction);
+    progs.watch_compaction_end.set_autoload(has.compaction);
     progs.watch_contention.set_autoload(has.lock && has.contention);
     progs.watch_contention_end.set_autoload(has.lock && has.contention);
 }
@@ -212,6 +221,9 @@ impl Loaded {
                 &mut progs.watch_group_reclaim,
                 &mut progs.watch_group_reclaim_end,
             ]);
+        }
+        if has.compaction {
+            programs.extend([&mut progs.watch_compaction, &mut progs.watch_compaction_end]);
         }
         for program in programs {
             let name = program.name().to_string_lossy().into_owned();

@@ -102,6 +102,7 @@ impl Thread {
             lock_call: u32::try_from(self.lock_call).ok().filter(|call| *call != 0),
             reclaim_ns: self.reclaim,
             group_reclaim_ns: self.group_reclaim,
+            compaction_ns: self.compaction,
             memory_ns: self.memory,
             fault_ns: self.fault,
             faults: self.faults,

@@ -205,6 +205,8 @@ impl LiveProbe {
             &progs.watch_reclaim_end,
             &progs.watch_group_reclaim,
             &progs.watch_group_reclaim_end,
+            &progs.watch_compaction,
+            &progs.watch_compaction_end,
             &progs.watch_sample,
             &progs.watch_pass,
         ];

@@ -1,6 +1,7 @@
 //! Programs that stand still for memory: their threads free some themselves before they get any
-//! (direct reclaim), or sleep until pages that were taken from them are read back. The machine is
-//! short of it, or their group is at its limit.
+//! (direct reclaim), move pages to get free ones in a row (direct compaction), or sleep until pages
+//! that were taken from them are read back. The machine is short of it, or their group is at its
+//! limit.
 
 use super::memory_high::MemoryHigh;
 use super::stall::{Seen, Stall};
@@ -32,9 +33,12 @@ pub struct MemoryStall;
 pub struct Facts {
     /// Whether it does so mostly for the limit of a group.
     of_group: bool,
-    /// Share of the time in which it freed memory itself (direct reclaim); in the rest it slept
-    /// until pages were read back.
+    /// Share of the time in which it freed memory itself (direct reclaim).
     freeing: f64,
+    /// Share of the time in which it moved pages to get free ones in a row (direct compaction). In
+    /// the rest it slept until pages were read back.
+    #[serde(default)]
+    compacting: f64,
     /// The group, its own or one above, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<String>,
@@ -80,11 +84,15 @@ impl Stall for MemoryStall {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let whose = match facts.of_group {
             true => of_group(finding, facts),
+            false if facts.compacting > MOSTLY => "Free memory is in small pieces.".to_owned(),
             false => "The machine is short of free memory.".to_owned(),
         };
-        let how = match facts.freeing > MOSTLY {
-            true => "Its threads free some themselves before they get any (direct reclaim).",
-            false => "Its threads sleep until pages that were taken from it are read back.",
+        let how = if facts.freeing > MOSTLY {
+            "Its threads free some themselves before they get any (direct reclaim)."
+        } else if facts.compacting > MOSTLY {
+            "Its threads move pages until enough free ones are side by side (direct compaction)."
+        } else {
+            "Its threads sleep until pages that were taken from it are read back."
         };
         format!("{whose} {how}")
     }
@@ -103,18 +111,25 @@ impl Stall for MemoryStall {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let of = |of_group, freeing| {
+        let of = |of_group, freeing, compacting| {
             let group = (of_group && freeing > MOSTLY).then(|| "/app".to_owned());
             let facts = Facts {
                 of_group,
                 freeing,
+                compacting,
                 limit_bytes: group.is_some().then_some(64 << 20),
                 group,
             };
             let fixes = fixes(&facts);
             (facts, fixes)
         };
-        vec![of(false, 1.0), of(false, 0.0), of(true, 1.0), of(true, 0.2)]
+        vec![
+            of(false, 1.0, 0.0),
+            of(false, 0.0, 1.0),
+            of(false, 0.0, 0.0),
+            of(true, 1.0, 0.0),
+            of(true, 0.2, 0.0),
+        ]
     }
 }
 
@@ -133,7 +148,8 @@ fn of_group(finding: &Finding, facts: &Facts) -> String {
 
 fn lost_ns(window: &Window, key: &Key, sums: &Sums) -> u64 {
     let read_back = window.full.get(key).map_or(0, |full| full.read_back_ns);
-    sums.all.reclaim_ns.saturating_add(sums.all.memory_ns).saturating_add(read_back)
+    let all = [sums.all.reclaim_ns, sums.all.compaction_ns, sums.all.memory_ns, read_back];
+    all.into_iter().fold(0, u64::saturating_add)
 }
 
 fn fixes(facts: &Facts) -> Vec<Fix> {
@@ -149,9 +165,13 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     let full = window.full.get(key);
     let lost = lost_ns(window, key, sums);
     let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
+    let compacting = share(sums.all.compaction_ns, lost);
+    // Pages are moved for the whole machine, however full a group is.
+    let of_group = for_group || sums.all.reclaim_ns == 0 && full.is_some();
     let facts = Facts {
-        of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),
+        of_group: of_group && compacting <= MOSTLY,
         freeing: share(sums.all.reclaim_ns, lost),
+        compacting,
         group: full.map(|full| full.group.clone()),
         limit_bytes: full.map(|full| full.limit_bytes),
     };
@@ -195,6 +215,9 @@ mod tests {
         assert!(cause(&all[0]).contains("machine"));
         tick.threads[0].reclaim_ns = 90 * MS;
         assert!(MemoryStall::find(&Window::of([&tick])).is_empty());
+        tick.threads[0].compaction_ns = 100 * MS;
+        let all = MemoryStall::find(&Window::of([&tick]));
+        assert!(cause(&all[0]).contains("compaction"));
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Gained {
                 gained.ready_ns,
                 gained.lock_ns,
                 gained.reclaim_ns,
+                gained.compaction_ns,
                 gained.memory_ns,
                 gained.fault_ns,
             ];
@@ -132,6 +133,7 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
         lock_waits: less(|of| of.lock_waits),
         reclaim_ns: less(|of| of.reclaim_ns),
         group_reclaim_ns: less(|of| of.group_reclaim_ns),
+        compaction_ns: less(|of| of.compaction_ns),
         memory_ns: less(|of| of.memory_ns),
         fault_ns: less(|of| of.fault_ns),
         faults: less(|of| of.faults),
