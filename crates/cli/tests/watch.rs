@@ -267,6 +267,42 @@ fn a_thread_that_waits_before_and_all_the_time_is_counted() {
     assert_parts_add_up(&live);
 }
 
+/// Two processes on two CPUs that wake each other thousands of times a second. With the first one
+/// the other ends too.
+const TURNS: &str = "import os, sys
+there, back = os.pipe(), os.pipe()
+if os.fork() == 0:
+  os.close(there[1])
+  os.sched_setaffinity(0, {int(sys.argv[1])})
+  while os.read(there[0], 1): os.write(back[1], b'x')
+  os._exit(0)
+os.sched_setaffinity(0, {int(sys.argv[2])})
+while True:
+  os.write(there[1], b'x')
+  os.read(back[0], 1)";
+
+/// The kernel's clock stands still from a wake-up that preempts to its switch. Without that `yes`
+/// would be told to have waited for a quarter less.
+#[test]
+fn wake_ups_that_preempt_count_as_the_kernel_counts_them() {
+    if !root_or_skip() || !has_or_skip(allowed_cpus().len() > 1, "a second CPU is missing") {
+        return;
+    }
+    let _turn = turn::take();
+    let cpus: Vec<String> = allowed_cpus().iter().map(usize::to_string).collect();
+    let _turns = Load::start(&["python3", "-c", TURNS, &cpus[0], &cpus[1]]);
+    let yes = Load::start(&["taskset", "-c", &cpus[0], "yes"]);
+    thread::sleep(Duration::from_millis(300));
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &yes.pid()]));
+    if !has_programs(&live) {
+        return;
+    }
+    let both = &live["victims"][0]["compared"];
+    let of = |key: &str| both[key].as_f64().unwrap_or_default();
+    assert!(of("kernel_ns") > 1e8, "{live:#}");
+    assert!((of("parts_ns") / of("kernel_ns") - 1.0).abs() < 0.1, "{both}");
+}
+
 /// A program that has the kernel move pages is one that waits for memory.
 #[test]
 fn a_thread_that_compacts_memory_itself_is_found() {

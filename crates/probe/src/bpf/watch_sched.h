@@ -18,6 +18,10 @@
 /* A wait of at least so long is held against the CPUs that were idle. */
 #define LONG_WAIT 1000000
 
+/* A wake-up that preempts is followed by its switch within this time, unless the kernel cannot
+ * switch just then. */
+#define SWITCHING 50000
+
 static __always_inline void becomes_ready(struct thread *thread, struct task_struct *task, u32 cpu,
 					  u64 now)
 {
@@ -163,11 +167,14 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 					  u64 now)
 {
 	u64 waited = now - thread->since;
-	u64 throttled = take_throttled(thread, task, now);
+	u64 throttled;
 
+	thread->waits++;
+	if (!waited)
+		return;
+	throttled = take_throttled(thread, task, now);
 	share_out(thread, number, thread->here + throttled, now);
 	thread->ready += waited;
-	thread->waits++;
 	if (waited >= LEAST_STRETCH)
 		note_stretch(thread, now, throttled);
 	keep_worst(thread->worst, thread->worst_of, waited);
@@ -215,11 +222,23 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	cpu->head++;
 }
 
+/* When a switch from one thread to another counts as made. The kernel's clock of a CPU stands still
+ * from a wake-up that preempts to the switch that it causes (rq_clock_skip_update): in its run
+ * delay the one thread stands ready from the wake-up on, and the other one has not waited. */
+static __always_inline u64 switched_at(struct thread *to, struct cpu *cpu, u32 number, u64 now)
+{
+	bool is_woken_here = to->state == READY && to->cpu == number && to->here == to->since &&
+			     to->since > cpu->since;
+
+	return is_woken_here && now - to->since < SWITCHING ? to->since : now;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	u32 number = bpf_get_smp_processor_id();
 	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	bool preempted = preempt || !state_of(prev);
 	struct thread *from, *to;
 	u64 now;
 
@@ -227,9 +246,12 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 		return 0;
 	now = bpf_ktime_get_ns();
 	from = prev->pid ? entry_of(prev) : 0;
-	if (from)
-		leaves(ctx, from, prev, cpu, number, now, preempt || !state_of(prev));
 	to = next->pid ? entry_of(next) : 0;
+	if (from && to && preempted)
+		now = switched_at(to, cpu, number, now);
+	/* The one may have taken the place of the other. */
+	if (from && from != to)
+		leaves(ctx, from, prev, cpu, number, now, preempted);
 	remember(cpu, next, to, now);
 	cpu->switches++;
 	cpu->since = now;
@@ -244,14 +266,24 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
+/* Since when a thread is ready that is woken now. Where it goes to another CPU, the waker first
+ * sends an interrupt there, which takes long in a virtual machine: the thread was ready before. */
+static __always_inline u64 ready_from(struct thread *thread, u32 cpu)
+{
+	if (cpu != bpf_get_smp_processor_id() && thread->waking_from > thread->since)
+		return thread->waking_from;
+	return bpf_ktime_get_ns();
+}
+
 static __always_inline void wakes(struct task_struct *task)
 {
+	u32 cpu = ((struct task_struct___watch *)task)->wake_cpu;
 	struct thread *thread = entry_of(task);
 	u64 now;
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return;
-	now = bpf_ktime_get_ns();
+	now = ready_from(thread, cpu);
 	if (thread->state == UNINTERRUPTIBLE) {
 		thread->asleep += now - thread->since;
 		waited_for_memory(thread, now - thread->since);
@@ -261,7 +293,7 @@ static __always_inline void wakes(struct task_struct *task)
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;
-	becomes_ready(thread, task, ((struct task_struct___watch *)task)->wake_cpu, now);
+	becomes_ready(thread, task, cpu, now);
 }
 
 /* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another
@@ -275,6 +307,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return 0;
+	thread->waking_from = bpf_ktime_get_ns();
 	waker = both ? entry_at(both) : 0;
 	owes = may_owe(thread, waker);
 	asked = owes || thread->lock || !(thread->waits % WAKER_EVERY);
@@ -291,7 +324,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)
-		is_given_mapping(thread, thread->waker, bpf_ktime_get_ns());
+		is_given_mapping(thread, thread->waker, thread->waking_from);
 	return 0;
 }
 

@@ -107,6 +107,8 @@ struct thread {
 	/* Since when it sleeps, or slept last; a timer that it looks after for a moment does not
 	 * end a sleep. */
 	u64 asleep_from;
+	/* When its last wake-up began. */
+	u64 waking_from;
 	u64 ran;
 	/* Ready and without a CPU. */
 	u64 ready;
