@@ -95,7 +95,9 @@ static __always_inline bool is_throttled(struct task_struct *task)
 
 	if (!bpf_core_field_exists(queue->throttled) || !bpf_core_field_exists(task->se.cfs_rq))
 		return false;
-	return BPF_CORE_READ(task, se.cfs_rq, throttled) != 0;
+	/* Since 6.18 it is one bit beside others. */
+	queue = BPF_CORE_READ(task, se.cfs_rq);
+	return BPF_CORE_READ_BITFIELD_PROBED(queue, throttled) != 0;
 }
 
 /* The run queue of its group on its CPU, as a number. */
