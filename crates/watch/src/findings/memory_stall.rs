@@ -47,6 +47,28 @@ pub struct Facts {
     limit_bytes: Option<u64>,
 }
 
+/// What most of the time went to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mostly {
+    Frees,
+    Compacts,
+    Sleeps,
+}
+
+impl Facts {
+    /// The largest of the three parts.
+    fn mostly(&self) -> Mostly {
+        let slept = 1.0 - self.freeing - self.compacting;
+        if self.freeing >= self.compacting.max(slept) {
+            Mostly::Frees
+        } else if self.compacting >= slept {
+            Mostly::Compacts
+        } else {
+            Mostly::Sleeps
+        }
+    }
+}
+
 /// What fixes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,15 +106,22 @@ impl Stall for MemoryStall {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let whose = match facts.of_group {
             true => of_group(finding, facts),
-            false if facts.compacting > MOSTLY => "Free memory is in small pieces.".to_owned(),
+            false if facts.mostly() == Mostly::Compacts => {
+                "Free memory is in small pieces.".to_owned()
+            }
             false => "The machine is short of free memory.".to_owned(),
         };
-        let how = if facts.freeing > MOSTLY {
-            "Its threads free some themselves before they get any (direct reclaim)."
-        } else if facts.compacting > MOSTLY {
-            "Its threads move pages until enough free ones are side by side (direct compaction)."
-        } else {
-            "Its threads sleep until pages that were taken from it are read back."
+        let how = match facts.mostly() {
+            Mostly::Frees => {
+                "Its threads free some themselves before they get any (direct reclaim)."
+            }
+            Mostly::Compacts => {
+                "Its threads move pages until enough free ones are side by side (direct \
+                 compaction)."
+            }
+            Mostly::Sleeps => {
+                "Its threads sleep until pages that were taken from it are read back."
+            }
         };
         format!("{whose} {how}")
     }
@@ -155,7 +184,7 @@ fn lost_ns(window: &Window, key: &Key, sums: &Sums) -> u64 {
 fn fixes(facts: &Facts) -> Vec<Fix> {
     match facts.of_group {
         true => vec![Fix::RaiseLimit],
-        false if facts.freeing > MOSTLY => vec![Fix::FreeMemory, Fix::ReclaimEarlier],
+        false if facts.mostly() == Mostly::Frees => vec![Fix::FreeMemory, Fix::ReclaimEarlier],
         false => vec![Fix::FreeMemory],
     }
 }
@@ -165,16 +194,15 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     let full = window.full.get(key);
     let lost = lost_ns(window, key, sums);
     let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
-    let compacting = share(sums.all.compaction_ns, lost);
-    // Pages are moved for the whole machine, however full a group is.
-    let of_group = for_group || sums.all.reclaim_ns == 0 && full.is_some();
-    let facts = Facts {
-        of_group: of_group && compacting <= MOSTLY,
+    let mut facts = Facts {
+        of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),
         freeing: share(sums.all.reclaim_ns, lost),
-        compacting,
+        compacting: share(sums.all.compaction_ns, lost),
         group: full.map(|full| full.group.clone()),
         limit_bytes: full.map(|full| full.limit_bytes),
     };
+    // Pages are moved for the whole machine, however full a group is.
+    facts.of_group &= facts.mostly() != Mostly::Compacts;
     let holder = full.filter(|_| facts.of_group).and_then(holder);
     Finding {
         victim: program_of(key, sums),
@@ -218,6 +246,11 @@ mod tests {
         tick.threads[0].compaction_ns = 100 * MS;
         let all = MemoryStall::find(&Window::of([&tick]));
         assert!(cause(&all[0]).contains("compaction"));
+        // Of three parts none is more than half.
+        tick.threads[0].memory_ns = 20 * MS;
+        tick.threads[0].reclaim_ns = 101 * MS;
+        let all = MemoryStall::find(&Window::of([&tick]));
+        assert!(cause(&all[0]).contains("reclaim"));
     }
 
     #[test]
