@@ -76,8 +76,8 @@ impl Place {
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.stdin(Stdio::null());
-        // A test that runs in the background of a shell inherits that SIGINT is ignored, and one
-        // under nohup that SIGHUP is.
+        // A background job of a shell ignores SIGINT, and a program under nohup ignores SIGHUP.
+        // Tests inherit both.
         // SAFETY: signal is one of the calls that may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {

@@ -39,6 +39,9 @@ int watch_begin(struct bpf_iter__task *ctx)
 	thread = entry_of(task);
 	if (thread && thread->state == UNKNOWN)
 		becomes_ready(thread, task, cpu_of(task), bpf_ktime_get_ns());
+	/* It was given a CPU meanwhile. */
+	if (thread && ((struct task_struct___watch *)task)->on_cpu)
+		thread->state = UNKNOWN;
 	return 0;
 }
 

@@ -63,10 +63,10 @@ struct task_struct___watch {
 	unsigned int flags;
 	u64 start_time;
 	int prio;
-	/* Without a sign: since 7.2 these two are bytes, and only such a load is fitted to that. */
+	unsigned int wake_cpu;
+	/* Since 7.2 these are bytes. libbpf fits a load to another size only if it is unsigned. */
 	unsigned int on_rq;
 	unsigned int on_cpu;
-	unsigned int wake_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;
 	unsigned int in_memstall : 1;
@@ -194,6 +194,14 @@ static __always_inline void learn_interrupts(void)
 {
 	if (!counts_later && knows_interrupts() && interrupts() & HARD_INTERRUPT_LATER)
 		counts_later = true;
+}
+
+/* The clock of its run queue; 0 where the kernel has no groups. */
+static __always_inline u64 queue_clock(struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->clock : 0;
 }
 
 /* How long the queue of its group on its CPU was throttled so far. */

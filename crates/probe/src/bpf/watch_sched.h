@@ -27,7 +27,6 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 {
 	struct task_struct___watch *from = (void *)task;
 
-	thread->state = READY;
 	thread->since = now;
 	thread->here = now;
 	thread->cpu = cpu;
@@ -35,6 +34,9 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 	thread->throttled_mark = throttled_so_far(task);
 	thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
 	thread->level = throttled_level(task);
+	/* Last: at the start of watching a switch may look at it meanwhile. */
+	asm volatile("" ::: "memory");
+	thread->state = READY;
 }
 
 /* Whether it had the CPU by its policy alone. */
@@ -166,7 +168,7 @@ static __always_inline u64 stood_beside_idle(struct task_struct *task, u32 own, 
 static __always_inline void stops_waiting(struct thread *thread, struct task_struct *task, u32 number,
 					  u64 now)
 {
-	u64 waited = now - thread->since;
+	u64 waited = now > thread->since ? now - thread->since : 0;
 	u64 throttled;
 
 	thread->waits++;
@@ -222,15 +224,17 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	cpu->head++;
 }
 
-/* When a switch from one thread to another counts as made. The kernel's clock of a CPU stands still
- * from a wake-up that preempts to the switch that it causes (rq_clock_skip_update): in its run
- * delay the one thread stands ready from the wake-up on, and the other one has not waited. */
-static __always_inline u64 switched_at(struct thread *to, struct cpu *cpu, u32 number, u64 now)
+/* The time at which a switch to a thread counts as made. After a wake-up that preempts, the kernel
+ * mostly does not read the clock of the run queue again before the switch (rq_clock_skip_update).
+ * So in its run delay the preempted thread waits from the wake-up on, and the woken thread has not
+ * waited. With lazy preemption it reads the clock, which then shows another time. */
+static __always_inline u64 switched_at(struct thread *to, struct task_struct *next, struct cpu *cpu,
+				       u32 number, u64 now)
 {
 	bool is_woken_here = to->state == READY && to->cpu == number && to->here == to->since &&
-			     to->since > cpu->since;
+			     to->since > cpu->since && now - to->since < SWITCHING;
 
-	return is_woken_here && now - to->since < SWITCHING ? to->since : now;
+	return is_woken_here && to->woken_clock == queue_clock(next) ? to->since : now;
 }
 
 SEC("tp_btf/sched_switch")
@@ -248,8 +252,8 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	from = prev->pid ? entry_of(prev) : 0;
 	to = next->pid ? entry_of(next) : 0;
 	if (from && to && preempted)
-		now = switched_at(to, cpu, number, now);
-	/* The one may have taken the place of the other. */
+		now = switched_at(to, next, cpu, number, now);
+	/* `to` may have taken the entry of `from`. */
 	if (from && from != to)
 		leaves(ctx, from, prev, cpu, number, now, preempted);
 	remember(cpu, next, to, now);
@@ -293,6 +297,7 @@ static __always_inline void wakes(struct task_struct *task)
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;
+	thread->woken_clock = queue_clock(task);
 	becomes_ready(thread, task, cpu, now);
 }
 

@@ -107,8 +107,9 @@ struct thread {
 	/* Since when it sleeps, or slept last; a timer that it looks after for a moment does not
 	 * end a sleep. */
 	u64 asleep_from;
-	/* When its last wake-up began. */
+	/* When its last wake-up began, and what the clock of its run queue showed in it. */
 	u64 waking_from;
+	u64 woken_clock;
 	u64 ran;
 	/* Ready and without a CPU. */
 	u64 ready;
@@ -183,9 +184,9 @@ struct thread {
 	 * where that was a thread of its own. */
 	s32 lock_call;
 	/* While it frees memory for itself, or moves pages to get free ones in a row: since when;
-	 * for how long it has freed, the part for its group alone, and for how long it has moved.
-	 * Asleep for memory otherwise; asleep for a page that is not there, where the kernel does
-	 * not say that it was taken away; the worst of all these. */
+	 * how long it has freed memory, the part of that for its group, and how long it has moved
+	 * pages. Asleep for memory otherwise; asleep for a page that is not there, where the kernel
+	 * does not say that it was taken away; the worst of all these. */
 	u64 reclaims_from;
 	u64 reclaim;
 	u64 group_reclaim;
