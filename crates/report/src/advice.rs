@@ -20,6 +20,11 @@ pub enum Sure {
 }
 
 impl Sure {
+    /// Whether it was shown to help.
+    pub fn is_shown(self) -> bool {
+        matches!(self, Sure::Fixed | Sure::Helped)
+    }
+
     /// In a word or two; nothing for a next step.
     pub fn mark(self) -> Option<&'static str> {
         match self {
@@ -58,7 +63,7 @@ pub struct Advice {
 /// What stands over the advice of a record: that something should be changed is said where it was
 /// measured to help.
 pub fn heading(state: State, advice: &[Advice]) -> &'static str {
-    let sure = advice.iter().any(|advice| matches!(advice.sure, Sure::Fixed | Sure::Helped));
+    let sure = advice.iter().any(|advice| advice.sure.is_shown());
     match state {
         State::Affected if sure => "What to change",
         State::Affected => "What may fix it; each command measures whether it does",

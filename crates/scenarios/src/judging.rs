@@ -154,7 +154,8 @@ fn judge_also(
         (State::NotAffected, _) => {
             outcome.state = State::Inconclusive;
             let why = other.reasons.into_iter().next().map(Box::new);
-            outcome.reasons.push(Reason::NotSettledIn { measure: other.measure, why });
+            // What keeps the verdict open is the one reason that a short answer has room for.
+            outcome.reasons.insert(0, Reason::NotSettledIn { measure: other.measure, why });
             outcome.caveats = other.caveats;
         }
         _ => {}

@@ -62,7 +62,10 @@ pub fn list(advice: &[Advice], most: usize) -> Markup {
 
 fn sentence(advice: &Advice) -> Markup {
     html! {
-        @if let Some(mark) = advice.sure.mark() { span.mark { (mark) } " " }
+        @if let Some(mark) = advice.sure.mark() {
+            span.mark.helped[advice.sure.is_shown()] { (mark) }
+            " "
+        }
         (advice.what)
         @if let Some(command) = &advice.command { code.command { (command) } }
     }

@@ -184,14 +184,15 @@ fn headline(shown: &[Shown]) -> String {
     names.dedup();
     match (names.as_slice(), shown) {
         (_, []) => "No record".to_owned(),
-        ([one], _) => format!("{one} stalls work here"),
-        ([first, second], _) => format!("{first} and {second} stall work here"),
+        // They were provoked: whether they happen, `watch` says.
+        ([one], _) => format!("{one} can stall work here"),
+        ([first, second], _) => format!("{first} and {second} can stall work here"),
         ([], [one]) => {
             let state = one.record.judgement.state.word().replace('-', " ");
             format!("{}: {state}", plain(&one.record.scenario))
         }
         ([], all) => format!("None of {} studies shows a stall", all.len()),
-        (some, _) => format!("{} known stalls hold up work here", some.len()),
+        (some, _) => format!("{} known stalls can hold up work here", some.len()),
     }
 }
 
