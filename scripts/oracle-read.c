@@ -7,8 +7,8 @@
  * Usage: oracle-read PERIOD_MS. It ends with its standard input. After each reading it prints
  *   T NANOSECONDS UNSEEN             CLOCK_MONOTONIC; threads that came and went unread
  *   P RAN DELAY ESCAPED ENDED NAME   sums since the first reading, where they changed
- * ESCAPED is the time between the last reading of a thread and the reading that missed it: the most
- * that it can have lost since.
+ * ESCAPED is the time from the last reading that saw a thread's sums change to the reading that
+ * missed the thread: the most that it can have lost since. The kernel counts a wait when it ends.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -35,7 +35,7 @@ struct program {
 struct thread {
 	int tid, program;
 	uint64_t ran, delay, ran_counted, delay_counted;
-	int64_t first, last;
+	int64_t first, last, changed;
 	struct thread *next;
 };
 
@@ -102,12 +102,14 @@ static void add(struct thread *thread, uint64_t ran, uint64_t delay)
 	if (ran < thread->ran || delay < thread->delay) {
 		/* The number is that of another thread by now. */
 		program->ended++;
-		program->escaped += now - thread->last;
+		program->escaped += now - thread->changed;
 		thread->ran = thread->delay = 0;
 		arrived++;
 	}
-	if (ran != thread->ran || delay != thread->delay)
+	if (ran != thread->ran || delay != thread->delay) {
 		program->changed = 1;
+		thread->changed = now;
+	}
 	program->ran += ran - thread->ran;
 	program->delay += delay - thread->delay;
 	thread->ran_counted += ran - thread->ran;
@@ -149,7 +151,7 @@ static void read_thread(int pid, int tid, int *program)
 	if (thread->program < 0)
 		return;
 	if (fresh) {
-		thread->first = now;
+		thread->first = thread->changed = now;
 		/* What was before the first reading is not counted. */
 		if (first_reading)
 			thread->ran = ran, thread->delay = delay;
@@ -187,7 +189,7 @@ static void drop_ended(void)
 			if (thread->program >= 0) {
 				struct program *program = &programs[thread->program];
 				program->ended++;
-				program->escaped += now - thread->last;
+				program->escaped += now - thread->changed;
 				program->changed = 1;
 			}
 			*at = thread->next;

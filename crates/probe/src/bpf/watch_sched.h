@@ -209,6 +209,17 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	}
 }
 
+/* Nobody saw it get the CPU: some kernels hide the switches of a process. It had waited at least
+ * until the last switch there that was seen. Who ran meanwhile is not asked: that loop twice in one
+ * program would keep the verifier of a kernel busy for a minute. */
+static __always_inline void stopped_unseen(struct thread *thread, u64 waited)
+{
+	thread->waits++;
+	thread->ready += waited;
+	thread->rest += waited;
+	keep_worst(thread->worst, thread->worst_of, waited);
+}
+
 /* Notes who runs from now on. */
 static __always_inline void remember(struct cpu *cpu, struct task_struct *next, struct thread *thread,
 				     u64 now)
@@ -254,8 +265,11 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (from && to && preempted)
 		now = switched_at(to, next, cpu, number, now);
 	/* `to` may have taken the entry of `from`. */
-	if (from && from != to)
+	if (from && from != to) {
+		if (from->state == READY && cpu->since > from->since)
+			stopped_unseen(from, cpu->since - from->since);
 		leaves(ctx, from, prev, cpu, number, now, preempted);
+	}
 	remember(cpu, next, to, now);
 	cpu->switches++;
 	cpu->since = now;
