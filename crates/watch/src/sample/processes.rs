@@ -1,4 +1,7 @@
 //! Names, groups and jobs of processes: files of /proc that take no lock of the process.
+//!
+//! `stat` is none of them. On Linux 6.18, reading it waits for a process that is in the midst of an
+//! exec, and that process may wait seconds for a CPU.
 
 use super::scope;
 use crate::tick::{Job, Process, Tick};
@@ -23,11 +26,14 @@ const OLD: u64 = 5;
 /// Competition for a shorter time is not looked into, in nanoseconds.
 const LEAST_NS: u64 = 1_000_000;
 
-/// The most that is read of `stat`, in bytes.
-const STAT: u64 = 1_024;
+/// The most that is read of a file with one value, in bytes.
+const VALUE: u64 = 1_024;
 
-/// The bit of a kernel thread among the flags of `stat`.
-const KERNEL_THREAD: u64 = 0x0020_0000;
+/// The most that is read of `status`, in bytes: it lists the groups of the user.
+const STATUS: u64 = 16_384;
+
+/// The thread of the kernel that starts its others, and is their parent.
+const KTHREADD: u32 = 2;
 
 /// Looks processes up, and remembers them.
 pub struct Processes {
@@ -50,13 +56,12 @@ struct Known {
     looked: u64,
 }
 
-/// What is taken of `stat`.
+/// What is taken of `status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stat {
+struct Status {
     name: String,
     session: u32,
-    flags: u64,
-    nice: i32,
+    is_of_kernel: bool,
 }
 
 impl Processes {
@@ -124,7 +129,7 @@ impl Processes {
             return None;
         }
         let file = self.roots.proc.join(pid.to_string()).join("autogroup");
-        let bytes = read_start(&file, STAT).ok()?;
+        let bytes = read_start(&file, VALUE).ok()?;
         String::from_utf8_lossy(&bytes).trim_end().rsplit_once("nice ")?.1.parse().ok()
     }
 
@@ -135,14 +140,15 @@ impl Processes {
             return Some(known.process.clone());
         }
         let before = self.known.get(&pid).cloned();
-        let bytes = read_start(&self.roots.proc.join(pid.to_string()).join("stat"), STAT).ok();
-        let stat = bytes.and_then(|bytes| stat(&String::from_utf8_lossy(&bytes)));
-        let Some(mut stat) = stat else {
+        let file = self.roots.proc.join(pid.to_string()).join("status");
+        let bytes = read_start(&file, STATUS).ok();
+        let status = bytes.and_then(|bytes| status(&String::from_utf8_lossy(&bytes)));
+        let Some(mut status) = status else {
             // It has ended since: what is known of it still holds for what it did.
             return before.map(|known| known.process);
         };
-        if stat.session == 0 {
-            stat.session = outer_session.unwrap_or(0);
+        if status.session == 0 {
+            status.session = outer_session.unwrap_or(0);
         }
         let (groups, roots) = (self.groups.as_ref(), &self.roots);
         let group = groups.and_then(|groups| {
@@ -154,12 +160,12 @@ impl Processes {
         let bound = group.as_deref().map(|group| self.lineage(group)).unwrap_or_default();
         let is_free = group.is_none() || of_job.is_some() && bound.iter().all(|one| one == "/");
         let process = Process {
-            in_scope: scope::holds(&self.scope, pid, &stat.name, group.as_deref()),
-            job: job(&stat, of_job),
-            nice: stat.nice,
+            in_scope: scope::holds(&self.scope, pid, &status.name, group.as_deref()),
+            job: job(&status, of_job),
+            nice: nice(pid),
             session_nice: is_free.then(|| self.session_nice(pid)).flatten(),
             confined: confined(pid, self.cpus),
-            name: stat.name,
+            name: status.name,
             group,
         };
         let known = Known { process: process.clone(), looked: self.interval };
@@ -175,8 +181,14 @@ impl Processes {
 
 /// Whether the kernel makes a group of each session and shares CPUs out among these.
 fn has_sessions(roots: &Roots) -> bool {
-    let text = read_start(&roots.proc.join("sys/kernel/sched_autogroup_enabled"), STAT);
+    let text = read_start(&roots.proc.join("sys/kernel/sched_autogroup_enabled"), VALUE);
     text.is_ok_and(|text| text.trim_ascii() == b"1")
+}
+
+/// The nice value of a process, or 0 where it has ended.
+fn nice(pid: u32) -> i32 {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.and_then(|pid| rustix::process::getpriority_process(Some(pid)).ok()).unwrap_or(0)
 }
 
 /// The CPUs that a process may use, where these are not all of so many.
@@ -221,8 +233,8 @@ fn wanted(tick: &Tick) -> Vec<u32> {
 
 /// What a process belongs to: its group, unless that is one for all that somebody types in a
 /// session.
-fn job(stat: &Stat, group: Option<&str>) -> Job {
-    if stat.flags & KERNEL_THREAD != 0 {
+fn job(status: &Status, group: Option<&str>) -> Job {
+    if status.is_of_kernel {
         return Job::Kernel;
     }
     let is_of_login = |group: &str| {
@@ -231,30 +243,34 @@ fn job(stat: &Stat, group: Option<&str>) -> Job {
     };
     match group {
         Some(group) if !is_of_login(group) => Job::Group(group.to_owned()),
-        _ if stat.session != 0 => Job::Session(stat.session),
+        _ if status.session != 0 => Job::Session(status.session),
         _ => Job::Unknown,
     }
 }
 
-/// Reads the text of a `stat` file; a name may hold anything, so what follows counts from its end.
-fn stat(text: &str) -> Option<Stat> {
-    let (before, after) = text.rsplit_once(')')?;
-    let (_, name) = before.split_once('(')?;
-    let words: Vec<&str> = after.split_ascii_whitespace().collect();
-    Some(Stat {
-        name: terminal::line(name),
-        session: words.get(3)?.parse().ok()?,
-        flags: words.get(6)?.parse().ok()?,
-        nice: words.get(16)?.parse().ok()?,
-    })
+/// Reads the text of a `status` file. Its first line is the name, without line feeds of its own.
+fn status(text: &str) -> Option<Status> {
+    let name = text.strip_prefix("Name:\t")?.split('\n').next()?;
+    let value = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(key)?.split_ascii_whitespace().next())
+    };
+    let parent = value("PPid:")?.parse().ok()?;
+    // The first number is that of the namespace of /proc.
+    let session = value("NSsid:").and_then(|number| number.parse().ok()).unwrap_or(0);
+    let is_of_kernel = match value("Kthread:") {
+        Some(flag) => flag == "1",
+        // Kernels before 6.9 do not say it. Threads of the kernel have no memory of their own.
+        None => [0, KTHREADD].contains(&parent) && value("VmSize:").is_none(),
+    };
+    Some(Status { name: terminal::line(name), session, is_of_kernel })
 }
 
 /// Any text, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub fn fuzz(text: &str) {
-    if let Some(stat) = stat(text) {
-        assert!(!stat.name.chars().any(terminal::steers));
-        let _ = job(&stat, Some(text));
+    if let Some(status) = status(text) {
+        assert!(!status.name.chars().any(terminal::steers));
+        let _ = job(&status, Some(text));
     }
 }
 
@@ -263,17 +279,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\n";
+
     #[test]
     fn a_process_may_call_itself_anything() {
-        let text = "7 (a) b (c) S 1 7 9 0 -1 2097216 0 0 0 0 1 1 0 0 20 0 1 0 555 0 0";
-        let read = stat(text).unwrap();
-        assert_eq!((read.name.as_str(), read.session), ("a) b (c", 9));
-        assert_eq!(job(&read, None), Job::Kernel);
+        let text = "Name:\tKthread:\t1 PPid:\t2\nState:\tS\nPPid:\t1\nNSsid:\t9\nKthread:\t0\n";
+        let read = status(text).unwrap();
+        assert_eq!((read.name.as_str(), read.session), ("Kthread: 1 PPid: 2", 9));
+        assert_eq!(job(&read, None), Job::Session(9));
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_is_known_with_and_without_its_flag() {
+        let is_of_kernel = |text: &str| status(text).unwrap().is_of_kernel;
+        assert!(!is_of_kernel(SHELL));
+        let flagged = "Name:\tkworker/0:1\nPPid:\t2\nKthread:\t1\n";
+        assert!(is_of_kernel(flagged));
+        assert_eq!(job(&status(flagged).unwrap(), None), Job::Kernel);
+        assert!(is_of_kernel("Name:\tksoftirqd/0\nPPid:\t2\nNSsid:\t0\n"));
+        assert!(is_of_kernel("Name:\tkthreadd\nPPid:\t0\nNSsid:\t0\n"));
+        // The first process of a container, and a child of its second.
+        assert!(!is_of_kernel("Name:\tinit\nPPid:\t0\nNSsid:\t1\nVmSize:\t9 kB\n"));
+        assert!(!is_of_kernel("Name:\tsh\nPPid:\t2\nNSsid:\t1\nVmSize:\t9 kB\n"));
+    }
+
+    #[test]
+    fn a_real_status_is_read() {
+        let own = std::fs::read_to_string("/proc/self/status").unwrap();
+        let read = status(&own).unwrap();
+        let session = rustix::process::getsid(None).unwrap().as_raw_pid();
+        assert_eq!((i64::from(read.session), read.is_of_kernel), (i64::from(session), false));
+        assert!(own.starts_with(&format!("Name:\t{}", read.name)));
     }
 
     #[test]
     fn a_login_is_no_service() {
-        let read = Stat { name: "x".into(), session: 9, flags: 0, nice: 0 };
+        let read = Status { name: "x".into(), session: 9, is_of_kernel: false };
         let own = |group| job(&read, Some(group));
         assert_eq!(own("/system.slice/a.service"), Job::Group("/system.slice/a.service".into()));
         assert_eq!(own("/user.slice/user-0.slice/session-3.scope"), Job::Session(9));
@@ -283,9 +324,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(text in ".{0,80}", cut in 0usize..80) {
-            let _ = stat(&text);
-            let whole = "7 (a) S 1 7 9 0 -1 2097216 0 0 0 0 1 1 0 0 20 0 1 0 555 0 0";
-            let _ = stat(&whole[..cut.min(whole.len())]);
+            let _ = status(&text);
+            let _ = status(&format!("Name:\t{text}"));
+            let _ = status(&SHELL[..cut.min(SHELL.len())]);
         }
     }
 }
