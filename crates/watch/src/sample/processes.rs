@@ -1,7 +1,7 @@
-//! Names, groups and jobs of processes: files of /proc that take no lock of the process.
+//! Names, groups and jobs of processes, read so that no process can hold the reader up.
 //!
-//! `stat` is none of them. On Linux 6.18, reading it waits for a process that is in the midst of an
-//! exec, and that process may wait seconds for a CPU.
+//! So `stat` is not read. On Linux 6.18, its reader sleeps for a lock of a process that is in the
+//! midst of an exec, and that process may wait seconds for a CPU.
 
 use super::scope;
 use crate::tick::{Job, Process, Tick};
@@ -32,7 +32,7 @@ const VALUE: u64 = 1_024;
 /// The most that is read of `status`, in bytes: it lists the groups of the user.
 const STATUS: u64 = 16_384;
 
-/// The thread of the kernel that starts its others, and is their parent.
+/// The number of kthreadd, the parent of the kernel's other threads.
 const KTHREADD: u32 = 2;
 
 /// Looks processes up, and remembers them.
@@ -259,7 +259,7 @@ fn status(text: &str) -> Option<Status> {
     let session = value("NSsid:").and_then(|number| number.parse().ok()).unwrap_or(0);
     let is_of_kernel = match value("Kthread:") {
         Some(flag) => flag == "1",
-        // Kernels before 6.9 do not say it. Threads of the kernel have no memory of their own.
+        // Older kernels do not say it. Threads of the kernel have no memory of their own.
         None => [0, KTHREADD].contains(&parent) && value("VmSize:").is_none(),
     };
     Some(Status { name: terminal::line(name), session, is_of_kernel })
@@ -277,6 +277,7 @@ pub fn fuzz(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{second, thread};
     use proptest::prelude::*;
 
     const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\n";
@@ -301,6 +302,17 @@ mod tests {
         // The first process of a container, and a child of its second.
         assert!(!is_of_kernel("Name:\tinit\nPPid:\t0\nNSsid:\t1\nVmSize:\t9 kB\n"));
         assert!(!is_of_kernel("Name:\tsh\nPPid:\t2\nNSsid:\t1\nVmSize:\t9 kB\n"));
+    }
+
+    #[test]
+    fn a_process_is_named_without_its_stat() {
+        let tree = testing::Tree::new(&[("proc/7/status", SHELL)]);
+        let mut processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
+        let mut tick = second();
+        tick.threads.push(thread(7, 10, 20));
+        processes.name(&mut tick);
+        let named = &tick.processes[&7];
+        assert_eq!((named.name.as_str(), &named.job), ("sh", &Job::Session(9)));
     }
 
     #[test]
