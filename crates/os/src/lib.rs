@@ -6,7 +6,8 @@
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
 //! - [`mod@file`]: reading files whose path another user may have a say in.
 //! - [`folders`]: where the user's state and caches belong.
-//! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
+//! - [`memory`]: how much of it there is, and giving it back; [`random`]: numbers that nobody can
+//!   guess.
 //! - [`time`]: lengths of time as numbers, and clocks.
 //! - [`sandbox`]: what a process may do from here on.
 //! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.

@@ -5,9 +5,13 @@ use probe::live::{
     ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts, ThreadState,
 };
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
+
+/// A table with room for so many times what it holds gives some of it back.
+const SPARE: usize = 8;
 
 /// Threads that gained less than this are left out, in nanoseconds: they cannot be part of a
 /// finding, and on a busy machine they are most.
@@ -54,12 +58,15 @@ impl Gained {
             if thread.state == ThreadState::Gone {
                 self.ended.insert((thread.tid, thread.start));
             }
-            self.threads.insert((thread.tid, thread.start), thread);
+            // Thousands of names would lie scattered over memory that is to be given back.
+            let sums = ThreadCounts { name: String::new(), ..thread };
+            self.threads.insert((sums.tid, sums.start), sums);
         }
         for id in ended {
             self.threads.remove(&id);
             self.ended.remove(&id);
         }
+        give_back(&mut self.threads);
         let mut readers = HashMap::new();
         for reader in counts.readers {
             let id = (reader.reader, reader.target, reader.call, reader.file.clone());
@@ -108,6 +115,13 @@ impl Gained {
         let gained = now.iter().map(of).filter(|chain| chain.wakes > 0).collect();
         self.chains = now.into_iter().map(|chain| (chain.key, chain)).collect();
         gained
+    }
+}
+
+/// Gives back what a table has room for, where that was for more than it holds by now.
+fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > SPARE * table.len() {
+        table.shrink_to(2 * table.len());
     }
 }
 
@@ -173,6 +187,7 @@ mod tests {
         assert_eq!(read(&mut gained, vec![gone.clone()]), []);
         assert_eq!(read(&mut gained, vec![gone]), []);
         assert!(gained.threads.is_empty());
+        assert!(gained.threads.capacity() < 16);
         // The same number, another thread.
         let other = ThreadCounts { start: 9, ..first };
         assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);

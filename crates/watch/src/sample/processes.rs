@@ -11,7 +11,7 @@ use host::roots::{Roots, read_start};
 use model::live::Scope;
 use os::terminal;
 use probe::live::is_outside;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Processes that are looked up in an interval at most; the others go by what the kernel's programs
 /// know of them.
@@ -22,6 +22,9 @@ const MOST_KNOWN: usize = 16_384;
 
 /// Intervals after which a process is looked up again: it may have changed its name or group.
 const OLD: u64 = 5;
+
+/// Intervals after which a process that was not looked up again is forgotten.
+const FORGOTTEN: u64 = 3 * OLD;
 
 /// Competition for a shorter time is not looked into, in nanoseconds.
 const LEAST_NS: u64 = 1_000_000;
@@ -85,7 +88,9 @@ impl Processes {
         self.interval += 1;
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
-            self.lineages.clear();
+        }
+        if self.interval.is_multiple_of(OLD) {
+            self.forget();
         }
         for pid in wanted(tick) {
             let outer_session = tick.outer_sessions.get(&pid).copied();
@@ -99,6 +104,15 @@ impl Processes {
             tick.lineages.insert(group, lineage);
         }
         self.weigh(tick);
+    }
+
+    /// Drops what nothing has asked for lately.
+    fn forget(&mut self) {
+        self.known.retain(|_, known| self.interval - known.looked < FORGOTTEN);
+        self.known.shrink_to_fit();
+        let groups: HashSet<_> =
+            self.known.values().filter_map(|k| k.process.group.as_ref()).collect();
+        self.lineages.retain(|group, _| groups.contains(group));
     }
 
     /// Adds the weights of groups that compete for CPUs.
