@@ -11,12 +11,21 @@ const LARGE: libc::c_int = 128 << 10;
 
 /// Lets what this process frees in large pieces go back to the kernel at once, for good. Otherwise
 /// glibc keeps more and more of it: each piece that is freed raises the size from which it does so.
-pub fn give_back_at_once() {
+pub fn give_back_large() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it changes a number of the allocator's, under its own lock.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
         libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE);
+    }
+}
+
+/// Gives free pages between small pieces back to the kernel.
+pub fn give_back_small() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it touches free memory alone, under the allocator's own locks.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

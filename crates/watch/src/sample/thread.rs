@@ -10,6 +10,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// After so many intervals memory that a storm of threads took is given back.
+const TIDY: u64 = 10;
+
 /// How long the end of the thread is waited for.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -140,6 +143,7 @@ fn serve(
     to_do: &Receiver<Order>,
     done: &Sender<Sampled>,
 ) {
+    let mut served = 0_u64;
     while let Ok(order) = to_do.recv() {
         match order {
             Order::Ask(nodes) => sampler.ask(nodes),
@@ -149,6 +153,10 @@ fn serve(
                 let sources = sampler.sources().to_vec();
                 if done.send(Sampled { tick, sources }).is_err() {
                     return;
+                }
+                served += 1;
+                if served.is_multiple_of(TIDY) {
+                    os::memory::give_back_small();
                 }
             }
         }

@@ -147,7 +147,7 @@ impl Run for ReaderFlags {
 /// Watches; the exit code.
 fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let wanted = Wanted::of(flags, program)?;
-    os::memory::give_back_at_once();
+    os::memory::give_back_large();
     let interruption = program.interruption();
     let dump = crate::signals::Asked::watch();
     let bound = bind(flags)?;
