@@ -142,7 +142,8 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
         ("slower", json!({ "sink": "port" })),
         (
             "slower",
-            json!({ "sink": "port", "slope": slope, "queued": amount(1.02, "ms"),
+            json!({ "sink": "port", "slope": slope, "by_length": estimate(4.0, "ns"),
+                "queued": amount(1.02, "ms"),
                 "empty": amount(0.02, "ms"), "writes": rates[0], "control": rates[1] }),
         ),
         ("not-slower", json!({ "sink": "file", "slope": slope, "writes": rates[1] })),

@@ -118,11 +118,11 @@ pub const META: Meta = Meta {
         ),
         figure(
             measure::FIT,
-            "fitted",
+            "by length alone",
             Unit::Nanoseconds,
             true,
-            "the same from writes that were timed at several lengths of the mailbox (Theil 1950, \
-             Sen 1968)",
+            "the same without a flood, from writes that were timed at several lengths of the \
+             mailbox (Theil 1950, Sen 1968)",
         ),
         figure(
             measure::DRAIN_RATE,

@@ -36,7 +36,10 @@ pub(super) enum MailboxFloodFact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slower {
     pub sink: Name,
+    /// In the flood: the figure that is judged.
     pub slope: Option<Estimate>,
+    /// At set lengths of the mailbox, where nothing else differs.
+    pub by_length: Option<Estimate>,
     pub queued: Option<Amount>,
     pub empty: Option<Amount>,
     pub writes: Option<Estimate>,
@@ -145,7 +148,12 @@ impl Sentence for MailboxFloodFact {
 
 fn slower(cost: &Slower) -> String {
     let sink = &cost.sink;
-    let slope = cost.slope.as_ref().map(|slope| format!(", by {slope}")).unwrap_or_default();
+    let slope = cost.slope.as_ref().map(|slope| {
+        let alone = cost.by_length.as_ref();
+        let alone = alone.map(|alone| format!(", and by {alone} where only the length differs"));
+        format!(", by {slope} in a flood{}", alone.unwrap_or_default())
+    });
+    let slope = slope.unwrap_or_default();
     let queued = cost.queued.zip(cost.empty).map(|(queued, empty)| {
         format!("; with 100,000 queued a write takes {queued} instead of {empty}")
     });
