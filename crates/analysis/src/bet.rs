@@ -177,12 +177,14 @@ impl AbsenceBet {
 }
 
 /// What a [`GoneBet`] bets against: the stall is left in this share of the trials.
-pub const LEFT_RATE: f64 = 0.25;
+pub const LEFT_RATE: f64 = 0.15;
 
-/// The stakes of a [`GoneBet`], half of the wealth each; any from 0 to 1/0.75 keeps the error rate.
-const GONE_STAKES: [f64; 2] = [1.05, 1.32];
+/// The stakes of a bet against a rate, half of the wealth each, as shares of the most that may be
+/// staked against that rate. The higher one settles soon where nothing was hit; the lower one
+/// survives a hit. Any shares up to one keep the error rate.
+const RATE_STAKES: [f64; 2] = [0.65, 0.98];
 
-/// Bets against "a fix leaves the stall in a quarter of the trials or more".
+/// Bets against "a fix leaves the stall in 15% of the trials or more".
 ///
 /// Blocks in which the case itself did not stall say nothing and are not bet on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -208,7 +210,13 @@ impl GoneBet {
 
     /// The wealth now; never negative, never above 1e300.
     pub fn wealth(&self) -> f64 {
-        mean_wealth(GONE_STAKES, LEFT_RATE, &[(self.left, 1.0), (self.gone, 0.0)])
+        against_rate(LEFT_RATE, self.left, self.gone)
+    }
+
+    /// The highest share of the trials in which a stall may still be left, where a rate is refuted
+    /// by so much wealth: below [`LEFT_RATE`] exactly where the wealth exceeds it.
+    pub fn left_at_most(&self, wealth: f64) -> f64 {
+        highest_rate(self.left, self.gone, wealth)
     }
 }
 
@@ -217,12 +225,7 @@ impl GoneBet {
 /// not refuted with this wealth (a confidence sequence; Waudby-Smith and
 /// Ramdas, section 4).
 pub fn highest_rate(hit: f64, spared: f64, wealth: f64) -> f64 {
-    let refuted = |rate: f64| {
-        // Shares of the most that may be staked against this rate.
-        let most = 1.0 / (1.0 - rate);
-        let stakes = [0.65 * most, 0.98 * most];
-        mean_wealth(stakes, rate, &[(hit, 1.0), (spared, 0.0)]) >= wealth
-    };
+    let refuted = |rate: f64| against_rate(rate, hit, spared) >= wealth;
     // The wealth grows with the rate, so the border is found by halving.
     let (mut low, mut high) = (0.0, 0.999);
     if !refuted(high) {
@@ -233,6 +236,12 @@ pub fn highest_rate(hit: f64, spared: f64, wealth: f64) -> f64 {
         if refuted(middle) { high = middle } else { low = middle }
     }
     high
+}
+
+/// Wealth of the bets against "a trial is hit with this rate or more".
+fn against_rate(rate: f64, hit: f64, spared: f64) -> f64 {
+    let stakes = RATE_STAKES.map(|share| share / (1.0 - rate));
+    mean_wealth(stakes, rate, &[(hit, 1.0), (spared, 0.0)])
 }
 
 /// Mean wealth of two bets on a rate: each score, so often, has the factor `1 + stake (rate -
@@ -309,10 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fix_takes_a_dozen_clean_blocks_and_a_relapse_takes_more() {
+    fn a_fix_takes_22_clean_blocks_and_a_relapse_takes_twice_as_many() {
         let wealth = |gone: f64, left: f64| GoneBet { gone, left }.wealth();
-        assert!(wealth(11.0, 0.0) < 20.0 && wealth(12.0, 0.0) >= 20.0);
-        assert!(wealth(20.0, 1.0) < 20.0 && wealth(23.0, 1.0) >= 20.0);
+        assert!(wealth(21.0, 0.0) < 20.0 && wealth(22.0, 0.0) >= 20.0);
+        assert!(wealth(40.0, 1.0) < 20.0 && wealth(41.0, 1.0) >= 20.0);
+        let bound = |gone| GoneBet { gone, left: 0.0 }.left_at_most(20.0);
+        assert!(bound(21.0) > LEFT_RATE && bound(22.0) <= LEFT_RATE && bound(12.0) < 0.26);
     }
 
     #[test]

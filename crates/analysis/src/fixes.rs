@@ -2,8 +2,8 @@
 //!
 //! Two claims, each with a test of its own. *Less*: by the test that found the stall, in each block
 //! random order alone says which of case and fix is the better trial, unless the fix does
-//! something. *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a
-//! quarter.
+//! something. *Gone*: of the blocks in which the case stalled, the fix left a stall in less than
+//! 15%.
 //!
 //! *Fixed* is said of all that is affected and that the fix is meant for: every arm with its
 //! control, by every judged figure. Which of them are affected is seen in the same trials, so it is
@@ -176,6 +176,7 @@ fn fix(
         e_value_less: Some(if all_less { least_less } else { shown.less }),
         e_value_gone: Some(least_gone),
         threshold: Some(threshold),
+        left_at_most: Some(worst.gone.left_at_most(threshold)),
         left: Some(proportion(left as u32, (spared + left) as u32, by.judging.confidence)),
         comparison: comparison(by, trials, &arm.id, &shown.case.id),
     })
@@ -261,7 +262,7 @@ mod tests {
 
     fn outcomes(values: [f64; 5]) -> Vec<(String, FixOutcome)> {
         let plan = plan();
-        let trials: Vec<Trial> = (0..16u32)
+        let trials: Vec<Trial> = (0..32u32)
             .flat_map(|block| {
                 let noise = f64::from(block % 3) * 0.1;
                 let arm = |i: usize| trial(block, &plan.arms[i].id, values[i] + noise);

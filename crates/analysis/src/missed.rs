@@ -61,6 +61,7 @@ fn of_case(
         unit,
         freeze_ms: is_rate.then_some(shown_above * window_ms / 1e3),
         share,
+        trial_ms: Some(window_ms),
         every_s: every_s(window_ms, share),
         confidence: 1.0 - error_rate,
     })

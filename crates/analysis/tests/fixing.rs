@@ -49,20 +49,20 @@ fn called_fixed(seed: u64, fixes_tried: usize, fails: f64, blocks: u32) -> u32 {
 }
 
 #[test]
-fn a_fix_that_fails_in_three_trials_of_ten_is_hardly_ever_called_fixed() {
-    assert!(called_fixed(1, 1, 0.3, 24) <= STUDIES / 20);
-    assert!(called_fixed(2, 3, 0.3, 24) <= STUDIES / 20);
+fn a_fix_that_fails_in_15_percent_of_trials_is_hardly_ever_called_fixed() {
+    assert!(called_fixed(1, 1, 0.15, 60) <= STUDIES / 20);
+    assert!(called_fixed(2, 3, 0.15, 60) <= STUDIES / 20);
 }
 
 #[test]
-fn a_fix_that_works_is_called_fixed_within_seventeen_blocks() {
-    assert_eq!(called_fixed(3, 1, 0.0, 12), STUDIES);
-    assert!(called_fixed(4, 3, 0.0, 17) == STUDIES);
+fn a_fix_that_works_is_called_fixed_within_29_blocks() {
+    assert_eq!(called_fixed(3, 1, 0.0, 22), STUDIES);
+    assert_eq!(called_fixed(4, 3, 0.0, 29), STUDIES);
 }
 
 #[test]
-fn a_fix_that_fails_once_in_twenty_is_called_fixed_more_often_than_not() {
-    assert!(called_fixed(5, 1, 0.05, 24) > STUDIES / 2);
+fn a_fix_that_fails_once_in_fifty_is_called_fixed_more_often_than_not() {
+    assert!(called_fixed(5, 1, 0.02, 60) > STUDIES / 2);
 }
 
 /// Two nodes, each with a control, a case and a fix of its own; only the second stalls.
@@ -83,7 +83,7 @@ fn a_fix_is_not_held_against_a_stall_that_has_another_control() {
         let lost = |id: &str| if id == "case-b" { 700.0 } else { 0.0 };
         plan.arms.iter().map(|arm| trial(block, &arm.id, lost(&arm.id))).collect::<Vec<_>>()
     };
-    let trials: Vec<Trial> = (0..20).flat_map(block).collect();
+    let trials: Vec<Trial> = (0..30).flat_map(block).collect();
     let arms = estimate_arms(&plan, &trials);
     let found = fixes(&plan, &trials, &arms, LOST);
     let told: Vec<(&str, &str)> =
@@ -108,13 +108,13 @@ fn a_fix_that_leaves_the_smaller_of_two_stalls_has_not_fixed_it() {
         "large" => 700.0,
         "small" => 40.0,
         // Little of the large stall, and half of the small one.
-        "fix" if block.is_multiple_of(4) => 20.0,
+        "fix" if block.is_multiple_of(12) => 20.0,
         _ => 0.0,
     };
     let block = |block: u32| {
         plan.arms.iter().map(|arm| trial(block, &arm.id, lost(block, &arm.id))).collect::<Vec<_>>()
     };
-    let trials: Vec<Trial> = (0..16).flat_map(block).collect();
+    let trials: Vec<Trial> = (0..28).flat_map(block).collect();
     let found = judged(&plan, &trials);
     let told = (found[0].outcome, found[0].case.as_str());
     assert_eq!((told, found.len()), ((FixOutcome::Helped, "large"), 1));
@@ -163,10 +163,10 @@ fn a_fix_that_leaves_the_stall_of_another_figure_has_not_fixed_it() {
     assert_eq!((second.0, second.1.as_str()), (FixOutcome::Helped, "late"));
     assert_eq!(after(16, two, two).0, FixOutcome::NotShown);
     // Whatever is affected has to be gone; that one of three was picked by the data costs blocks.
-    assert_eq!(after(12, all, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(20.0)));
-    assert_eq!(after(12, one, [0.0; 3]), (FixOutcome::Helped, lost(), Some(60.0)));
-    assert_eq!(after(16, one, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(60.0)));
-    assert_eq!(after(14, two, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(40.0)));
+    assert_eq!(after(22, all, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(20.0)));
+    assert_eq!(after(22, one, [0.0; 3]), (FixOutcome::Helped, lost(), Some(60.0)));
+    assert_eq!(after(29, one, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(60.0)));
+    assert_eq!(after(26, two, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(40.0)));
 }
 
 /// Which of three figures are affected is up to chance here, and so is in which the fix fails.
@@ -177,9 +177,9 @@ fn a_fix_that_fails_is_not_called_fixed_for_the_figures_that_chance_picks() {
     let (studies, mut fixed) = (100, 0);
     for _ in 0..studies {
         let mut trials: Vec<Trial> = Vec::new();
-        for number in 0..24 {
+        for number in 0..60 {
             let mut hits = |rate: f64| [0; 3].map(|_| rng.random_bool(rate));
-            let (case, fails) = (hits(0.5), hits(0.3));
+            let (case, fails) = (hits(0.5), hits(0.15));
             let lost = |hits: [bool; 3]| hits.map(|hits| f64::from(hits) * 500.0);
             trials.extend(block_of(number, lost(case), lost(fails)));
             let is_fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
@@ -190,7 +190,7 @@ fn a_fix_that_fails_is_not_called_fixed_for_the_figures_that_chance_picks() {
         }
     }
     println!(
-        "three figures that stall in 50%, a fix that fails in 30%: fixed in {fixed} of {studies}"
+        "three figures that stall in 50%, a fix that fails in 15%: fixed in {fixed} of {studies}"
     );
     assert!(fixed <= studies / 20, "{fixed}");
 }

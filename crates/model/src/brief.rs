@@ -184,7 +184,7 @@ pub struct FixBrief {
     /// E-value against "the stall is not less".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value_less: Option<f64>,
-    /// E-value against "the stall is left in a quarter of the trials".
+    /// E-value against "the stall is left in 15% of the trials".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value_gone: Option<f64>,
     /// The e-value that both take.

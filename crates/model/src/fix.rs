@@ -26,14 +26,18 @@ pub struct Fix {
     /// The e-value for "the stall is less than without the change".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value_less: Option<f64>,
-    /// The e-value for "the stall is gone", left in less than a quarter of the trials; of all that
-    /// is affected, the least.
+    /// The e-value for "the stall is gone", left in less than 15% of the trials; of all that is
+    /// affected, the least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value_gone: Option<f64>,
     /// The e-value that both take: the error rate is split over the fixes that were tried, and
     /// allows for what of all that could have been affected is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// The highest share of the trials in which the stall may be left, by the same error rate;
+    /// below 0.15 where the fix is called fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_at_most: Option<f64>,
     /// Blocks in which the case stalled, and how many of them the fix stalled in too; of all that
     /// is affected, where the e-value that it is gone is least.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
+use crate::missed::Missed;
 use crate::problem::{Need, Problem};
 use crate::state::State;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,9 @@ pub enum Reason {
     NorIn {
         /// The figure.
         measure: String,
+        /// What could have been missed by it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missed: Option<Missed>,
     },
     /// It is not settled for this figure, and why.
     NotSettledIn {

@@ -171,6 +171,7 @@ pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
         without: measures("case", 900.0),
         e_value_less: None,
         e_value_gone: None,
+        left_at_most: None,
         threshold: None,
         left: None,
         comparison: None,

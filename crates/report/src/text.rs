@@ -29,7 +29,9 @@ pub fn record(shown: &Shown, look: Look) -> String {
     let mut text = format!("{}: {}\n", plain(&record.scenario), painted(state, look));
     paragraph(&mut text, look, &prose.headline());
     if !look.why {
-        first_reason(&mut text, look, &prose);
+        for sentence in prose.in_short() {
+            paragraph(&mut text, look, &sentence);
+        }
     }
     if !record.trials.is_empty() {
         figures_of(&mut text, record, meta, look);
@@ -46,13 +48,6 @@ pub fn record(shown: &Shown, look: Look) -> String {
 
 fn painted(state: State, look: Look) -> String {
     look.paint(grid::color(state).on_default().bold(), state.word())
-}
-
-/// What a verdict that settles nothing says by itself: why, and what would settle it.
-fn first_reason(text: &mut String, look: Look, prose: &Prose) {
-    for sentence in prose.first_reason().into_iter().chain(prose.would_settle()) {
-        paragraph(text, look, &sentence);
-    }
 }
 
 /// Reasons, limits, notes and what was left out.
@@ -295,14 +290,19 @@ pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
     text
 }
 
-/// Why each verdict is open that settles nothing.
+/// Why each verdict is open that settles nothing, and what would have shown where no stall did.
 fn in_brief(text: &mut String, all: &[Shown], look: Look) {
-    let open = all.iter().filter_map(|shown| Some((shown, shown.prose().first_reason()?)));
-    for (place, (shown, reason)) in open.enumerate() {
+    let grounds = all.iter().filter_map(|shown| {
+        let prose = shown.prose();
+        let said: Vec<_> =
+            prose.first_reason().into_iter().chain(prose.would_have_shown()).collect();
+        (!said.is_empty()).then(|| (shown, said.join(" ")))
+    });
+    for (place, (shown, said)) in grounds.enumerate() {
         if place == 0 {
             text.push('\n');
         }
-        let sentence = format!("{}: {reason}", plain(&shown.record.scenario));
+        let sentence = format!("{}: {said}", plain(&shown.record.scenario));
         let _ = writeln!(text, "{}", look.wrap(&sentence, "  ", "    "));
     }
 }

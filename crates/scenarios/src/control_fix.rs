@@ -34,6 +34,7 @@ pub(crate) fn control_fix(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) 
         without: case.measures.clone(),
         e_value_less: case.e_value,
         e_value_gone: None,
+        left_at_most: None,
         threshold: Some(outcome.test.threshold),
         left: None,
         comparison: case.against_control.get(measure).and_then(reversed),

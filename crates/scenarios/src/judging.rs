@@ -149,7 +149,8 @@ fn judge_also(
             }
         }
         (State::NotAffected, State::NotAffected) => {
-            outcome.reasons.push(Reason::NorIn { measure: other.measure });
+            let (measure, missed) = (other.measure, other.test.missed);
+            outcome.reasons.push(Reason::NorIn { measure, missed });
         }
         (State::NotAffected, _) => {
             outcome.state = State::Inconclusive;
@@ -180,12 +181,17 @@ fn fixes(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Vec<Fix> {
 /// The least number is there for the intervals of medians and no part of the test; a study whose
 /// time is over ends without it. A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(plan: &Plan, judgement: &Judgement) -> bool {
-    let blocks = judgement.test.as_ref().map_or(0, |test| test.blocks);
-    let stands = matches!(judgement.state, State::Affected | State::NotAffected);
     let fixes_open = plan.settle_fixes && judgement.fixes.iter().any(analysis::is_open);
+    stands(plan, judgement) && !fixes_open
+}
+
+/// Whether its verdict stands, although it may not be known yet what fixes the stall.
+pub fn stands(plan: &Plan, judgement: &Judgement) -> bool {
+    let blocks = judgement.test.as_ref().map_or(0, |test| test.blocks);
+    let says = matches!(judgement.state, State::Affected | State::NotAffected);
     // What matters most is waited for, as long as the study may go on.
     let first_open = judgement.open.iter().any(|name| *name == plan.judging.measure);
-    stands && !first_open && !fixes_open && blocks >= plan.min_blocks
+    says && !first_open && blocks >= plan.min_blocks
 }
 
 /// That the time was over before the study was settled. A study that runs until it is settled ends

@@ -124,6 +124,7 @@ mod tests {
             without: BTreeMap::new(),
             e_value_less: None,
             e_value_gone: None,
+            left_at_most: None,
             threshold: None,
             left: None,
             comparison: None,

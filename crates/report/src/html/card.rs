@@ -28,7 +28,7 @@ fn card(one: &Shown, place: usize) -> Markup {
                 @if let Some(meta) = one.meta { span.title { " " (meta.title) } }
             }
             p.headline { (prose.headline()) }
-            @for sentence in prose.first_reason().into_iter().chain(prose.would_settle()) { p { (sentence) } }
+            @for sentence in prose.in_short() { p { (sentence) } }
             (changes(one))
         }
     }

@@ -128,6 +128,22 @@ pub fn missed(missed: &Missed) -> String {
     }
 }
 
+/// What a study that shows no stall would have shown, in a line.
+pub fn would_have_shown(missed: &Missed) -> String {
+    let what = match missed.freeze_ms {
+        Some(ms) => format!("A freeze of {}", figure(ms, Unit::Milliseconds)),
+        None => format!("What adds {} to a trial", figure(missed.shown_above, missed.unit)),
+    };
+    let trials =
+        missed.trial_ms.map(|ms| format!("; trials of {}", figure(ms, Unit::Milliseconds)));
+    format!(
+        "{what} once in {} s, at random, would have shown with {} confidence{}.",
+        model::estimate::number(missed.every_s),
+        percent(missed.confidence),
+        trials.unwrap_or_default()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +175,7 @@ mod tests {
             unit: Unit::MillisecondsPerSecond,
             freeze_ms: Some(1.0),
             share: 0.3,
+            trial_ms: Some(250.0),
             every_s: 0.7,
             confidence: 0.95,
         };
@@ -166,6 +183,11 @@ mod tests {
         assert!(said.starts_with("A freeze of 1 ms or more that comes once in 0.7 s"), "{said}");
         let said = missed(&Missed { freeze_ms: None, unit: Unit::Percent, ..freeze });
         assert!(said.starts_with("What adds more than 4% to a trial"), "{said}");
+        assert_eq!(
+            would_have_shown(&freeze),
+            "A freeze of 1 ms once in 0.7 s, at random, would have shown with 95% confidence; \
+             trials of 250 ms."
+        );
     }
 
     #[test]

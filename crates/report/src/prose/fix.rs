@@ -14,18 +14,31 @@ pub fn outcome(outcome: FixOutcome) -> &'static str {
     }
 }
 
-/// What a change did: `+sbwt none: late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80].`
+/// Above this share a bound on what is left says nothing worth reading.
+const MOST_SAID: f64 = 0.5;
+
+/// What a change did: `+sbwt none: late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]; left in at
+/// most 14% of trials.`
 pub fn effect(fix: &Fix, meta: Option<&Meta>) -> String {
     let figure = |all: &BTreeMap<String, Estimate>| {
         all.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate)
     };
     format!(
-        "{}: {} {} instead of {}.",
+        "{}: {} {} instead of {}{}.",
         arm::change(&fix.change, meta),
         figures::heading(&fix.measure, meta),
         figure(&fix.with),
-        figure(&fix.without)
+        figure(&fix.without),
+        left(fix).unwrap_or_default()
     )
+}
+
+/// In how many trials the stall may still be left, where that is bounded.
+fn left(fix: &Fix) -> Option<String> {
+    let said = [FixOutcome::Fixed, FixOutcome::Helped].contains(&fix.outcome);
+    let bound = fix.left_at_most.filter(|bound| said && *bound < MOST_SAID)?;
+    let percent = (bound * 100.0).ceil();
+    Some(format!("; left in at most {percent}% of trials"))
 }
 
 /// The same with its outcome, as one sentence.
@@ -58,5 +71,15 @@ mod tests {
         assert_eq!(short(&fixed, None), "+sbwt none: fixed here");
         let vain = testing::fix("+S 1", FixOutcome::NotShown);
         assert!(fix(&vain, None).starts_with("Not shown to help: +S 1: lost"));
+    }
+
+    #[test]
+    fn what_may_be_left_is_said_where_it_is_bounded() {
+        let with = |outcome, bound| {
+            let fix = Fix { left_at_most: Some(bound), ..testing::fix("+sbwt none", outcome) };
+            effect(&fix, None).ends_with("; left in at most 15% of trials.")
+        };
+        assert!(with(FixOutcome::Fixed, 0.142) && with(FixOutcome::Helped, 0.15));
+        assert!(!with(FixOutcome::Helped, 0.6) && !with(FixOutcome::NotShown, 0.142));
     }
 }

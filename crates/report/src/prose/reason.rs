@@ -1,5 +1,6 @@
 //! Why a verdict is what it is.
 
+use super::caveat;
 use super::doubt::doubt;
 use super::fact::fact;
 use super::headline::headline;
@@ -36,8 +37,13 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
              \"{}\".",
             heading(measure)
         ),
-        Reason::NorIn { measure } => {
-            format!("By the same test no stall shows in \"{}\" either.", heading(measure))
+        Reason::NorIn { measure, missed } => {
+            let missed = missed.as_ref().map(|missed| format!(" {}", caveat::missed(missed)));
+            format!(
+                "By the same test no stall shows in \"{}\" either.{}",
+                heading(measure),
+                missed.unwrap_or_default()
+            )
         }
         Reason::NotSettledIn { measure, why } => {
             let why = why.as_ref().map(|why| format!(" {}", self::reason(why, record, meta)));

@@ -6,7 +6,7 @@ use super::suggestion::{Step, step};
 use super::{arm, fix, headline, reason};
 use model::prose::figures::{self, heading};
 use model::prose::sentence;
-use model::{Judged, Meta, Note, State};
+use model::{Judged, Meta, Note, Reason, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
 
@@ -34,13 +34,29 @@ impl<'a> Prose<'a> {
         headline::of_record(self.record, self.meta)
     }
 
-    /// The headline with the first reason, where the verdict says nothing without it: for places
-    /// that have room for nothing else.
+    /// The headline with the first reason, where the verdict says nothing without it, or with what
+    /// would have shown: for places that have room for nothing else.
     pub fn brief(&self) -> String {
-        match self.first_reason() {
-            Some(reason) => format!("{} {reason}", self.headline()),
-            None => self.headline(),
+        let said = std::iter::once(self.headline());
+        let said = said.chain(self.first_reason()).chain(self.would_have_shown());
+        said.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What a study that shows no stall would have shown, a line for each judged figure.
+    pub fn would_have_shown(&self) -> Vec<String> {
+        if self.record.judgement.state != State::NotAffected {
+            return Vec::new();
         }
+        let first = self.record.judgement.test.as_ref().and_then(|test| test.missed.as_ref());
+        let others = self.record.judgement.reasons.iter().filter_map(|reason| match reason {
+            Reason::NorIn { measure, missed } => Some((measure, missed.as_ref()?)),
+            _ => None,
+        });
+        let others = others.map(|(measure, missed)| {
+            let said = caveat::would_have_shown(missed);
+            format!("By \"{}\": {said}", heading(measure, self.meta))
+        });
+        first.map(caveat::would_have_shown).into_iter().chain(others).collect()
     }
 
     /// The first reason of a verdict that settles nothing.
@@ -51,6 +67,13 @@ impl<'a> Prose<'a> {
                 self.reasons().into_iter().next()
             }
         }
+    }
+
+    /// What a short answer says beside its headline: why a verdict settles nothing and what would
+    /// settle it, or what would have shown.
+    pub fn in_short(&self) -> Vec<String> {
+        let why = self.first_reason().into_iter().chain(self.would_settle());
+        why.chain(self.would_have_shown()).collect()
     }
 
     /// What would settle a verdict that is not settled.
