@@ -130,8 +130,9 @@ impl Progress {
         match &self.bar {
             Some(bar) if step.is_wrong() => bar.suspend(|| output::complain(&line)),
             None if step.is_wrong() => output::complain(&line),
-            Some(_) if !matches!(step, Step::Begin { .. }) => {}
-            _ => output::note(&line),
+            Some(_) if !step.is_shown_beside_bar() => {}
+            Some(bar) => bar.suspend(|| output::note(&line)),
+            None => output::note(&line),
         }
     }
 
@@ -231,6 +232,9 @@ impl Listener for Progress {
             }
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
             Event::BlockEnd { blocks, state } => self.block_end(blocks, state),
+            Event::Stands { state, after } => {
+                self.tell(&Step::Stands { state, after_s: after.as_secs_f64() }, None);
+            }
             Event::NotSaved { path, why } => self.not_saved(path, why),
         }
     }

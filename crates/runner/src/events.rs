@@ -56,6 +56,13 @@ pub enum Event<'a> {
         /// The verdict so far.
         state: State,
     },
+    /// The verdict stands, and the study goes on to see what fixes the stall; told once.
+    Stands {
+        /// The verdict.
+        state: State,
+        /// How long the study took until then.
+        after: Duration,
+    },
     /// The verdict stands, and a trial with probes begins, which shows who held up whom.
     ProbedBegin {
         /// Its arm.

@@ -2,7 +2,10 @@
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, End, ProbeWhen, Study};
-use model::{Ended, Facts, Judged};
+use model::{Caveat, Ended, Facts, Judged};
+
+/// Blocks that may begin after the time, where so many would settle the verdict.
+const OVERTIME: u32 = 2;
 
 impl<'a> Study<'a> {
     /// Runs the study; the record holds whatever was measured, however it ended.
@@ -43,12 +46,23 @@ pub struct Underway<'a> {
     first: u32,
     /// The block that comes next.
     next: u32,
+    /// Blocks that began after the time.
+    overtime: u32,
+    /// Whether it was told that the verdict stands.
+    told: bool,
 }
 
 impl<'a> Underway<'a> {
     fn new(study: Study<'a>, facts: Facts) -> Self {
         let first = facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-        Underway { study, record: scenarios::judged(facts), first, next: first }
+        Underway {
+            study,
+            record: scenarios::judged(facts),
+            first,
+            next: first,
+            overtime: 0,
+            told: false,
+        }
     }
 
     /// Runs the next block, judges and saves; how the study ended, if that was the last.
@@ -56,6 +70,7 @@ impl<'a> Underway<'a> {
         if self.is_over() {
             return Some(End::Complete);
         }
+        self.overtime += u32::from(self.is_late());
         let (study, record) = (&self.study, &mut self.record);
         let clock = Clock::after(record.facts.elapsed_s);
         let ran = study.run_block(&mut record.facts, self.next, clock, listener);
@@ -68,17 +83,45 @@ impl<'a> Underway<'a> {
         study.keep(record, listener);
         listener.on_event(Event::BlockEnd { blocks: self.next, state: record.judgement.state });
         record.facts.elapsed_s = clock.elapsed().as_secs_f64();
-        self.is_over().then_some(End::Complete)
+        if self.is_over() {
+            return Some(End::Complete);
+        }
+        self.tell_verdict(clock, listener);
+        None
+    }
+
+    /// Tells of a verdict that stands in a study that goes on for its fixes.
+    fn tell_verdict(&mut self, clock: Clock, listener: &mut dyn Listener) {
+        let (plan, judgement) = (&self.study.plan, &self.record.judgement);
+        let goes_on = plan.stop_when_settled && plan.settle_fixes;
+        if !self.told && goes_on && scenarios::stands(plan, judgement) {
+            self.told = true;
+            listener.on_event(Event::Stands { state: judgement.state, after: clock.elapsed() });
+        }
     }
 
     /// Whether no further block is to be run.
     fn is_over(&self) -> bool {
-        let (study, plan) = (&self.study, &self.study.plan);
+        let plan = &self.study.plan;
         let may_settle = plan.stop_when_settled && self.next > self.first;
         let may_end = self.next >= plan.min_blocks || may_settle;
         self.next >= plan.max_blocks
             || may_settle && scenarios::settled(plan, &self.record.judgement)
-            || may_end && Clock::after(self.record.elapsed_s).elapsed() >= study.time
+            || may_end && self.is_late() && !self.is_nearly_settled()
+    }
+
+    fn is_late(&self) -> bool {
+        Clock::after(self.record.elapsed_s).elapsed() >= self.study.time
+    }
+
+    /// Whether the blocks that may still begin late would settle the verdict.
+    fn is_nearly_settled(&self) -> bool {
+        let left = OVERTIME.saturating_sub(self.overtime);
+        let settles = |caveat: &Caveat| match caveat {
+            Caveat::MoreBlocks { more, goes_on: true, .. } => *more <= left,
+            _ => false,
+        };
+        self.record.judgement.caveats.iter().any(settles)
     }
 
     /// Ends the study: its verdict, the trials with probes where it came to its end, its record.

@@ -172,6 +172,40 @@ fn an_arm_that_always_hangs_is_affected_after_five_blocks_where_the_time_is_over
 }
 
 #[test]
+fn one_or_two_blocks_that_would_settle_it_begin_after_the_time() {
+    LOST.set(0.0);
+    // Ten blocks settle it.
+    for (before, after) in [(6, 6), (7, 7), (8, 10), (9, 10)] {
+        let (record, _) = run(plan(before, true), None, |_| false);
+        let more = plan(24, true);
+        let (record, _) = run_for(Duration::ZERO, Some(record.facts), more, None, |_| false);
+        assert_eq!(record.trials.len(), 2 * after, "after {before} blocks");
+        let state = if after == 10 { State::NotAffected } else { State::Inconclusive };
+        assert_eq!(record.judgement.state, state);
+    }
+}
+
+#[test]
+fn a_verdict_is_told_once_when_it_stands_and_its_fix_is_measured_afterwards() {
+    LOST.set(700.0);
+    let control = plan(32, true).arms.swap_remove(0);
+    let fix = model::Arm { id: "fix".to_owned(), role: Role::Fix, ..control };
+    let mut plan = plan(32, true);
+    (plan.settle_fixes, plan.arms) = (true, plan.arms.into_iter().chain([fix]).collect());
+    let told = Cell::new(Vec::new());
+    let (record, _) = run(plan, None, |event| {
+        if let Event::Stands { state, .. } = event {
+            told.set([told.take(), vec![*state]].concat());
+        }
+        false
+    });
+    assert_eq!(told.take(), [State::Affected]);
+    let fix = &record.judgement.fixes[0];
+    assert_eq!((fix.outcome, record.trials.len()), (model::FixOutcome::Fixed, 3 * 22));
+    assert!(fix.left_at_most.is_some_and(|most| most < 0.15));
+}
+
+#[test]
 fn a_fixed_number_of_blocks_is_run_settled_or_not() {
     LOST.set(700.0);
     let (record, _) = run(plan(9, false), None, |_| false);

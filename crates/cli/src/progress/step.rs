@@ -36,6 +36,13 @@ pub enum Step {
         /// The verdict so far.
         state: State,
     },
+    /// The verdict stands, and the study goes on to see what fixes the stall.
+    Stands {
+        /// The verdict.
+        state: State,
+        /// Seconds that the study took until then.
+        after_s: f64,
+    },
     /// The verdict stands, and an arm is run once more with probes.
     ProbedBegin {
         /// The arm.
@@ -54,6 +61,11 @@ impl Step {
     /// Whether it is the end of a block.
     pub fn ends_block(&self) -> bool {
         matches!(self, Step::BlockEnd { .. })
+    }
+
+    /// Whether it is shown beside a bar too.
+    pub fn is_shown_beside_bar(&self) -> bool {
+        matches!(self, Step::Begin { .. } | Step::Stands { .. })
     }
 
     /// Whether something is wrong.
@@ -77,6 +89,10 @@ impl Step {
                 let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
                 format!("block {blocks}: {measure}{unit}: {}; so far {state}", figures.join(", "))
             }
+            Step::Stands { state, after_s } => format!(
+                "{state} after {} s; now measuring what fixes it, and Ctrl-C keeps the verdict",
+                after_s.ceil()
+            ),
             Step::ProbedBegin { arm } => {
                 format!("{arm} once more, with probes, to see who holds it up")
             }
@@ -118,7 +134,9 @@ mod tests {
         };
         let probed = Step::ProbedBegin { arm: "busy-10".to_owned() };
         let lost = Step::NotSaved { path: "/x".to_owned(), why: "no room".to_owned() };
-        for step in [begin, block(), probed, lost] {
+        let stands = Step::Stands { state: State::Affected, after_s: 6.2 };
+        assert!(stands.line().starts_with("affected after 7 s; now measuring what fixes it"));
+        for step in [begin, block(), stands, probed, lost] {
             let sent = serde_json::to_string(&step).unwrap();
             assert_eq!(serde_json::from_str::<Step>(&sent).unwrap(), step, "{sent}");
         }

@@ -50,8 +50,9 @@ pub struct RunFlags {
     /// Start a new study, even if an undecided one with these settings could be continued
     #[arg(long)]
     pub fresh: bool,
-    /// Time budget. No new block starts after it; a study without a verdict then ends undecided
-    /// [default: 60s, or more if the blocks for a verdict take longer]
+    /// Time budget. No new block starts after it, except one or two that would settle the verdict.
+    /// A study without a verdict then ends undecided [default: 60s, or more if the blocks for a
+    /// verdict take longer]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub time: Option<Duration>,
     /// Seed of every random choice [default: a new one, which is printed]
