@@ -85,8 +85,8 @@ needs:
 # Whatever is on no list has the machine to itself: a new file is safe there.
 FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden hostile judging \
   kernels licences manual measured properties published pure resuming same_words schema \
-  sentences shown simulated_rows simulation study study_files two_arms older undecided \
-  unsafe_code v1
+  sentences shown simulated_rows simulation study study_files together two_arms older \
+  undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel
 ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
 BESIDE_TESTS := ansible bad_input census check compat debian explain hostile_records \

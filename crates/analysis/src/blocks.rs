@@ -140,9 +140,19 @@ pub fn thresholds(plan: &Plan) -> Thresholds {
     }
 }
 
-/// The error rate of a study as a whole. Older records do not say it: there each figure's counts.
+/// The error rate at which a study says `not-affected`. Older records do not say it: there each
+/// figure's counts.
 pub fn study_error_rate(plan: &Plan) -> f64 {
     plan.error_rate.unwrap_or(plan.judging.error_rate)
+}
+
+/// The error rate at which a study as a whole says `affected`. What is tested of an affected study
+/// has that rate too (Benjamini and Bogomolov 2014, Journal of the Royal Statistical Society B 76,
+/// 297-318).
+pub fn affected_error_rate(plan: &Plan) -> f64 {
+    // Older records do not split it.
+    let figures = plan.error_rate.map_or(1.0, |_| 1.0 + plan.also.len() as f64);
+    plan.judging.error_rate * figures
 }
 
 /// The blocks that `not-affected` takes where the arms never differ.

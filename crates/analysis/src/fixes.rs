@@ -12,7 +12,7 @@
 
 use crate::arms::estimate_arms;
 use crate::bet::GoneBet;
-use crate::blocks::{Figure, Study, study_error_rate};
+use crate::blocks::{Figure, Study, affected_error_rate};
 use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::reading::Reading;
@@ -149,7 +149,7 @@ fn fix(
 ) -> Option<Fix> {
     let (tested, all) = tested(trials, study, figures, arm);
     let result = figures.first()?.arms.iter().find(|result| result.id == arm.id)?;
-    let one = study.fixes.len() as f64 / study_error_rate(plan).max(1e-12);
+    let one = study.fixes.len() as f64 / affected_error_rate(plan).max(1e-12);
     let threshold = to_be_fixed(all, tested.len(), one);
     let least = |wealth: fn(&Tested) -> f64| tested.iter().map(wealth).reduce(f64::min);
     let (least_less, least_gone) = (least(|one| one.less)?, least(|one| one.gone.wealth())?);

@@ -32,6 +32,7 @@ pub mod signed_rank;
 pub mod sufficient;
 mod superiority;
 pub mod theil_sen;
+pub mod together;
 pub mod trust;
 
 pub use arms::estimate_arms;

@@ -14,15 +14,26 @@ pub use step::Step;
 /// Letters of a version's name in the name of a file at most: a version may be a long path.
 const MOST_OF_NAME: usize = 60;
 
-/// The place of a study in a check.
-#[derive(Debug, Clone, Copy)]
-pub struct Round {
-    /// Which study it is, from 1.
-    pub place: usize,
-    /// How many there are.
-    pub of: usize,
-    /// How long those after it may take.
-    pub later: Duration,
+/// The bar of a check, whose studies take turns.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    bar: Option<ProgressBar>,
+    time: Duration,
+}
+
+impl Shared {
+    /// For a check that may take so long.
+    pub fn new(time: Duration) -> Self {
+        let alone = guest::events().is_none() && std::io::stderr().is_terminal();
+        Shared { bar: alone.then(|| new_bar("{wide_bar} {elapsed}; {msg}")), time }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Among what other studies of the same command a study runs.
@@ -30,8 +41,8 @@ pub struct Round {
 pub enum Among {
     /// None.
     None,
-    /// Those of a check, one after another.
-    Check(Round),
+    /// Those of a check, block by block.
+    Check(Shared),
     /// Those of other versions, block by block: the name of its version.
     Versions(String),
 }
@@ -49,27 +60,33 @@ impl Among {
         }
     }
 
-    /// What a line that is shown begins with; `left` is what is left of this study, where the line
-    /// is to say that.
-    fn before(&self, left: Option<Duration>) -> String {
-        match (self, left) {
-            (Among::Check(round), Some(left)) => {
-                let seconds = (round.later + left).as_secs();
-                format!("{} of {}, about {seconds} s left in all; ", round.place, round.of)
-            }
-            (Among::None | Among::Check(_), _) => String::new(),
-            (Among::Versions(name), _) => format!("{name}: "),
+    /// What a line that is shown begins with.
+    fn before(&self, scenario: &str, step: &Step) -> String {
+        match self {
+            // That one names its scenario.
+            Among::Check(_) if matches!(step, Step::Begin { .. }) => String::new(),
+            Among::Check(_) => format!("{scenario}: "),
+            Among::None => String::new(),
+            Among::Versions(name) => format!("{name}: "),
         }
     }
 
-    /// Whether one bar can show it: studies that take turns would each have their own.
-    fn has_bar(&self) -> bool {
-        !matches!(self, Among::Versions(_))
+    /// The bar that shows it, on a terminal. Those of several versions would each have their own.
+    fn bar(&self) -> Option<ProgressBar> {
+        match self {
+            Among::None => std::io::stderr().is_terminal().then(|| new_bar(OF_STUDY)),
+            Among::Check(shared) => shared.bar.clone(),
+            Among::Versions(_) => None,
+        }
     }
 }
 
+/// What the bar of one study shows.
+const OF_STUDY: &str = "{wide_bar} {pos}/{len} {elapsed}, {eta} left; {msg}";
+
 /// Shows how a study goes.
 pub struct Progress {
+    scenario: &'static str,
     bar: Option<ProgressBar>,
     /// Where a guest sends its events; it shows nothing itself.
     events: Option<File>,
@@ -83,6 +100,8 @@ pub struct Progress {
     figures: Vec<(String, f64)>,
     warned: bool,
     among: Among,
+    /// How far the studies are that it takes turns with.
+    together: String,
 }
 
 impl Progress {
@@ -91,9 +110,9 @@ impl Progress {
         let judged = meta.judging.measure.as_ref();
         let unit = meta.measure(judged).map_or("", |measure| measure.unit.symbol());
         let events = guest::events();
-        let alone = events.is_none() && among.has_bar();
-        let bar = (alone && std::io::stderr().is_terminal()).then(new_bar);
+        let bar = if events.is_none() { among.bar() } else { None };
         Progress {
+            scenario: meta.id,
             bar,
             events,
             judged: judged.to_owned(),
@@ -106,18 +125,39 @@ impl Progress {
             figures: Vec::new(),
             warned: false,
             among,
+            together: String::new(),
         }
     }
 
-    /// Takes the bar away.
+    /// Takes its bar away; that of a check goes with the check.
     pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
+        if let (Some(bar), Among::None) = (&self.bar, &self.among) {
             bar.finish_and_clear();
         }
     }
 
+    /// So many studies of a check are settled, and so much time is left.
+    pub fn together(&mut self, settled: usize, of: usize, left: Duration) {
+        let Among::Check(shared) = &self.among else { return };
+        self.together = format!(
+            "{settled} of {of} settled, {} s left at most; {} ",
+            left.as_secs(),
+            self.scenario
+        );
+        if let Some(bar) = &self.bar {
+            let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            bar.set_length(ms(shared.time));
+            bar.set_position(ms(shared.time.saturating_sub(left)));
+        }
+    }
+
+    /// The bar, where it is that of this study alone.
+    fn own_bar(&self) -> Option<&ProgressBar> {
+        self.bar.as_ref().filter(|_| matches!(self.among, Among::None))
+    }
+
     /// Sends a step to the host, or shows it here; a bar shows what happens block by block itself.
-    fn tell(&mut self, step: &Step, left: Option<Duration>) {
+    fn tell(&mut self, step: &Step) {
         if let Some(events) = &mut self.events {
             // Text keys and finite numbers only, which always serialise.
             let mut line = serde_json::to_vec(step).unwrap_or_default();
@@ -126,7 +166,7 @@ impl Progress {
             let _ = events.write_all(&line);
             return;
         }
-        let line = format!("{}{}", self.among.before(left), step.line());
+        let line = format!("{}{}", self.among.before(self.scenario, step), step.line());
         match &self.bar {
             Some(bar) if step.is_wrong() => bar.suspend(|| output::complain(&line)),
             None if step.is_wrong() => output::complain(&line),
@@ -148,15 +188,15 @@ impl Progress {
         let least = block * min_blocks;
         let (scenario, least_s) = (scenario.to_owned(), least.as_secs_f64());
         let step = Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed };
-        self.tell(&step, Some(least));
-        if let Some(bar) = &self.bar {
+        self.tell(&step);
+        if let Some(bar) = self.own_bar() {
             bar.set_length(u64::from(min_blocks) * arms as u64);
         }
     }
 
     fn trial(&mut self, block: u32, arm: &str) {
         self.place = format!("block {} {arm}", block + 1);
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.own_bar() {
             // Beyond the blocks that a verdict needs, the end is known a block ahead only.
             let length = u64::from((block + 1).max(self.min_blocks)) * self.arms as u64;
             bar.set_length(length);
@@ -166,10 +206,10 @@ impl Progress {
 
     fn probed(&mut self, arm: &str) {
         self.place = format!("{arm} with probes");
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.own_bar() {
             bar.set_length(bar.length().unwrap_or(0) + 1);
         }
-        self.tell(&Step::ProbedBegin { arm: arm.to_owned() }, None);
+        self.tell(&Step::ProbedBegin { arm: arm.to_owned() });
         self.show();
     }
 
@@ -177,7 +217,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
             let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
-            let (place, all) = (&self.place, self.among.before(Some(bar.eta())));
+            let (place, all) = (&self.place, &self.together);
             bar.set_message(format!("{all}{place}; worst so far {worst} ms{verdict}"));
         }
     }
@@ -186,7 +226,7 @@ impl Progress {
         if let Some(judged) = observation.measures.get(&self.judged) {
             self.figures.push((arm.to_owned(), judged.value));
         }
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.own_bar() {
             bar.inc(1);
         }
     }
@@ -196,23 +236,21 @@ impl Progress {
         let mut figures = std::mem::take(&mut self.figures);
         figures.sort_by(|(a, _), (b, _)| a.cmp(b));
         let (measure, unit) = (self.judged.clone(), self.unit.to_owned());
-        self.tell(&Step::BlockEnd { blocks, measure, unit, figures, state }, None);
+        self.tell(&Step::BlockEnd { blocks, measure, unit, figures, state });
     }
 
     fn not_saved(&mut self, path: &std::path::Path, why: &str) {
         if !std::mem::replace(&mut self.warned, true) {
             let path = path.display().to_string();
-            self.tell(&Step::NotSaved { path, why: why.to_owned() }, None);
+            self.tell(&Step::NotSaved { path, why: why.to_owned() });
         }
     }
 }
 
-fn new_bar() -> ProgressBar {
+fn new_bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     // The template is a constant; where a version of the library refuses it, its own will do.
-    if let Ok(style) =
-        ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed}, {eta} left; {msg}")
-    {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar
@@ -233,7 +271,7 @@ impl Listener for Progress {
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
             Event::BlockEnd { blocks, state } => self.block_end(blocks, state),
             Event::Stands { state, after } => {
-                self.tell(&Step::Stands { state, after_s: after.as_secs_f64() }, None);
+                self.tell(&Step::Stands { state, after_s: after.as_secs_f64() });
             }
             Event::NotSaved { path, why } => self.not_saved(path, why),
         }

@@ -167,16 +167,34 @@ impl Plan {
         self.arms.iter().find(|arm| arm.role == Role::Case)
     }
 
-    /// Splits [`ERROR_RATE`]: over so many studies that are reported together, and then over the
+    /// Splits [`ERROR_RATE`] over so many studies that are reported together, and then over the
     /// judged figures, since any one of them may say `affected`.
     pub fn split_error_rate(&mut self, studies: u32) {
-        let rate = ERROR_RATE / f64::from(studies.max(1));
+        self.share_error_rate(Share { studies, affected: 1, not_affected: 1 });
+    }
+
+    /// Gives the study its part of the [`ERROR_RATE`] of several.
+    pub fn share_error_rate(&mut self, share: Share) {
+        let studies = share.studies.max(1);
+        let rate =
+            |claims: u32| ERROR_RATE * f64::from(claims.clamp(1, studies)) / f64::from(studies);
+        self.error_rate = Some(rate(share.not_affected));
         let figures = 1.0 + self.also.len() as f64;
-        self.error_rate = Some(rate);
         for judging in std::iter::once(&mut self.judging).chain(&mut self.also) {
-            judging.error_rate = rate / figures;
+            judging.error_rate = rate(share.affected) / figures;
         }
     }
+}
+
+/// How several studies share one error rate: each has that of so many claims, of so many studies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// How many studies there are.
+    pub studies: u32,
+    /// How many of them say `affected`, at least 1.
+    pub affected: u32,
+    /// How many of them say `not-affected`, at least 1.
+    pub not_affected: u32,
 }
 
 /// One run of one arm.

@@ -2,7 +2,9 @@
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, End, ProbeWhen, Study};
-use model::{Caveat, Ended, Facts, Judged};
+use model::record::Share;
+use model::{Caveat, Ended, Facts, Judged, Judgement, State};
+use std::time::Duration;
 
 /// Blocks that may begin after the time, where so many would settle the verdict.
 const OVERTIME: u32 = 2;
@@ -122,6 +124,57 @@ impl<'a> Underway<'a> {
             _ => false,
         };
         self.record.judgement.caveats.iter().any(settles)
+    }
+
+    /// Blocks so far.
+    pub fn blocks(&self) -> u32 {
+        self.next
+    }
+
+    /// The verdict so far, and what it rests on.
+    pub fn judgement(&self) -> &Judgement {
+        &self.record.judgement
+    }
+
+    /// Whether the verdict stands, or no block is left.
+    pub fn is_settled(&self) -> bool {
+        let plan = &self.study.plan;
+        self.next >= plan.max_blocks
+            || self.next > 0 && scenarios::settled(plan, &self.record.judgement)
+    }
+
+    /// Blocks that would settle it, if they are like those so far.
+    pub fn blocks_left(&self) -> u32 {
+        scenarios::blocks_left(&self.study.plan, &self.record.judgement, self.next)
+    }
+
+    /// How long a block takes: as those so far, or as is expected of one.
+    pub fn block_time(&self) -> Duration {
+        let study = &self.study;
+        match self.next {
+            0 => study.plan.arms.iter().map(|arm| study.scenario.expected(arm)).sum(),
+            blocks => {
+                let took = Duration::try_from_secs_f64(self.record.facts.elapsed_s);
+                took.unwrap_or_default() / blocks
+            }
+        }
+    }
+
+    /// What it says with another part of the error rate.
+    pub fn state_with(&mut self, share: Share) -> State {
+        let facts = &mut self.record.facts;
+        let before = facts.plan.clone();
+        facts.plan.share_error_rate(share);
+        let state = scenarios::judge(facts).state;
+        facts.plan = before;
+        state
+    }
+
+    /// Gives it another part of the error rate from here on.
+    pub fn share_error_rate(&mut self, share: Share) {
+        self.study.plan.share_error_rate(share);
+        self.record.facts.plan.share_error_rate(share);
+        self.record.judgement = scenarios::judge(&self.record.facts);
     }
 
     /// Ends the study: its verdict, the trials with probes where it came to its end, its record.

@@ -5,8 +5,8 @@ use crate::{AnyScenario, control_fix, factors, find, suggest};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
-    ArmResult, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason, State,
-    Suggestion, Trial, What,
+    ArmResult, Caveat, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason,
+    State, Suggestion, Trial, What,
 };
 
 /// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
@@ -192,6 +192,18 @@ pub fn stands(plan: &Plan, judgement: &Judgement) -> bool {
     // What matters most is waited for, as long as the study may go on.
     let first_open = judgement.open.iter().any(|name| *name == plan.judging.measure);
     says && !first_open && blocks >= plan.min_blocks
+}
+
+/// After how many blocks more than the first `blocks` the verdict would stand, if they are like
+/// those, and at least one.
+pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
+    let more = judgement.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::MoreBlocks { more, .. } => Some(*more),
+        Caveat::NeverSettles { blocks } => Some(*blocks),
+        _ => None,
+    });
+    let clean = analysis::blocks_to_not_affected(plan).saturating_sub(blocks);
+    more.unwrap_or(clean).max(plan.min_blocks.saturating_sub(blocks)).max(1)
 }
 
 /// That the time was over before the study was settled. A study that runs until it is settled ends

@@ -1,25 +1,28 @@
 //! `tailback check`.
 
-use super::run::{Done, study};
+mod turns;
+
+use super::run::{Begun, Done, RunContext, begin};
 use crate::briefs::{self, BriefFlags, Briefs};
 use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::exit;
-use crate::progress::{Among, Round};
+use crate::progress::{Among, Shared};
 use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, otp_of, parse_seed};
 use crate::{output, page, paths};
 use host::Roots;
 use model::{Judged, Machine, Meta, State, units};
 use report::{Look, Shown};
-use runner::{End, ProbeWhen};
+use runner::ProbeWhen;
 use scenarios::erlang::Otps;
 use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use turns::Turns;
 
 /// Run every scenario that can run here, and show the verdicts.
 ///
-/// Several scenarios share two minutes and use their quick settings. A single one has its own time
-/// and settings.
+/// Several scenarios take turns for two minutes and use their quick settings. A single one has its
+/// own settings.
 #[derive(clap::Args)]
 #[command(after_help = below(VERDICT, [
     "tailback check",
@@ -61,9 +64,11 @@ pub struct Check {
     brief: BriefFlags,
 }
 
+/// Longer than any check.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl Check {
-    /// How a study is run: several share the time and the error rate, so each takes its quick
-    /// settings and its part of the rate.
+    /// How a study is run: several share the time, so each takes its quick settings.
     ///
     /// # Errors
     /// If the OTP is no word for one.
@@ -77,7 +82,8 @@ impl Check {
             settings,
             samples: None,
             at_least: MIN_BLOCKS,
-            time: None,
+            // The time is that of all together.
+            time: Some(Duration::MAX),
             seed: self.seed.unwrap_or_else(draw_seed),
             probe: if self.no_probe { ProbeWhen::Never } else { ProbeWhen::Stalled },
             studies: studies.max(1),
@@ -139,30 +145,39 @@ fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<Pat
 
 fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     let machine = session.machine();
-    let began = Instant::now();
+    let now = Instant::now();
+    // A time that no clock holds is no limit.
+    let until = now.checked_add(flags.time).unwrap_or(now + A_YEAR);
+    let interruption = session.interruption();
+    let interrupted = || interruption.noticed();
+    let context = RunContext::new(session, &machine, &interrupted);
     let chosen = chosen(flags);
     let can_run = runnable(&chosen, &machine, &session.otps, flags.otp.is_some());
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
-    let mut done = Vec::new();
-    let mut ran = 0;
-    for scenario in chosen {
-        let runs = can_run.contains(&scenario.meta().id);
-        let left = can_run.len() - ran;
-        let mut options = flags.options(scenario.meta(), together)?;
-        // What a study that settled early leaves over is for those after it.
-        let time =
-            flags.time.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
-        options.time = Some(time);
-        let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
-        let round = Round { place: ran + 1, of: can_run.len(), later };
-        let among = if runs { Among::Check(round) } else { Among::None };
-        let one = study(session, scenario, &options, &machine, None, among)?;
-        ran += usize::from(runs);
-        let interrupted = matches!(one.end, End::Interrupted);
-        done.push(one);
-        if interrupted {
+    let shared = Shared::new(flags.time);
+    let (mut running, mut not_run) = (Vec::new(), Vec::new());
+    for (place, scenario) in chosen.iter().enumerate() {
+        let options = flags.options(scenario.meta(), together)?;
+        let among = Among::Check(shared.clone());
+        match begin(*scenario, &options, &context, None, among)? {
+            Begun::Running(one) => running.push(*one),
+            Begun::NotRun(done) => not_run.push((place, *done)),
+        }
+        if interrupted() {
             break;
         }
+    }
+    if running.len() > 1 {
+        let (studies, time) = (running.len(), flags.time.as_secs());
+        output::note(&format!("{studies} scenarios take turns, for {time} s at most"));
+    }
+    let mut turns = Turns::new(running, until);
+    while !interrupted() && turns.take() {}
+    let mut done = turns.end(interrupted());
+    shared.finish();
+    // Each has its place in the list.
+    for (place, one) in not_run {
+        done.insert(place.min(done.len()), one);
     }
     Ok(done)
 }

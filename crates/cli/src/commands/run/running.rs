@@ -51,10 +51,25 @@ pub struct Running<'a> {
     _held: Option<Held>,
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
     /// Runs the next block; how the study ended, if that was the last.
     pub fn turn(&mut self) -> Option<End> {
         self.underway.turn(&mut self.progress)
+    }
+
+    /// Says how far the studies are that it takes turns with.
+    pub fn tell_place(&mut self, settled: usize, of: usize, left: Duration) {
+        self.progress.together(settled, of, left);
+    }
+
+    /// The study, block by block.
+    pub fn underway(&self) -> &Underway<'a> {
+        &self.underway
+    }
+
+    /// The same, to change it.
+    pub fn underway_mut(&mut self) -> &mut Underway<'a> {
+        &mut self.underway
     }
 
     /// Ends the study and keeps its record.

@@ -1,0 +1,63 @@
+//! How several studies share one error rate by what they claim.
+//!
+//! Of S studies the k that say `affected` may each use k/S of the error rate, and so may those that
+//! say `not-affected`: then of the claims of either kind at most that share is wrong on average,
+//! however the studies depend on one another and whenever they stop (e-BH: Wang and Ramdas 2022,
+//! "False discovery rate control with e-values", Journal of the Royal Statistical Society B 84,
+//! 822-852). Where nothing stalls, every `affected` is wrong, so the chance that there is one is at
+//! most the error rate.
+
+/// The largest number of claims that so many studies make with the part of as many: each is given
+/// by the least number with which it makes its own. At least 1.
+pub fn most_claims(studies: u32, least: impl Iterator<Item = Option<u32>> + Clone) -> u32 {
+    let made = |claims: u32| least.clone().flatten().filter(|least| *least <= claims).count();
+    (1..=studies).rev().find(|claims| made(*claims) >= *claims as usize).unwrap_or(1)
+}
+
+/// The least number up to `most` with which something holds that also holds with more.
+pub fn least_claims(most: u32, mut holds: impl FnMut(u32) -> bool) -> Option<u32> {
+    if !holds(most) {
+        return None;
+    }
+    let (mut no, mut yes) = (0, most);
+    while yes - no > 1 {
+        let middle = no + (yes - no) / 2;
+        if holds(middle) { yes = middle } else { no = middle }
+    }
+    Some(yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn claims_support_one_another_and_one_alone_has_one_part() {
+        let of = |least: &[Option<u32>]| most_claims(4, least.iter().copied());
+        assert_eq!(of(&[None; 4]), 1);
+        assert_eq!(of(&[Some(1), None, None, None]), 1);
+        assert_eq!(of(&[Some(2), Some(2), None, None]), 2);
+        assert_eq!(of(&[Some(2), None, None, None]), 1);
+        assert_eq!(of(&[Some(4); 4]), 4);
+        assert_eq!(of(&[Some(3), Some(1), Some(4), None]), 1);
+    }
+
+    proptest! {
+        /// That the claims are as many as they say is all that the proof of e-BH takes.
+        #[test]
+        fn as_many_claim_as_the_part_is_of(all in prop::collection::vec(prop::option::of(1u32..9), 1..9)) {
+            let studies = all.len() as u32;
+            let claims = most_claims(studies, all.iter().copied());
+            let made = |claims| all.iter().flatten().filter(|least| **least <= claims).count() as u32;
+            prop_assert!(claims == 1 || made(claims) >= claims);
+            prop_assert!((claims + 1..=studies).all(|more| made(more) < more));
+        }
+
+        #[test]
+        fn the_least_is_found(most in 1u32..20, from in 1u32..25) {
+            let found = least_claims(most, |number| number >= from);
+            prop_assert_eq!(found, (from <= most).then_some(from));
+        }
+    }
+}
