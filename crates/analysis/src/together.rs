@@ -7,15 +7,49 @@
 //! 822-852). Where nothing stalls, every `affected` is wrong, so the chance that there is one is at
 //! most the error rate.
 
-/// The largest number of claims that so many studies make with the part of as many: each is given
-/// by the least number with which it makes its own. At least 1.
-pub fn most_claims(studies: u32, least: impl Iterator<Item = Option<u32>> + Clone) -> u32 {
+use model::State;
+use model::record::Share;
+
+/// The least k with which a study makes each claim, at k/S of the error rate; none where it does
+/// not even make it at all of the rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Claims {
+    affected: Option<u32>,
+    not_affected: Option<u32>,
+}
+
+impl Claims {
+    /// Of a study, one of so many; `state` is what it says with a share.
+    pub fn of(studies: u32, mut state: impl FnMut(Share) -> State) -> Self {
+        // Who says `affected` at all of its rate does not count for the other claim. That can make
+        // the other share smaller than it might be, and never too large.
+        let all = Share { studies, affected: studies, not_affected: studies };
+        let mut says = |share, claim| state(share) == claim;
+        let affected = |affected| says(Share { affected, ..all }, State::Affected);
+        let affected = least_claims(studies, affected);
+        let absent = |not_affected| says(Share { not_affected, ..all }, State::NotAffected);
+        Claims { affected, not_affected: least_claims(studies, absent) }
+    }
+}
+
+/// The share of each of so many studies, by what all of them claim.
+pub fn share(studies: u32, claims: impl Iterator<Item = Claims> + Clone) -> Share {
+    Share {
+        studies,
+        affected: most_claims(studies, claims.clone().map(|one| one.affected)),
+        not_affected: most_claims(studies, claims.map(|one| one.not_affected)),
+    }
+}
+
+/// The largest k for which at least k studies make a claim with k/S of the rate, and at least 1;
+/// `least` has the least k of each study.
+fn most_claims(studies: u32, least: impl Iterator<Item = Option<u32>> + Clone) -> u32 {
     let made = |claims: u32| least.clone().flatten().filter(|least| *least <= claims).count();
     (1..=studies).rev().find(|claims| made(*claims) >= *claims as usize).unwrap_or(1)
 }
 
 /// The least number up to `most` with which something holds that also holds with more.
-pub fn least_claims(most: u32, mut holds: impl FnMut(u32) -> bool) -> Option<u32> {
+fn least_claims(most: u32, mut holds: impl FnMut(u32) -> bool) -> Option<u32> {
     if !holds(most) {
         return None;
     }
@@ -41,6 +75,24 @@ mod tests {
         assert_eq!(of(&[Some(2), None, None, None]), 1);
         assert_eq!(of(&[Some(4); 4]), 4);
         assert_eq!(of(&[Some(3), Some(1), Some(4), None]), 1);
+    }
+
+    /// With two studies a claim at k = 2 stands where both make it.
+    #[test]
+    fn what_a_study_says_with_a_share_becomes_the_share_of_all() {
+        let at = |k| {
+            move |share: Share| match share.affected >= k {
+                true => State::Affected,
+                false => State::Inconclusive,
+            }
+        };
+        let (soon, later) = (Claims::of(2, at(1)), Claims::of(2, at(2)));
+        let both = share(2, [later, later].into_iter());
+        assert_eq!((both.affected, both.not_affected), (2, 1));
+        assert_eq!(share(2, [later, Claims::default()].into_iter()).affected, 1);
+        assert_eq!(share(2, [soon, later].into_iter()).affected, 2);
+        let absent = Claims::of(2, |_| State::NotAffected);
+        assert_eq!(share(2, [absent, soon].into_iter()).not_affected, 1);
     }
 
     proptest! {

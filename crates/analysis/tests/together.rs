@@ -8,7 +8,7 @@ use model::testing::{plan, trial};
 use model::{Role, State, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tailback_analysis::together::{least_claims, most_claims};
+use tailback_analysis::together::{self, Claims};
 use tailback_analysis::{Ground, decide, estimate_arms};
 
 /// Studies that are reported together.
@@ -28,7 +28,7 @@ struct Study {
     plan: Plan,
     trials: Vec<Trial>,
     stalls: f64,
-    least: [Option<u32>; 2],
+    claims: Claims,
 }
 
 /// What came of many checks.
@@ -43,7 +43,7 @@ struct Seen {
 impl Study {
     fn of(stalls: f64) -> Self {
         let plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
-        Study { plan, trials: Vec::new(), stalls, least: [None; 2] }
+        Study { plan, trials: Vec::new(), stalls, claims: Claims::default() }
     }
 
     fn blocks(&self) -> u32 {
@@ -71,19 +71,6 @@ impl Study {
         decide(&plan, &self.trials, &arms, Ground::default()).state
     }
 
-    fn claim(&mut self, share: Share) {
-        let states = [State::Affected, State::NotAffected];
-        self.least = states.map(|state| {
-            least_claims(TOGETHER, |claims| {
-                let share = match state {
-                    State::Affected => Share { affected: claims, ..share },
-                    _ => Share { not_affected: claims, ..share },
-                };
-                self.state(share) == state
-            })
-        });
-    }
-
     fn is_open(&self, share: Share) -> bool {
         let settled = matches!(self.state(share), State::Affected | State::NotAffected);
         self.blocks() < BLOCKS && !(settled && self.blocks() >= 6)
@@ -104,12 +91,11 @@ fn check(rng: &mut ChaCha8Rng, stalling: u32, shared: bool, seen: &mut Seen) {
         for at in open {
             all[at].run_block(rng);
             if shared {
-                all[at].claim(share);
+                all[at].claims = Claims::of(TOGETHER, |share| all[at].state(share));
             }
         }
         if shared {
-            share.affected = most_claims(TOGETHER, all.iter().map(|study| study.least[0]));
-            share.not_affected = most_claims(TOGETHER, all.iter().map(|study| study.least[1]));
+            share = together::share(TOGETHER, all.iter().map(|study| study.claims));
         }
     }
     let states: Vec<(State, f64)> = all.iter().map(|s| (s.state(share), s.stalls)).collect();

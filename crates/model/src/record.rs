@@ -186,7 +186,8 @@ impl Plan {
     }
 }
 
-/// How several studies share one error rate: each has that of so many claims, of so many studies.
+/// How several studies share one error rate. With S studies of which k make the same claim, each
+/// makes it at k/S of the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// How many studies there are.

@@ -11,7 +11,7 @@ use model::{
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
 use scenarios::{Context, Host, LoadSpawner, Scenario, ScenarioError, Summary, Tick, TrialResult};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
@@ -192,10 +192,10 @@ fn a_verdict_is_told_once_when_it_stands_and_its_fix_is_measured_afterwards() {
     let fix = model::Arm { id: "fix".to_owned(), role: Role::Fix, ..control };
     let mut plan = plan(32, true);
     (plan.settle_fixes, plan.arms) = (true, plan.arms.into_iter().chain([fix]).collect());
-    let told = Cell::new(Vec::new());
+    let told = RefCell::new(Vec::new());
     let (record, _) = run(plan, None, |event| {
         if let Event::Stands { state, .. } = event {
-            told.set([told.take(), vec![*state]].concat());
+            told.borrow_mut().push(*state);
         }
         false
     });

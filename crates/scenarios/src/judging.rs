@@ -194,8 +194,7 @@ pub fn stands(plan: &Plan, judgement: &Judgement) -> bool {
     says && !first_open && blocks >= plan.min_blocks
 }
 
-/// After how many blocks more than the first `blocks` the verdict would stand, if they are like
-/// those, and at least one.
+/// How many blocks the verdict takes after the first `blocks`, if they are like those; at least 1.
 pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
     let more = judgement.caveats.iter().find_map(|caveat| match caveat {
         Caveat::MoreBlocks { more, .. } => Some(*more),

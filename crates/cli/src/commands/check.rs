@@ -169,7 +169,7 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     }
     if running.len() > 1 {
         let (studies, time) = (running.len(), flags.time.as_secs());
-        output::note(&format!("{studies} scenarios take turns, for {time} s at most"));
+        output::note(&format!("{studies} scenarios take turns, for about {time} s"));
     }
     let mut turns = Turns::new(running, until);
     while !interrupted() && turns.take() {}

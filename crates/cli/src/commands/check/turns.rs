@@ -2,8 +2,7 @@
 //! ([`analysis::together`]).
 
 use crate::commands::run::{Done, Running};
-use analysis::together::{least_claims, most_claims};
-use model::State;
+use analysis::together::{self, Claims};
 use model::record::Share;
 use runner::End;
 use std::time::{Duration, Instant};
@@ -21,15 +20,13 @@ pub struct Turns<'a> {
 /// A study, and how its turns went.
 struct Turn<'a> {
     running: Running<'a>,
-    /// The least number of claims with which it is one of them.
-    affected: Option<u32>,
-    not_affected: Option<u32>,
+    claims: Claims,
     /// How it ended, where it cannot go on.
     end: Option<End>,
     overtime: u32,
 }
 
-/// What is next.
+/// A study that waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Waiting {
     place: usize,
@@ -38,15 +35,14 @@ struct Waiting {
 }
 
 impl<'a> Turns<'a> {
-    /// Of these studies, until then.
+    /// These studies take turns until that moment.
     pub fn new(all: Vec<Running<'a>>, until: Instant) -> Self {
         let studies = u32::try_from(all.len()).unwrap_or(u32::MAX);
-        let turn =
-            |running| Turn { running, affected: None, not_affected: None, end: None, overtime: 0 };
+        let turn = |running| Turn { running, claims: Claims::default(), end: None, overtime: 0 };
         let share = Share { studies, affected: 1, not_affected: 1 };
         let mut turns = Turns { all: all.into_iter().map(turn).collect(), share, until };
         // What a study that goes on has measured before counts.
-        turns.all.iter_mut().for_each(|turn| turn.claim(share));
+        turns.all.iter_mut().for_each(|turn| turn.claim(studies));
         turns.share_out();
         turns
     }
@@ -56,7 +52,7 @@ impl<'a> Turns<'a> {
         let left = self.until.saturating_duration_since(Instant::now());
         let Some(place) = self.next(left) else { return false };
         let (settled, studies) = (self.settled(), self.all.len());
-        let share = self.share;
+        let all = self.share.studies;
         let Some(turn) = self.all.get_mut(place) else { return false };
         turn.overtime += u32::from(left.is_zero());
         turn.running.tell_place(settled, studies, left);
@@ -65,23 +61,19 @@ impl<'a> Turns<'a> {
             Some(End::Interrupted) => return false,
             Some(end) => turn.end = Some(end),
         }
-        turn.claim(share);
+        turn.claim(all);
         self.share_out();
         true
     }
 
-    /// Ends all studies that ran a block, in their order.
+    /// Ends all studies, in their order.
     pub fn end(self, interrupted: bool) -> Vec<Done> {
-        let ran = self
-            .all
-            .into_iter()
-            .filter(|turn| turn.running.underway().blocks() > 0 || turn.end.is_some());
         let end = |turn: Turn| {
             let open = interrupted && !turn.running.underway().is_settled();
             let end = turn.end.unwrap_or(if open { End::Interrupted } else { End::Complete });
             turn.running.end(end)
         };
-        ran.map(end).collect()
+        self.all.into_iter().map(end).collect()
     }
 
     fn settled(&self) -> usize {
@@ -104,15 +96,8 @@ impl<'a> Turns<'a> {
 
     /// Gives each study the part of the error rate that the claims of all allow.
     fn share_out(&mut self) {
-        let studies = self.share.studies;
-        let affected = most_claims(studies, self.all.iter().map(|turn| turn.affected));
-        if affected != self.share.affected {
-            self.share.affected = affected;
-            let share = self.share;
-            self.all.iter_mut().for_each(|turn| turn.claim(share));
-        }
-        self.share.not_affected =
-            most_claims(studies, self.all.iter().map(|turn| turn.not_affected));
+        let claims = self.all.iter().map(|turn| turn.claims);
+        self.share = together::share(self.share.studies, claims);
         let share = self.share;
         self.all.iter_mut().for_each(|turn| turn.running.underway_mut().share_error_rate(share));
     }
@@ -124,19 +109,14 @@ impl Turn<'_> {
         self.end.is_none() && !self.running.underway().is_settled()
     }
 
-    /// Finds with how many claims it would be one of them.
-    fn claim(&mut self, share: Share) {
+    /// Finds what it claims, as one of so many studies.
+    fn claim(&mut self, studies: u32) {
         let underway = self.running.underway_mut();
-        if underway.blocks() == 0 {
-            return;
-        }
-        let mut says = |share: Share, state| underway.state_with(share) == state;
-        let all = share.studies;
-        self.affected =
-            least_claims(all, |affected| says(Share { affected, ..share }, State::Affected));
-        self.not_affected = least_claims(all, |not_affected| {
-            says(Share { not_affected, ..share }, State::NotAffected)
-        });
+        // One that broke has no verdict, whatever its trials say.
+        self.claims = match self.end.is_none() && underway.blocks() > 0 {
+            true => Claims::of(studies, |share| underway.state_with(share)),
+            false => Claims::default(),
+        };
     }
 }
 

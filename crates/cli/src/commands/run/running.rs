@@ -57,7 +57,7 @@ impl<'a> Running<'a> {
         self.underway.turn(&mut self.progress)
     }
 
-    /// Says how far the studies are that it takes turns with.
+    /// Shows how many studies of its check are settled, and how much time is left.
     pub fn tell_place(&mut self, settled: usize, of: usize, left: Duration) {
         self.progress.together(settled, of, left);
     }
