@@ -167,12 +167,16 @@ fn short_why(why: &Why) -> String {
 /// That the kernel counts another ready time than the parts add up to; none where both agree.
 pub fn disagrees(victim: &Victim, over_ns: u64) -> Option<String> {
     let compared = victim.compared.filter(|compared| !compared.agrees(over_ns))?;
+    let of = |ns| match rate(ns, over_ns).as_str() {
+        "-" => "0".to_owned(),
+        figure => figure.to_owned(),
+    };
     Some(format!(
         "{}: the kernel's own count (schedstat) differs: {} ms/s against {} here, of the threads \
          that were compared.",
         plain(&victim.program.name),
-        rate(compared.kernel_ns, over_ns),
-        rate(compared.parts_ns, over_ns)
+        of(compared.kernel_ns),
+        of(compared.parts_ns)
     ))
 }
 

@@ -11,6 +11,10 @@ use std::collections::HashMap;
 /// Threads that are compared in an interval.
 const MOST: usize = 24;
 
+/// Both counts are those of one moment where no more time than this lies between them. A reader
+/// that is held up for longer would find waits in the kernel's that ended after its own.
+const AT_ONCE_NS: u64 = 50_000_000;
+
 /// The most that is read of `schedstat`, in bytes.
 const SCHEDSTAT: u64 = 128;
 
@@ -23,25 +27,32 @@ pub struct Compare {
 
 impl Compare {
     /// Adds what both counts gained since the last interval, of threads that were read then too.
-    pub fn add(&mut self, roots: &Roots, gained: &Gained, tick: &mut Tick) {
+    /// Our own were read at `at_ns`, by the monotonic clock.
+    pub fn add(&mut self, roots: &Roots, gained: &Gained, at_ns: u64, tick: &mut Tick) {
         let mut waited: Vec<(u64, u32, u32, u64)> = (tick.threads.iter())
             .filter(|thread| !is_outside(thread.pid))
             .map(|thread| (thread.ready_ns, thread.pid, thread.tid, thread.start))
             .collect();
         waited.sort_unstable_by_key(|thread| Reverse(*thread));
         waited.truncate(MOST);
-        let mut now = HashMap::new();
+        let mut read = Vec::new();
         for (_, pid, tid, start) in waited {
             let ours = gained.waited_ns(tid, start);
             let Some((parts_ns, waking_ns)) = ours else { continue };
             let Some(kernel_ns) = run_delay(roots, pid, tid) else { continue };
             let both = Compared { parts_ns, waking_ns, kernel_ns };
-            if let Some(before) = self.before.get(&(tid, start)) {
-                tick.compared.push((pid, since(&both, before)));
-            }
-            now.insert((tid, start), both);
+            read.push((pid, (tid, start), both));
         }
-        self.before = now;
+        if os::time::now_ns().saturating_sub(at_ns) > AT_ONCE_NS {
+            self.before.clear();
+            return;
+        }
+        for (pid, thread, both) in &read {
+            if let Some(before) = self.before.get(thread) {
+                tick.compared.push((*pid, since(both, before)));
+            }
+        }
+        self.before = read.into_iter().map(|(_, thread, both)| (thread, both)).collect();
     }
 }
 
@@ -73,17 +84,20 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let roots = Roots::at(root.path());
         let (mut compare, mut gained) = (Compare::default(), Gained::default());
-        let mut look = |ready_ms, open_ms, kernel_ms: u64| {
+        let mut look = |late_ms: u64, ready_ms, open_ms, kernel_ms: u64| {
             std::fs::write(folder.join("schedstat"), format!("7 {} 9\n", kernel_ms * MS)).unwrap();
             let one = ThreadCounts { open_ns: open_ms * MS, ..thread(1, 5, ready_ms) };
             let mut tick = Tick::default();
             gained.take(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
-            compare.add(&roots, &gained, &mut tick);
+            compare.add(&roots, &gained, os::time::now_ns() - late_ms * MS, &mut tick);
             tick.compared
         };
-        assert_eq!(look(100, 0, 500), []);
+        assert_eq!(look(0, 100, 0, 500), []);
         // The kernel counts a wait when it ends.
         let both = Compared { parts_ns: 40 * MS, waking_ns: 0, kernel_ns: 41 * MS };
-        assert_eq!(look(150, 10, 541), [(1, both)]);
+        assert_eq!(look(0, 150, 10, 541), [(1, both)]);
+        // A reader that was held up compares nothing, and begins anew.
+        assert_eq!(look(900, 160, 0, 2_000), []);
+        assert_eq!(look(0, 170, 0, 2_010), []);
     }
 }

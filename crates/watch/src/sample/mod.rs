@@ -141,7 +141,7 @@ impl Sampler {
             idle_shares,
             ..Tick::default()
         };
-        let lost_threads = counts.lost_threads;
+        let (at_ns, lost_threads) = (counts.at_ns, counts.lost_threads);
         let (table_bytes, touched_bytes) = (counts.table_bytes, counts.touched_bytes);
         let programs_ns = counts.programs_ns;
         self.readers.begin();
@@ -158,7 +158,7 @@ impl Sampler {
         self.outsiders.name(&mut tick);
         // Without programs both counts are the same one.
         if self.probe.is_some() {
-            self.compare.add(&self.roots, &self.gained, &mut tick);
+            self.compare.add(&self.roots, &self.gained, at_ns, &mut tick);
         }
         self.steps.begin(Step::Processes);
         self.processes.name(&mut tick);
