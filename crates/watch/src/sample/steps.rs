@@ -1,7 +1,9 @@
 //! What the sampler is at, for who waits for it.
 
+use host::roots::{self, Roots};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::Relaxed};
+use std::time::Duration;
 
 /// A step of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,17 +44,47 @@ const ALL: [Step; 9] = [
 
 /// The step that a sampler is at, also for other threads.
 #[derive(Debug, Clone, Default)]
-pub struct Steps(Arc<AtomicU8>);
+pub struct Steps(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    step: AtomicU8,
+    /// The thread of the sampler; 0 before it has begun.
+    thread: AtomicI32,
+}
 
 impl Steps {
+    /// The calling thread is the one that takes them.
+    pub fn are_mine(&self) {
+        self.0.thread.store(rustix::thread::gettid().as_raw_pid(), Relaxed);
+    }
+
     /// A step begins.
     pub fn begin(&self, step: Step) {
-        self.0.store(step as u8, Relaxed);
+        self.0.step.store(step as u8, Relaxed);
     }
 
     /// The step under way.
     pub fn now(&self) -> Step {
-        ALL.get(usize::from(self.0.load(Relaxed))).copied().unwrap_or(Step::Idle)
+        ALL.get(usize::from(self.0.step.load(Relaxed))).copied().unwrap_or(Step::Idle)
+    }
+
+    /// Whether their thread is ready to run or runs now; none where the kernel does not tell it.
+    pub fn is_ready(&self, roots: &Roots) -> Option<bool> {
+        let stat = self.read(roots, "stat")?;
+        // The name before the state may hold any character.
+        Some(stat.rsplit_once(')')?.1.trim_start().starts_with('R'))
+    }
+
+    /// CPU time of their thread since it began; none where the kernel does not tell it.
+    pub fn ran(&self, roots: &Roots) -> Option<Duration> {
+        let ran_ns = self.read(roots, "schedstat")?.split_whitespace().next()?.parse().ok()?;
+        Some(Duration::from_nanos(ran_ns))
+    }
+
+    fn read(&self, roots: &Roots, file: &str) -> Option<String> {
+        let thread = self.0.thread.load(Relaxed).to_string();
+        roots::read_text(&roots.proc.join("self/task").join(thread).join(file)).ok()
     }
 }
 
@@ -68,5 +100,32 @@ mod tests {
             steps.begin(step);
             assert_eq!(steps.now(), step);
         }
+    }
+
+    #[test]
+    fn a_thread_that_runs_is_told_from_one_that_sleeps() {
+        let (roots, steps) = (Roots::real(), Steps::default());
+        assert_eq!(steps.is_ready(&roots), None);
+        steps.are_mine();
+        assert_eq!(steps.is_ready(&roots), Some(true));
+        // The kernel counts at ticks and switches.
+        while steps.ran(&roots).unwrap() == Duration::ZERO {
+            std::thread::yield_now();
+        }
+        let of_other = steps.clone();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (says, began) = std::sync::mpsc::channel();
+        let other = std::thread::spawn(move || {
+            of_other.are_mine();
+            says.send(()).unwrap();
+            let _ = wait.recv();
+        });
+        began.recv().unwrap();
+        while steps.is_ready(&roots) == Some(true) {
+            std::thread::yield_now();
+        }
+        assert_eq!(steps.is_ready(&roots), Some(false));
+        drop(go);
+        other.join().unwrap();
     }
 }

@@ -88,6 +88,7 @@ impl Sampling {
         let steps = Steps::default();
         let of_thread = steps.clone();
         let work = move || {
+            of_thread.are_mine();
             let mut sampler = match make(of_thread.clone()) {
                 Ok(sampler) => sampler,
                 Err(error) => return drop(says.send(Err(error))),
@@ -132,8 +133,8 @@ impl Sampling {
     }
 
     /// What it is at.
-    pub fn step(&self) -> Step {
-        self.steps.now()
+    pub fn steps(&self) -> &Steps {
+        &self.steps
     }
 }
 
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(sampling.tick(long).unwrap().tick.over_ns, 7);
         assert!(sampling.tick(Duration::from_millis(50)).is_none());
         assert!(sampling.tick(Duration::from_millis(1)).is_none());
-        assert_eq!(sampling.step(), Step::Processes);
+        assert_eq!(sampling.steps().now(), Step::Processes);
         // Where it is let go, it is the interval of the next call, and one alone.
         let_go.send(()).unwrap();
         assert!(sampling.tick(long).is_some());

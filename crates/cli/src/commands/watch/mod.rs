@@ -32,7 +32,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use terminal::Terminal;
 use watch::reader::{Reader, Readers};
-use watch::{Sampler, Sampling, StartError, Step, Summary, Tick};
+use watch::{Sampler, Sampling, StartError, Step, Steps, Summary, Tick};
 
 const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
     usage\n  3    nothing can be measured here\n  130  interrupted within the first second";
@@ -114,6 +114,9 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// How long the last interval is waited for once all is over.
 const LAST: Duration = Duration::from_secs(1);
+
+/// How long it is waited for where its thread is ready and gets little CPU.
+const LAST_READY: Duration = Duration::from_secs(10);
 
 /// The schema of a line of JSON.
 const SCHEMA: &str = "tailback/watch/1";
@@ -234,8 +237,13 @@ fn tick(
     terminal: &mut Option<Terminal>,
     is_over: &dyn Fn() -> bool,
 ) -> Option<Tick> {
-    let began = Instant::now();
+    let (began, began_ran) = (Instant::now(), session.steps().ran(&Roots::real()));
     let (mut is_named, mut over_since) = (false, None);
+    let late = |steps: &Steps| {
+        let ran = steps.ran(&Roots::real()).zip(began_ran);
+        let got = ran.map(|(now, before)| now.saturating_sub(before));
+        output::note(&late(steps, got, began.elapsed()));
+    };
     loop {
         if let Some(tick) = session.tick(PAUSE) {
             return Some(tick);
@@ -247,19 +255,26 @@ fn tick(
         }
         if began.elapsed() >= LATE && !is_named && terminal.is_none() {
             is_named = true;
-            output::note(&late(session.step()));
+            late(session.steps());
         }
-        if is_over() && over_since.get_or_insert_with(Instant::now).elapsed() >= LAST {
-            output::note(&late(session.step()));
-            return None;
+        if is_over() {
+            let waited = over_since.get_or_insert_with(Instant::now).elapsed();
+            if waited >= LAST && (waited >= LAST_READY || !is_ready(session.steps())) {
+                late(session.steps());
+                return None;
+            }
         }
     }
 }
 
-/// What takes too long.
-fn late(step: Step) -> String {
-    let what = match step {
-        Step::Idle => "an interval",
+fn is_ready(steps: &Steps) -> bool {
+    steps.is_ready(&Roots::real()).unwrap_or(false)
+}
+
+/// What takes too long, and why: the reading hangs, or its thread waits for a CPU as others do.
+fn late(steps: &Steps, got: Option<Duration>, over: Duration) -> String {
+    let what = match steps.now() {
+        Step::Idle => "the figures of an interval",
         Step::Tables => "the kernel's tables",
         Step::Machine => "the figures of the machine",
         Step::Nodes => "the Erlang nodes",
@@ -269,7 +284,15 @@ fn late(step: Step) -> String {
         Step::Runtimes => "the runtimes of programs",
         Step::Memory => "the memory of control groups",
     };
-    format!("watch: reading {what} hangs; figures stay as they were until it ends")
+    match got.filter(|_| is_ready(steps)) {
+        Some(got) => format!(
+            "watch: reading {what} takes long: its thread is ready to run and got {} ms of CPU in \
+             {:.1} s, so busy is this machine",
+            got.as_millis(),
+            over.as_secs_f64()
+        ),
+        None => format!("watch: reading {what} hangs; figures stay as they were until it ends"),
+    }
 }
 
 impl Wanted {

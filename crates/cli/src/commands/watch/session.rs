@@ -5,7 +5,7 @@ use model::Live;
 use model::live::{Interval, Scope, SourceUse};
 use std::collections::VecDeque;
 use std::time::Duration;
-use watch::{Sampling, Since, Step, Tick, Window, interval, live};
+use watch::{Sampling, Since, Steps, Tick, Window, interval, live};
 
 /// Intervals that the screen, a line of JSON and the metrics are about.
 const RECENT: usize = 5;
@@ -44,8 +44,8 @@ impl Session {
     }
 
     /// What is being read.
-    pub fn step(&self) -> Step {
-        self.sampling.step()
+    pub fn steps(&self) -> &Steps {
+        self.sampling.steps()
     }
 
     /// Reads an interval, if that is done within this time; else it is there later.
