@@ -13,7 +13,7 @@ use probe::live::{
 use std::collections::{BTreeMap, HashMap};
 
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
-const MOST_PROGRAMS: usize = 4_096;
+const MOST_PROGRAMS: usize = 1_024;
 
 /// Readers of foreign memory maps that are told apart at most.
 const MOST_READINGS: usize = 1_024;
@@ -135,6 +135,10 @@ impl Window {
         self.over_ns = self.over_ns.saturating_add(tick.over_ns);
         self.asked |= !tick.whole_machine;
         self.unnamed_ns = self.unnamed_ns.saturating_add(tick.unnamed_ns);
+        // Those of groups that are still there come again with each interval.
+        if self.lineages.len() > MOST_GROUPS {
+            self.lineages.clear();
+        }
         for (group, lineage) in &tick.lineages {
             self.lineages.insert(group.clone(), lineage.clone());
         }

@@ -61,6 +61,9 @@ pub enum Sleeps {
 pub enum Fix {
     RaiseQuota,
     SameNice,
+    /// The same of two sessions, which autogroup gives weights of their own: a process of the
+    /// other.
+    SameNiceOfSessions(u32),
     Inherit,
 }
 
@@ -110,6 +113,12 @@ impl Stall for AsleepBehind {
 
     fn fix(fix: &Fix) -> String {
         match fix {
+            Fix::SameNiceOfSessions(pid) => {
+                return format!(
+                    "Give both threads the same nice value; with autogroup, their sessions too: \
+                     echo 0 >/proc/{pid}/autogroup"
+                );
+            }
             Fix::RaiseQuota => "Raise the quota of the other program.",
             Fix::SameNice => "Give both threads the same nice value.",
             Fix::Inherit => {
@@ -124,23 +133,25 @@ impl Stall for AsleepBehind {
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let of = |sleeps, by_quota, through_others| {
             let facts = Facts { sleeps, by_quota, inverted: 0.9, through_others };
-            let fixes = fixes(&facts);
+            let fixes = fixes(&facts, (sleeps == Sleeps::Input).then_some(42));
             (facts, fixes)
         };
         vec![
             of(Sleeps::Lock, 0.0, 0.0),
             of(Sleeps::Lock, 0.9, 0.0),
             of(Sleeps::Input, 0.9, 0.9),
+            of(Sleeps::Input, 0.0, 0.0),
             of(Sleeps::Otherwise, 0.9, 0.0),
         ]
     }
 }
 
-fn fixes(facts: &Facts) -> Vec<Fix> {
-    match facts.by_quota > MOSTLY {
-        true => vec![Fix::RaiseQuota],
-        false => vec![Fix::SameNice, Fix::Inherit],
+/// What fixes it; of two sessions with a process of the other one.
+fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
+    if facts.by_quota > MOSTLY {
+        return vec![Fix::RaiseQuota];
     }
+    vec![other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions), Fix::Inherit]
 }
 
 /// The time that has a cause of its own: a quota, or a lock's holder of lower priority. A quota
@@ -184,8 +195,12 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         inverted: share(asleep.inverted_ns),
         through_others: share(asleep.through_others_ns),
     };
-    let fixes = fixes(&facts);
     let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
+    let parted =
+        matches!((&key.job, &who.job), (Job::Session(one), Job::Session(other)) if one != other);
+    let other_session =
+        culprit.as_ref().map(|culprit| culprit.pid).filter(|pid| parted && *pid > 0);
+    let fixes = fixes(&facts, other_session);
     Finding {
         victim: program_of(key, sums),
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],

@@ -183,9 +183,9 @@ impl NativeFix {
     /// A fix as a sentence.
     pub fn sentence(&self) -> String {
         match self {
-            NativeFix::DirtyScheduler => "Run that function on a dirty scheduler, have it yield, \
-                                          or ask less of each call."
-                .to_owned(),
+            NativeFix::DirtyScheduler => {
+                "Run that function on a dirty scheduler, or have it yield.".to_owned()
+            }
             NativeFix::Flags(of_node) => {
                 format!("{} Other schedulers then take work that waits behind it.", flags(of_node))
             }
