@@ -1,9 +1,17 @@
 //! Versions held against one another: each against the next, by the test of two records.
 
-use crate::change::{ACROSS, Sides, change};
+mod repeat;
+mod way;
+
 use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
-use model::{ChangeState, Comparison, Judged, Meta, Role, State};
+use model::{ChangeState, Judged, Meta, Role, State};
+pub use repeat::{Between, Repeating, spread, to_repeat};
+use statrs::distribution::{ContinuousCDF, Normal};
+use way::{Way, effect};
+
+/// How often a step that "would have shown" does.
+const POWER: f64 = 0.95;
 
 /// A version, and what came of it.
 #[derive(Debug, Clone, Copy)]
@@ -29,23 +37,29 @@ impl<'a> Version<'a> {
 /// Another parameter in which two differ was set by the runs themselves, as a rate that gives the
 /// same load: it follows from the version, keeps nobody from comparing, and stands in the step.
 ///
-/// Each version in which something was measured is compared with the next such one; the error rate
-/// is split over these pairs (Dunn 1961). One run of a version is one cluster: a difference is one
-/// between these two runs, and nobody knows how much two runs of one version would differ.
+/// Each version in which something was measured is compared with the next such one, and the first
+/// with the last; the error rate is split over these pairs (Dunn 1961). One run of a version is one
+/// cluster: a difference is one between these two runs, and nobody knows how much two runs of one
+/// version would differ. So it only says which steps are [`to_repeat`], with fresh runs.
 pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> Ladder {
     let first = versions.iter().find_map(Version::measured);
     let followed = followed(versions);
     let judging = first.map(|record| &record.plan.judging);
     let rungs = versions.iter().map(|version| rung(version, followed.as_deref())).collect();
+    let (steps, whole) = steps(versions, followed.as_deref(), meta, by);
+    let margin = judging.map(|judging| judging.margin);
     Ladder {
         schema: SCHEMA.to_owned(),
         scenario: first.map_or_else(String::new, |record| record.scenario.clone()),
         measure: judging.map(|judging| judging.measure.to_string()),
-        margin: judging.map(|judging| judging.margin),
+        margin,
         confidence: judging.map_or(0.95, |judging| judging.confidence),
         rungs,
-        steps: steps(versions, followed.as_deref(), meta, by),
+        would_show: margin.and_then(|margin| would_show(&steps, margin)),
+        steps,
+        whole,
         arm: followed,
+        spread: None,
     }
 }
 
@@ -65,12 +79,6 @@ fn followed(versions: &[Version]) -> Option<String> {
     ids.max_by(|a, b| size(a).total_cmp(&size(b))).map(str::to_owned)
 }
 
-/// What an arm has over its control in the figure that is judged.
-fn effect<'a>(record: &'a Judged, arm: &str) -> Option<&'a Comparison> {
-    let arm = record.judgement.arms.iter().find(|result| result.id == arm)?;
-    arm.against_control.get(record.plan.judging.measure.as_ref())
-}
-
 fn rung(version: &Version, arm: Option<&str>) -> Rung {
     Rung {
         name: version.name.to_owned(),
@@ -81,46 +89,36 @@ fn rung(version: &Version, arm: Option<&str>) -> Rung {
     }
 }
 
+/// From each version that was measured to the next, and from the first to the last.
 fn steps(
     versions: &[Version],
     arm: Option<&str>,
     meta: Option<&Meta>,
     by: Option<&str>,
-) -> Vec<Step> {
+) -> (Vec<Step>, Option<Step>) {
     let with: Vec<(&Version, &Judged)> =
         versions.iter().filter_map(|version| Some((version, version.measured()?))).collect();
-    let pairs = with.len().saturating_sub(1);
-    with.windows(2).map(|two| step(two[0], two[1], arm, meta, by, pairs)).collect()
+    let neighbours = with.len().saturating_sub(1);
+    let pairs = if neighbours > 1 { neighbours + 1 } else { neighbours };
+    let of = |before, after| step(before, after, &Way { arm, meta, by, among: pairs });
+    let steps = with.windows(2).map(|two| of(two[0], two[1])).collect();
+    let ends = with.first().zip(with.last()).filter(|_| neighbours > 1);
+    (steps, ends.map(|(first, last)| of(*first, *last)))
 }
 
-/// Holds one version against the next, as one of so many pairs.
+/// Holds one version against another.
 fn step(
     (before, old): (&Version, &Judged),
     (after, new): (&Version, &Judged),
-    arm: Option<&str>,
-    meta: Option<&Meta>,
-    by: Option<&str>,
-    pairs: usize,
+    way: &Way<'_>,
 ) -> Step {
-    let parameters = meta.into_iter().flat_map(|meta| (meta.parameters.all)());
-    let across: Vec<String> = ACROSS
-        .into_iter()
-        .filter(|what| *what != "tailback")
-        .chain(by)
-        .chain(parameters.map(|parameter| parameter.name))
-        .map(str::to_owned)
-        .collect();
-    let (before_side, after_side) = ([(old, before.name)], [(new, after.name)]);
-    let sides =
-        Sides { before: &before_side, after: &after_side, meta, across: &across, among: pairs };
-    let change = change(&sides);
-    let of_arm = change.arms.iter().find(|one| Some(one.id.as_str()) == arm);
-    let judged = of_arm.and_then(|arm| arm.measures.get(old.plan.judging.measure.as_ref()));
+    let change = way.change((old, before.name), (new, after.name));
+    let judged = way.judged(&change, old);
     let settled = |state: State| matches!(state, State::Affected | State::NotAffected);
     let verdicts = (old.judgement.state, new.judgement.state);
     let not_comparable = change.state == ChangeState::NotComparable;
     let own = |setting: &Setting| match &setting.what {
-        SettingName::Parameter(name) => Some(name.as_str()) != by,
+        SettingName::Parameter(name) => Some(name.as_str()) != way.by,
         _ => false,
     };
     Step {
@@ -133,7 +131,24 @@ fn step(
         reasons: if not_comparable { change.reasons } else { Vec::new() },
         own: change.differs.into_iter().filter(own).collect(),
         known: Vec::new(),
+        repeated: None,
     }
+}
+
+/// About the smallest step that would have shown in each of these: where the figures are normal,
+/// the margin, half the interval, and as much as a step is underestimated in one case of twenty.
+/// None where an interval has an open end.
+fn would_show(steps: &[Step], margin: f64) -> Option<f64> {
+    let normal = Normal::standard();
+    let of = |step: &Step| {
+        let shift = step.shift.as_ref()?;
+        let half = (shift.high? - shift.low?) / 2.0;
+        let quantile = normal.inverse_cdf(f64::midpoint(1.0, shift.confidence));
+        Some(margin + half * (1.0 + normal.inverse_cdf(POWER) / quantile))
+    };
+    let each: Option<Vec<f64>> =
+        steps.iter().filter(|step| step.state != ChangeState::NotComparable).map(of).collect();
+    each?.into_iter().reduce(f64::max).filter(|step| step.is_finite())
 }
 
 #[cfg(test)]

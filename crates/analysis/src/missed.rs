@@ -2,10 +2,11 @@
 //! length, how often.
 
 use crate::bet::highest_rate;
-use crate::blocks::{Study, judged_unit, study_error_rate};
+use crate::blocks::{Study, blocks_to_not_affected, judged_unit, study_error_rate};
 use crate::reading::{ascending, middle};
 use model::record::Plan;
 use model::{Amount, Arm, ArmResult, Missed, Reason, Trial, Unit};
+use std::time::Duration;
 
 /// The share of blocks whose noise a stall has to stand out from to count as one that shows.
 const SHARE_OF_BLOCKS: f64 = 0.9;
@@ -67,6 +68,16 @@ fn of_case(
     })
 }
 
+/// How long a trial has to be so that a study without a stall denies a freeze once in `every`, at
+/// random: it hits a trial with the share that such a study leaves open.
+pub fn trial_that_shows(plan: &Plan, every: Duration) -> Duration {
+    let blocks = f64::from(blocks_to_not_affected(plan).max(plan.min_blocks));
+    let wealth = 1.0 / study_error_rate(plan).max(1e-12);
+    let share = highest_rate(0.0, blocks * SHARE_OF_BLOCKS, wealth) / SHARE_OF_BLOCKS;
+    let trials = -(1.0 - share.min(0.99)).ln();
+    Duration::try_from_secs_f64(every.as_secs_f64() * trials).unwrap_or(Duration::MAX)
+}
+
 /// How rarely a freeze comes that hits this share of trials of this length, in seconds.
 fn every_s(window_ms: f64, share: f64) -> f64 {
     let spared = (1.0 - share).max(1e-12);
@@ -105,6 +116,19 @@ pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Role, testing};
+
+    #[test]
+    fn a_trial_is_as_long_as_it_takes_to_deny_what_is_rare() {
+        let plan = testing::plan(&[("idle", Role::Control), ("busy", Role::Case)]);
+        let five = trial_that_shows(&plan, Duration::from_secs(5));
+        assert_eq!(trial_that_shows(&plan, Duration::from_secs(10)).as_secs(), 2 * five.as_secs());
+        // A study in which every trial was spared then denies just that.
+        let blocks = f64::from(blocks_to_not_affected(&plan).max(plan.min_blocks));
+        let shown = highest_rate(0.0, blocks * SHARE_OF_BLOCKS, 1.0 / study_error_rate(&plan));
+        let every = every_s(five.as_secs_f64() * 1e3, shown / SHARE_OF_BLOCKS);
+        assert!((every - 5.0).abs() < 0.01, "{every}");
+    }
 
     #[test]
     fn rarer_strikes_are_further_apart() {

@@ -1,8 +1,9 @@
 //! From the words on the command line to a plan.
 
+use crate::exit::Failure;
 use model::machine::Guest;
 use model::record::Plan;
-use model::{Machine, Meta, Parameter, ParameterKind, Settings};
+use model::{Machine, Meta, Parameter, ParameterKind, Settings, units};
 use runner::ProbeWhen;
 use scenarios::{AnyScenario, Arms};
 use std::time::Duration;
@@ -12,6 +13,9 @@ pub const MIN_BLOCKS: u32 = 6;
 
 /// Blocks at most.
 const MAX_BLOCKS: u32 = 32;
+
+/// The parameter that says how long a trial is measured.
+const LENGTH: &str = "duration";
 
 /// Time for a study that nobody gave another.
 const USUAL_TIME: Duration = Duration::from_secs(60);
@@ -35,6 +39,9 @@ pub struct StudyOptions {
     pub time: Option<Duration>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// A freeze that comes once in so long, at random, is to show: trials are as long as that
+    /// takes.
+    pub rare: Option<Duration>,
     /// When it is looked once more, with probes.
     pub probe: ProbeWhen,
     /// Studies that share one error rate, this one among them.
@@ -44,6 +51,37 @@ pub struct StudyOptions {
 }
 
 impl StudyOptions {
+    /// The parameters, with trials as long as it takes to show what is rare.
+    ///
+    /// # Errors
+    /// If trials of this scenario cannot be made so long.
+    pub fn settings(&self, scenario: &dyn AnyScenario) -> Result<Settings, Failure> {
+        let mut settings = self.settings.clone();
+        let Some(rare) = self.rare else { return Ok(settings) };
+        let meta = scenario.meta();
+        let refused = |why: &str| Failure::usage(format!("--rare: {}: {why}", meta.id));
+        if meta.parameter(LENGTH).is_none() {
+            return Err(refused("its trials have no length that could be set"));
+        }
+        let trial = analysis::missed::trial_that_shows(&self.plan(scenario, Arms::default()), rare);
+        let set = settings.0.get(LENGTH).map(ToString::to_string);
+        if set.and_then(|set| units::parse_duration(&set).ok()).is_some_and(|set| set >= trial) {
+            return Ok(settings);
+        }
+        let text = format!("{}ms", trial.as_millis().saturating_add(1));
+        let value = (meta.parameters.read)(LENGTH, &text);
+        let value = value.map_err(|why| refused(&format!("trials of {text}: {why}")))?;
+        settings.set(LENGTH, value);
+        Ok(settings)
+    }
+
+    /// How long the trials take after which a study of this plan may say `not-affected`.
+    pub fn to_not_affected(&self, scenario: &dyn AnyScenario, plan: &Plan) -> Duration {
+        let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
+        let blocks = analysis::blocks_to_not_affected(plan);
+        block.saturating_mul(blocks.max(plan.min_blocks).min(plan.max_blocks))
+    }
+
     /// After how long a study of this plan begins no further block.
     ///
     /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
@@ -51,10 +89,7 @@ impl StudyOptions {
     pub fn time(&self, scenario: &dyn AnyScenario, plan: &Plan, machine: &Machine) -> Duration {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
-        let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
-        let blocks =
-            analysis::blocks_to_not_affected(plan).max(plan.min_blocks).min(plan.max_blocks);
-        let verdict = block.saturating_mul(blocks).as_secs_f64() * slack;
+        let verdict = self.to_not_affected(scenario, plan).as_secs_f64() * slack;
         let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
         self.time.unwrap_or(USUAL_TIME.max(verdict))
     }
@@ -109,6 +144,7 @@ mod tests {
     fn options(time: Option<Duration>) -> StudyOptions {
         StudyOptions {
             settings: Settings::default(),
+            rare: None,
             samples: None,
             at_least: MIN_BLOCKS,
             time,

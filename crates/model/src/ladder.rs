@@ -31,6 +31,31 @@ pub struct Ladder {
     pub rungs: Vec<Rung>,
     /// From each version with a record to the next one with a record.
     pub steps: Vec<Step>,
+    /// From the first version with a record to the last, where others lie between: a slope has no
+    /// step that is large enough to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Step>,
+    /// About the smallest step that would have shown in all of these pairs with 95%, in the
+    /// figure's unit; how much two runs of a version differ is not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_show: Option<f64>,
+    /// How much runs of one version differed, where one was run several times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+}
+
+/// How much the effect differs between runs of one version.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Standard deviation of the runs of a version around their mean, over all versions, in the
+    /// figure's unit.
+    pub deviation: f64,
+    /// The largest difference between two runs of one version, in the figure's unit.
+    pub most: f64,
+    /// Versions that were run at least twice.
+    pub versions: usize,
+    /// The runs of these versions.
+    pub runs: usize,
 }
 
 /// One version.
@@ -58,7 +83,8 @@ pub struct Step {
     pub from: String,
     /// The version after.
     pub to: String,
-    /// What is said of the arm: one run of a version is one guest, so they differ at most.
+    /// What the first runs say of the arm: one run of a version is one guest, so they differ at
+    /// most.
     pub state: ChangeState,
     /// By how much the effect is higher after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +101,29 @@ pub struct Step {
     /// What is known to have changed between the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownChange>,
+    /// What fresh runs of the two say, where the first ones differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<Repeated>,
+}
+
+/// Fresh runs of two versions, side by side, in pairs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Repeated {
+    /// By how much the effect was higher after in each pair, in the figure's unit.
+    pub pairs: Vec<f64>,
+    /// How many of them, from the first on, went where the first runs did, by more than the margin.
+    pub alike: usize,
+    /// How many have to: so that they all do by chance is rarer than what is left to error.
+    pub needed: usize,
+    /// Steps that were repeated: what is left to error is split over them.
+    pub among: usize,
+}
+
+impl Repeated {
+    /// Whether all pairs went where the first runs did.
+    pub fn holds(&self) -> bool {
+        self.alike >= self.needed
+    }
 }
 
 /// A change between two versions that bears on a scenario.
@@ -108,12 +157,17 @@ pub enum Direction {
 }
 
 impl Step {
-    /// Whether the effect was shown to differ.
-    pub fn is_boundary(&self) -> bool {
+    /// Whether the first runs differ. So may two runs of one version.
+    pub fn differs(&self) -> bool {
         matches!(self.state, ChangeState::Differs | ChangeState::Worse | ChangeState::Better)
     }
 
-    /// Where the effect went, where it was shown to differ.
+    /// Whether fresh runs differ as the first did.
+    pub fn is_boundary(&self) -> bool {
+        self.repeated.as_ref().is_some_and(Repeated::holds)
+    }
+
+    /// Where the effect goes, where that is a boundary.
     pub fn direction(&self) -> Option<Direction> {
         let shift = self.shift.as_ref().filter(|_| self.is_boundary())?;
         Some(if shift.shift < 0.0 { Direction::Falls } else { Direction::Rises })

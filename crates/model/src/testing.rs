@@ -3,7 +3,7 @@
 use crate::arm::{Arm, Settings};
 use crate::change::ChangeState;
 use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
-use crate::ladder::{Ladder, Step};
+use crate::ladder::{Ladder, Repeated, Step};
 use crate::machine::{Disturbance, Machine};
 use crate::measure::{Measure, Unit};
 use crate::record::{Ended, Facts, Observation, Plan, Trial};
@@ -124,7 +124,13 @@ pub fn step(from: &str, to: &str, state: ChangeState) -> Step {
         reasons: Vec::new(),
         own: Vec::new(),
         known: Vec::new(),
+        repeated: None,
     }
+}
+
+/// So many pairs of fresh runs that all went up by so much.
+pub fn repeated(by: f64, pairs: usize) -> Repeated {
+    Repeated { pairs: vec![by; pairs], alike: pairs, needed: pairs, among: 1 }
 }
 
 /// A ladder of these steps.
@@ -138,6 +144,9 @@ pub fn ladder(steps: Vec<Step>) -> Ladder {
         confidence: 0.95,
         rungs: Vec::new(),
         steps,
+        whole: None,
+        would_show: None,
+        spread: None,
     }
 }
 

@@ -36,19 +36,47 @@ fn the_boundary_is_where_the_effect_changes_by_more_than_the_margin() {
     ];
     let ladder = of(&records);
     assert_eq!((ladder.arm.as_deref(), ladder.measure.as_deref()), (Some("case"), Some("lost")));
-    let boundaries: Vec<(&str, &str)> = ladder
+    let differ: Vec<(&str, &str)> = ladder
         .steps
         .iter()
-        .filter(|step| step.is_boundary())
+        .filter(|step| step.differs())
         .map(|step| (step.from.as_str(), step.to.as_str()))
         .collect();
-    assert_eq!(boundaries, [("6.16", "6.17"), ("7.0", "7.2")]);
+    assert_eq!(differ, [("6.16", "6.17"), ("7.0", "7.2")]);
+    // The larger one is repeated first.
+    assert_eq!(to_repeat(&ladder), [Between::Neighbours(2), Between::Neighbours(0)]);
+    let whole = ladder.whole.as_ref().unwrap();
+    assert_eq!((whole.from.as_str(), whole.to.as_str(), whole.differs()), ("6.16", "7.2", true));
     let last = &ladder.steps[2];
     assert_eq!(last.verdicts, Some((State::Affected, State::NotAffected)));
-    assert_eq!(last.direction(), Some(Direction::Falls));
+    assert!(!last.is_boundary() && last.direction().is_none(), "no fresh run has shown it");
     let shift = last.shift.as_ref().unwrap();
     assert!(shift.low.unwrap() <= -290.0 && shift.high.unwrap() < -250.0, "{shift:?}");
-    assert_eq!(ladder.steps[1].direction(), None);
+    let would_show = ladder.would_show.unwrap();
+    assert!((5.0..100.0).contains(&would_show), "{would_show}");
+}
+
+#[test]
+fn fresh_runs_that_differ_as_the_first_did_make_a_boundary() {
+    let records = [("a", Some(at(500.0, State::Affected))), ("b", Some(at(0.0, State::Affected)))];
+    let mut ladder = of(&records);
+    let again = to_repeat(&ladder);
+    assert_eq!(again, [Between::Neighbours(0)]);
+    let first = ladder.clone();
+    let mut repeating = Repeating::new(&first, again[0], 1, None, None).unwrap();
+    while !repeating.is_over() {
+        assert!(repeating.add(&at(480.0, State::Affected), &at(3.0, State::Affected)));
+    }
+    let step = again[0].of_mut(&mut ladder).unwrap();
+    step.repeated = Some(repeating.end());
+    assert_eq!(step.direction(), Some(Direction::Falls));
+    assert_eq!(step.repeated.as_ref().unwrap().pairs.len(), 5);
+    // One that gives no figure is no pair.
+    let mut repeating = Repeating::new(&first, again[0], 1, None, None).unwrap();
+    assert!(!repeating.add(&at(480.0, State::Untrustworthy), &at(3.0, State::Affected)));
+    let runs = records.iter().map(|(_, record)| ("a", record.as_ref().unwrap()));
+    let spread = spread(&first, runs).unwrap();
+    assert!((spread.versions, spread.runs) == (1, 2) && spread.most > 400.0, "{spread:?}");
 }
 
 #[test]
@@ -86,7 +114,7 @@ fn what_cannot_be_trusted_is_not_compared_and_says_why() {
     let ladder =
         of(&[("a", Some(at(5.0, State::Untrustworthy))), ("b", Some(at(500.0, State::Affected)))]);
     let step = &ladder.steps[0];
-    assert!(!step.is_boundary() && step.shift.is_none() && !step.reasons.is_empty(), "{step:?}");
+    assert!(!step.differs() && step.shift.is_none() && !step.reasons.is_empty(), "{step:?}");
 }
 
 #[test]
@@ -125,7 +153,7 @@ fn what_each_run_set_by_itself_is_told_and_keeps_nobody_from_comparing() {
     });
     let ladder = ladder(&versions, Some(&META), None);
     let step = &ladder.steps[0];
-    assert!(step.is_boundary(), "{step:?}");
+    assert!(step.differs(), "{step:?}");
     assert_eq!(step.own.len(), 1);
     assert_eq!(step.own[0].what, SettingName::Parameter("busy".to_owned()));
 }

@@ -108,6 +108,7 @@ impl Run for Advise {
             settings: self.params()?.settings(),
             samples: None,
             at_least: MIN_BLOCKS,
+            rare: None,
             time: Some(TIME),
             seed: self.flags.seed.unwrap_or_else(draw_seed),
             probe: ProbeWhen::Never,

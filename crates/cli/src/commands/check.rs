@@ -82,6 +82,7 @@ impl Check {
             settings,
             samples: None,
             at_least: MIN_BLOCKS,
+            rare: None,
             // The time is that of all together.
             time: Some(Duration::MAX),
             seed: self.seed.unwrap_or_else(draw_seed),

@@ -276,12 +276,28 @@ fn ladders() -> Lines {
         step
     };
     let verdicts = json!(["affected", "not-affected"]);
+    let differs = |more: Value| {
+        let mut step = step(json!({ "state": "differs", "shift": shift(-880.0, "ms/s"),
+            "verdicts": verdicts, "known": known }));
+        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        step
+    };
     [
         ("no boundary", step(json!({}))),
+        ("these runs differ", differs(json!({}))),
         (
             "boundary",
-            step(json!({ "state": "differs", "shift": shift(-880.0, "ms/s"),
-            "verdicts": verdicts, "known": known })),
+            differs(json!({ "repeated": { "pairs": [-861.0, -880.0, -872.0, -890.0, -884.0],
+            "alike": 5, "needed": 5, "among": 1 } })),
+        ),
+        (
+            "fresh runs differ not",
+            differs(json!({ "repeated": { "pairs": [-861.0, 0.4], "alike": 1, "needed": 5,
+            "among": 1 } })),
+        ),
+        (
+            "no fresh run",
+            differs(json!({ "repeated": { "pairs": [], "alike": 0, "needed": 5, "among": 1 } })),
         ),
         ("verdicts alone", step(json!({ "verdicts": verdicts, "shift": shift(-1.0, "ms/s") }))),
         ("not compared", step(json!({ "state": "not-comparable", "reasons": ["no-common-case"] }))),
@@ -295,7 +311,9 @@ fn ladders() -> Lines {
     .map(|(name, step)| {
         let whole = json!({ "schema": "", "scenario": "mmap-lock", "arm": "busy-10",
             "measure": "stalled", "margin": 1.0, "confidence": 0.95,
-            "rungs": [rung("6.17", "voluntary"), rung("6.18", "lazy")], "steps": [step] });
+            "rungs": [rung("6.17", "voluntary"), rung("6.18", "lazy")], "steps": [step],
+            "would_show": 64.0, "spread": { "deviation": 4.0, "most": 9.0, "versions": 2,
+            "runs": 12 } });
         let ladder: Ladder = serde_json::from_value(whole).unwrap();
         ("ladder".to_owned(), name.to_owned(), prose::ladder::boundaries(&ladder).join(" "))
     })

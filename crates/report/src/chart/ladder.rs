@@ -61,7 +61,7 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
     Ok(Some(Chart {
         title,
         about: "The effect of each version with its interval; a vertical line stands where it was \
-                shown to change."
+                shown to change in fresh runs too."
             .to_owned(),
         body,
         size: (WIDTH, frame.height),
@@ -99,13 +99,15 @@ fn table(ladder: &Ladder) -> Table {
     table
 }
 
-/// What was found from each version to the next.
+/// What was found from each version to the next, and from the first to the last.
 pub fn steps(ladder: &Ladder) -> Table {
     let mut table = Table::new(["from", "to", "change", "shown", "known"]);
     let row = |step: &model::ladder::Step| {
         let shown = match step.state {
             ChangeState::NotComparable => "not compared",
-            _ if step.is_boundary() => "it changes",
+            _ if step.is_boundary() => "it changes, in fresh runs too",
+            _ if step.repeated.is_some() => "it changes in the first runs only",
+            _ if step.differs() => "these runs differ",
             _ => "no change shown",
         };
         let shift = step.shift.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
@@ -113,6 +115,7 @@ pub fn steps(ladder: &Ladder) -> Table {
         let known = prose::known(step).unwrap_or_else(|| nothing.to_owned());
         vec![step.from.clone(), step.to.clone(), shift, shown.to_owned(), known]
     };
-    table.rows = ladder.steps.iter().take(MOST_ROWS).map(row).collect();
+    let all = ladder.steps.iter().chain(&ladder.whole);
+    table.rows = all.take(MOST_ROWS).map(row).collect();
     table
 }

@@ -134,8 +134,10 @@ pub fn would_have_shown(missed: &Missed) -> String {
         Some(ms) => format!("A freeze of {}", figure(ms, Unit::Milliseconds)),
         None => format!("What adds {} to a trial", figure(missed.shown_above, missed.unit)),
     };
-    let trials =
-        missed.trial_ms.map(|ms| format!("; trials of {}", figure(ms, Unit::Milliseconds)));
+    let trials = missed.trial_ms.map(|ms| {
+        let length = figure(ms, Unit::Milliseconds);
+        format!("; trials of {length}, so a stall that begins later was not tried")
+    });
     format!(
         "{what} once in {} s, at random, would have shown with {} confidence{}.",
         model::estimate::number(missed.every_s),
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(
             would_have_shown(&freeze),
             "A freeze of 1 ms once in 0.7 s, at random, would have shown with 95% confidence; \
-             trials of 250 ms."
+             trials of 250 ms, so a stall that begins later was not tried."
         );
     }
 

@@ -3,15 +3,15 @@
 use super::change::setting;
 use super::plain;
 use model::change::ChangeReason;
-use model::ladder::{KnownChange, Ladder, Rung, Step};
+use model::ladder::{KnownChange, Ladder, Repeated, Rung, Step};
 use model::prose::figures::{self, heading};
-use model::{ChangeState, Meta, State};
+use model::{ChangeState, Comparison, Meta, State, Unit};
 
 /// What a boundary proves and what it does not.
-pub const NOTE: &str = "One run of a version is one guest, or one node: a boundary is a difference \
-                        between two of them that is larger than the margin. It does not include \
-                        how much two runs of one version differ; run both again to see whether it \
-                        stays.";
+pub const NOTE: &str = "One run of a version is one guest, or one node, and two runs of one version \
+                        differ too. So a boundary is named where fresh runs of both versions, side \
+                        by side in pairs, all differ as the first runs did, by more than the \
+                        margin.";
 
 /// What the effects are of: `stalled of busy-1 over its control`.
 pub fn followed(ladder: &Ladder, meta: Option<&Meta>) -> Option<String> {
@@ -24,17 +24,20 @@ pub fn effect(rung: &Rung) -> Option<String> {
     rung.effect.as_ref().map(figures::shift)
 }
 
-/// A sentence for each boundary, and for each pair that could not be compared; one where there is
-/// none of either.
+/// A sentence for each step whose runs differ, and for each pair that could not be compared; one
+/// where there is none of either. Then what such runs would have shown.
 pub fn boundaries(ladder: &Ladder) -> Vec<String> {
-    let mut said: Vec<String> = ladder.steps.iter().filter_map(boundary).collect();
-    if said.is_empty() && !ladder.steps.is_empty() {
-        said.push(format!(
-            "No boundary: the effects of no two neighbours were shown to differ by more than the \
-             margin{}.",
-            margin(ladder)
-        ));
+    let all = || ladder.steps.iter().chain(&ladder.whole);
+    let mut said: Vec<String> = ladder.steps.iter().filter_map(|s| step(s, ladder)).collect();
+    if let (Some(whole), false) = (&ladder.whole, ladder.steps.iter().any(Step::differs)) {
+        said.extend(step(whole, ladder));
     }
+    let compared = all().any(|step| step.state != ChangeState::NotComparable);
+    if compared && !all().any(Step::is_boundary) {
+        said.push(no_boundary(ladder));
+    }
+    said.extend(would_show(ladder));
+    said.extend(spread(ladder));
     said.extend(ladder.steps.iter().filter_map(own));
     said.extend(preemption(ladder));
     said
@@ -66,31 +69,125 @@ fn own(step: &Step) -> Option<String> {
         .then(|| format!("{from} | {to}: {}: each run set it itself.", each.join("; ")))
 }
 
+fn unit(ladder: &Ladder) -> Option<Unit> {
+    ladder.rungs.iter().find_map(|rung| rung.effect.as_ref()).map(|effect| effect.unit)
+}
+
 fn margin(ladder: &Ladder) -> String {
-    let unit = ladder.rungs.iter().find_map(|rung| rung.effect.as_ref()).map(|e| e.unit);
-    let figure = ladder.margin.zip(unit).map(|(margin, unit)| figures::figure(margin, unit));
+    let figure =
+        ladder.margin.zip(unit(ladder)).map(|(margin, unit)| figures::figure(margin, unit));
     figure.map(|figure| format!(" of {figure}")).unwrap_or_default()
 }
 
-fn boundary(step: &Step) -> Option<String> {
-    let (from, to) = (plain(&step.from), plain(&step.to));
-    let verdicts = step.verdicts.map(|(before, after)| words(before, after));
-    let known = known(step).unwrap_or_else(|| "the cause is not known".to_owned());
-    let shift = step.shift.as_ref().map(figures::shift);
-    match (shift, verdicts) {
-        (Some(shift), verdicts) if step.is_boundary() => Some(format!(
-            "Boundary {from} | {to}: {shift}{}; {known}.",
-            verdicts.map(|verdicts| format!(", {verdicts}")).unwrap_or_default()
-        )),
-        (shift, Some(verdicts)) => Some(format!(
-            "Boundary {from} | {to}: {verdicts}; the sizes were not shown to differ{}; {known}.",
-            shift.map(|shift| format!(" ({shift})")).unwrap_or_default()
-        )),
-        (None, None) if step.state == ChangeState::NotComparable => {
-            Some(format!("{from} | {to}: not compared{}.", why(&step.reasons)))
-        }
-        _ => None,
+fn no_boundary(ladder: &Ladder) -> String {
+    let whole = ladder.whole.iter().filter(|whole| !whole.differs());
+    let ends = if whole.count() > 0 { ", nor those of the first and the last" } else { "" };
+    match ladder.steps.iter().chain(&ladder.whole).any(Step::differs) {
+        true => "No boundary is named.".to_owned(),
+        false => format!(
+            "No boundary: the effects of no two neighbours{ends} were shown to differ by more than \
+             the margin{}.",
+            margin(ladder)
+        ),
     }
+}
+
+fn would_show(ladder: &Ladder) -> Option<String> {
+    let step = figures::figure(ladder.would_show?, unit(ladder)?);
+    Some(format!(
+        "Between any two of these runs, a difference of {step} would have shown with about 95%."
+    ))
+}
+
+/// How much runs of one version differ; that it is not known, where no version was run twice.
+fn spread(ladder: &Ladder) -> Option<String> {
+    if ladder.steps.is_empty() {
+        return None;
+    }
+    let Some((spread, unit)) = ladder.spread.zip(unit(ladder)) else {
+        return Some("How much two runs of one version differ was not measured.".to_owned());
+    };
+    let of = |value| figures::figure(value, unit);
+    Some(format!(
+        "Runs of one version differed by {} at most, with a standard deviation of {} ({} runs of {}).",
+        of(spread.most),
+        of(spread.deviation),
+        spread.runs,
+        figures::plural(spread.versions as u64, "version")
+    ))
+}
+
+/// What is said of a step whose runs differ, or which were not compared.
+fn step(step: &Step, ladder: &Ladder) -> Option<String> {
+    let (from, to) = (plain(&step.from), plain(&step.to));
+    let Some(shift) = step.shift.as_ref().filter(|_| step.differs()) else {
+        let is_open = step.state == ChangeState::NotComparable && step.shift.is_none();
+        return is_open.then(|| format!("{from} | {to}: not compared{}.", why(&step.reasons)));
+    };
+    let verdicts = step.verdicts.map(|(before, after)| format!(", {}", words(before, after)));
+    let (shift, unit) =
+        (format!("{}{}", figures::shift(shift), verdicts.unwrap_or_default()), shift.unit);
+    let fresh = |value| figures::shift_alone(&alone(value, unit));
+    Some(match &step.repeated {
+        None => format!(
+            "{from} | {to}: these runs differ by {shift}. Whether fresh runs do was not tried, so this \
+             is no boundary."
+        ),
+        Some(Repeated { pairs, needed, .. }) if step.is_boundary() => {
+            let ends = ends(pairs).map(|(low, high)| format!("{} to {}", fresh(low), fresh(high)));
+            let pairs =
+                format!("{} in {} of {needed} pairs", ends.unwrap_or_default(), pairs.len());
+            // Between the first version and the last is more than one cause.
+            if ladder.whole.as_ref() == Some(step) {
+                return Some(format!(
+                    "{from} to {to}, in steps that are each too small to show: {shift}; fresh runs: \
+                     {pairs}."
+                ));
+            }
+            let known = known(step).unwrap_or_else(|| "the cause is not known".to_owned());
+            format!("Boundary {from} | {to}: {shift}; fresh runs: {pairs}; {known}.")
+        }
+        Some(Repeated { pairs, alike, needed, .. }) => match pairs.get(*alike) {
+            Some(last) => format!(
+                "{from} | {to}: the first runs differ by {shift}, but fresh runs did not in each of \
+                 {needed} pairs: pair {} had {}{}.",
+                alike + 1,
+                fresh(*last),
+                margin_of(ladder)
+            ),
+            None => format!(
+                "{from} | {to}: these runs differ by {shift}, and so did {alike} of the {needed} pairs \
+                 of fresh runs that it takes. The others were not made, or gave no figure."
+            ),
+        },
+    })
+}
+
+fn margin_of(ladder: &Ladder) -> String {
+    let figure =
+        ladder.margin.zip(unit(ladder)).map(|(margin, unit)| figures::figure(margin, unit));
+    figure.map(|figure| format!(" (margin {figure})")).unwrap_or_default()
+}
+
+/// A difference without an interval.
+fn alone(shift: f64, unit: Unit) -> Comparison {
+    Comparison {
+        unit,
+        shift,
+        shift_at_least: false,
+        low: None,
+        high: None,
+        confidence: 0.0,
+        superiority: 0.5,
+        superiority_low: None,
+        superiority_high: None,
+        p_value: None,
+    }
+}
+
+fn ends(pairs: &[f64]) -> Option<(f64, f64)> {
+    let low = pairs.iter().copied().reduce(f64::min)?;
+    Some((low, pairs.iter().copied().reduce(f64::max)?))
 }
 
 /// `affected, then not-affected`.
@@ -164,24 +261,77 @@ mod tests {
             measured: false,
             effect: None,
         };
-        let said = boundaries(&ladder(vec![step(ChangeState::Differs, vec![known])]));
+        let repeated = |pairs: &[f64], alike| {
+            Some(Repeated { pairs: pairs.to_vec(), alike, needed: 5, among: 1 })
+        };
+        let all = repeated(&[-190.0, -220.0, -200.0, -201.0, -199.0], 5);
+        let named =
+            Step { repeated: all.clone(), ..step(ChangeState::Differs, vec![known.clone()]) };
+        let said = boundaries(&ladder(vec![named]));
         assert_eq!(
-            said,
-            ["Boundary debian:6.16 | debian:6.17: -204 ms/s [-300, -100]; 6.17: maps takes the \
-              locks of single mappings (5631da56c9a8)."]
+            said[0],
+            "Boundary debian:6.16 | debian:6.17: -204 ms/s [-300, -100]; fresh runs: -220 ms/s to -190 \
+             ms/s in 5 of 5 pairs; 6.17: maps takes the locks of single mappings (5631da56c9a8)."
         );
-        let unknown = boundaries(&ladder(vec![step(ChangeState::Differs, Vec::new())]));
+        let unknown = Step { repeated: all, ..step(ChangeState::Differs, Vec::new()) };
+        let unknown = boundaries(&ladder(vec![unknown]));
         assert!(unknown[0].ends_with("the cause is not known."), "{unknown:?}");
+        let once = boundaries(&ladder(vec![step(ChangeState::Differs, vec![known.clone()])]));
+        assert!(once[0].ends_with("was not tried, so this is no boundary."), "{once:?}");
+        assert_eq!(once[1], "No boundary is named.");
+        let other = repeated(&[-190.0, 3.0], 1);
+        let other = Step { repeated: other, ..step(ChangeState::Differs, vec![known]) };
+        let other = boundaries(&ladder(vec![other]));
+        assert!(other[0].contains("5 pairs: pair 2 had +3 ms/s"), "{other:?}");
+        assert!(!other[0].contains("5631da56c9a8"), "no cause of what is no boundary: {other:?}");
     }
 
     #[test]
-    fn a_verdict_that_changes_is_a_boundary_too() {
+    fn a_verdict_that_changes_is_no_boundary() {
         let mut one = step(ChangeState::NoDifferenceShown, Vec::new());
-        assert_eq!(boundaries(&ladder(vec![one.clone()])).len(), 1);
-        assert!(boundaries(&ladder(vec![one.clone()]))[0].starts_with("No boundary"));
+        assert!(boundaries(&ladder(vec![one.clone()]))[0].starts_with("No boundary:"));
         one.verdicts = Some((State::Affected, State::NotAffected));
-        let said = boundaries(&ladder(vec![one]));
-        assert!(said[0].contains("affected, then not-affected; the sizes were not"), "{said:?}");
+        assert!(boundaries(&ladder(vec![one]))[0].starts_with("No boundary:"));
+    }
+
+    #[test]
+    fn a_slope_is_told_where_no_step_is_large_enough() {
+        let flat = step(ChangeState::NoDifferenceShown, Vec::new());
+        let slope = Step {
+            repeated: Some(testing::repeated(-204.0, 5)),
+            ..step(ChangeState::Differs, Vec::new())
+        };
+        let with =
+            |whole| Ladder { whole: Some(whole), ..ladder(vec![flat.clone(), flat.clone()]) };
+        let said = boundaries(&with(slope));
+        assert!(said[0].starts_with("debian:6.16 to debian:6.17, in steps"), "{said:?}");
+        let said = boundaries(&with(flat.clone()));
+        assert!(said[0].contains("neighbours, nor those of the first and the last"), "{said:?}");
+    }
+
+    #[test]
+    fn how_much_runs_differ_is_told_or_that_it_is_not_known() {
+        use model::ladder::Spread;
+        let flat = step(ChangeState::NoDifferenceShown, Vec::new());
+        let rung = Rung {
+            name: "a".to_owned(),
+            release: String::new(),
+            preemption: None,
+            verdict: None,
+            effect: Some(testing::shift(5.0)),
+        };
+        let mut one = Ladder { rungs: vec![rung], ..ladder(vec![flat]) };
+        one.would_show = Some(64.0);
+        let said = boundaries(&one);
+        assert!(said[1].contains("a difference of 64 ms/s would have shown"), "{said:?}");
+        assert!(said[2].contains("was not measured"), "{said:?}");
+        one.spread = Some(Spread { deviation: 4.0, most: 9.0, versions: 1, runs: 12 });
+        let said = boundaries(&one);
+        assert_eq!(
+            said[2],
+            "Runs of one version differed by 9 ms/s at most, with a standard deviation of 4 ms/s (12 \
+             runs of 1 version)."
+        );
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! effect changed.
 
 use crate::exit::Failure;
-use model::State;
 use model::ladder::{Ladder, Step};
 
 /// Runs the versions at these places, beside those that were run before.
@@ -71,16 +70,14 @@ fn middle(
 
 fn differ(runs: &dyn Runs, low: usize, high: usize) -> bool {
     let ladder = runs.ladder(&[low, high]);
-    ladder.steps.first().is_some_and(|step| step.is_boundary() || step.verdicts.is_some())
+    ladder.steps.first().is_some_and(Step::differs)
 }
 
-/// How much of a change a step holds: what was shown before what was not, a verdict that is another
-/// before one that is not, then the size.
-fn weight(step: &Step) -> (bool, bool, u64) {
-    let other = step.verdicts.is_some_and(|(before, after): (State, State)| before != after);
+/// How much of a change a step holds: what was shown before what was not, then the size.
+fn weight(step: &Step) -> (bool, u64) {
     let size = step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
     // In thousandths, so that it can be ordered; an effect is far below what this holds.
-    (other, step.is_boundary(), (size * 1e3) as u64)
+    (step.differs(), (size * 1e3) as u64)
 }
 
 #[cfg(test)]

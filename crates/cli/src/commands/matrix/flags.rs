@@ -8,10 +8,13 @@ use std::path::PathBuf;
 
 const HELP: &str = "Versions take turns, one block of trials each, so that a disturbance of the host \
     meets all of them. Each kernel has a guest of its own, whose clock stands still while others \
-    run.\n\nEach version runs at least 16 blocks, and is compared with the next. The error rate is \
-    split over these pairs. One run of a kernel is one guest: a boundary is a difference between \
-    two guests.\n\nExit codes:\n  that of the worst verdict; with --expect:\n  0  all are as \
-    expected\n  1  one differs\n  4  one is undecided\n\n";
+    run.\n\nEach version runs at least 16 blocks, and is compared with the next. Two runs of one \
+    version differ too. So where the first runs differ, fresh ones of both versions run side by \
+    side in 5 or 6 pairs, and a boundary is named where each pair differs as the first runs did. \
+    This is done for three steps at most, those with the largest differences.\n\nNAME*12 runs a \
+    version 12 times, which shows how much its runs differ.\n\nExit codes:\n  that of the worst \
+    verdict; with --expect:\n  0  all are as expected\n  1  one differs\n  4  one is \
+    undecided\n\n";
 
 /// Compare one scenario across several kernels or OTPs
 #[derive(clap::Args)]
@@ -31,9 +34,12 @@ pub struct Matrix {
     /// bookworm to sid. They run on this machine
     #[arg(long, value_name = "E,..", value_delimiter = ',')]
     pub(super) otps: Vec<String>,
-    /// Run only as many versions as needed to find where the effect changes
+    /// Run only as many versions as it takes to find where the effect changes
     #[arg(long)]
     pub(super) bisect: bool,
+    /// Run each version once: what differs is said, and no boundary is named
+    #[arg(long, conflicts_with = "expect")]
+    pub(super) once: bool,
     /// Also write an HTML page of the versions and their records to FILE
     #[arg(long, value_name = "FILE")]
     pub(super) page: Option<PathBuf>,

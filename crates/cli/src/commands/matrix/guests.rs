@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Member<'a> {
     host: &'a Host,
     kernel: guest::Kernel,
+    /// What its row is called.
+    shown: String,
     args: Vec<String>,
     record: PathBuf,
     session: Option<Session>,
@@ -63,7 +65,8 @@ fn left(guests: &mut [Member<'_>]) -> Failure {
 }
 
 impl<'a> Member<'a> {
-    /// A guest that will run this command line, with its record in the state folder.
+    /// A guest that will run this command line, with its record in the state folder. Its row is
+    /// called `shown`.
     ///
     /// # Errors
     /// If there is no state folder.
@@ -71,12 +74,14 @@ impl<'a> Member<'a> {
         session: &Program,
         host: &'a Host,
         kernel: guest::Kernel,
+        shown: &str,
         args: Vec<String>,
         scenario: &str,
     ) -> Result<Self, Failure> {
-        let name = Among::Versions(kernel.name.clone()).file_name(scenario);
+        let shown = shown.to_owned();
+        let name = Among::Versions(shown.clone()).file_name(scenario);
         let record = paths::record(session, None, &name)?;
-        Ok(Member { host, kernel, args, record, session: None, kept: false, again: false })
+        Ok(Member { host, kernel, shown, args, record, session: None, kept: false, again: false })
     }
 
     /// Runs until the end of a block; the row, if that was the last.
@@ -110,7 +115,7 @@ impl<'a> Member<'a> {
                 let came = came(session, outcome, &self.record)?;
                 self.session = None;
                 self.save(&came);
-                Ok(Some(Row::of_kernel(&self.kernel.name, &self.kernel.release, came)))
+                Ok(Some(Row::of_kernel(&self.shown, &self.kernel.release, came)))
             }
             Pause::Interrupted(partial) => {
                 self.keep(partial);
@@ -123,7 +128,7 @@ impl<'a> Member<'a> {
     fn lost(&mut self, failure: Failure) -> Row {
         self.session = None;
         output::complain(&format!("guest {}: {}", self.kernel.name, failure.line));
-        Row::of_kernel(&self.kernel.name, &self.kernel.release, Came::Nothing(failure.line))
+        Row::of_kernel(&self.shown, &self.kernel.release, Came::Nothing(failure.line))
     }
 
     /// Has it send what it has, where it was started and has not ended; the record, if one was

@@ -1,5 +1,6 @@
 //! Rows of OTPs: a study of its own for each, on this machine, which take turns.
 
+use super::names::Name;
 use super::row::{Result as Came, Row};
 use crate::command;
 use crate::commands::run::{self, Begun, Done, RunContext, RunScenario, Running};
@@ -16,8 +17,6 @@ use scenarios::AnyScenario;
 /// all of them.
 pub struct Hosted<'a> {
     scenario: &'static dyn AnyScenario,
-    /// The words of `run` behind the OTP.
-    words: &'a [String],
     context: RunContext<'a>,
     interrupted: &'a dyn Fn() -> bool,
 }
@@ -33,14 +32,14 @@ enum Turn<'a> {
 }
 
 impl<'a> Hosted<'a> {
-    /// For a scenario that runs Erlang.
+    /// For a scenario that runs Erlang, with these words of `run` behind the OTP.
     ///
     /// # Errors
     /// If it runs none, or the words are no command line of it.
     pub fn new(
         session: &'a Session,
         scenario: &'static dyn AnyScenario,
-        words: &'a [String],
+        words: &[String],
         machine: &'a Machine,
         interrupted: &'a dyn Fn() -> bool,
     ) -> Result<Self, Failure> {
@@ -53,22 +52,23 @@ impl<'a> Hosted<'a> {
             )));
         }
         let context = RunContext::new(session, machine, interrupted);
-        let hosted = Hosted { scenario, words, context, interrupted };
-        hosted.options("auto")?;
+        let hosted = Hosted { scenario, context, interrupted };
+        hosted.options("auto", words)?;
         Ok(hosted)
     }
 
-    /// The rows of these OTPs. Whatever goes wrong with one is said in its row.
+    /// The rows of these OTPs, each run with these words. Whatever goes wrong with one is said in
+    /// its row.
     ///
     /// # Errors
     /// If the user interrupts; what was measured until then is kept.
-    pub fn rows(&self, otps: &[&str]) -> Result<Vec<Row>, Failure> {
+    pub fn rows(&self, otps: &[Name], words: &[String]) -> Result<Vec<Row>, Failure> {
         let mut turns: Vec<Turn> = otps.iter().map(|_| Turn::Waiting).collect();
         while turns.iter().any(|turn| !matches!(turn, Turn::Over(_))) {
             for (otp, turn) in otps.iter().zip(&mut turns) {
                 if !(self.interrupted)() {
                     let now = std::mem::replace(turn, Turn::Waiting);
-                    *turn = self.turn(otp, now);
+                    *turn = self.turn(otp, words, now);
                 }
             }
             if (self.interrupted)() {
@@ -80,25 +80,25 @@ impl<'a> Hosted<'a> {
     }
 
     /// Begins an OTP, or lets it run a block.
-    fn turn<'s>(&'s self, otp: &str, turn: Turn<'s>) -> Turn<'s> {
+    fn turn<'s>(&'s self, otp: &Name, words: &[String], turn: Turn<'s>) -> Turn<'s> {
         match turn {
             Turn::Over(row) => Turn::Over(row),
-            Turn::Waiting => self.begin(otp).unwrap_or_else(|failure| {
-                output::complain(&format!("{otp}: {}", failure.line));
-                Turn::Over(Row::of_otp(otp, "", Came::Nothing(failure.line)))
+            Turn::Waiting => self.begin(otp, words).unwrap_or_else(|failure| {
+                output::complain(&format!("{}: {}", otp.shown, failure.line));
+                Turn::Over(Row::of_otp(&otp.shown, "", Came::Nothing(failure.line)))
             }),
             Turn::Running(mut running) => match running.turn() {
                 None => Turn::Running(running),
-                Some(end) => Turn::Over(row(otp, running.end(end))),
+                Some(end) => Turn::Over(row(&otp.shown, running.end(end))),
             },
         }
     }
 
-    fn begin(&self, otp: &str) -> Result<Turn<'_>, Failure> {
-        let options = self.options(otp)?;
-        let among = Among::Versions(otp.to_owned());
+    fn begin(&self, otp: &Name, words: &[String]) -> Result<Turn<'_>, Failure> {
+        let options = self.options(&otp.asked, words)?;
+        let among = Among::Versions(otp.shown.clone());
         Ok(match run::begin(self.scenario, &options, &self.context, None, among)? {
-            Begun::NotRun(done) => Turn::Over(row(otp, *done)),
+            Begun::NotRun(done) => Turn::Over(row(&otp.shown, *done)),
             Begun::Running(running) => Turn::Running(running),
         })
     }
@@ -113,10 +113,10 @@ impl<'a> Hosted<'a> {
         Failure { line, code: exit::INTERRUPTED }
     }
 
-    fn options(&self, otp: &str) -> Result<StudyOptions, Failure> {
+    fn options(&self, otp: &str, words: &[String]) -> Result<StudyOptions, Failure> {
         let id = self.scenario.meta().id;
         let line = [id, "--otp", otp].map(str::to_owned);
-        let run = RunScenario::parse(line.into_iter().chain(self.words.iter().cloned()));
+        let run = RunScenario::parse(line.into_iter().chain(words.iter().cloned()));
         run.map(|run| run.options()).map_err(|error| {
             Failure::usage(format!("the parameters behind --: {}", command::first_line(&error)))
         })

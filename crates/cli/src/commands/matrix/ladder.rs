@@ -99,9 +99,11 @@ mod tests {
             measured: true,
             effect,
         };
+        let differs = state == ChangeState::Differs;
         Step {
             shift: Some(testing::shift(shift)),
             known: vec![known],
+            repeated: differs.then(|| testing::repeated(shift, 5)),
             ..testing::step("6.16", "6.17", state)
         }
     }

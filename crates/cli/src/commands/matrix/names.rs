@@ -7,9 +7,16 @@ use guest::versions::{Of, expand};
 /// Versions of a matrix at most.
 const MOST: usize = 64;
 
+/// Runs of one version at most.
+const MOST_COPIES: usize = 64;
+
 /// Blocks of each version at least. A verdict may come after six, but six against six have 924
 /// orders, so that one outlier hides a boundary where the error rate is split over a few pairs.
 const BLOCKS: u32 = 16;
+
+/// Blocks of each fresh run of two versions: how much runs differ counts there, and not how much
+/// blocks do.
+const FRESH_BLOCKS: u32 = 8;
 
 /// Flags of `run` that say how many blocks there are.
 const SAY_BLOCKS: [&str; 3] = ["--samples", "--at-least", "--time"];
@@ -18,9 +25,25 @@ const SAY_BLOCKS: [&str; 3] = ["--samples", "--at-least", "--time"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// Kernels.
-    Kernels(Vec<String>),
+    Kernels(Vec<Name>),
     /// OTPs.
-    Otps(Vec<String>),
+    Otps(Vec<Name>),
+}
+
+/// A version that is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// What it is asked for by.
+    pub asked: String,
+    /// What its row is called: its name, with a number where it is run several times.
+    pub shown: String,
+}
+
+impl Name {
+    /// The same version, in a fresh run.
+    pub fn fresh(&self, pair: usize) -> Name {
+        Name { asked: self.asked.clone(), shown: format!("{}, pair {pair}", self.shown) }
+    }
 }
 
 impl Asked {
@@ -42,8 +65,8 @@ impl Asked {
         }
     }
 
-    /// The names, in order.
-    pub fn names(&self) -> &[String] {
+    /// The versions, in order.
+    pub fn names(&self) -> &[Name] {
         match self {
             Asked::Kernels(names) | Asked::Otps(names) => names,
         }
@@ -58,19 +81,28 @@ impl Asked {
     }
 }
 
-fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<String>, Failure> {
-    let mut names: Vec<String> = Vec::new();
+fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<Name>, Failure> {
+    let mut names: Vec<Name> = Vec::new();
     for word in words {
         if word.is_empty() {
             let line = format!("--{flag}: a name is empty; separate names by single commas");
             return Err(Failure::usage(line));
         }
+        let (word, copies) =
+            copies(word).map_err(|why| Failure::usage(format!("--{flag} {why}")))?;
         let all = expand(of, word).map_err(|why| Failure::usage(format!("--{flag} {why}")))?;
-        for name in all {
-            if names.contains(&name) {
-                return Err(Failure::usage(format!("--{flag}: {name} is there twice")));
+        for asked in all {
+            if names.iter().any(|name| name.asked == asked) {
+                return Err(Failure::usage(format!(
+                    "--{flag}: {asked} is there twice; to run it twice, name it {asked}*2"
+                )));
             }
-            names.push(name);
+            let shown = |copy| match copies {
+                1 => asked.clone(),
+                _ => format!("{asked} ({copy})"),
+            };
+            names
+                .extend((1..=copies).map(|copy| Name { asked: asked.clone(), shown: shown(copy) }));
         }
     }
     match names.len() > MOST {
@@ -79,15 +111,35 @@ fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<String>, Failure> {
     }
 }
 
+/// A name without its number of runs, and that number: `debian:6.18*12`.
+fn copies(word: &str) -> Result<(&str, usize), String> {
+    let Some((name, copies)) = word.rsplit_once('*') else { return Ok((word, 1)) };
+    let count = copies.parse().ok().filter(|count| (1..=MOST_COPIES).contains(count));
+    let count = count.ok_or_else(|| format!("{word}: behind * stands 1 to {MOST_COPIES}"))?;
+    Ok((name, count))
+}
+
+/// How long a version is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// Until its study is settled, and as long as it takes to compare it.
+    Whole,
+    /// As one of two fresh runs.
+    Fresh,
+}
+
 /// The further words of `run SCENARIO`, the same for every version.
-pub fn words(flags: &Matrix, seed: u64) -> Vec<String> {
+pub fn words(flags: &Matrix, seed: u64, length: Length) -> Vec<String> {
     let mut words = vec!["--seed".to_owned(), seed.to_string()];
     if flags.quick {
         words.push("--quick".to_owned());
     }
     let says = |word: &String| SAY_BLOCKS.contains(&word.split('=').next().unwrap_or_default());
-    if !flags.words.iter().any(says) && !flags.quick {
-        words.extend(["--at-least".to_owned(), BLOCKS.to_string()]);
+    match length {
+        _ if flags.words.iter().any(says) => {}
+        Length::Fresh => words.extend(["--samples".to_owned(), FRESH_BLOCKS.to_string()]),
+        Length::Whole if flags.quick => {}
+        Length::Whole => words.extend(["--at-least".to_owned(), BLOCKS.to_string()]),
     }
     words.extend(flags.words.iter().cloned());
     words
@@ -115,24 +167,42 @@ mod tests {
     #[test]
     fn every_version_runs_the_same_words() {
         let matches = parse("matrix mmap-lock --kernels a,b --quick -- --procfile maps");
-        let words = words(&matches, 7);
+        let words = words(&matches, 7, Length::Whole);
         assert_eq!(words, ["--seed", "7", "--quick", "--procfile", "maps"].map(String::from));
-        let words_of = |line: &str| super::words(&parse(&format!("matrix mmap-lock {line}")), 7);
+        let of = |line: &str, length| {
+            super::words(&parse(&format!("matrix mmap-lock {line}")), 7, length)
+        };
+        let words_of = |line: &str| of(line, Length::Whole);
         assert_eq!(words_of("--kernels a,b")[2..], ["--at-least", "16"].map(String::from));
         let few = words_of("--kernels a,b -- --samples=9");
         assert_eq!(few[2..], ["--samples=9"].map(String::from));
+        let fresh = |line: &str| of(line, Length::Fresh);
+        assert_eq!(fresh("--kernels a,b")[2..], ["--samples", "8"].map(String::from));
+        assert_eq!(fresh("--kernels a,b -- --samples=9")[2..], ["--samples=9"].map(String::from));
         let line = ["run", "mmap-lock"].map(str::to_owned).into_iter().chain(words);
         assert!(Inner::parse(&line.collect::<Vec<_>>()).is_ok());
     }
 
     #[test]
     fn names_are_kept_in_order_and_ranges_become_lists() {
-        let kernels = |names: &[&str]| Asked::Kernels(names.iter().map(|n| (*n).into()).collect());
+        let plain = |name: &&str| Name { asked: (*name).into(), shown: (*name).into() };
+        let kernels = |names: &[&str]| Asked::Kernels(names.iter().map(plain).collect());
         assert_eq!(asked("--kernels a,b").unwrap(), kernels(&["a", "b"]));
         let range = asked("--kernels debian:5.10..6.12,built:plain").unwrap();
-        assert!(range.names().len() >= 4 && range.names()[0] == "debian:5.10", "{range:?}");
+        assert!(range.names().len() >= 4 && range.names()[0].asked == "debian:5.10", "{range:?}");
         let otps = asked("--otps debian:bookworm..trixie").unwrap();
-        assert_eq!(otps.names(), ["debian:bookworm", "debian:trixie"]);
+        let otps: Vec<&str> = otps.names().iter().map(|name| name.shown.as_str()).collect();
+        assert_eq!(otps, ["debian:bookworm", "debian:trixie"]);
+    }
+
+    #[test]
+    fn a_version_may_be_run_several_times() {
+        let asked = asked("--kernels debian:6.18*2,b").unwrap();
+        let names: Vec<(&str, &str)> =
+            asked.names().iter().map(|name| (name.asked.as_str(), name.shown.as_str())).collect();
+        let twice = ["debian:6.18 (1)", "debian:6.18 (2)"].map(|shown| ("debian:6.18", shown));
+        assert_eq!(names, [twice[0], twice[1], ("b", "b")]);
+        assert_eq!(asked.names()[0].fresh(3).shown, "debian:6.18 (1), pair 3");
     }
 
     #[test]
@@ -140,6 +210,10 @@ mod tests {
         for line in [
             "--kernels a,b --kernels a",
             "--kernels a,",
+            "--kernels a*0",
+            "--kernels a*65",
+            "--kernels a*b",
+            "--kernels a*2,a",
             "--kernels debian:6.12..5.10",
             "--kernels debian:6.1,debian:5.10..6.12",
             "--kernels a --otps b",

@@ -55,6 +55,9 @@ pub struct RunFlags {
     /// verdict take longer]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub time: Option<Duration>,
+    /// Make trials so long that a freeze that comes once in TIME, at random, would show with 95%
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    pub rare: Option<Duration>,
     /// Seed of every random choice [default: a new one, which is printed]
     #[arg(long, value_name = "S", value_parser = parse_seed)]
     pub seed: Option<u64>,
@@ -166,6 +169,7 @@ impl RunScenario {
             settings: self.settings.clone(),
             samples: flags.samples,
             at_least: flags.at_least.unwrap_or(MIN_BLOCKS),
+            rare: flags.rare,
             time: flags.time,
             seed: flags.seed.unwrap_or_else(draw_seed),
             probe: match (flags.no_probe, flags.probe) {

@@ -9,7 +9,7 @@ use crate::settings::StudyOptions;
 use crate::undecided::{self, Undecided};
 use crate::{output, paths};
 use host::Roots;
-use model::Machine;
+use model::{Machine, units};
 use runner::{End, Study, Underway};
 use scenarios::{AnyScenario, Arms, Host, LoadSpawner, ScenarioError};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,8 @@ pub fn begin<'a>(
     let host = Host { roots: &context.roots, machine, otps: &context.session.otps };
     let meta = scenario.meta();
     let mut hindered = None;
-    let mut arms = match scenario.arms(&options.settings, &host) {
+    let settings = options.settings(scenario)?;
+    let mut arms = match scenario.arms(&settings, &host) {
         Ok(arms) => arms,
         Err(missing @ ScenarioError::Missing(_)) => {
             hindered = Some(missing);
@@ -124,6 +125,14 @@ pub fn begin<'a>(
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.facts.elapsed_s);
     let time = options.time(scenario, &plan, machine);
+    if let Some(rare) = options.rare {
+        output::note(&format!(
+            "run {}: trials are long enough to show a freeze once in {}; not-affected takes {} of them",
+            meta.id,
+            units::format_duration(rare),
+            whole_seconds(options.to_not_affected(scenario, &plan))
+        ));
+    }
     let study = Study {
         scenario,
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
@@ -149,6 +158,10 @@ pub fn begin<'a>(
     let underway = study.begin(facts, &mut progress);
     let running = Running { underway, progress, path, _claim: claim, _held: held };
     Ok(Begun::Running(Box::new(running)))
+}
+
+fn whole_seconds(time: Duration) -> String {
+    units::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64))
 }
 
 /// The claim to be the only writer of a new record, or of the file that was asked for.

@@ -36,7 +36,8 @@ pub fn study(
     let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);
     let guests = first.into_iter().chain(others).map(|name| {
         let args = words(design, text, file, name, seed);
-        Member::new(session, &host, host.kernel(name, &interrupted)?, args, design.scenario)
+        let kernel = host.kernel(name, &interrupted)?;
+        Member::new(session, &host, kernel, name, args, design.scenario)
     });
     let guests = guests.collect::<Result<Vec<_>, Failure>>()?;
     output::note(&format!(

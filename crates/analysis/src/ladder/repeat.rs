@@ -1,0 +1,262 @@
+//! Steps that are run again: two runs of one version may differ as two versions do, so only fresh
+//! runs that differ alike make a boundary.
+
+use super::way::{Way, effect};
+use model::ladder::{Ladder, Repeated, Spread, Step};
+use model::{Judged, Meta};
+use std::collections::BTreeMap;
+
+/// Steps that are repeated at most, those with the largest differences.
+const MOST: usize = 3;
+
+/// A step of a ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// That with this number.
+    Neighbours(usize),
+    /// From the first version to the last.
+    Ends,
+}
+
+impl Between {
+    /// The step.
+    pub fn of(self, ladder: &Ladder) -> Option<&Step> {
+        match self {
+            Between::Neighbours(number) => ladder.steps.get(number),
+            Between::Ends => ladder.whole.as_ref(),
+        }
+    }
+
+    /// The step, to say more of it.
+    pub fn of_mut(self, ladder: &mut Ladder) -> Option<&mut Step> {
+        match self {
+            Between::Neighbours(number) => ladder.steps.get_mut(number),
+            Between::Ends => ladder.whole.as_mut(),
+        }
+    }
+}
+
+/// The steps in which the first runs differ, the largest first, three at most; where no two
+/// neighbours do, from the first to the last.
+pub fn to_repeat(ladder: &Ladder) -> Vec<Between> {
+    let size = |step: &Step| step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
+    let mut differ: Vec<(usize, &Step)> =
+        ladder.steps.iter().enumerate().filter(|(_, step)| step.differs()).collect();
+    differ.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    differ.truncate(MOST);
+    if differ.is_empty() {
+        return ladder.whole.iter().filter(|step| step.differs()).map(|_| Between::Ends).collect();
+    }
+    differ.into_iter().map(|(number, _)| Between::Neighbours(number)).collect()
+}
+
+/// A step under way.
+///
+/// Each pair is a fresh run of either version, side by side, in random order. Where runs of both
+/// have the same distribution, or one that is shifted by no more than the margin, a pair goes the
+/// way of the first runs by more than the margin in at most half of all cases, however much two
+/// runs of a version differ: their difference is symmetric (the sign test; Arbuthnott 1710). The
+/// first runs, which chose the step and the way, count in none of it. So n pairs that all do are
+/// rarer than 2^-n, and the error rate is split over the steps that are repeated.
+#[derive(Debug)]
+pub struct Repeating<'a> {
+    way: Way<'a>,
+    rises: bool,
+    so_far: Repeated,
+    is_over: bool,
+}
+
+impl<'a> Repeating<'a> {
+    /// Of a step of this ladder, one of so many; none where its first runs do not differ. `by`
+    /// names the parameter that chooses the version.
+    pub fn new(
+        ladder: &'a Ladder,
+        between: Between,
+        among: usize,
+        meta: Option<&'a Meta>,
+        by: Option<&'a str>,
+    ) -> Option<Self> {
+        let shift = between.of(ladder)?.shift.as_ref()?;
+        let error_rate = (1.0 - ladder.confidence) / among.max(1) as f64;
+        let needed = error_rate.log(0.5).ceil().max(1.0) as usize;
+        Some(Repeating {
+            way: Way { arm: ladder.arm.as_deref(), meta, by, among: 1 },
+            rises: shift.shift > 0.0,
+            so_far: Repeated { pairs: Vec::new(), alike: 0, needed, among },
+            is_over: false,
+        })
+    }
+
+    /// Pairs that it takes.
+    pub fn needed(&self) -> usize {
+        self.so_far.needed
+    }
+
+    /// Whether nothing that comes can change what is said.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Adds a pair; whether the two could be compared.
+    pub fn add(&mut self, before: &Judged, after: &Judged) -> bool {
+        let change = self.way.change((before, "before"), (after, "after"));
+        let Some(found) = self.way.judged(&change, before) else { return false };
+        let Some(margin) = found.margin else { return false };
+        self.count(found.comparison.shift, margin);
+        true
+    }
+
+    /// Counts a pair that differs by so much.
+    fn count(&mut self, shift: f64, margin: f64) {
+        let towards = if self.rises { shift } else { -shift };
+        self.so_far.pairs.push(shift);
+        self.so_far.alike += usize::from(towards > margin);
+        self.is_over = towards <= margin || self.so_far.holds();
+    }
+
+    /// What the pairs say.
+    pub fn end(self) -> Repeated {
+        self.so_far
+    }
+}
+
+/// How much runs of one version differ in the figure and the arm that this ladder follows; none
+/// where no version was run twice. Each run stands with its version.
+pub fn spread<'r>(
+    ladder: &Ladder,
+    runs: impl IntoIterator<Item = (&'r str, &'r Judged)>,
+) -> Option<Spread> {
+    let arm = ladder.arm.as_deref()?;
+    let mut versions: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (version, record) in runs {
+        let effects = versions.entry(version).or_default();
+        effects.extend(effect(record, arm).map(|effect| effect.shift));
+    }
+    of_effects(versions.values().map(Vec::as_slice))
+}
+
+/// The same of the effects of each version.
+fn of_effects<'e>(versions: impl Iterator<Item = &'e [f64]>) -> Option<Spread> {
+    let several: Vec<&[f64]> = versions.filter(|effects| effects.len() > 1).collect();
+    let runs: usize = several.iter().map(|effects| effects.len()).sum();
+    let squares = |effects: &&[f64]| {
+        let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+        effects.iter().map(|effect| (effect - mean).powi(2)).sum::<f64>()
+    };
+    let range = |effects: &&[f64]| {
+        let ends = effects.iter().fold((f64::MAX, f64::MIN), |(low, high), effect| {
+            (low.min(*effect), high.max(*effect))
+        });
+        ends.1 - ends.0
+    };
+    let most = several.iter().map(range).reduce(f64::max)?;
+    let freedom = (runs - several.len()) as f64;
+    let deviation = (several.iter().map(squares).sum::<f64>() / freedom).sqrt();
+    Some(Spread { deviation, most, versions: several.len(), runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ChangeState, testing};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn differs(number: usize, shift: f64) -> Step {
+        let (from, to) = (number.to_string(), (number + 1).to_string());
+        Step {
+            shift: Some(testing::shift(shift)),
+            ..testing::step(&from, &to, ChangeState::Differs)
+        }
+    }
+
+    fn repeating(shift: f64, among: usize) -> Repeating<'static> {
+        let ladder = testing::ladder(vec![differs(0, shift)]);
+        // What it borrows is not asked here.
+        let ladder = Box::leak(Box::new(ladder));
+        Repeating::new(ladder, Between::Neighbours(0), among, None, None).unwrap()
+    }
+
+    #[test]
+    fn the_largest_differences_are_repeated_and_the_ends_where_there_are_none() {
+        let steps = [10.0, -500.0, 40.0, 30.0].iter().enumerate();
+        let mut ladder = testing::ladder(steps.map(|(at, shift)| differs(at, *shift)).collect());
+        ladder.whole = Some(differs(9, -420.0));
+        let places = [1, 2, 3].map(Between::Neighbours);
+        assert_eq!(to_repeat(&ladder), places);
+        ladder.steps.iter_mut().for_each(|step| step.state = ChangeState::NoDifferenceShown);
+        assert_eq!(to_repeat(&ladder), [Between::Ends]);
+        ladder.whole = None;
+        assert_eq!(to_repeat(&ladder), []);
+    }
+
+    #[test]
+    fn so_many_pairs_are_needed_and_the_first_that_differs_not_ends_it() {
+        // 2^-5 is 3.1%, 2^-6 1.6%.
+        assert_eq!([1, 2, 3].map(|among| repeating(9.0, among).needed()), [5, 6, 6]);
+        let mut one = repeating(-200.0, 1);
+        for pair in 0..5 {
+            assert!(!one.is_over(), "{pair}");
+            one.count(-150.0, 20.0);
+        }
+        assert!(one.is_over() && one.end().holds());
+        let mut one = repeating(-200.0, 1);
+        one.count(-150.0, 20.0);
+        one.count(-20.0, 20.0);
+        assert!(one.is_over());
+        let end = one.end();
+        assert!(!end.holds() && (end.pairs.len(), end.alike) == (2, 1));
+        let mut other_way = repeating(200.0, 1);
+        other_way.count(-150.0, 20.0);
+        assert!(other_way.is_over() && !other_way.end().holds());
+    }
+
+    #[test]
+    fn the_spread_is_that_of_versions_that_were_run_twice() {
+        let effects: [&[f64]; 3] = [&[10.0, 14.0], &[500.0], &[100.0, 100.0, 106.0]];
+        let spread = of_effects(effects.into_iter()).unwrap();
+        assert_eq!((spread.versions, spread.runs, spread.most), (2, 5, 6.0));
+        assert!((spread.deviation - (32.0_f64 / 3.0).sqrt()).abs() < 1e-9, "{spread:?}");
+        assert_eq!(of_effects([&[1.0][..]].into_iter()), None);
+    }
+
+    /// Runs of one version differ by as much as blocks do and by three times that: the first runs
+    /// say that steps differ, and fresh runs do not.
+    #[test]
+    fn equal_versions_get_a_boundary_in_less_than_one_ladder_of_twenty() {
+        const LADDERS: usize = 4_000;
+        let mut random = ChaCha8Rng::seed_from_u64(33);
+        for (spread, margin) in [(1.0, 0.0), (3.0, 0.0), (3.0, 1.0)] {
+            let run = |random: &mut ChaCha8Rng| {
+                let noise: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+                noise * spread
+            };
+            let mut named = 0;
+            for _ in 0..LADDERS {
+                let firsts: Vec<f64> = (0..12).map(|_| run(&mut random)).collect();
+                let two = firsts.windows(2).enumerate();
+                let steps: Vec<Step> = two
+                    .map(|(at, two)| differs(at, two[1] - two[0]))
+                    .map(|step| match step.shift.as_ref().unwrap().shift.abs() > margin {
+                        true => step,
+                        false => Step { state: ChangeState::NoDifferenceShown, ..step },
+                    })
+                    .collect();
+                let ladder = testing::ladder(steps);
+                let again = to_repeat(&ladder);
+                let one = |between: &Between, random: &mut ChaCha8Rng| {
+                    let step = Repeating::new(&ladder, *between, again.len(), None, None);
+                    let mut step = step.unwrap();
+                    while !step.is_over() {
+                        step.count(run(random) - run(random), margin);
+                    }
+                    step.end().holds()
+                };
+                named += usize::from(again.iter().any(|between| one(between, &mut random)));
+            }
+            // Three pairs of 1.6% each: 4.7% of ladders where the margin is nothing.
+            let most = LADDERS / 20 + 3 * ((LADDERS / 20) as f64).sqrt() as usize;
+            assert!(named <= most, "spread {spread}: {named} of {LADDERS}");
+        }
+    }
+}

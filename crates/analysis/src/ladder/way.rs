@@ -1,0 +1,51 @@
+//! How two records of a ladder are compared.
+
+use crate::change::{ACROSS, Sides, change};
+use model::{Change, Comparison, Difference, Judged, Meta};
+
+/// How two versions are compared.
+#[derive(Debug)]
+pub struct Way<'a> {
+    /// The arm that is followed.
+    pub arm: Option<&'a str>,
+    /// What the scenario says of itself.
+    pub meta: Option<&'a Meta>,
+    /// The parameter that chooses the version.
+    pub by: Option<&'a str>,
+    /// Pairs over which the error rate is split.
+    pub among: usize,
+}
+
+impl Way<'_> {
+    /// Holds a record against another, each with its name.
+    pub fn change(&self, before: (&Judged, &str), after: (&Judged, &str)) -> Change {
+        let parameters = self.meta.into_iter().flat_map(|meta| (meta.parameters.all)());
+        let across: Vec<String> = ACROSS
+            .into_iter()
+            .filter(|what| *what != "tailback")
+            .chain(self.by)
+            .chain(parameters.map(|parameter| parameter.name))
+            .map(str::to_owned)
+            .collect();
+        let (before, after) = ([before], [after]);
+        change(&Sides {
+            before: &before,
+            after: &after,
+            meta: self.meta,
+            across: &across,
+            among: self.among,
+        })
+    }
+
+    /// What that says of the figure that is followed.
+    pub fn judged<'c>(&self, change: &'c Change, record: &Judged) -> Option<&'c Difference> {
+        let arm = change.arms.iter().find(|one| Some(one.id.as_str()) == self.arm)?;
+        arm.measures.get(record.plan.judging.measure.as_ref())
+    }
+}
+
+/// What an arm has over its control in the figure that is judged.
+pub fn effect<'a>(record: &'a Judged, arm: &str) -> Option<&'a Comparison> {
+    let arm = record.judgement.arms.iter().find(|result| result.id == arm)?;
+    arm.against_control.get(record.plan.judging.measure.as_ref())
+}
