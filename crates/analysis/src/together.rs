@@ -32,7 +32,7 @@ impl Claims {
     }
 }
 
-/// The share of each of so many studies, by what all of them claim.
+/// How much of the error rate each study gets, given what all of them claim.
 pub fn share(studies: u32, claims: impl Iterator<Item = Claims> + Clone) -> Share {
     Share {
         studies,

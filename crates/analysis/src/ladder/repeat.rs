@@ -67,8 +67,8 @@ pub struct Repeating<'a> {
 }
 
 impl<'a> Repeating<'a> {
-    /// Of a step of this ladder, one of so many; none where its first runs do not differ. `by`
-    /// names the parameter that chooses the version.
+    /// Repeats a step of this ladder, where `among` steps are repeated in all; none where its
+    /// versions were not compared. `by` names the parameter that chooses the version.
     pub fn new(
         ladder: &'a Ladder,
         between: Between,

@@ -91,10 +91,14 @@ pub fn shift(shift: &Comparison) -> String {
 
 /// The same without its interval.
 pub fn shift_alone(shift: &Comparison) -> String {
-    let figure = figure(shift.shift, shift.unit);
-    let sign = if shift.shift > 0.0 && number(shift.shift) != "0" { "+" } else { "" };
     let bound = if shift.shift_at_least { ">= " } else { "" };
-    format!("{bound}{sign}{figure}")
+    format!("{bound}{}", signed(shift.shift, shift.unit))
+}
+
+/// A difference: `+985 ms/s`.
+pub fn signed(value: f64, unit: Unit) -> String {
+    let sign = if value > 0.0 && number(value) != "0" { "+" } else { "" };
+    format!("{sign}{}", figure(value, unit))
 }
 
 /// As [`estimate()`]; `{:#}` leaves the interval out.

@@ -5,7 +5,7 @@ use super::plain;
 use model::change::ChangeReason;
 use model::ladder::{KnownChange, Ladder, Repeated, Rung, Step};
 use model::prose::figures::{self, heading};
-use model::{ChangeState, Comparison, Meta, State, Unit};
+use model::{ChangeState, Meta, State, Unit};
 
 /// What a boundary proves and what it does not.
 pub const NOTE: &str = "One run of a version is one guest, or one node, and two runs of one version \
@@ -76,7 +76,9 @@ fn unit(ladder: &Ladder) -> Option<Unit> {
 fn margin(ladder: &Ladder) -> String {
     let figure =
         ladder.margin.zip(unit(ladder)).map(|(margin, unit)| figures::figure(margin, unit));
-    figure.map(|figure| format!(" of {figure}")).unwrap_or_default()
+    figure
+        .map(|figure| format!("the margin of {figure}"))
+        .unwrap_or_else(|| "the margin".to_owned())
 }
 
 fn no_boundary(ladder: &Ladder) -> String {
@@ -86,7 +88,7 @@ fn no_boundary(ladder: &Ladder) -> String {
         true => "No boundary is named.".to_owned(),
         false => format!(
             "No boundary: the effects of no two neighbours{ends} were shown to differ by more than \
-             the margin{}.",
+             {}.",
             margin(ladder)
         ),
     }
@@ -127,7 +129,7 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
     let verdicts = step.verdicts.map(|(before, after)| format!(", {}", words(before, after)));
     let (shift, unit) =
         (format!("{}{}", figures::shift(shift), verdicts.unwrap_or_default()), shift.unit);
-    let fresh = |value| figures::shift_alone(&alone(value, unit));
+    let fresh = |value| figures::signed(value, unit);
     Some(match &step.repeated {
         None => format!(
             "{from} | {to}: these runs differ by {shift}. Whether fresh runs do was not tried, so this \
@@ -149,11 +151,11 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
         }
         Some(Repeated { pairs, alike, needed, .. }) => match pairs.get(*alike) {
             Some(last) => format!(
-                "{from} | {to}: the first runs differ by {shift}, but fresh runs did not in each of \
-                 {needed} pairs: pair {} had {}{}.",
+                "{from} | {to}: the first runs differ by {shift}. Of {needed} pairs of fresh runs \
+                 all would have to: pair {} had {}, which does not exceed {} in that direction.",
                 alike + 1,
                 fresh(*last),
-                margin_of(ladder)
+                margin(ladder)
             ),
             None => format!(
                 "{from} | {to}: these runs differ by {shift}, and so did {alike} of the {needed} pairs \
@@ -161,28 +163,6 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             ),
         },
     })
-}
-
-fn margin_of(ladder: &Ladder) -> String {
-    let figure =
-        ladder.margin.zip(unit(ladder)).map(|(margin, unit)| figures::figure(margin, unit));
-    figure.map(|figure| format!(" (margin {figure})")).unwrap_or_default()
-}
-
-/// A difference without an interval.
-fn alone(shift: f64, unit: Unit) -> Comparison {
-    Comparison {
-        unit,
-        shift,
-        shift_at_least: false,
-        low: None,
-        high: None,
-        confidence: 0.0,
-        superiority: 0.5,
-        superiority_low: None,
-        superiority_high: None,
-        p_value: None,
-    }
 }
 
 fn ends(pairs: &[f64]) -> Option<(f64, f64)> {
@@ -282,7 +262,7 @@ mod tests {
         let other = repeated(&[-190.0, 3.0], 1);
         let other = Step { repeated: other, ..step(ChangeState::Differs, vec![known]) };
         let other = boundaries(&ladder(vec![other]));
-        assert!(other[0].contains("5 pairs: pair 2 had +3 ms/s"), "{other:?}");
+        assert!(other[0].contains("all would have to: pair 2 had +3 ms/s, which"), "{other:?}");
         assert!(!other[0].contains("5631da56c9a8"), "no cause of what is no boundary: {other:?}");
     }
 

@@ -287,7 +287,7 @@ fn late(steps: &Steps, got: Option<Duration>, over: Duration) -> String {
     match got.filter(|_| is_ready(steps)) {
         Some(got) => format!(
             "watch: reading {what} takes long: its thread is ready to run and got {} ms of CPU in \
-             {:.1} s, so busy is this machine",
+             {:.1} s, because this machine is busy",
             got.as_millis(),
             over.as_secs_f64()
         ),
