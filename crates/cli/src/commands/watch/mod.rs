@@ -4,6 +4,7 @@
 mod hindsight;
 mod listen;
 mod nodes;
+mod patience;
 pub mod record;
 mod screen;
 mod session;
@@ -225,10 +226,20 @@ fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
     let make = move |steps| {
         Sampler::start(&Roots::real(), &scope, readers).map(|sampler| sampler.with_steps(steps))
     };
-    Sampling::start(make, walls::enter_sampling).map_err(|error| match error {
+    let start = || Sampling::start(make, walls::enter_sampling);
+    patience::named_after(LATE, say_loading, start).map_err(|error| match error {
         StartError::Scope(error) => Failure::usage(error.to_string()),
         StartError::Thread(error) => Failure::need(format!("watch: {error}; see ulimit -u")),
     })
+}
+
+/// Where all CPUs are taken by others, loading has taken 50 s.
+fn say_loading() {
+    output::note(&format!(
+        "watch: loading the eBPF programs takes longer than {} s; tailback may get little CPU on \
+         this machine now",
+        LATE.as_secs()
+    ));
 }
 
 /// Reads an interval. What takes too long is named; none where all is over meanwhile.
