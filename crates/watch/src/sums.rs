@@ -5,9 +5,13 @@ use host::cgroup::{Limit, Usage};
 use model::live::{AsleepBehind, Compared, Why};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
-/// Processes and threads of a program that are told apart at most; the sums are of all.
+/// Processes, threads and neighbours of a program that are told apart at most; the sums are of all.
 const MOST_APART: usize = 256;
+
+/// The same in a long window: of these the heaviest are kept whenever there are twice as many.
+const MOST_APART_LONG: usize = 32;
 
 /// Jobs that woke a program which are remembered at most.
 const MOST_WAKERS: usize = 32;
@@ -153,6 +157,14 @@ impl Sums {
         self.confined_ns = self.confined_ns.saturating_add((behind_ns as f64 * idle) as u64);
     }
 
+    /// Keeps what matters most, for a window that goes on: each of a thousand programs could have
+    /// hundreds of threads and neighbours that are long gone.
+    pub fn condense(&mut self) {
+        condense(&mut self.threads);
+        condense(&mut self.neighbours);
+        condense(&mut self.asleep);
+    }
+
     /// The process that lost most.
     pub fn worst_pid(&self) -> u32 {
         let worst = self.pids.iter().max_by_key(|(pid, lost)| (**lost, std::cmp::Reverse(**pid)));
@@ -160,15 +172,74 @@ impl Sums {
     }
 }
 
-/// Changes an entry, where there is room for it.
-pub fn count<K: std::hash::Hash + Eq, V: Default>(
+/// How much an entry matters: those that matter least make room.
+pub trait Weigh {
+    /// Nanoseconds or bytes; comparable among entries of one map alone.
+    fn weight(&self) -> u64;
+}
+
+impl Weigh for u64 {
+    fn weight(&self) -> u64 {
+        *self
+    }
+}
+
+impl Weigh for ThreadCounts {
+    fn weight(&self) -> u64 {
+        let all = [self.ran_ns, self.ready_ns, self.foreign_ns, self.lock_ns, self.memory_ns];
+        all.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl Weigh for Behind {
+    fn weight(&self) -> u64 {
+        self.ns
+    }
+}
+
+impl Weigh for AsleepBehind {
+    fn weight(&self) -> u64 {
+        self.ns
+    }
+}
+
+impl Weigh for MemoryTaskSums {
+    fn weight(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Changes an entry. A new one may take the place of those that matter least.
+pub fn count<K: Hash + Eq, V: Default + Weigh>(
     map: &mut HashMap<K, V>,
     key: K,
     change: impl FnOnce(&mut V),
 ) {
-    if map.len() < MOST_APART || map.contains_key(&key) {
-        change(map.entry(key).or_default());
+    if map.len() >= MOST_APART && !map.contains_key(&key) {
+        keep_heaviest(map, MOST_APART / 2);
     }
+    change(map.entry(key).or_default());
+}
+
+fn condense<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>) {
+    if map.len() > 2 * MOST_APART_LONG {
+        keep_heaviest(map, MOST_APART_LONG);
+    }
+}
+
+/// Keeps so many entries, the heaviest ones; `most` is at least 1.
+fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usize) {
+    let mut weights: Vec<u64> = map.values().map(Weigh::weight).collect();
+    let Some(place) = weights.len().checked_sub(most) else { return };
+    let (_, least, heavier) = weights.select_nth_unstable(place);
+    let least = *least;
+    let mut room = most - heavier.iter().filter(|weight| **weight > least).count();
+    map.retain(|_, value| {
+        let stays = value.weight() > least || value.weight() == least && room > 0;
+        room -= usize::from(stays && value.weight() == least);
+        stays
+    });
+    map.shrink_to(2 * most);
 }
 
 fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
@@ -315,4 +386,37 @@ pub use os::time::ms_of_ns as ms;
 /// The largest of these figures, 0 without any.
 pub fn largest(all: impl Iterator<Item = f64>) -> f64 {
     all.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_heaviest_are_kept_and_there_is_always_room_for_one_more(
+            weights in prop::collection::vec(0u64..50, 0..80), most in 1usize..90,
+        ) {
+            let mut map: HashMap<usize, u64> = weights.iter().copied().enumerate().collect();
+            keep_heaviest(&mut map, most);
+            let mut sorted = weights;
+            sorted.sort_unstable_by(|a, b| b.cmp(a));
+            sorted.truncate(most);
+            let mut kept: Vec<u64> = map.into_values().collect();
+            kept.sort_unstable_by(|a, b| b.cmp(a));
+            prop_assert_eq!(kept, sorted);
+        }
+    }
+
+    #[test]
+    fn a_late_one_takes_the_place_of_those_that_matter_least() {
+        let mut map: HashMap<u64, u64> = HashMap::new();
+        (0..10_000u64).for_each(|key| count(&mut map, key, |weight| *weight += key % 7 + 1));
+        count(&mut map, 1, |weight| *weight += 1_000);
+        count(&mut map, 10_001, |weight| *weight += 1_000);
+        (20_000..20_500u64).for_each(|key| count(&mut map, key, |weight| *weight += 1));
+        assert!(map.len() <= MOST_APART, "{}", map.len());
+        assert!(map.contains_key(&1) && map.contains_key(&10_001));
+    }
 }

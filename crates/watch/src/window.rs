@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
 const MOST_PROGRAMS: usize = 1_024;
 
+/// A window that is longer keeps of each program only what matters most, in nanoseconds.
+const LONG_NS: u64 = 60_000_000_000;
+
 /// Readers of foreign memory maps that are told apart at most.
 const MOST_READINGS: usize = 1_024;
 
@@ -331,6 +334,9 @@ impl Window {
 
     /// Keeps memory bounded on a machine where programs come and go under ever new names.
     fn prune(&mut self) {
+        if self.over_ns > LONG_NS {
+            self.programs.values_mut().for_each(Sums::condense);
+        }
         if self.programs.len() <= MOST_PROGRAMS {
             return;
         }
@@ -386,6 +392,24 @@ mod tests {
         assert_eq!(web.wakers.iter().collect::<Vec<_>>(), [&Job::Outside(hog)]);
         let shown = crate::parts::program_of(&yes, &window.programs[&yes]);
         assert_eq!((shown.outside, shown.pid, shown.processes), (true, 0, 1));
+    }
+
+    #[test]
+    fn a_long_window_forgets_neighbours_that_matter_least() {
+        let mut window = Window::default();
+        for session in 0..300u32 {
+            let mut tick = second();
+            process(&mut tick, 7, "web", None);
+            tick.threads = vec![thread(7, 100, 500)];
+            // One that stays, and a new session each second.
+            let one = |id: u32, ns| PairCounts { session: id, ..pair(7, id, "job", ns) };
+            tick.pairs = vec![one(9, 300), one(1000 + session, 2)];
+            window.add(&tick);
+        }
+        let (_, web) = window.victims().next().unwrap();
+        assert!(web.neighbours.len() <= 65, "{}", web.neighbours.len());
+        let heaviest = web.neighbours.values().map(|behind| behind.ns).max();
+        assert_eq!(heaviest, Some(300 * 300 * MS));
     }
 
     #[test]
