@@ -84,7 +84,7 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     if ground.shared {
         caveats.push(Caveat::SharedMachine);
     }
-    caveats.extend(carry_over(plan, trials, &study));
+    caveats.extend(carry_over(plan, trials, &study).map(Caveat::CarryOver));
     reasons.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let missed = missed.filter(|_| state == State::NotAffected);
     let test = Test { missed, ..test(plan, &evidence) };

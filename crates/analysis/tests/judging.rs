@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use model::machine::CpuSteal;
-use model::reason::PairSeen;
+use model::reason::{CarryOver, PairSeen};
 use model::record::Plan;
 use model::testing::{LOST, plan, trial};
 use model::{Amount, ArmResult, Caveat, Doubt, Measure, Reason, Role, State, Trial, Unit};
 use proptest::prelude::*;
+use tailback_analysis::carry_over::{may_explain, washed_out};
 use tailback_analysis::evidence::{Evidence, Thresholds};
 use tailback_analysis::{Ground, Outcome, decide, estimate_arms};
 
@@ -407,38 +408,70 @@ fn an_emulated_guest_is_said_to_be_one() {
     assert!(outcome.caveats.contains(&Caveat::Emulated), "{outcome:?}");
 }
 
-#[test]
-fn a_control_that_reads_more_after_a_case_is_told() {
-    let plan = plan(&[("control", Role::Control), ("busy", Role::Case)]);
-    let mut trials = Vec::new();
+/// Blocks of a case that loses so much and a control that loses so much right after a case, and
+/// otherwise.
+fn following(case: f64, after_case: f64, otherwise: f64) -> (Plan, Vec<Trial>) {
+    let mut trials: Vec<Trial> = Vec::new();
     for block in 0..20u32 {
         // Turned round in every second pair of blocks, so that controls follow either.
         let turned = block / 2 % 2 == 1;
-        let after_case = turned || trials.last().is_some_and(|t: &Trial| t.arm == "busy");
-        let control = trial(block, "control", if after_case { 30.0 } else { 0.0 });
-        let case = trial(block, "busy", 700.0);
-        let pair = if turned { [case, control] } else { [control, case] };
-        trials.extend(pair);
+        let follows = turned || trials.last().is_some_and(|t| t.arm == "busy");
+        let control = trial(block, "control", if follows { after_case } else { otherwise });
+        let case = trial(block, "busy", case);
+        trials.extend(if turned { [case, control] } else { [control, case] });
     }
     for (place, trial) in trials.iter_mut().enumerate() {
         trial.started_ms = place as f64;
     }
-    let (_, outcome) = judge(&plan, &trials);
-    assert_eq!(outcome.state, State::Affected);
+    (plan(&[("control", Role::Control), ("busy", Role::Case)]), trials)
+}
+
+fn carry_over(after_case: f64, otherwise: f64) -> CarryOver {
     let amount = |value| Amount::exact(value, Unit::MillisecondsPerSecond);
-    let told = |outcome: &Outcome| {
-        outcome.caveats.contains(&Caveat::CarryOver {
-            control: "control".to_owned(),
-            after_case: amount(30.0),
-            otherwise: amount(0.0),
-        })
+    let (after_case, otherwise) = (amount(after_case), amount(otherwise));
+    CarryOver { control: "control".to_owned(), after_case, otherwise }
+}
+
+#[test]
+fn a_control_that_reads_more_after_a_case_is_told() {
+    let told = |(plan, trials): (Plan, Vec<Trial>)| {
+        let (_, outcome) = judge(&plan, &trials);
+        assert_eq!(outcome.state, State::Affected);
+        outcome.caveats.contains(&Caveat::CarryOver(carry_over(30.0, 0.0)))
     };
-    assert!(told(&outcome), "{outcome:?}");
-    trials.iter_mut().filter(|trial| trial.arm == "control").for_each(|trial| {
-        let lost = Measure::exact(0.0, Unit::MillisecondsPerSecond);
-        trial.observation.measures.insert(LOST.to_owned(), lost);
-    });
-    assert!(!told(&judge(&plan, &trials).1));
+    assert!(told(following(700.0, 30.0, 0.0)));
+    assert!(!told(following(700.0, 0.0, 0.0)));
+    let (plan, trials) = following(700.0, 30.0, 0.0);
+    assert!(!told((Plan { wash_out: true, ..plan }, trials)));
+}
+
+#[test]
+fn what_trials_leave_behind_explains_a_case_that_is_worse_by_no_more_than_that() {
+    let explains = |(plan, trials): (Plan, Vec<Trial>), state: State| {
+        let (arms, _) = judge(&plan, &trials);
+        may_explain(&plan, &trials, &arms, state)
+    };
+    let faster = || following(100.0, 0.0, 100.0);
+    assert_eq!(explains(faster(), State::Affected), Some(carry_over(0.0, 100.0)));
+    assert_eq!(explains(faster(), State::NotAffected), None);
+    let (plan, trials) = faster();
+    assert_eq!(explains((Plan { wash_out: true, ..plan }, trials), State::Affected), None);
+    // A stall of its own is left, whatever the control is made to look like.
+    assert_eq!(explains(following(700.0, 0.0, 100.0), State::Affected), None);
+    // A control that is made to look worse hides one.
+    let slower = || following(100.0, 100.0, 0.0);
+    assert_eq!(explains(slower(), State::NotAffected), Some(carry_over(100.0, 0.0)));
+    assert_eq!(explains(slower(), State::Affected), None);
+}
+
+#[test]
+fn what_was_washed_out_is_told_by_the_trials_that_are_not_judged() {
+    let (plan, trials) = following(700.0, 0.0, 0.0);
+    let plan = Plan { wash_out: true, ..plan };
+    let wash_outs = |lost| (0..9).map(|block| trial(block, "control", lost)).collect::<Vec<_>>();
+    assert_eq!(washed_out(&plan, &trials, &wash_outs(30.0)), Some(carry_over(30.0, 0.0)));
+    assert_eq!(washed_out(&plan, &trials, &wash_outs(0.0)), None);
+    assert_eq!(washed_out(&plan, &trials, &[]), None);
 }
 
 #[test]

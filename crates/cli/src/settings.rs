@@ -42,6 +42,8 @@ pub struct StudyOptions {
     /// A freeze that comes once in so long, at random, is to show: trials are as long as that
     /// takes.
     pub rare: Option<Duration>,
+    /// Whether a trial of the control that is not judged runs after each trial with the cause.
+    pub wash_out: bool,
     /// When it is looked once more, with probes.
     pub probe: ProbeWhen,
     /// Studies that share one error rate, this one among them.
@@ -77,7 +79,7 @@ impl StudyOptions {
 
     /// How long the trials take after which a study of this plan may say `not-affected`.
     pub fn to_not_affected(&self, scenario: &dyn AnyScenario, plan: &Plan) -> Duration {
-        let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
+        let block = scenario.expected_of_block(&plan.arms, plan.wash_out);
         let blocks = analysis::blocks_to_not_affected(plan);
         block.saturating_mul(blocks.max(plan.min_blocks).min(plan.max_blocks))
     }
@@ -108,6 +110,7 @@ impl StudyOptions {
             stop_when_settled: self.samples.is_none(),
             error_rate: None,
             settle_fixes: self.studies == 1,
+            wash_out: self.wash_out,
             judging: first,
         };
         plan.split_error_rate(self.studies);
@@ -145,6 +148,7 @@ mod tests {
         StudyOptions {
             settings: Settings::default(),
             rare: None,
+            wash_out: false,
             samples: None,
             at_least: MIN_BLOCKS,
             time,

@@ -47,7 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-load", &["os"]),
     ("tailback-sim", &["model"]),
     ("tailback-torture", &["os"]),
-    ("tailback-truth", &["analysis", "host", "model", "os", "scenarios"]),
+    ("tailback-truth", &["analysis", "host", "model", "os", "runner", "scenarios"]),
     // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
     ("tailback-model", &["os"]),
     ("tailback-os", &[]),

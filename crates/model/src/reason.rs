@@ -111,6 +111,8 @@ pub enum Reason {
     },
     /// Something makes figures doubtful.
     Doubt(Doubt),
+    /// What trials leave behind may be all that was seen.
+    CarryOver(CarryOver),
     /// A trial broke.
     Broke {
         /// What went wrong.
@@ -222,6 +224,18 @@ pub enum Doubt {
     },
 }
 
+/// What a trial with the cause leaves behind for the next trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CarryOver {
+    /// The control.
+    pub control: String,
+    /// What it reads right after an arm with the cause, in the median trial.
+    pub after_case: Amount,
+    /// What it reads otherwise.
+    pub otherwise: Amount,
+}
+
 /// What a study cannot tell, and what would settle it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -259,14 +273,9 @@ pub enum Caveat {
     /// Another run could load the machine at the same time.
     SharedMachine,
     /// A control reads otherwise right after a case.
-    CarryOver {
-        /// The control.
-        control: String,
-        /// What it reads right after an arm with the cause.
-        after_case: Amount,
-        /// What it reads otherwise.
-        otherwise: Amount,
-    },
+    CarryOver(CarryOver),
+    /// The same, where each case was followed by a trial that is not judged.
+    WashedOut(CarryOver),
     /// A doubt about some arms that does not touch what the others support.
     Doubt(Doubt),
     /// What the arms would do on a quiet machine is not known.

@@ -45,6 +45,10 @@ pub struct Facts {
     pub machine: Machine,
     /// Every trial, in the order they ran.
     pub trials: Vec<Trial>,
+    /// Trials of a control that ran right after one with the cause, so that what that one left
+    /// behind meets no judged trial; they are never judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wash_outs: Vec<Trial>,
     /// Trials with probes, run once the verdict stood; they are never judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
@@ -151,6 +155,10 @@ pub struct Plan {
     /// Whether a settled study goes on until it is settled too what each fix does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settle_fixes: bool,
+    /// Whether a trial of the control runs after each trial with the cause before the next one that
+    /// is judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wash_out: bool,
     /// How trials are judged.
     pub judging: Judging,
     /// Other figures that they are judged by in the same way; each may show a stall of its own.
@@ -343,6 +351,7 @@ impl Facts {
             plan,
             machine,
             trials: Vec::new(),
+            wash_outs: Vec::new(),
             probed: Vec::new(),
             factorial: None,
             live: None,
@@ -357,7 +366,8 @@ impl Facts {
     /// Whether its parts fit each other.
     pub(crate) fn check(&self) -> Result<(), RecordError> {
         let known = |id: &str| self.plan.arms.iter().any(|arm| arm.id == id);
-        if let Some(trial) = self.trials.iter().find(|trial| !known(&trial.arm)) {
+        let all = || self.trials.iter().chain(&self.wash_outs);
+        if let Some(trial) = all().find(|trial| !known(&trial.arm)) {
             return Err(RecordError::Inconsistent(format!(
                 "a trial of block {} is of arm `{}`, which the plan does not have",
                 trial.block, trial.arm
@@ -378,7 +388,7 @@ impl Facts {
         if let Some(factorial) = &self.factorial {
             factorial.check(known).map_err(RecordError::Inconsistent)?;
         }
-        for trial in self.trials.iter().chain(self.probed.iter().map(|probed| &probed.trial)) {
+        for trial in all().chain(self.probed.iter().map(|probed| &probed.trial)) {
             for (name, series) in &trial.observation.series {
                 series.check().map_err(|why| {
                     RecordError::Inconsistent(format!("series {name} of {}: {why}", trial.arm))

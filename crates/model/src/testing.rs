@@ -30,6 +30,7 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
         stop_when_settled: true,
         error_rate: None,
         settle_fixes: false,
+        wash_out: false,
         judging: judging(LOST),
         also: Vec::new(),
         left_out: Vec::new(),

@@ -132,6 +132,7 @@ fn plan(arms: Vec<Arm>) -> Plan {
         stop_when_settled: true,
         error_rate: None,
         settle_fixes: false,
+        wash_out: false,
         judging: META.judging,
         also: Vec::new(),
         left_out: Vec::new(),

@@ -4,7 +4,7 @@ use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::Plan;
-use model::{Cause, Ended, Facts, Judged, Need, Problem, Trial};
+use model::{Cause, Ended, Facts, Judged, Need, Problem, Role, Trial};
 use os::time;
 use scenarios::{
     AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult, judged,
@@ -82,14 +82,13 @@ pub enum End {
 
 impl Study<'_> {
     pub(crate) fn beginning(&self) -> Event<'_> {
-        let block = self.plan.arms.iter().map(|arm| self.scenario.expected(arm)).sum();
         Event::Begin {
             scenario: self.scenario.meta().id,
             seed: self.plan.seed,
             arms: self.plan.arms.len(),
             min_blocks: self.plan.min_blocks,
             max_blocks: self.plan.max_blocks,
-            block,
+            block: self.scenario.expected_of_block(&self.plan.arms, self.plan.wash_out),
         }
     }
 
@@ -102,29 +101,58 @@ impl Study<'_> {
     ) -> Result<(), ScenarioError> {
         let order = order_of_block(self.plan.seed, block, self.plan.arms.len());
         for (place, index) in order.into_iter().enumerate() {
-            if (self.interrupted)() {
-                return Err(ScenarioError::Interrupted);
+            if let Some(control) = self.to_wash_out(facts) {
+                let trial = self.timed_trial((block, place), control, clock, listener)?;
+                facts.wash_outs.push(trial);
             }
-            let arm = &self.plan.arms[index];
-            let expected = self.scenario.expected(arm);
-            listener.on_event(Event::TrialBegin { block, place, arm: &arm.id, expected });
-            let began = clock.elapsed();
-            let seen = self.run_trial(index, block, false, listener)?;
-            let took = clock.elapsed().saturating_sub(began);
-            facts.trials.push(Trial {
-                block,
-                arm: arm.id.clone(),
-                started_ms: time::ms(began),
-                took_ms: time::ms(took),
-                observation: seen.observation,
-                disturbance: seen.disturbance,
-            });
-            if let Some(trial) = facts.trials.last() {
-                let observation = &trial.observation;
-                listener.on_event(Event::TrialEnd { block, arm: &arm.id, observation });
-            }
+            let trial = self.timed_trial((block, place), index, clock, listener)?;
+            facts.trials.push(trial);
         }
         Ok(())
+    }
+
+    fn timed_trial(
+        &self,
+        (block, place): (u32, usize),
+        index: usize,
+        clock: Clock,
+        listener: &mut dyn Listener,
+    ) -> Result<Trial, ScenarioError> {
+        if (self.interrupted)() {
+            return Err(ScenarioError::Interrupted);
+        }
+        let arm = &self.plan.arms[index];
+        let expected = self.scenario.expected(arm);
+        listener.on_event(Event::TrialBegin { block, place, arm: &arm.id, expected });
+        let began = clock.elapsed();
+        let seen = self.run_trial(index, block, false, listener)?;
+        let took = clock.elapsed().saturating_sub(began);
+        let observation = &seen.observation;
+        listener.on_event(Event::TrialEnd { block, arm: &arm.id, observation });
+        Ok(Trial {
+            block,
+            arm: arm.id.clone(),
+            started_ms: time::ms(began),
+            took_ms: time::ms(took),
+            observation: seen.observation,
+            disturbance: seen.disturbance,
+        })
+    }
+
+    /// The control that has to run, unjudged, before the next trial that is judged: that of the
+    /// arm with the cause that ran last.
+    fn to_wash_out(&self, facts: &Facts) -> Option<usize> {
+        let end = |trials: &[Trial]| trials.last().map_or(f64::MIN, |trial| trial.started_ms);
+        if !self.plan.wash_out || end(&facts.wash_outs) >= end(&facts.trials) {
+            return None;
+        }
+        let last = facts.trials.last()?;
+        let arms = &self.plan.arms;
+        let of_id = |id: &str| arms.iter().position(|arm| arm.id == id);
+        let ran = &arms[of_id(&last.arm)?];
+        let own = ran.against.as_deref().and_then(of_id);
+        let first = || arms.iter().position(|arm| arm.role == Role::Control);
+        (ran.role == Role::Case).then(|| own.or_else(first)).flatten()
     }
 
     pub(crate) fn run_trial(

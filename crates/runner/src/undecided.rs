@@ -29,6 +29,7 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
     }
     let mut old = old;
     old.trials.retain(|trial| trial.block < blocks);
+    old.wash_outs.retain(|trial| trial.block < blocks);
     old.probed.clear();
     let plan = Plan {
         arms: old.plan.arms.clone(),
@@ -65,6 +66,7 @@ fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {
         && cpus(&old.machine) == cpus(machine)
         && old.machine.allowed_cpus == machine.allowed_cpus
         && old.plan.stop_when_settled
+        && old.plan.wash_out == plan.wash_out
         && plan.stop_when_settled
         && arms.0.len() == arms.1.len()
         && arms.0.iter().zip(arms.1).all(|(old, new)| is_same_arm(old, new))

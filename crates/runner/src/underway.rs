@@ -152,7 +152,7 @@ impl<'a> Underway<'a> {
     pub fn block_time(&self) -> Duration {
         let study = &self.study;
         match self.next {
-            0 => study.plan.arms.iter().map(|arm| study.scenario.expected(arm)).sum(),
+            0 => study.scenario.expected_of_block(&study.plan.arms, study.plan.wash_out),
             blocks => {
                 let took = Duration::try_from_secs_f64(self.record.facts.elapsed_s);
                 took.unwrap_or_default() / blocks

@@ -225,6 +225,36 @@ fn each_block_runs_in_the_order_that_its_seed_draws() {
 }
 
 #[test]
+fn a_wash_out_runs_between_a_case_and_the_next_judged_trial() {
+    LOST.set(700.0);
+    let ran = RefCell::new(Vec::new());
+    let washed = Plan { wash_out: true, ..plan(9, false) };
+    let (record, _) = run(washed, None, |event| {
+        if let Event::TrialBegin { arm, .. } = event {
+            ran.borrow_mut().push((*arm).to_owned());
+        }
+        false
+    });
+    let ran = ran.take();
+    assert!(ran.windows(2).all(|pair| pair[0] == "control" || pair[1] == "control"), "{ran:?}");
+    let judged: Vec<&str> = record.trials.iter().map(|trial| trial.arm.as_str()).collect();
+    let cases = ran.windows(2).filter(|pair| pair[0] == "busy").count();
+    assert_eq!((judged.len(), record.wash_outs.len(), ran.len()), (18, cases, 18 + cases));
+    // Whether what ran last before a trial, among these, was a case.
+    let follows = |trial: &model::Trial, among: &[&model::Trial]| {
+        let before = among.iter().filter(|other| other.started_ms < trial.started_ms);
+        let last = before.max_by(|a, b| a.started_ms.total_cmp(&b.started_ms));
+        last.is_some_and(|last| last.arm == "busy")
+    };
+    let judged: Vec<&model::Trial> = record.trials.iter().collect();
+    let all: Vec<&model::Trial> = record.trials.iter().chain(&record.wash_outs).collect();
+    assert!(judged.iter().filter(|trial| follows(trial, &judged)).count() > 2);
+    assert!(!judged.iter().any(|trial| follows(trial, &all)));
+    let (plain, _) = run(plan(9, false), None, |_| false);
+    assert!(plain.wash_outs.is_empty());
+}
+
+#[test]
 fn an_interruption_keeps_every_finished_trial() {
     LOST.set(700.0);
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,9 @@ use crate::{
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command};
-use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Settings, Suggestion};
+use model::{
+    Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Role, Settings, Suggestion,
+};
 use std::time::Duration;
 
 /// A scenario whose parameters are settings, as they stand in a record: what the list of all
@@ -69,6 +71,16 @@ pub trait AnyScenario: Sync {
 
     /// As [`Scenario::expected`]; no time where the settings are none of this scenario's.
     fn expected(&self, arm: &Arm) -> Duration;
+
+    /// How long a trial of each arm takes, with one of the control after each with the cause where
+    /// the study washes out.
+    fn expected_of_block(&self, arms: &[Arm], wash_out: bool) -> Duration {
+        let of_arms: Duration = arms.iter().map(|arm| self.expected(arm)).sum();
+        let control = arms.iter().find(|arm| arm.role == Role::Control).filter(|_| wash_out);
+        let cases = arms.iter().filter(|arm| arm.role == Role::Case).count();
+        let washes = control.map_or(Duration::ZERO, |control| self.expected(control));
+        of_arms + washes.saturating_mul(u32::try_from(cases).unwrap_or(u32::MAX))
+    }
 
     /// As [`Scenario::trial`].
     ///

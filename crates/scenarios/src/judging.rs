@@ -1,7 +1,8 @@
 //! From facts to a judgement: one pure function, called once.
 
-use crate::review::{self, Results, TakenBack, set_back};
+use crate::review::{self, Objection, Results, TakenBack, set_back};
 use crate::{AnyScenario, control_fix, factors, find, suggest};
+use analysis::carry_over::{self, may_explain};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
@@ -108,12 +109,42 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     for judging in &plan.also {
         judge_also(plan, judging, trials, &mut arms, &mut outcome, ground);
     }
-    let review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
+    let mut review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
+    review.objections.extend(left_behind(plan, trials, &arms, &outcome));
+    review.caveats.extend(washed_out(facts));
     review::apply(review, &mut arms, &mut outcome);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
     put_together(scenario, facts, arms, outcome)
+}
+
+/// That the outcome may rest on what trials leave behind alone, in a figure that it rests on.
+fn left_behind(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    outcome: &Outcome,
+) -> Option<Objection> {
+    let decides = |judging: &&Judging| {
+        let measure = judging.measure.as_ref();
+        outcome.state == State::NotAffected || measure == outcome.measure
+    };
+    let all = std::iter::once(&plan.judging).chain(&plan.also);
+    let found = all
+        .filter(decides)
+        .find_map(|judging| may_explain(&judged_by(plan, judging), trials, arms, outcome.state));
+    found.map(|found| Objection { arm: None, reason: Reason::CarryOver(found) })
+}
+
+/// What wash-outs kept out of the verdict, by the first figure that shows it.
+fn washed_out(facts: &Facts) -> Option<Caveat> {
+    let plan = &facts.plan;
+    let all = std::iter::once(&plan.judging).chain(&plan.also);
+    let found = all.map(|judging| {
+        carry_over::washed_out(&judged_by(plan, judging), &facts.trials, &facts.wash_outs)
+    });
+    found.flatten().next().map(Caveat::WashedOut)
 }
 
 /// The plan, judged by another figure.

@@ -110,7 +110,8 @@ fn is_of_the_machine(caveat: &Caveat) -> bool {
         Caveat::LeftOut { .. }
             | Caveat::Emulated
             | Caveat::SharedMachine
-            | Caveat::CarryOver { .. }
+            | Caveat::CarryOver(_)
+            | Caveat::WashedOut(_)
             | Caveat::Doubt(_)
     )
 }

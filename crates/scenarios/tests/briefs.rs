@@ -55,6 +55,7 @@ fn plan(scenario: &dyn AnyScenario, cases: usize) -> Plan {
         stop_when_settled: true,
         error_rate: None,
         settle_fixes: false,
+        wash_out: false,
         judging: first,
         also: judging.collect(),
         left_out: Vec::new(),

@@ -52,6 +52,12 @@ pub struct Simulation {
     pub fix_fails: Option<f64>,
     /// Part of every stall that the fix leaves where it does not fail.
     pub fix_leaves: f64,
+    /// What a trial with the cause adds to the trial after it, in ms/s; below zero that one loses
+    /// less, and every trial begins with as much that it could lose less.
+    pub next: f64,
+    /// A trial of the control that is not judged runs after each trial with the cause.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wash_out: bool,
     /// What a hypervisor takes from one CPU.
     pub steal: Option<Steal>,
     /// The kernel becomes tainted in this block.
@@ -163,9 +169,9 @@ fn study(
 ) -> Judged {
     let mut facts = empty(simulation, seed);
     for block in 0..facts.plan.max_blocks {
-        for arm in facts.plan.arms.clone() {
-            facts.trials.push(trial(simulation, stolen, offsets, rng, (block, &arm)));
-        }
+        run_block(&mut facts, block, simulation.next, |arm| {
+            trial(simulation, stolen, offsets, rng, (block, arm))
+        });
         let may_end = facts.plan.stop_when_settled && block + 1 >= facts.plan.min_blocks;
         if may_end && scenarios::settled(&facts.plan, &scenarios::judge(&facts)) {
             break;
@@ -173,6 +179,34 @@ fn study(
     }
     facts.ended = Ended::Complete;
     scenarios::judged(facts)
+}
+
+/// Runs the trials of a block in their random order; `next` is what one with the cause adds to the
+/// one after it, in ms/s.
+fn run_block(facts: &mut Facts, block: u32, next: f64, mut trial: impl FnMut(&Arm) -> Trial) {
+    let arms = facts.plan.arms.clone();
+    for place in runner::order_of_block(facts.plan.seed, block, arms.len()) {
+        let is_case =
+            |trial: &Trial| arms.iter().any(|a| a.id == trial.arm && a.role == Role::Case);
+        let after_case = facts.trials.last().is_some_and(is_case);
+        let washed = facts.plan.wash_out && after_case;
+        if washed {
+            let mut wash_out = trial(&arms[0]);
+            carry(&mut wash_out, next);
+            facts.wash_outs.push(wash_out);
+        }
+        let mut judged = trial(&arms[place]);
+        carry(&mut judged, if after_case && !washed { next } else { 0.0 });
+        judged.started_ms = facts.trials.len() as f64 * WINDOW_MS;
+        facts.trials.push(judged);
+    }
+}
+
+/// Adds what the trial before left to what a trial loses.
+fn carry(trial: &mut Trial, left: f64) {
+    if let Some(lost) = trial.observation.measures.get_mut(META.judging.measure.as_ref()) {
+        lost.value += left;
+    }
 }
 
 fn empty(simulation: &Simulation, seed: u64) -> Facts {
@@ -204,6 +238,7 @@ fn plan(simulation: &Simulation, seed: u64) -> Plan {
         left_out: Vec::new(),
         error_rate: None,
         settle_fixes: true,
+        wash_out: simulation.wash_out,
     };
     plan.split_error_rate(1);
     plan
@@ -228,6 +263,7 @@ fn trial(
         lost += rng.random_range(0.0..10.0);
     }
     let disturbed = simulation.disturbance.as_ref().map_or(0.0, |hit| hit.draw(rng));
+    lost += (-simulation.next).max(0.0);
     lost += disturbed + if arm.role == Role::Control { offsets.control } else { offsets.case };
     let stall = simulation.stall.as_ref().map_or(0.0, |hit| hit.draw(rng));
     let fails = rng.random_bool(simulation.fix_fails.unwrap_or(0.0).clamp(0.0, 1.0));

@@ -109,6 +109,7 @@ impl Run for Advise {
             samples: None,
             at_least: MIN_BLOCKS,
             rare: None,
+            wash_out: false,
             time: Some(TIME),
             seed: self.flags.seed.unwrap_or_else(draw_seed),
             probe: ProbeWhen::Never,

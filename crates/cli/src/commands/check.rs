@@ -83,6 +83,7 @@ impl Check {
             samples: None,
             at_least: MIN_BLOCKS,
             rare: None,
+            wash_out: false,
             // The time is that of all together.
             time: Some(Duration::MAX),
             seed: self.seed.unwrap_or_else(draw_seed),

@@ -65,6 +65,11 @@ fn headlines() -> Vec<Value> {
     [own(), json!({ "study": study })].into_iter().chain(words.map(Value::from)).collect()
 }
 
+fn carry_over() -> Value {
+    json!({ "control": "twin-10", "after_case": amount(9.0, "ms/s"),
+        "otherwise": amount(1.0, "ms/s") })
+}
+
 fn reasons() -> Vec<Value> {
     let pair = json!({ "arm": "busy-10", "worse": 9, "better": 0 });
     let enough = json!({ "value": 39.2, "needed": 20.0, "error_rate": 0.05 });
@@ -86,6 +91,7 @@ fn reasons() -> Vec<Value> {
         json!({ "too-noisy": { "control": "twin-10", "shows_above": amount(80.0, "ms/s"),
             "most": amount(50.0, "ms/s") } }),
         json!({ "doubt": { "tainted": { "flags": 128 } } }),
+        json!({ "carry-over": carry_over() }),
         json!({ "broke": { "error": why } }),
         json!({ "missing": { "what": "erl" } }),
         json!({ "unusable": { "why": why } }),
@@ -106,8 +112,8 @@ fn caveats() -> Vec<Value> {
         json!({ "hang-cut-off": { "after": amount(500.0, "ms"), "parameter": "hang-after" } }),
         "emulated".into(),
         "shared-machine".into(),
-        json!({ "carry-over": { "control": "twin-10", "after_case": amount(9.0, "ms/s"),
-            "otherwise": amount(1.0, "ms/s") } }),
+        json!({ "carry-over": carry_over() }),
+        json!({ "washed-out": carry_over() }),
         json!({ "doubt": { "tainted": { "flags": 128 } } }),
         "quiet-machine-unknown".into(),
         json!({ "more-blocks": { "more": 4, "blocks": 28, "goes_on": true } }),

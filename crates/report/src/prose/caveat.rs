@@ -3,6 +3,7 @@
 use super::doubt::doubt;
 use super::fact::fact;
 use model::prose::figures::{amount, figure, listed, percent, plural};
+use model::reason::CarryOver;
 use model::{Amount, Caveat, Meta, Missed, Unit};
 use os::terminal::line as plain;
 
@@ -37,13 +38,14 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
              (TAILBACK_SHARE_HOST): they may have changed these figures."
                 .to_owned()
         }
-        Caveat::CarryOver { control, after_case, otherwise } => format!(
-            "{} reads {} right after an arm with the cause, and {} otherwise: a trial may leave \
-             something behind for the next one, so the arms may differ by more or less than shown.",
-            plain(control),
-            amount(after_case),
-            amount(otherwise)
+        Caveat::CarryOver(seen) => format!(
+            "{}, so the arms may differ by more or less than shown; --wash-out keeps that out of \
+             the figures.",
+            carry_over(seen)
         ),
+        Caveat::WashedOut(seen) => {
+            format!("{}; --wash-out kept that out of the figures.", carry_over(seen))
+        }
         Caveat::HangCutOff { after, parameter } => hang_cut_off(after, parameter.as_deref()),
         Caveat::Doubt(of_some_arms) => doubt(of_some_arms),
         Caveat::QuietMachineUnknown => {
@@ -91,10 +93,22 @@ pub fn would_settle(caveat: &Caveat) -> bool {
             | Caveat::LeftOut { .. }
             | Caveat::Emulated
             | Caveat::SharedMachine
-            | Caveat::CarryOver { .. }
+            | Caveat::CarryOver(_)
+            | Caveat::WashedOut(_)
             | Caveat::HangCutOff { .. }
             | Caveat::Doubt(_)
             | Caveat::QuietMachineUnknown
+    )
+}
+
+/// That trials leave something behind, without a full stop.
+pub(super) fn carry_over(seen: &CarryOver) -> String {
+    format!(
+        "{} reads {} right after an arm with the cause, and {} otherwise: a trial leaves something \
+         behind for the next one",
+        plain(&seen.control),
+        amount(&seen.after_case),
+        amount(&seen.otherwise)
     )
 }
 

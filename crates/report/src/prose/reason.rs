@@ -57,6 +57,11 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
             figures::amount(most)
         ),
         Reason::Doubt(of_machine) => doubt(of_machine),
+        Reason::CarryOver(seen) => format!(
+            "{}. That alone may be what shows here, or hide what does not; --wash-out keeps it out \
+             of the figures.",
+            caveat::carry_over(seen)
+        ),
         Reason::Broke { error } => format!("A trial broke: {}", ended(&problem(error, meta))),
         Reason::Missing { what } => sentence(&lacking(what, meta)),
         Reason::Unusable { why } => {

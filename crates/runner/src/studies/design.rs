@@ -15,8 +15,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Keys of a study file.
 const KEYS: &[&str] = &[
-    "name", "about", "scenario", "control", "against", "blocks", "time", "seed", "fixed",
-    "factors", "found", "guest", "output", "quick",
+    "name", "about", "scenario", "control", "against", "blocks", "time", "wash-out", "seed",
+    "fixed", "factors", "found", "guest", "output", "quick",
 ];
 
 /// Keys of its table for quick runs.
@@ -59,6 +59,8 @@ pub struct Design {
     pub blocks: Blocks,
     /// No further block after so long.
     pub time: Option<Duration>,
+    /// Whether a trial of the control that is not judged runs after each trial with the cause.
+    pub wash_out: bool,
     /// Seed of every random choice; drawn where absent.
     pub seed: Option<u64>,
     /// What was found of its levels before.
@@ -167,6 +169,7 @@ impl<'a> Form<'a> {
             against: self.against()?,
             blocks: self.blocks()?,
             time: self.time()?,
+            wash_out: self.wash_out()?,
             seed: root
                 .get("seed")
                 .map(|v| reader.whole(v, "seed", 0..=i64::MAX as u64))
@@ -327,6 +330,12 @@ impl<'a> Form<'a> {
         let text = self.reader.string(value, "time")?;
         let time = units::parse_duration(text);
         time.map(Some).map_err(|why| self.reader.bad(value.span(), format!("time: {why}")))
+    }
+
+    fn wash_out(&self) -> Result<bool> {
+        let Some(value) = self.root.get("wash-out") else { return Ok(false) };
+        let bad = || self.reader.bad(value.span(), "wash-out is true or false");
+        value.get_ref().as_bool().ok_or_else(bad)
     }
 
     fn found(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<PriorFinding>> {

@@ -65,6 +65,8 @@ pub fn together(parts: Vec<Facts>) -> Option<Facts> {
         }
     }
     whole.trials.sort_by_key(|trial| trial.block);
+    // Each guest washed out by its own control, and the arms of another have nothing of it.
+    whole.wash_outs.clear();
     whole.probed.clear();
     Some(whole)
 }

@@ -155,6 +155,7 @@ impl Layout {
             stop_when_settled: design.blocks.until_settled,
             error_rate: None,
             settle_fixes: false,
+            wash_out: design.wash_out,
             judging: first,
             also: judging.collect(),
         };

@@ -54,6 +54,7 @@ pub fn standing(
     }
     let mut record = old;
     record.trials.retain(|trial| trial.block < blocks);
+    record.wash_outs.retain(|trial| trial.block < blocks);
     Ok(Standing::After(blocks, Box::new(record)))
 }
 

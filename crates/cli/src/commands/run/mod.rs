@@ -58,6 +58,10 @@ pub struct RunFlags {
     /// Make trials so long that a freeze that comes once in TIME, at random, would show with 95%
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub rare: Option<Duration>,
+    /// After each trial with the cause, run the control once without judging it, so that what the
+    /// trial leaves behind changes no figure
+    #[arg(long)]
+    pub wash_out: bool,
     /// Seed of every random choice [default: a new one, which is printed]
     #[arg(long, value_name = "S", value_parser = parse_seed)]
     pub seed: Option<u64>,
@@ -170,6 +174,7 @@ impl RunScenario {
             samples: flags.samples,
             at_least: flags.at_least.unwrap_or(MIN_BLOCKS),
             rare: flags.rare,
+            wash_out: flags.wash_out,
             time: flags.time,
             seed: flags.seed.unwrap_or_else(draw_seed),
             probe: match (flags.no_probe, flags.probe) {

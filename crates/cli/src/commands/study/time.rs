@@ -20,7 +20,8 @@ pub struct Needed {
 impl Needed {
     /// What is left of a study after so many blocks.
     pub fn after(wanted: &Wanted, blocks: u32) -> Self {
-        let block: Duration = wanted.layout.arms.arms.iter().map(|arm| expected(wanted, arm)).sum();
+        let (arms, washes) = (&wanted.layout.arms.arms, wanted.design.wash_out);
+        let block = wanted.scenario.expected_of_block(arms, washes);
         let of = |count: u32| block.saturating_mul(count.saturating_sub(blocks));
         let least = of(wanted.design.blocks.least);
         let limit = wanted.design.time.unwrap_or(Duration::MAX).saturating_add(block);

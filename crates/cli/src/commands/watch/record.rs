@@ -92,6 +92,7 @@ fn plan() -> Plan {
         stop_when_settled: false,
         error_rate: None,
         settle_fixes: false,
+        wash_out: false,
         judging: Judging {
             measure: "lost".into(),
             margin: 0.0,
