@@ -3,35 +3,46 @@
 //! Within a record the order is random, so that drift of the machine cancels between the arms.
 //! Between two records nothing cancels by itself. So each figure that is judged is first taken
 //! relative to its control, block by block: what slows all arms of a run alike is no change of the
-//! code. What is left can still be another in each run. Only several records a side, made in turns,
-//! show how much that is, so only they can say that something is worse or better.
+//! code. What is left can still be another in each run. Only several pairs of runs, one of either
+//! side, show how much that is, so only they can say that something is worse or better.
 
 mod absent;
 mod bounded;
 mod design;
 mod figures;
 mod judged;
+mod pairs;
 mod same;
 mod sides;
 
 use design::Design;
+pub use design::{pairs_needed, usual_pairs};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, RecordWith, SCHEMA, across};
 use model::record::Progress;
-use model::{Basis, Change, ChangeState, Judged, Role, Side};
+use model::{Basis, Change, ChangeState, Judged, Meta, Role, Side};
 pub use sides::{Named, Sides};
 use sides::{Obstacle, control_of, judgings};
 
 /// What may be named besides parameters as what is compared.
 pub const ACROSS: [&str; 4] = across::ALL;
 
+/// All that may differ between two set-ups that are compared as they are: everything but the
+/// version of tailback.
+pub fn across_all(meta: Option<&Meta>) -> Vec<String> {
+    let parameters = meta.into_iter().flat_map(|meta| (meta.parameters.all)());
+    let things = ACROSS.into_iter().filter(|what| *what != across::TAILBACK);
+    things.chain(parameters.map(|parameter| parameter.name)).map(str::to_owned).collect()
+}
+
 /// Holds the records after against the records before.
 ///
-/// Each judged figure of each arm with the cause is taken relative to the control of its block. The
-/// shift is that of Hodges and Lehmann with Moses' exact interval, at a confidence corrected for
-/// the number of judged figures. With several records a side that were made in turns a record
-/// counts as one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly above
-/// the margin is called worse, one wholly below its negative better. Otherwise the blocks count,
-/// and it is called different at most.
+/// Each judged figure of each arm with the cause is taken relative to the control of its block.
+/// Each record then counts as one figure, the Hodges-Lehmann estimate of its blocks, and each pair
+/// of records as one difference. The shift is that of Hodges and Lehmann with Tukey's exact
+/// interval, at a confidence corrected for the number of judged figures. An interval wholly above
+/// the margin is called worse, one wholly below its negative better. Records that make too few
+/// pairs, or pairs in an order that shows nothing, are compared block by block: the shift of Hodges
+/// and Lehmann with Moses' exact interval; they are called different at most.
 pub fn change(sides: &Sides) -> Change {
     let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {
@@ -51,7 +62,7 @@ pub fn change(sides: &Sides) -> Change {
     if obstacles.is_empty() {
         let design = Design::of(sides);
         change.basis = design.basis;
-        change.arms = figures::arms(sides, design.basis);
+        change.arms = figures::arms(sides, &design);
         judged::judge(&mut change, sides, design);
     }
     for (reason, suggestion) in obstacles {
@@ -97,6 +108,11 @@ fn obstacles(sides: &Sides) -> Vec<Obstacle> {
 /// A record by its name, with what it has.
 fn with((_, name): Named, has: Option<&str>) -> RecordWith {
     RecordWith { record: name.to_owned(), has: has.map(str::to_owned) }
+}
+
+/// Whether a record can be compared at all: something was measured, and no doubt forbids it.
+pub fn is_usable(record: &Judged) -> bool {
+    unusable((record, "")).is_none()
 }
 
 fn unusable((record, name): Named) -> Option<Obstacle> {

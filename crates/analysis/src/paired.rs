@@ -22,6 +22,11 @@ impl Change {
     /// No change yet.
     pub(crate) const NONE: Change = Change { lowest: 0.0, plain: 0.0, highest: 0.0 };
 
+    /// A change that lies between these bounds.
+    pub(crate) fn between(lowest: f64, plain: f64, highest: f64) -> Change {
+        Change { lowest, plain, highest }
+    }
+
     /// With a reading added.
     pub(crate) fn plus(self, reading: &Reading) -> Change {
         Change {

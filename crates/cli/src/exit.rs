@@ -2,6 +2,7 @@
 
 use model::Meta;
 use report::{ReportError, prose};
+use runner::studies::StudyError;
 use scenarios::ScenarioError;
 
 /// Bad usage or bad input.
@@ -43,6 +44,12 @@ impl From<ReportError> for Failure {
     /// A report that could not be made.
     fn from(error: ReportError) -> Self {
         Failure::broken(error.to_string())
+    }
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        Failure::usage(error.to_string())
     }
 }
 

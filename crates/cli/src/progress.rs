@@ -14,7 +14,7 @@ pub use step::Step;
 /// Letters of a version's name in the name of a file at most: a version may be a long path.
 const MOST_OF_NAME: usize = 60;
 
-/// The bar of a check, whose studies take turns.
+/// The bar of a command whose studies take turns.
 #[derive(Debug, Clone)]
 pub struct Shared {
     bar: Option<ProgressBar>,
@@ -22,10 +22,26 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For a check that may take so long.
+    /// For a check that may take so long, or for what shows its blocks.
     pub fn new(time: Duration) -> Self {
         let alone = guest::events().is_none() && std::io::stderr().is_terminal();
         Shared { bar: alone.then(|| new_bar("{wide_bar} {elapsed}; {msg}")), time }
+    }
+
+    /// So much is done, of so much.
+    pub fn advance(&self, done: u32, of: u32) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(of.into());
+            bar.set_position(done.into());
+        }
+    }
+
+    /// Says something beside the bar.
+    pub fn note(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::note(line)),
+            None => output::note(line),
+        }
     }
 
     /// Takes the bar away.
@@ -45,6 +61,9 @@ pub enum Among {
     Check(Shared),
     /// Those of other versions, block by block: the name of its version.
     Versions(String),
+    /// The other one of its pair, block by block: the pair and the side. Neither figures nor
+    /// verdicts are shown, since who sees them stops when they please.
+    Pair(Shared, String),
 }
 
 impl Among {
@@ -52,7 +71,7 @@ impl Among {
     pub fn file_name(&self, scenario: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
         match self {
-            Among::None | Among::Check(_) => scenario.to_owned(),
+            Among::None | Among::Check(_) | Among::Pair(..) => scenario.to_owned(),
             Among::Versions(name) => {
                 let name: String = name.chars().map(plain).take(MOST_OF_NAME).collect();
                 format!("{scenario}-{name}")
@@ -67,7 +86,7 @@ impl Among {
             Among::Check(_) if matches!(step, Step::Begin { .. }) => String::new(),
             Among::Check(_) => format!("{scenario}: "),
             Among::None => String::new(),
-            Among::Versions(name) => format!("{name}: "),
+            Among::Versions(name) | Among::Pair(_, name) => format!("{name}: "),
         }
     }
 
@@ -75,7 +94,7 @@ impl Among {
     fn bar(&self) -> Option<ProgressBar> {
         match self {
             Among::None => std::io::stderr().is_terminal().then(|| new_bar(OF_STUDY)),
-            Among::Check(shared) => shared.bar.clone(),
+            Among::Check(shared) | Among::Pair(shared, _) => shared.bar.clone(),
             Among::Versions(_) => None,
         }
     }
@@ -166,6 +185,9 @@ impl Progress {
             let _ = events.write_all(&line);
             return;
         }
+        if matches!(self.among, Among::Pair(..)) && !step.is_wrong() {
+            return;
+        }
         let line = format!("{}{}", self.among.before(self.scenario, step), step.line());
         match &self.bar {
             Some(bar) if step.is_wrong() => bar.suspend(|| output::complain(&line)),
@@ -214,7 +236,9 @@ impl Progress {
     }
 
     fn show(&self) {
-        if let Some(bar) = &self.bar {
+        if let (Some(bar), Among::Pair(_, name)) = (&self.bar, &self.among) {
+            bar.set_message(format!("{name}: {}", self.place));
+        } else if let Some(bar) = &self.bar {
             let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
             let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
             let (place, all) = (&self.place, &self.together);

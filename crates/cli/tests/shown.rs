@@ -220,17 +220,18 @@ fn of_block(trials: &[model::Trial], block: u32, much: f64) -> Vec<model::Trial>
     vec![of("control", 0.0), of("busy-10", much)]
 }
 
-/// Four records a side, made in turns; the files before, then those after.
-fn in_turns(place: &Place, name: &str, before: f64, after: f64) -> [Vec<String>; 2] {
-    let save = |side: &str, turn: u32, place_in_order: u32, much: f64| {
-        let mut record = losing(much + f64::from(turn), "smaps");
-        record.started = format!("2026-01-01T00:{place_in_order:02}:00Z");
-        put(place, &format!("{name}-{side}{turn}.json"), &record.to_json())
+/// Six pairs of runs in random order; the files before, then those after.
+fn in_pairs(place: &Place, name: &str, before: f64, after: f64) -> [Vec<String>; 2] {
+    let save = |side: &str, number: u32, first: bool, much: f64| {
+        let mut record = losing(much + f64::from(number), "smaps");
+        record.pair = Some(model::Pair { seed: 7, number, first });
+        record.started = format!("2026-01-01T00:{number:02}:0{}Z", u32::from(!first));
+        put(place, &format!("{name}-{side}{number}.json"), &record.to_json())
     };
-    let turns = 0..4;
+    let numbers = 1..=6;
     [
-        turns.clone().map(|turn| save("before", turn, 2 * turn, before)).collect(),
-        turns.map(|turn| save("after", turn, 2 * turn + 1, after)).collect(),
+        numbers.clone().map(|number| save("before", number, number != 2, before)).collect(),
+        numbers.map(|number| save("after", number, number == 2, after)).collect(),
     ]
 }
 
@@ -269,23 +270,23 @@ fn one_record_a_side_differs_at_most() {
 }
 
 #[test]
-fn several_records_in_turns_are_worse_or_better() {
+fn pairs_of_runs_are_worse_or_better() {
     let place = Place::new();
     let page = place.path("change.html");
     let page = page.to_str().unwrap();
-    let sides = in_turns(&place, "up", 20.0, 900.0);
+    let sides = in_pairs(&place, "up", 20.0, 900.0);
     let ran = compare(&place, &sides, &["-o", page]);
     assert_eq!(ran.code(), 1, "{ran:?}");
-    assert!(ran.out.contains("worse") && ran.out.contains("20 to 23"), "{ran:?}");
+    assert!(ran.out.contains("worse") && ran.out.contains("21 to 26"), "{ran:?}");
     assert!(ran.out.lines().count() < 25, "{ran:?}");
     let drawn = std::fs::read_to_string(page).unwrap();
     assert!(drawn.len() < MOST && drawn.contains("state-worse"), "{}", drawn.len());
-    let ran = compare(&place, &in_turns(&place, "down", 900.0, 20.0), &["--json"]);
+    let ran = compare(&place, &in_pairs(&place, "down", 900.0, 20.0), &["--json"]);
     assert_eq!((ran.code(), &ran.json()["state"]), (0, &"better".into()), "{ran:?}");
-    let ran = compare(&place, &in_turns(&place, "same", 20.0, 20.0), &["--json"]);
+    let ran = compare(&place, &in_pairs(&place, "same", 20.0, 20.0), &["--json"]);
     assert_eq!((ran.code(), &ran.json()["state"]), (0, &"no-difference-shown".into()), "{ran:?}");
     let [before, after] = &sides;
-    let ran = compare(&place, &[before[..3].to_vec(), after[..3].to_vec()], &["--json"]);
+    let ran = compare(&place, &[before[..5].to_vec(), after.clone()], &["--json"]);
     assert_eq!((ran.code(), &ran.json()["state"]), (0, &"differs".into()), "{ran:?}");
     let ran = compare(&place, &[before.clone(), before.clone()], &[]);
     assert_eq!(ran.code(), 4, "{ran:?}");
@@ -302,6 +303,10 @@ fn a_comparison_is_asked_for_in_one_way() {
         &["compare", "--after", r],
         &["compare", r, r, r],
         &["compare", r, r, "--before", r, "--after", r],
+        &["compare", r, r, "--run", r, r],
+        &["compare", "--run", r],
+        &["compare", "--run", r, r, "--across", "host"],
+        &["compare", r, r, "--pairs", "3"],
     ] {
         let ran = place.say(args);
         ran.assert_no_panic();

@@ -9,6 +9,7 @@ use crate::latency::Latency;
 use crate::live::Live;
 use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
+use crate::pair::Pair;
 use crate::problem::{Need, Problem};
 use crate::role::Role;
 use crate::scenario::Judging;
@@ -55,6 +56,9 @@ pub struct Facts {
     /// The factors behind the arms, where a study file made them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factorial: Option<Factorial>,
+    /// Which run of which pair it is, where `tailback compare --run` made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<Pair>,
     /// What `tailback watch` saw; such a record has neither trials nor arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
@@ -354,6 +358,7 @@ impl Facts {
             wash_outs: Vec::new(),
             probed: Vec::new(),
             factorial: None,
+            pair: None,
             live: None,
         }
     }

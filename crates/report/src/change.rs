@@ -239,7 +239,7 @@ pub(crate) mod testing {
             state,
             headline,
             reasons: vec![ChangeReason::OneRecordEach, ChangeReason::Claim { error_rate: 0.05 }],
-            suggestions: vec![ChangeSuggestion::MakeTurns { records: 4, purpose }],
+            suggestions: vec![ChangeSuggestion::MakePairs { pairs: 8, purpose }],
             differs: Vec::new(),
             arms: vec![
                 arm("control", Role::Control, None, plain),
@@ -310,7 +310,7 @@ mod tests {
         assert!(at("case ") < at("busy-19") && at("busy-19") < at("busy-18"), "{short}");
         assert!(!short.contains("verdict"), "{short}");
         let whole = text(
-            &change(ChangeState::Worse, Basis::Records),
+            &change(ChangeState::Worse, Basis::Pairs),
             None,
             Look { why: true, ..Look::default() },
         );

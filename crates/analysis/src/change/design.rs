@@ -1,89 +1,112 @@
 //! What the records allow to be said, by their number and their order.
 
-use super::sides::{Named, Sides};
-use crate::rank_sum::differences_to_leave_out;
+use super::pairs::{Order, Pairs};
+use super::sides::Sides;
+use crate::signed_rank::averages_to_leave_out;
 use model::Basis;
-use model::change::{ChangeReason, Turn, When};
+use model::change::ChangeReason;
 
-/// Turns that are listed at most.
-const MOST_TURNS: usize = 8;
+/// What an order that a person chose leaves of the error rate. Offsets from run to run that
+/// resemble one another can meet such an order: of simulated comparisons of eight pairs whose order
+/// turns round each time, 6.5% are wrong at 5%.
+const LEFT_BY_HAND: f64 = 0.5;
 
-/// What is counted, and where that is not enough for worse or better, why.
-pub(super) struct Design {
+/// What is counted, and what is to be said of it.
+pub(super) struct Design<'a> {
     /// What is counted.
     pub(super) basis: Basis,
-    /// Why it says `differs` at most.
-    pub(super) limit: Option<ChangeReason>,
-    /// How many records a side it takes to say more.
+    /// The pairs of runs, where they are counted.
+    pub(super) pairs: Pairs<'a>,
+    /// The confidence of each judged figure.
+    pub(super) confidence_of_each: f64,
+    /// Why it says `differs` at most, and what else is to be known of the pairs.
+    pub(super) reasons: Vec<ChangeReason>,
+    /// How many pairs in random order it takes to say more.
     pub(super) needed: usize,
 }
 
-impl Design {
-    /// Looks at how many records there are and when each was begun.
-    pub(super) fn of(sides: &Sides) -> Design {
-        let tail = (1.0 - sides.confidence_of_each()) / 2.0;
-        let needed = needed(tail);
-        let (before, after) = (sides.before.len(), sides.after.len());
-        let limit = if before == 1 && after == 1 {
-            Some(ChangeReason::OneRecordEach)
-        } else if differences_to_leave_out(before, after, tail).0.is_none() {
-            let (judged, confidence) = (sides.judged(), sides.confidence());
-            Some(ChangeReason::TooFewRecords { before, after, needed, judged, confidence })
-        } else {
-            not_in_turns(sides)
+impl<'a> Design<'a> {
+    /// Looks at how many records there are, and which of them are pairs.
+    pub(super) fn of(sides: &Sides<'a>) -> Self {
+        let rate = 1.0 - sides.confidence_of_each();
+        let pairs = Pairs::of(sides);
+        let rate_of_pairs = match pairs.order {
+            Order::ByHand => rate * LEFT_BY_HAND,
+            _ => rate,
         };
-        let basis = if limit.is_none() { Basis::Records } else { Basis::Blocks };
-        Design { basis, limit, needed }
+        let limits = limits(sides, &pairs, needed(rate_of_pairs));
+        let basis = if limits.is_empty() { Basis::Pairs } else { Basis::Blocks };
+        let (notes, rate) = match basis {
+            Basis::Pairs => (notes(sides, &pairs), rate_of_pairs),
+            Basis::Blocks => (Vec::new(), rate),
+        };
+        Design {
+            basis,
+            pairs,
+            confidence_of_each: 1.0 - rate,
+            reasons: [limits, notes].concat(),
+            needed: needed(1.0 - sides.confidence_of_each()),
+        }
     }
 }
 
-/// The fewest records a side for which an interval of this confidence exists: with four there are
-/// 70 ways to split eight records, so the two most extreme come by chance in 2.9%.
-fn needed(tail: f64) -> usize {
-    (2..100).find(|n| differences_to_leave_out(*n, *n, tail).0.is_some()).unwrap_or(100)
-}
-
-/// Why the records were not made in turns: each two that follow one another have to be one of
-/// either side. So before, after, before, after is in turns, and so is before, after, after,
-/// before; drift of the machine then meets both sides alike.
-fn not_in_turns(sides: &Sides) -> Option<ChangeReason> {
-    let of = |side: &[Named], when: When| -> Vec<(String, When)> {
-        side.iter().map(|(record, _)| (record.started.clone(), when)).collect()
+/// Why the pairs cannot say worse or better.
+fn limits(sides: &Sides, pairs: &Pairs, needed: usize) -> Vec<ChangeReason> {
+    if sides.before.len() == 1 && sides.after.len() == 1 {
+        return vec![ChangeReason::OneRecordEach];
+    }
+    let order = match &pairs.order {
+        Order::Chance | Order::ByHand => None,
+        // Without an order there are no pairs to count.
+        Order::Unknown => return vec![ChangeReason::OrderUnknown],
+        Order::NotInTurns(order) => {
+            return vec![ChangeReason::NotInTurns { order: order.clone() }];
+        }
+        Order::Fixed(order) => Some(ChangeReason::FixedOrder { order: order.clone() }),
     };
-    let mut order = [of(sides.before, When::Before), of(sides.after, When::After)].concat();
-    // Times of RFC 3339 in UTC sort as text.
-    order.sort_by(|one, other| one.0.cmp(&other.0));
-    let unknown = order.iter().any(|(time, _)| time.is_empty())
-        || order.windows(2).any(|two| two[0].0 == two[1].0);
-    if unknown {
-        return Some(ChangeReason::OrderUnknown);
-    }
-    let whens: Vec<When> = order.iter().map(|(_, when)| *when).collect();
-    let in_turns = whens.chunks(2).all(|two| two.len() < 2 || two[0] != two[1]);
-    (!in_turns).then(|| ChangeReason::NotInTurns { order: turns(&whens) })
+    let few = (pairs.all.len() < needed).then(|| ChangeReason::TooFewPairs {
+        pairs: pairs.all.len(),
+        needed,
+        judged: sides.judged(),
+        confidence: sides.confidence(),
+    });
+    order.into_iter().chain(few).collect()
 }
 
-/// Records of one side that follow one another together; the first of a long row.
-fn turns(whens: &[When]) -> Vec<Turn> {
-    let turns = whens.chunk_by(|a, b| a == b).map(|run| Turn { side: run[0], records: run.len() });
-    turns.take(MOST_TURNS).collect()
+/// What is to be known of pairs that count.
+fn notes(sides: &Sides, pairs: &Pairs) -> Vec<ChangeReason> {
+    let (before, after) = pairs.left_out(sides);
+    let by_hand = (pairs.order == Order::ByHand).then_some(ChangeReason::OrderByHand);
+    let left = (before + after > 0).then_some(ChangeReason::Unpaired { before, after });
+    by_hand.into_iter().chain(left).collect()
+}
+
+/// The fewest pairs for which an interval with this error rate exists: with six there are 64 ways
+/// in which chance can turn the differences, so all six above or all six below come in 3.1%.
+fn needed(rate: f64) -> usize {
+    (2..100).find(|n| averages_to_leave_out(*n, rate / 2.0).0.is_some()).unwrap_or(100)
+}
+
+/// The fewest pairs of runs in random order that can say worse or better, where so many figures are
+/// judged at this confidence together.
+pub fn pairs_needed(judged: usize, confidence: f64) -> usize {
+    needed((1.0 - confidence) / judged.max(1) as f64)
+}
+
+/// As many pairs as are usually made where so many are needed: with the fewest, one pair that goes
+/// the other way hides the change.
+pub fn usual_pairs(needed: usize) -> usize {
+    needed + 2
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 2 / C(2n, n) is 10% for 3, 2.9% for 4, 0.8% for 5, 0.2% for 6.
+    /// 2 / 2^n is 6.3% for 5, 3.1% for 6, 1.6% for 7.
     #[test]
-    fn so_many_records_are_needed() {
-        assert_eq!([0.05, 0.025, 0.005, 0.001].map(|rate| needed(rate / 2.0)), [4, 5, 6, 7]);
-    }
-
-    #[test]
-    fn an_order_is_told_in_runs() {
-        use When::{After, Before};
-        let counts = |whens: &[When]| turns(whens).iter().map(|t| t.records).collect::<Vec<_>>();
-        assert_eq!(counts(&[Before, Before, After, Before, After, After]), [2, 1, 1, 2]);
-        assert_eq!(turns(&[Before, After].repeat(9)).len(), MOST_TURNS);
+    fn so_many_pairs_are_needed() {
+        assert_eq!([0.05, 0.025, 0.005, 0.001].map(needed), [6, 7, 9, 11]);
+        assert_eq!([0, 1, 2, 4].map(|judged| pairs_needed(judged, 0.95)), [6, 6, 7, 8]);
     }
 }

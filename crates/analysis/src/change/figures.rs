@@ -1,7 +1,8 @@
 //! Every figure of every arm on both sides.
 
 use super::absent::allowance;
-use super::bounded::{Bounded, compare, median};
+use super::bounded::{Bounded, compare, compare_pairs, median};
+use super::design::Design;
 use super::sides::{Named, Sides, control_of, judgings};
 use crate::blocks::measured;
 use crate::reading::Reading;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const MOST_BLOCKS: usize = 500;
 
 /// The arms that all records have; those with the cause with what is said of them.
-pub(super) fn arms(sides: &Sides, basis: Basis) -> Vec<ArmChange> {
+pub(super) fn arms(sides: &Sides, design: &Design) -> Vec<ArmChange> {
     let Some(((first, _), _)) = sides.first() else { return Vec::new() };
     let judged: BTreeMap<&str, &Judging> =
         judgings(first).into_iter().map(|judging| (judging.measure.as_ref(), judging)).collect();
@@ -30,7 +31,7 @@ pub(super) fn arms(sides: &Sides, basis: Basis) -> Vec<ArmChange> {
             .filter_map(|name| {
                 let figure = Figure {
                     sides,
-                    basis,
+                    design,
                     arm: id,
                     role,
                     name,
@@ -61,7 +62,7 @@ pub(super) fn strongest(states: impl Iterator<Item = ChangeState>) -> ChangeStat
 /// One figure of one arm.
 struct Figure<'a> {
     sides: &'a Sides<'a>,
-    basis: Basis,
+    design: &'a Design<'a>,
     arm: &'a str,
     role: Role,
     name: &'a str,
@@ -73,15 +74,17 @@ impl Figure<'_> {
         let (first, _) = *self.sides.before.first()?;
         let over = self.over(first);
         let unit = of_arm(first, self.arm).find_map(|trial| measured(trial, self.name))?.unit;
-        let most = self.most();
-        let (before, after) =
-            (self.side(self.sides.before, unit, most), self.side(self.sides.after, unit, most));
+        let (before, after) = self.both_sides(unit, self.most());
         let judging = self.judging.filter(|_| self.role == Role::Case);
         let plain = self.sides.confidence();
-        let confidence = if judging.is_some() { self.sides.confidence_of_each() } else { plain };
+        let confidence = judging.map_or(plain, |_| self.design.confidence_of_each);
+        let compare = match self.design.basis {
+            Basis::Blocks => compare,
+            Basis::Pairs => compare_pairs,
+        };
         let comparison = compare(&before, &after, unit, confidence)?;
         let margin = judging.map(|judging| judging.margin + allowance(self.sides, unit));
-        let state = margin.map(|margin| state(&comparison, margin, self.basis));
+        let state = margin.map(|margin| state(&comparison, margin, self.design.basis));
         let (before, after) = (median(&before, unit, plain)?, median(&after, unit, plain)?);
         Some(Difference { over: over.map(str::to_owned), before, after, comparison, state, margin })
     }
@@ -99,21 +102,34 @@ impl Figure<'_> {
         all.filter_map(|trial| measured(trial, self.name)).map(|m| m.value).fold(f64::MIN, f64::max)
     }
 
-    /// What a side has: a figure a block, or a figure a record.
+    /// What both sides have: a figure a block; or a figure a run, those of one place being a pair.
+    fn both_sides(&self, unit: Unit, most: f64) -> (Vec<Bounded>, Vec<Bounded>) {
+        match self.design.basis {
+            Basis::Blocks => {
+                let side = |records| self.side(records, unit, most);
+                (side(self.sides.before), side(self.sides.after))
+            }
+            Basis::Pairs => {
+                let run = |(record, _): &Named| {
+                    let mut blocks = self.blocks(record, unit, most);
+                    blocks.truncate(MOST_BLOCKS);
+                    Bounded::of_run(&blocks)
+                };
+                let pairs = self.design.pairs.all.iter();
+                pairs.filter_map(|(before, after)| run(before).zip(run(after))).unzip()
+            }
+        }
+    }
+
+    /// The blocks of a side.
     fn side(&self, records: &[Named], unit: Unit, most: f64) -> Vec<Bounded> {
-        let each = match self.basis {
-            Basis::Records => MOST_BLOCKS,
-            Basis::Blocks => (MOST_BLOCKS / records.len().max(1)).max(1),
-        };
-        let blocks = records.iter().map(|(record, _)| {
+        let each = (MOST_BLOCKS / records.len().max(1)).max(1);
+        let blocks = records.iter().flat_map(|(record, _)| {
             let mut blocks = self.blocks(record, unit, most);
             blocks.truncate(each);
             blocks
         });
-        match self.basis {
-            Basis::Blocks => blocks.flatten().take(MOST_BLOCKS).collect(),
-            Basis::Records => blocks.filter_map(|blocks| Bounded::of_run(&blocks)).collect(),
-        }
+        blocks.take(MOST_BLOCKS).collect()
     }
 
     /// A figure a block: relative to the control of the same block, or as it was read.
@@ -158,8 +174,8 @@ fn state(comparison: &Comparison, margin: f64, basis: Basis) -> ChangeState {
     match (basis, above, below) {
         (_, false, false) => ChangeState::NoDifferenceShown,
         (Basis::Blocks, ..) => ChangeState::Differs,
-        (Basis::Records, true, _) => ChangeState::Worse,
-        (Basis::Records, ..) => ChangeState::Better,
+        (Basis::Pairs, true, _) => ChangeState::Worse,
+        (Basis::Pairs, ..) => ChangeState::Better,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict on a difference.
 
-use super::design::Design;
+use super::design::{Design, usual_pairs};
 use super::figures::strongest;
 use super::sides::{Sides, judgings};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
@@ -9,12 +9,12 @@ use model::{Basis, Change, ChangeState, Comparison, Difference, Role};
 /// Fills in state, headline, reasons and suggestions from the arms.
 pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {
     let state = strongest(change.arms.iter().filter_map(|arm| arm.state));
-    let suggestion = suggestion(change, state, &design);
+    let suggestion = suggestion(change, sides, state, &design);
     let claim = ChangeReason::Claim { error_rate: 1.0 - sides.confidence() };
-    let reasons = [design.limit, no_interval(change), control(change, sides), Some(claim)];
+    let others = [no_interval(change), control(change, sides), Some(claim)];
     change.state = state;
     change.headline = headline(change, state);
-    change.reasons = reasons.into_iter().flatten().collect();
+    change.reasons = design.reasons.into_iter().chain(others.into_iter().flatten()).collect();
     change.suggestions = suggestion.into_iter().collect();
 }
 
@@ -67,16 +67,24 @@ fn control(change: &Change, sides: &Sides) -> Option<ChangeReason> {
     )
 }
 
-fn suggestion(change: &Change, state: ChangeState, design: &Design) -> Option<ChangeSuggestion> {
-    let many = design.needed.max(change.before.len()).max(change.after.len());
-    let turns = |records, purpose| Some(ChangeSuggestion::MakeTurns { records, purpose });
+fn suggestion(
+    change: &Change,
+    sides: &Sides,
+    state: ChangeState,
+    design: &Design,
+) -> Option<ChangeSuggestion> {
+    let usual = usual_pairs(design.needed);
+    let pairs = |pairs, purpose| Some(ChangeSuggestion::MakePairs { pairs, purpose });
     match (state, change.basis) {
-        (ChangeState::Differs, _) => turns(many, Purpose::Cause),
-        (ChangeState::NoDifferenceShown, Basis::Blocks) => turns(many, Purpose::Detect),
-        (ChangeState::NoDifferenceShown, Basis::Records) => turns(2 * many, Purpose::Narrow),
+        (ChangeState::Differs, _) => pairs(usual, Purpose::Cause),
+        (ChangeState::NoDifferenceShown, Basis::Blocks) => pairs(usual, Purpose::Detect),
+        (ChangeState::NoDifferenceShown, Basis::Pairs) => {
+            pairs(usual.max(2 * design.pairs.all.len()), Purpose::Narrow)
+        }
         (ChangeState::Worse, _) => {
-            let record = change.after.first()?.name.clone();
-            Some(ChangeSuggestion::Explain { record })
+            // Without probes there is nobody to name.
+            let (_, name) = sides.after.iter().find(|(record, _)| !record.probed.is_empty())?;
+            Some(ChangeSuggestion::Explain { record: (*name).to_owned() })
         }
         (ChangeState::Better | ChangeState::NotComparable, _) => None,
     }

@@ -92,12 +92,17 @@ fn between(before: &Judged, after: &Judged, across: &[String]) -> Change {
     change(&Sides { before: &before, after: &after, meta: Some(&META), across, among: 1 })
 }
 
-/// Records in the order in which they were made, the first before, the second after, and so on.
-pub(super) fn in_turns(records: &[Judged]) -> Change {
-    let turns = ["before", "after"].repeat(records.len() / 2);
-    in_order(&turns, records)
+/// Records of pairs in random order: before, after, before, after.
+pub(super) fn in_pairs(records: &[Judged]) -> Change {
+    let mut records = records.to_vec();
+    for (place, record) in records.iter_mut().enumerate() {
+        let (number, first) = (u32::try_from(place / 2).unwrap(), place % 2 == 0);
+        record.pair = Some(model::Pair { seed: 7, number, first });
+    }
+    in_order(&["before", "after"].repeat(records.len() / 2), &records)
 }
 
+/// Records in the order in which they were made.
 pub(super) fn in_order(order: &[&str], records: &[Judged]) -> Change {
     let mut records = records.to_vec();
     for (place, record) in records.iter_mut().enumerate() {
@@ -122,8 +127,8 @@ fn one_record_a_side_says_that_the_runs_differ_and_no_more() {
         assert_eq!((found.state, found.basis), (ChangeState::Differs, Basis::Blocks));
         assert_eq!(found.state.exit_code(), 0);
         let purpose = Purpose::Cause;
-        let turns = ChangeSuggestion::MakeTurns { records: 4, purpose };
-        assert_eq!(found.suggestions, [turns]);
+        let pairs = ChangeSuggestion::MakePairs { pairs: 8, purpose };
+        assert_eq!(found.suggestions, [pairs]);
         let difference = &found.arms[1].measures["lost"];
         let largest = ChangeHeadline::Largest {
             arm: "case".to_owned(),
@@ -191,49 +196,108 @@ fn a_case_is_held_against_its_own_control() {
     assert_eq!(found.reasons, [reason]);
 }
 
-#[test]
-fn several_records_in_turns_say_worse_and_better() {
-    let runs = |before: &[f64], after: &[f64], pairs: usize| -> Vec<Judged> {
-        let noise = |place: usize, lost: &[f64]| -> Judged {
-            let lost: Vec<f64> = lost.iter().map(|lost| lost + place as f64 / 10.0).collect();
-            record(&lost, &[])
-        };
-        (0..pairs).flat_map(|place| [noise(place, before), noise(place + 1, after)]).collect()
+/// Pairs of runs; the runs of a side differ a little.
+fn pairs_of(before: &[f64], after: &[f64], pairs: usize) -> Vec<Judged> {
+    let noise = |place: usize, lost: &[f64]| -> Judged {
+        let lost: Vec<f64> = lost.iter().map(|lost| lost + place as f64 / 10.0).collect();
+        record(&lost, &[])
     };
-    let worse = in_turns(&runs(&LITTLE, &MUCH, 4));
-    assert_eq!((worse.state, worse.basis), (ChangeState::Worse, Basis::Records));
-    assert_eq!((worse.state.exit_code(), worse.before.len()), (1, 4));
-    assert_eq!(worse.arms[1].measures["lost"].before.trials, 4);
-    assert_eq!(in_turns(&runs(&MUCH, &LITTLE, 4)).state, ChangeState::Better);
-    assert_eq!(in_turns(&runs(&LITTLE, &LITTLE, 4)).state, ChangeState::NoDifferenceShown);
-    let few = in_turns(&runs(&LITTLE, &MUCH, 3));
-    assert_eq!((few.state, few.basis), (ChangeState::Differs, Basis::Blocks));
-    let few_records =
-        ChangeReason::TooFewRecords { before: 3, after: 3, needed: 4, judged: 1, confidence: 0.95 };
-    assert_eq!(few.reasons[0], few_records);
+    (0..pairs).flat_map(|place| [noise(place, before), noise(place + 1, after)]).collect()
 }
 
 #[test]
-fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
-    let mut records = vec![record(&LITTLE, &[]); 4];
-    records.extend(vec![record(&MUCH, &[]); 4]);
-    let found = in_order(
-        &["before", "before", "before", "before", "after", "after", "after", "after"],
-        &records,
-    );
+fn several_pairs_say_worse_and_better() {
+    let worse = in_pairs(&pairs_of(&LITTLE, &MUCH, 6));
+    assert_eq!((worse.state, worse.basis), (ChangeState::Worse, Basis::Pairs));
+    assert_eq!((worse.state.exit_code(), worse.before.len()), (1, 6));
+    let difference = &worse.arms[1].measures["lost"];
+    assert_eq!((difference.before.trials, difference.comparison.superiority), (6, 1.0));
+    assert!(matches!(worse.reasons[..], [ChangeReason::Claim { .. }]), "{worse:?}");
+    assert_eq!(in_pairs(&pairs_of(&MUCH, &LITTLE, 6)).state, ChangeState::Better);
+    assert_eq!(in_pairs(&pairs_of(&LITTLE, &LITTLE, 6)).state, ChangeState::NoDifferenceShown);
+    let few = in_pairs(&pairs_of(&LITTLE, &MUCH, 5));
+    assert_eq!((few.state, few.basis), (ChangeState::Differs, Basis::Blocks));
+    let reason = ChangeReason::TooFewPairs { pairs: 5, needed: 6, judged: 1, confidence: 0.95 };
+    assert_eq!(few.reasons[0], reason);
+    let purpose = Purpose::Cause;
+    assert_eq!(few.suggestions, [ChangeSuggestion::MakePairs { pairs: 8, purpose }]);
+}
+
+/// What a run shares with its pair is no difference between the two.
+#[test]
+fn pairs_far_apart_show_a_small_change() {
+    let blocks = |by: f64| LITTLE.map(|lost| lost + by);
+    let records = |change: f64| -> Vec<Judged> {
+        let pair = |place: f64| {
+            [record(&blocks(100.0 * place), &[]), record(&blocks(100.0 * place + change), &[])]
+        };
+        (0..6).flat_map(|place| pair(f64::from(place))).collect()
+    };
+    let worse = in_pairs(&records(3.0));
+    assert_eq!(worse.state, ChangeState::Worse);
+    assert!((worse.arms[1].measures["lost"].comparison.shift - 3.0).abs() < 1e-9);
+    assert_eq!(in_pairs(&records(0.5)).state, ChangeState::NoDifferenceShown, "within the margin");
+}
+
+#[test]
+fn a_run_without_its_pair_is_left_out_and_told() {
+    let records = pairs_of(&LITTLE, &MUCH, 7);
+    let named: Vec<(&Judged, &str)> = records.iter().map(|record| (record, "r")).collect();
+    let mut owned: Vec<Judged> = records.clone();
+    for (place, record) in owned.iter_mut().enumerate() {
+        let number = u32::try_from(place / 2).unwrap();
+        record.pair = Some(model::Pair { seed: 7, number, first: place % 2 == 1 });
+    }
+    let side = |odd: usize| -> Vec<(&Judged, &str)> {
+        owned.iter().skip(odd).step_by(2).map(|record| (record, "r")).collect()
+    };
+    let (before, after) = (side(0), side(1));
+    let of = |before: &[(&Judged, &str)], after: &[(&Judged, &str)]| {
+        change(&Sides { before, after, meta: Some(&META), across: &[], among: 1 })
+    };
+    let found = of(&before, &after[1..]);
+    assert_eq!((found.state, found.basis), (ChangeState::Worse, Basis::Pairs));
+    assert_eq!(found.arms[1].measures["lost"].before.trials, 6);
+    assert_eq!(found.reasons[0], ChangeReason::Unpaired { before: 1, after: 0 });
+    // The same without what the records say of pairs, and without times.
+    assert_eq!(of(&named[..8], &named[8..]).reasons[0], ChangeReason::OrderUnknown);
+}
+
+#[test]
+fn records_that_were_not_made_in_pairs_say_that_they_differ_at_most() {
+    let records =
+        [vec![record(&LITTLE, &[]); 8], vec![record(&MUCH, &[]); 8]].map(|side| side[..7].to_vec());
+    let (b, a) = ("before", "after");
+    let made = |order: &[&str]| {
+        let in_time: Vec<Judged> =
+            order.iter().map(|side| records[usize::from(*side == a)][0].clone()).collect();
+        in_order(order, &in_time)
+    };
+    let found = made(&[[b; 7], [a; 7]].concat());
     assert_eq!(found.state, ChangeState::Differs);
-    let turn = |side| Turn { side, records: 4 };
+    let turn = |side| Turn { side, records: 7 };
     let order = vec![turn(When::Before), turn(When::After)];
     assert_eq!(found.reasons[0], ChangeReason::NotInTurns { order });
-    // Balanced pairs are turns, too.
-    let turned: Vec<Judged> =
-        [0, 4, 4, 0, 0, 4, 4, 0].map(|place: usize| records[place].clone()).into();
-    let order = ["before", "after", "after", "before", "before", "after", "after", "before"];
-    assert_eq!(in_order(&order, &turned).state, ChangeState::Worse);
-    let before = [(&turned[0], "b")];
-    let twice: Vec<(&Judged, &str)> = turned[1..3].iter().map(|record| (record, "a")).collect();
-    let sides = Sides { before: &before, after: &twice, meta: Some(&META), across: &[], among: 1 };
-    let found = change(&sides);
+    // Who comes first has to change from pair to pair.
+    let strict = made(&[b, a].repeat(7));
+    assert_eq!(strict.state, ChangeState::Differs);
+    assert!(matches!(strict.reasons[0], ChangeReason::FixedOrder { .. }), "{strict:?}");
+    let turned = made(&[[b, a, a, b].repeat(3), vec![b, a]].concat());
+    assert_eq!(turned.state, ChangeState::Worse);
+    assert_eq!(turned.reasons[0], ChangeReason::OrderByHand);
+    // Half of the error rate takes one pair more.
+    let few = made(&[b, a, a, b].repeat(3));
+    assert_eq!(few.state, ChangeState::Differs);
+    let reason = ChangeReason::TooFewPairs { pairs: 6, needed: 7, judged: 1, confidence: 0.95 };
+    assert_eq!(few.reasons[0], reason);
+}
+
+#[test]
+fn a_record_that_is_named_twice_is_no_second_run() {
+    let records: Vec<Judged> = [LITTLE, MUCH, MUCH].map(|lost| record(&lost, &[])).into();
+    let named: Vec<(&Judged, &str)> = records.iter().map(|record| (record, "r")).collect();
+    let (before, after) = (&named[..1], &named[1..]);
+    let found = change(&Sides { before, after, meta: Some(&META), across: &[], among: 1 });
     assert_eq!(found.state, ChangeState::NotComparable);
     assert!(matches!(found.reasons[0], ChangeReason::SameRecord { .. }), "{found:?}");
 }
@@ -258,7 +322,7 @@ fn records_without_times_say_that_they_differ_at_most() {
 fn records_of_one_side_are_of_one_set_up() {
     let mut records = vec![record(&LITTLE, &[]); 8];
     records[4].machine.kernel = "6.1".to_owned();
-    let found = in_turns(&records);
+    let found = in_pairs(&records);
     assert_eq!(found.state, ChangeState::NotComparable);
     let is_kernel = |reason: &ChangeReason| {
         matches!(reason, ChangeReason::MixedSide { setting, .. }
@@ -278,17 +342,14 @@ fn a_trial_that_hung_ranks_above_all() {
             .measures
             .insert("lost".to_owned(), Measure::exact(0.0, Unit::Milliseconds));
     }
-    let hung: Vec<Judged> =
-        std::iter::repeat_n([record(&LITTLE, &[]), hung], 4).flatten().collect();
+    let mut hung: Vec<Judged> =
+        std::iter::repeat_n([record(&LITTLE, &[]), hung], 6).flatten().collect();
     // None reads more than 11, so what hung counts as 11: no more than the margin above 10.
-    assert_eq!(in_turns(&hung).state, ChangeState::NoDifferenceShown);
+    assert_eq!(in_pairs(&hung).state, ChangeState::NoDifferenceShown);
     let lower = LITTLE.map(|lost| lost - 8.0);
-    let mut hung = hung;
-    for place in [0, 2, 4, 6] {
-        hung[place] = record(&lower, &[]);
-    }
+    hung.iter_mut().step_by(2).for_each(|before| *before = record(&lower, &[]));
     hung[0] = record(&[2.0, 2.0, 11.0, 2.0, 2.0, 2.0, 2.0, 2.0], &[]);
-    assert_eq!(in_turns(&hung).state, ChangeState::Worse);
+    assert_eq!(in_pairs(&hung).state, ChangeState::Worse);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How two records of a ladder are compared.
 
-use crate::change::{ACROSS, Sides, change};
+use crate::change::{Sides, across_all, change};
 use model::{Change, Comparison, Difference, Judged, Meta};
 
 /// How two versions are compared.
@@ -19,14 +19,8 @@ pub struct Way<'a> {
 impl Way<'_> {
     /// Holds a record against another, each with its name.
     pub fn change(&self, before: (&Judged, &str), after: (&Judged, &str)) -> Change {
-        let parameters = self.meta.into_iter().flat_map(|meta| (meta.parameters.all)());
-        let across: Vec<String> = ACROSS
-            .into_iter()
-            .filter(|what| *what != "tailback")
-            .chain(self.by)
-            .chain(parameters.map(|parameter| parameter.name))
-            .map(str::to_owned)
-            .collect();
+        let mut across = across_all(self.meta);
+        across.extend(self.by.map(str::to_owned));
         let (before, after) = ([before], [after]);
         change(&Sides {
             before: &before,

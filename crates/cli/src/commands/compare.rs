@@ -1,42 +1,53 @@
-//! `tailback compare BEFORE AFTER`, and with several records a side.
+//! `tailback compare`: two records, several a side, or runs that it makes itself.
+
+mod files;
+mod one_pair;
+mod runs;
+mod sides;
 
 use crate::command::{Failure, Run, Session, below};
 use crate::records::Named;
 use crate::{output, page, records};
-use analysis::{Sides, change::ACROSS};
+use analysis::Sides;
+use analysis::change::{ACROSS, across_all};
 use clap::ArgAction;
 use model::{Change, Judged, Meta};
 use report::Shown;
+use runs::{Made, RunFlags};
 use std::path::{Path, PathBuf};
 
-const CODES: &str = "  0  better, differs, or no difference shown\n  1  worse\n  2  bad usage or \
-    input\n  4  not comparable";
+const CODES: &str = "  0    better, differs, or no difference shown\n  1    worse\n  2    bad usage \
+    or input\n  3    a need of --run is missing\n  4    not comparable, or pairs that could not be \
+    used\n  130  interrupted; whole pairs are kept and compared";
 
 const USAGE: &str = "tailback compare [OPTIONS] <BEFORE> <AFTER>\n       \
-    tailback compare [OPTIONS] --before <RECORD>.. --after <RECORD>..";
+    tailback compare [OPTIONS] --before <RECORD>.. --after <RECORD>..\n       \
+    tailback compare [OPTIONS] --run <BEFORE.toml> <AFTER.toml>";
 
 /// Compare records from before and after a change.
 ///
 /// The answer is worse, better, differs, or no difference shown.
 ///
-/// One record per side can show that two runs differ, but not why. To show worse or better, make
-/// several records per side, in turns: before, after, before, after, .. Where one figure is judged,
-/// each side needs at least four.
+/// Two runs of the same thing differ too. So two records can show that these runs differ, but not
+/// why. Only several pairs of runs, in random order, show worse or better. --run makes such pairs
+/// of two study files. Records that were made by hand count as pairs if they were made in the order
+/// before, after, after, before, ..
 #[derive(clap::Args)]
 #[command(override_usage = USAGE)]
 #[command(after_help = below(CODES, [
     "tailback compare before.json after.json",
-    "tailback compare --before b1.json b2.json b3.json b4.json --after a1.json a2.json a3.json a4.json",
+    "tailback compare --run before.toml after.toml",
 ]))]
 pub struct Compare {
     /// One record from before the change and one from after it
     #[arg(value_names = ["BEFORE", "AFTER"], num_args = 2, action = ArgAction::Set)]
-    #[arg(required_unless_present = "before", conflicts_with_all = ["before", "after"])]
+    #[arg(required_unless_present_any = ["before", "run"])]
+    #[arg(conflicts_with_all = ["before", "after"])]
     pair: Vec<PathBuf>,
     /// Records from before the change
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "after")]
     before: Vec<PathBuf>,
-    /// Records from after the change, made in turns with the others
+    /// Records from after the change, made in pairs with the others
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "before")]
     after: Vec<PathBuf>,
     /// Print JSON
@@ -52,25 +63,60 @@ pub struct Compare {
     /// difference of kernel, OTP, file or choice needs no --across
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
     across: Vec<String>,
+    #[command(flatten)]
+    runs: RunFlags,
 }
 
 impl Run for Compare {
     /// The exit code is that of what changed.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        if !self.runs.is_asked() {
+            let (before, after) = self.kept()?;
+            self.check_across(before.first().and_then(Named::meta))?;
+            return self.compare(session, &before, &after, &self.across);
+        }
+        let Made { before, after, ended } = self.runs.make(session)?;
+        let across = across_all(before.first().and_then(Named::meta));
+        let code = self.compare(session, &before, &after, &across)?;
+        // What was measured before an interruption is shown.
+        ended.map(|()| code)
+    }
+
+    fn load(&self) -> Option<String> {
+        self.runs.is_asked().then(|| "compare".to_owned())
+    }
+
+    fn writes(&self) -> Option<Vec<&Path>> {
+        (!self.runs.is_asked()).then(|| self.output.iter().map(PathBuf::as_path).collect())
+    }
+}
+
+impl Compare {
+    /// The records that are named: before, after.
+    fn kept(&self) -> Result<(Vec<Named>, Vec<Named>), Failure> {
         let before = self.before.iter().chain(self.pair.first());
         let count_before = before.clone().count();
         let after = self.after.iter().chain(self.pair.get(1));
         // Read together, so that together they are limited.
-        let named = records::named(before.chain(after))?;
-        let all: Vec<(&Judged, &str)> =
-            named.iter().map(|one| (&one.record, one.name.as_str())).collect();
-        let (before, after) = all.split_at(count_before.min(all.len()));
-        let meta = named.first().and_then(Named::meta);
-        self.check_across(meta)?;
-        let across = &self.across;
-        let change = analysis::change(&Sides { before, after, meta, across, among: 1 });
+        let mut before = records::named(before.chain(after))?;
+        let after = before.split_off(count_before.min(before.len()));
+        Ok((before, after))
+    }
+
+    /// Compares records of two sides and shows what that says; the exit code.
+    fn compare(
+        &self,
+        session: &Session,
+        before: &[Named],
+        after: &[Named],
+        across: &[String],
+    ) -> Result<u8, Failure> {
+        let meta = before.first().and_then(Named::meta);
+        let (was, is) = (by_name(before), by_name(after));
+        let sides = Sides { before: &was, after: &is, meta, across, among: 1 };
+        let change = analysis::change(&sides);
         if let Some(path) = &self.output {
-            let shown: Vec<Shown> = named.iter().map(Named::shown).collect();
+            let shown: Vec<Shown> = before.iter().chain(after).map(Named::shown).collect();
             let explanations = page::explanations(&shown);
             let shown = page::explained(&shown, &explanations);
             let page = report::html::change_page(&change, &shown)?;
@@ -80,12 +126,6 @@ impl Run for Compare {
         Ok(change.state.exit_code())
     }
 
-    fn writes(&self) -> Option<Vec<&Path>> {
-        Some(self.output.iter().map(PathBuf::as_path).collect())
-    }
-}
-
-impl Compare {
     /// Refuses a name of `--across` that is unknown.
     fn check_across(&self, meta: Option<&Meta>) -> Result<(), Failure> {
         let Some(meta) = meta else { return Ok(()) };
@@ -109,4 +149,9 @@ impl Compare {
             session.out.print(&report::change::text(change, meta, output::look_with(self.why)));
         }
     }
+}
+
+/// Records, each with what the user calls it.
+fn by_name(records: &[Named]) -> Vec<(&Judged, &str)> {
+    records.iter().map(|one| (&one.record, one.name.as_str())).collect()
 }

@@ -189,7 +189,7 @@ fn change(with: impl FnOnce(&mut Change)) -> Change {
             "host": model::Machine::default() })
     };
     let whole = json!({ "schema": "", "scenario": "mmap-lock", "before": [side("a.json")],
-        "after": [side("b.json")], "basis": "records", "state": "worse", "headline": largest(),
+        "after": [side("b.json")], "basis": "pairs", "state": "worse", "headline": largest(),
         "reasons": [], "suggestions": [], "differs": [],
         "arms": [{ "id": "busy-10", "role": "case", "state": null,
             "measures": { "stalled": difference() } }] });
@@ -222,10 +222,12 @@ fn change_reasons() -> Vec<Value> {
     let turn = |side: &str| json!({ "side": side, "records": 4 });
     vec![
         "one-record-each".into(),
-        json!({ "too-few-records": { "before": 2, "after": 2, "needed": 5, "judged": 2,
-            "confidence": 0.95 } }),
+        json!({ "too-few-pairs": { "pairs": 2, "needed": 7, "judged": 2, "confidence": 0.95 } }),
         "order-unknown".into(),
         json!({ "not-in-turns": { "order": [turn("before"), turn("after")] } }),
+        json!({ "fixed-order": { "order": [turn("before"), turn("after")] } }),
+        "order-by-hand".into(),
+        json!({ "unpaired": { "before": 2, "after": 0 } }),
         json!({ "no-interval": { "arms": ["busy-1", "busy-10"] } }),
         json!({ "control-changed": { "arm": "twin-10", "measure": "stalled",
             "shift": shift(5.0, "ms/s") } }),
@@ -246,11 +248,11 @@ fn change_reasons() -> Vec<Value> {
 }
 
 fn change_suggestions() -> Vec<Value> {
-    let turns = |purpose: &str| json!({ "make-turns": { "records": 5, "purpose": purpose } });
+    let pairs = |purpose: &str| json!({ "make-pairs": { "pairs": 9, "purpose": purpose } });
     vec![
-        turns("cause"),
-        turns("detect"),
-        turns("narrow"),
+        pairs("cause"),
+        pairs("detect"),
+        pairs("narrow"),
         json!({ "explain": { "record": "b.json" } }),
         "one-scenario".into(),
         json!({ "replace": { "record": "a.json" } }),

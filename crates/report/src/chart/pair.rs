@@ -68,7 +68,7 @@ pub fn pair(
         .collect();
     let ranges = match change.basis {
         Basis::Blocks => "their intervals",
-        Basis::Records => "the range of the records",
+        Basis::Pairs => "the range of the runs",
     };
     Ok(Some(Chart {
         about: format!("{title} before and after: medians with {ranges}, arm by arm."),
@@ -101,7 +101,7 @@ fn row(basis: Basis, (id, found): (&str, &Difference), place: usize, plane: &Pla
 fn range(basis: Basis, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
     match basis {
         Basis::Blocks => (estimate.low, estimate.high),
-        Basis::Records => (Some(estimate.min), Some(estimate.max)),
+        Basis::Pairs => (Some(estimate.min), Some(estimate.max)),
     }
 }
 

@@ -105,15 +105,13 @@ mod tests {
 
     #[test]
     fn the_page_says_what_the_text_says() {
-        let worse = change(ChangeState::Worse, Basis::Records);
+        let worse = change(ChangeState::Worse, Basis::Pairs);
         let page = section(&worse, None).unwrap().into_string();
         for sentence in [prose::headline(&worse, None), prose::suggestions(&worse)[0].what.clone()]
         {
             assert!(page.contains(&sentence), "{sentence}: {page}");
         }
-        assert!(
-            page.contains("tailback compare --before") && page.contains("900 ms/s (898 to 902)")
-        );
+        assert!(page.contains("tailback compare --run") && page.contains("900 ms/s (898 to 902)"));
     }
 
     #[test]

@@ -17,22 +17,31 @@ const STANDARD_INPUT: &str = "-";
 pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
     let (largest, margin) = match &change.headline {
         ChangeHeadline::Largest { arm, measure, difference } => {
-            (largest(arm, measure, difference, meta), margin_of(difference))
+            let largest = largest(arm, measure, difference, meta);
+            (format!("{largest}{}", of_pairs(change.basis, difference)), margin_of(difference))
         }
         ChangeHeadline::NoFigure => return "No judged figure is in all records.".to_owned(),
         ChangeHeadline::NotComparable => return "These records cannot be compared.".to_owned(),
     };
-    let before = plural(change.before.len() as u64, "record");
-    let records = format!("{before} before and {} after", change.after.len());
     match change.state {
-        ChangeState::Worse => format!("Worse after the change: {largest}; {records}."),
-        ChangeState::Better => format!("Better after the change: {largest}; {records}."),
+        ChangeState::Worse => format!("Worse after the change: {largest}."),
+        ChangeState::Better => format!("Better after the change: {largest}."),
         ChangeState::Differs => format!(
             "These runs differ: {largest}. They do not show whether the change did that, or \
              something else."
         ),
         ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
             format!("No difference above the margin{margin} was shown. The largest: {largest}.")
+        }
+    }
+}
+
+/// `, in 8 pairs of runs`.
+fn of_pairs(basis: Basis, difference: &Difference) -> String {
+    match basis {
+        Basis::Blocks => String::new(),
+        Basis::Pairs => {
+            format!(", in {} of runs", plural(difference.before.trials.into(), "pair"))
         }
     }
 }
@@ -67,20 +76,34 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ChangeReason::OneRecordEach => {
             "One record per side does not show how much two equal runs differ.".to_owned()
         }
-        ChangeReason::TooFewRecords { before, after, needed, judged, confidence } => format!(
-            "{before} and {after} records are too few to say worse or better: {needed} records \
-             per side are needed for {} at {} confidence.",
+        ChangeReason::TooFewPairs { pairs, needed, judged, confidence } => format!(
+            "{} of runs are too few to say worse or better: {needed} are needed for {} at {} \
+             confidence.",
+            plural(*pairs as u64, "pair"),
             plural(*judged as u64, "judged figure"),
             percent(*confidence)
         ),
         ChangeReason::OrderUnknown => {
-            "The start times of the records do not tell whether they were made in turns.".to_owned()
+            "The start times of the records do not tell which two of them are a pair.".to_owned()
         }
         ChangeReason::NotInTurns { order } => format!(
-            "The records were not made in turns but in the order {}, so drift of the machine looks \
+            "The records were not made in pairs but in the order {}, so drift of the machine looks \
              like the change.",
             turns(order, change)
         ),
+        ChangeReason::FixedOrder { order } => format!(
+            "Two pairs in a row have the same order ({}), and the records do not say that it was \
+             random. So what comes and goes from run to run looks like the change.",
+            turns(order, change)
+        ),
+        ChangeReason::OrderByHand => {
+            "The order within the pairs is not known to be random, so the \
+             error rate is halved."
+                .to_owned()
+        }
+        ChangeReason::Unpaired { before, after } => {
+            format!("Records that are in no pair do not count: {before} before and {after} after.")
+        }
         ChangeReason::NoInterval { arms } => format!(
             "For {} there are too few {} for an interval, or too many were cut off.",
             listed(arms),
@@ -183,14 +206,14 @@ fn turn(turn: &Turn) -> String {
 fn counted(basis: Basis) -> &'static str {
     match basis {
         Basis::Blocks => "blocks",
-        Basis::Records => "records",
+        Basis::Pairs => "pairs",
     }
 }
 
 fn claimed(basis: Basis) -> &'static str {
     match basis {
         Basis::Blocks => "\"differs\"",
-        Basis::Records => "\"worse\" or \"better\"",
+        Basis::Pairs => "\"worse\" or \"better\"",
     }
 }
 
@@ -216,7 +239,7 @@ pub fn suggestions(change: &Change) -> Vec<Step> {
 fn suggestion(suggestion: &ChangeSuggestion, change: &Change) -> Step {
     let step = |what: &str| Step { what: what.to_owned(), command: None };
     match suggestion {
-        ChangeSuggestion::MakeTurns { records, purpose } => make_turns(*records, *purpose),
+        ChangeSuggestion::MakePairs { pairs, purpose } => make_pairs(*pairs, *purpose),
         ChangeSuggestion::Explain { record } => {
             let command = format!("tailback explain {}", quoted(record));
             let command = (record != STANDARD_INPUT).then_some(command);
@@ -257,17 +280,18 @@ fn same(change: &Change) -> String {
     }
 }
 
-fn make_turns(records: usize, purpose: Purpose) -> Step {
+fn make_pairs(pairs: usize, purpose: Purpose) -> Step {
     let why = match purpose {
         Purpose::Cause => "To tell whether the change did it",
         Purpose::Detect => "A small difference can hide in few blocks. To look closer",
-        Purpose::Narrow => "A small difference can hide in few records. To look closer",
+        Purpose::Narrow => "A small difference can hide in few pairs. To look closer",
     };
     Step {
         what: format!(
-            "{why}, make {records} records of each side in turns: before, after, before, after, .."
+            "{why}, describe both sides in study files and let tailback run {pairs} pairs of them. \
+             Or make records by hand, in the order before, after, after, before, .."
         ),
-        command: Some("tailback compare --before before*.json --after after*.json".to_owned()),
+        command: Some(format!("tailback compare --run before.toml after.toml --pairs {pairs}")),
     }
 }
 
@@ -342,7 +366,7 @@ fn as_it_is(value: &SettingValue) -> String {
     if words.is_empty() { "none".to_owned() } else { words }
 }
 
-/// A side with its interval; of a handful of records, which have none, with the range of them.
+/// A side with its interval; of a handful of runs, which have none, with the range of them.
 pub fn side(basis: Basis, estimate: &Estimate) -> String {
     format!("{} {}", figures::median(estimate), spread(basis, estimate))
 }
@@ -355,7 +379,7 @@ pub fn side_alone(basis: Basis, estimate: &Estimate) -> String {
 fn spread(basis: Basis, estimate: &Estimate) -> String {
     match basis {
         Basis::Blocks => estimate.interval(),
-        Basis::Records => {
+        Basis::Pairs => {
             let at_least = if estimate.max_at_least { ">= " } else { "" };
             format!("({} to {at_least}{})", number(estimate.min), number(estimate.max))
         }
@@ -369,8 +393,9 @@ pub fn note(basis: Basis) -> &'static str {
             "Medians over blocks with their intervals; of a case, less its control in the same \
              block."
         }
-        Basis::Records => {
-            "Medians over records with their range; of a case, less its control in the same block."
+        Basis::Pairs => {
+            "Medians over the runs with their range; of a case, less its control in the same \
+             block. The change is that between the two runs of a pair."
         }
     }
 }
@@ -382,11 +407,11 @@ mod tests {
 
     #[test]
     fn a_headline_has_the_figures_that_decided() {
-        let mut worse = change(ChangeState::Worse, Basis::Records);
+        let mut worse = change(ChangeState::Worse, Basis::Pairs);
         assert_eq!(
             headline(&worse, None),
             "Worse after the change: lost of case over control was 20 ms/s, then 900 ms/s: +880 \
-             ms/s [870, 890]; 1 record before and 1 after."
+             ms/s [870, 890], in 8 pairs of runs."
         );
         worse.state = ChangeState::Differs;
         assert!(headline(&worse, None).ends_with("or something else."));
@@ -403,17 +428,11 @@ mod tests {
     fn reasons_have_their_figures() {
         let change = change(ChangeState::Differs, Basis::Blocks);
         let said = |one: &ChangeReason| reason(one, &change, None);
-        let few = ChangeReason::TooFewRecords {
-            before: 3,
-            after: 3,
-            needed: 4,
-            judged: 1,
-            confidence: 0.95,
-        };
+        let few = ChangeReason::TooFewPairs { pairs: 3, needed: 6, judged: 1, confidence: 0.95 };
         assert_eq!(
             said(&few),
-            "3 and 3 records are too few to say worse or better: 4 records per side \
-             are needed for 1 judged figure at 95% confidence."
+            "3 pairs of runs are too few to say worse or better: 6 are needed for 1 judged figure \
+             at 95% confidence."
         );
         let turn = |side, records| Turn { side, records };
         let order = vec![turn(When::Before, 1), turn(When::After, 1)];
@@ -512,8 +531,8 @@ mod tests {
         change.reasons = vec![ChangeReason::Confounded { by: vec!["busy".to_owned()] }];
         let said = suggestion(&across, &change).what;
         assert!(said.starts_with("Give all runs the same --busy. Or"), "{said}");
-        let turns = make_turns(4, Purpose::Cause);
-        assert!(turns.what.contains("make 4 records of each side in turns"), "{turns:?}");
-        assert!(turns.command.is_some_and(|command| command.starts_with("tailback compare")));
+        let pairs = make_pairs(8, Purpose::Cause);
+        assert!(pairs.what.contains("let tailback run 8 pairs of them"), "{pairs:?}");
+        assert!(pairs.command.is_some_and(|command| command.ends_with("--pairs 8")));
     }
 }

@@ -12,7 +12,7 @@ use clap::{Args, Command, FromArgMatches};
 pub use done::Done;
 use model::{Machine, Settings, units};
 use runner::ProbeWhen;
-pub use running::{Begun, RunContext, Running, begin};
+pub use running::{Begun, Planned, RunContext, Running, begin, begin_planned};
 use scenarios::AnyScenario;
 use std::path::PathBuf;
 use std::time::Duration;

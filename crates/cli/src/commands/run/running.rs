@@ -9,8 +9,8 @@ use crate::settings::StudyOptions;
 use crate::undecided::{self, Undecided};
 use crate::{output, paths};
 use host::Roots;
-use model::{Machine, units};
-use runner::{End, Study, Underway};
+use model::{Factorial, Facts, Machine, Pair, Plan, units};
+use runner::{End, ProbeWhen, Study, Underway};
 use scenarios::{AnyScenario, Arms, Host, LoadSpawner, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +32,52 @@ impl<'a> RunContext<'a> {
     ) -> Self {
         RunContext { session, roots: Roots::real(), machine, interrupted }
     }
+
+    /// The machine, as scenarios see it.
+    pub fn host(&self) -> Host<'_> {
+        Host { roots: &self.roots, machine: self.machine, otps: &self.session.otps }
+    }
+
+    /// Whether the user interrupts.
+    pub fn interrupted(&self) -> bool {
+        (self.interrupted)()
+    }
+
+    /// A study of this plan, whose record is kept there.
+    fn study(
+        &self,
+        scenario: &'static dyn AnyScenario,
+        plan: Plan,
+        time: Duration,
+        probe: ProbeWhen,
+        path: &Path,
+    ) -> Study<'_> {
+        Study {
+            scenario,
+            plan,
+            time,
+            host: self.host(),
+            spawner: LoadSpawner::default(),
+            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            keep: Some(path.to_owned()),
+            probe,
+            interrupted: self.interrupted,
+        }
+    }
+}
+
+/// A study of which everything is decided.
+pub struct Planned<'p> {
+    /// Its scenario.
+    pub scenario: &'static dyn AnyScenario,
+    /// What is done; what a scenario tries out first is in it.
+    pub plan: Plan,
+    /// Which arm is which combination.
+    pub factorial: Factorial,
+    /// Which run of which pair it is.
+    pub pair: Pair,
+    /// Where its record is kept.
+    pub record: &'p Path,
 }
 
 /// A study that was begun, or that could not be.
@@ -94,7 +140,7 @@ pub fn begin<'a>(
     among: Among,
 ) -> Result<Begun<'a>, Failure> {
     let machine = context.machine;
-    let host = Host { roots: &context.roots, machine, otps: &context.session.otps };
+    let host = context.host();
     let meta = scenario.meta();
     let mut hindered = None;
     let settings = options.settings(scenario)?;
@@ -133,17 +179,9 @@ pub fn begin<'a>(
             whole_seconds(options.to_not_affected(scenario, &plan))
         ));
     }
-    let study = Study {
-        scenario,
-        time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
-        plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
-        host,
-        spawner: LoadSpawner::default(),
-        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        keep: Some(path.clone()),
-        probe: options.probe,
-        interrupted: context.interrupted,
-    };
+    let time = time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default());
+    let plan = begun.as_ref().map_or(plan, |begun| begun.plan.clone());
+    let study = context.study(scenario, plan, time, options.probe, &path);
     if let Some(error) = hindered {
         return Ok(Begun::NotRun(Box::new(not_run(&study, error))));
     }
@@ -158,6 +196,26 @@ pub fn begin<'a>(
     let underway = study.begin(facts, &mut progress);
     let running = Running { underway, progress, path, _claim: claim, _held: held };
     Ok(Begun::Running(Box::new(running)))
+}
+
+/// Begins a study of which everything is decided. It runs all its blocks, however long they take.
+///
+/// # Errors
+/// If the record cannot be kept.
+pub fn begin_planned<'a>(
+    planned: Planned,
+    context: &'a RunContext<'a>,
+    among: Among,
+) -> Result<Running<'a>, Failure> {
+    let Planned { scenario, plan, factorial, pair, record } = planned;
+    let meta = scenario.meta();
+    let path = paths::record(context.session, Some(&record.to_owned()), meta.id)?;
+    let claim = claimed(&path)?;
+    let study = context.study(scenario, plan, Duration::MAX, ProbeWhen::Never, &path);
+    let facts = Facts { factorial: Some(factorial), pair: Some(pair), ..study.facts() };
+    let mut progress = Progress::new(meta, among);
+    let underway = study.begin(facts, &mut progress);
+    Ok(Running { underway, progress, path, _claim: claim, _held: None })
 }
 
 fn whole_seconds(time: Duration) -> String {

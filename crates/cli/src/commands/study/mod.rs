@@ -3,6 +3,7 @@
 mod consent;
 mod flags;
 mod kernels;
+mod planned;
 mod record;
 mod time;
 mod trust;
@@ -10,23 +11,21 @@ mod wanted;
 
 use super::run::Done;
 use crate::command::{Failure, Run, Session};
+use crate::output;
 use crate::progress::{Among, Progress};
-use crate::{input, output};
 pub use flags::StudyFile;
 use host::Roots;
 use model::Facts;
 use model::record::Plan;
+pub use planned::{HowPlanned, PlannedFile, planned, take_calibrated};
 use report::{Look, Shown};
-use runner::studies::{Design, Standing, StudyError, begin_sitting, sketch};
+use runner::studies::{Design, Standing, begin_sitting, sketch};
 use runner::{End, Study};
 use scenarios::{Host, LoadSpawner};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wanted::Wanted;
-
-/// The longest study file, in bytes.
-const MOST: u64 = 1 << 20;
 
 /// The most left-out combinations that are listed before a study begins.
 const MOST_LISTED: usize = 5;
@@ -77,12 +76,7 @@ impl Run for StudyFile {
 impl StudyFile {
     /// The text of the study file: a guest is given it on its command line.
     fn text(&self) -> Result<String, Failure> {
-        if let Some(text) = &self.text {
-            return Ok(text.clone());
-        }
-        input::read_text(&self.file, MOST).map_err(|error| {
-            Failure::usage(format!("{}: {error}; name a study file", self.file.display()))
-        })
+        self.text.as_ref().map_or_else(|| planned::text(&self.file), |text| Ok(text.clone()))
     }
 }
 
@@ -189,11 +183,5 @@ fn lock(file: &Path) -> Result<Option<File>, Failure> {
         ))),
         // A file system without locks: another run cannot be kept out.
         Err(TryLockError::Error(_)) => Ok(None),
-    }
-}
-
-impl From<StudyError> for Failure {
-    fn from(error: StudyError) -> Self {
-        Failure::usage(error.to_string())
     }
 }

@@ -1,12 +1,13 @@
 //! Which record a study keeps, and how far it has come in it.
 
 use super::flags::StudyFile;
+use super::planned::take_calibrated;
 use super::wanted::Wanted;
 use crate::exit::Failure;
 use crate::session::Session;
 use crate::{input, paths, records};
+use model::Facts;
 use model::record::{Plan, Progress};
-use model::{Facts, Value};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
 
@@ -40,18 +41,6 @@ pub fn find(
         None => Standing::New,
     };
     Ok((path, standing, plan))
-}
-
-/// What was calibrated when the study was begun stays as it was.
-fn take_calibrated(plan: &mut Plan, begun: &Plan) {
-    for arm in &mut plan.arms {
-        let Some(was) = begun.arms.iter().find(|was| was.id == arm.id) else { continue };
-        for (name, value) in arm.settings.0.iter_mut().filter(|(_, value)| value.is_open()) {
-            if let Some(number @ Value::Number(_)) = was.settings.0.get(name) {
-                *value = number.clone();
-            }
-        }
-    }
 }
 
 fn path(session: &Session, wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {

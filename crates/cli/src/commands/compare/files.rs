@@ -1,0 +1,46 @@
+//! The files of the records.
+
+use crate::output;
+use std::path::{Path, PathBuf};
+
+/// What the names of all of them begin with.
+const PAIR: &str = "pair-";
+
+/// The files of a pair's records in this folder: before, after.
+pub fn files(folder: &Path, number: u32) -> [PathBuf; 2] {
+    ["before", "after"].map(|side| folder.join(format!("{PAIR}{number:02}-{side}.json")))
+}
+
+/// Whether records of pairs are in a folder.
+pub fn holds_pairs(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(PAIR))
+}
+
+/// Renames the records of a pair that does not count, so that patterns that name the others pass
+/// them by.
+pub fn put_aside(files: &[PathBuf]) {
+    for file in files.iter().filter(|file| file.exists()) {
+        let aside = file.with_extension("left-out.json");
+        if let Err(error) = std::fs::rename(file, &aside) {
+            output::complain(&format!("{}: {error}; it does not count", file.display()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_a_pair_that_does_not_count_are_kept_under_another_name() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!holds_pairs(folder.path()) && !holds_pairs(&folder.path().join("none")));
+        let pair = files(folder.path(), 3);
+        std::fs::write(&pair[0], "a record").unwrap();
+        put_aside(&pair);
+        let aside = folder.path().join("pair-03-before.left-out.json");
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), "a record");
+        assert!(!pair[0].exists() && holds_pairs(folder.path()));
+    }
+}

@@ -1,0 +1,144 @@
+//! `tailback compare --run` from outside: pairs of runs, what is refused, and an interruption.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, processes, turn};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A study of a single pair of arms, as short as one can be.
+fn file(place: &Place, name: &str, more: &str) -> String {
+    let text = format!(
+        "scenario = \"mmap-lock\"\nblocks = 2\nfactors.busy = [1]\n[fixed]\nduration = \"20ms\"\n\
+         hang-after = \"20ms\"\n{more}"
+    );
+    let path = place.path(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The records in the folder that a comparison was told to keep them in: of each pair that counts
+/// the one after, then the one before.
+fn kept(place: &Place) -> Vec<PathBuf> {
+    let mut files = common::files(&place.path("kept"));
+    files.retain(|file| !file.to_str().unwrap().ends_with(".left-out.json"));
+    files.sort();
+    files
+}
+
+fn run(place: &Place, more: &[&str]) -> Ran {
+    let (before, after) = (
+        file(place, "before.toml", "procfile = \"smaps\""),
+        file(place, "after.toml", "procfile = \"maps\"\n"),
+    );
+    let kept = place.path("kept");
+    let args =
+        ["compare", "--run", &before, &after, "--records", kept.to_str().unwrap(), "--seed", "7"];
+    place.say(&[&args[..], more].concat())
+}
+
+#[test]
+fn pairs_are_made_in_random_order_and_their_records_say_so() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let ran = run(&place, &["--pairs", "4", "--json"]);
+    assert!([0, 4].contains(&ran.code()), "{ran:?}");
+    assert!(ran.err.contains("worse or better needs 6 pairs"), "{ran:?}");
+    let change = ran.json();
+    assert_eq!(change["before"].as_array().unwrap().len(), 4);
+    let records: Vec<Value> = kept(&place).iter().map(|path| common::json(path)).collect();
+    assert_eq!(records.len(), 8, "{:?}", kept(&place));
+    for two in records.chunks(2) {
+        assert_eq!(two[0]["pair"]["number"], two[1]["pair"]["number"]);
+        assert_ne!(two[0]["pair"]["first"], two[1]["pair"]["first"]);
+        assert_eq!(two[0]["plan"]["seed"], two[1]["plan"]["seed"]);
+        assert_eq!(two.iter().map(|one| one["trials"].as_array().unwrap().len()).sum::<usize>(), 8);
+    }
+    let first: Vec<&Value> = records.iter().step_by(2).map(|one| &one["pair"]["first"]).collect();
+    assert!(first.iter().any(|one| **one != *first[0]), "seed 7 has both orders: {first:?}");
+    // A folder holds the pairs of one comparison.
+    let again = run(&place, &["--pairs", "1"]);
+    assert_eq!((again.code(), again.complaints().len()), (2, 1), "{again:?}");
+    assert!(again.err.contains("name another folder"), "{again:?}");
+}
+
+#[test]
+fn an_interruption_keeps_the_pairs_that_are_whole() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let before = file(&place, "before.toml", "procfile = \"smaps\"");
+    let folder = place.path("kept");
+    let args = ["compare", "--run", &before, &before, "--records", folder.to_str().unwrap()];
+    let running = place.start(place.tailback(&[&args[..], &["--pairs", "100"]].concat()));
+    common::wait_for("the third pair", || {
+        folder.join("pair-03-before.json").exists().then_some(())
+    });
+    running.signal(Signal::INT);
+    let ran = running.end();
+    processes::wait_until_gone(ran.pid);
+    assert_eq!(ran.code(), 130, "{ran:?}");
+    assert!(ran.out.starts_with("mmap-lock: "), "what they show is said: {ran:?}");
+    let names: Vec<String> = kept(&place)
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let of = |end: &str| names.iter().filter(|name| name.ends_with(end)).count();
+    let whole = of("-before.json");
+    assert!(whole >= 2 && of("-after.json") == whole, "{names:?}");
+    assert!(ran.err.contains(&format!("interrupted; {whole} whole pairs are kept")), "{ran:?}");
+}
+
+#[test]
+fn a_time_that_is_up_ends_it() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let ran = run(&place, &["--for", "1ms"]);
+    assert!([0, 4].contains(&ran.code()), "{ran:?}");
+    assert_eq!(kept(&place).len(), 2, "one pair is made however long it takes: {ran:?}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_run() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let good = file(&place, "good.toml", "");
+    let write = |name: &str, text: &str| {
+        let path = place.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let busier = std::fs::read_to_string(&good).unwrap().replace("[1]", "[2]");
+    let busier = write("busier.toml", &busier);
+    let longer = write("longer.toml", "scenario = \"mmap-lock\"\nfactors.busy = [1]\n");
+    let quota = write("quota.toml", "scenario = \"preempted-holder\"\nfactors.threads = [3]\n");
+    let kernels = write(
+        "kernels.toml",
+        "scenario = \"mmap-lock\"\n[factors]\nkernel = [\"debian:6.1\", \"debian:6.12\"]\n",
+    );
+    for (other, words) in [
+        (busier.as_str(), "no arm with the cause is in both"),
+        (&longer, "judged by different figures or margins"),
+        (&quota, "of mmap-lock and of preempted-holder"),
+        (&kernels, "compare kernels with tailback matrix"),
+        ("/nonexistent.toml", "name a study file"),
+    ] {
+        let ran = place.say(&["compare", "--run", &good, other]);
+        assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.complaints().len() == 1 && ran.err.contains(words), "{words}: {ran:?}");
+    }
+    assert!(place.records().is_empty(), "nothing is run");
+}
