@@ -9,6 +9,7 @@ pub mod answer;
 mod error;
 mod hog;
 pub mod page;
+pub mod pairs;
 pub mod real;
 pub mod results;
 pub mod row;

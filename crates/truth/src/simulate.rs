@@ -3,6 +3,7 @@
 //! Every study follows from its seed, so each run of a row gives the same answer on every machine.
 
 use crate::Answer;
+use crate::pairs::{self, Compare};
 use host::Roots;
 use host::disturbance::Snapshot;
 use model::machine::Cpu;
@@ -62,7 +63,7 @@ pub struct Simulation {
     pub steal: Option<Steal>,
     /// The kernel becomes tainted in this block.
     pub tainted_in: Option<u32>,
-    /// Two records are compared, of what is the same or of what changed; the answer is what the
+    /// Records are compared, of what is the same or of what changed; the answer is what the
     /// comparison says.
     pub compare: Option<Compare>,
 }
@@ -99,28 +100,6 @@ pub struct Steal {
     /// Whether it takes it in the trials of the case alone, as chance may have it.
     #[serde(default)]
     pub case_alone: bool,
-}
-
-/// How two sides of a comparison differ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Compare {
-    /// Standard deviation of the offset of a day, in standard deviations of the stall within a
-    /// study.
-    pub day_offset: f64,
-    /// Whether the day's offset shifts the arm with the cause alone; else all arms alike.
-    #[serde(default)]
-    pub case_alone: bool,
-    /// How many ms/s the second side truly lost more.
-    #[serde(default)]
-    pub change: f64,
-    /// Records a side, made in turns.
-    #[serde(default = "one")]
-    pub records: u32,
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// The answer of one run of a simulated row, with its record.
@@ -330,7 +309,7 @@ fn write_stat(proc: &Path, steal: &Steal, taken: f64) -> std::io::Result<()> {
     std::fs::write(proc.join("stat"), text)
 }
 
-/// Two sides, made in turns, each record on a day of its own.
+/// Two sides, each record on a day of its own.
 fn comparison(
     simulation: &Simulation,
     compare: &Compare,
@@ -341,45 +320,21 @@ fn comparison(
     // That of an even spread.
     let spread = stall.map_or(REST, |stall| stall.most - stall.least) / 12.0_f64.sqrt();
     let mut sides = [Vec::new(), Vec::new()];
-    for number in 0..compare.records {
-        for (second, side) in sides.iter_mut().enumerate() {
-            let day = (compare.day_offset * spread * normal(rng)).abs();
-            let control = if compare.case_alone { 0.0 } else { day };
-            let changed = if second == 1 { compare.change } else { 0.0 };
-            let offsets = Offsets { control, case: day + changed };
-            let mut record = study(simulation, None, offsets, rng, seed ^ u64::from(number));
-            // An hour after the one before, so that their times show that they took turns.
-            let hour = 2 * u64::from(number) + second as u64;
-            record.facts.started =
-                format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
-            side.push(record);
-        }
+    for (place, run) in (0..).zip(compare.runs(rng, seed)) {
+        let day = run.offset * spread;
+        // A trial cannot lose less than nothing, and a control loses next to nothing.
+        let (control, day) = if compare.case_alone { (0.0, day) } else { (day.abs(), day.abs()) };
+        let changed = if run.after { compare.change } else { 0.0 };
+        let offsets = Offsets { control, case: day + changed };
+        let mut record = study(simulation, None, offsets, rng, seed ^ place);
+        (record.facts.started, record.facts.pair) = (run.started, run.pair);
+        sides[usize::from(run.after)].push(record);
     }
-    let answer = compared(&sides[0], &sides[1]);
+    let answer = pairs::compared(&sides[0], &sides[1]);
     let [_, mut second] = sides;
     // There is one: `records` is a least of one.
     let record = second.pop().unwrap_or_else(|| scenarios::judged(empty(simulation, seed)));
     Simulated { answer, record }
-}
-
-/// The answer of `tailback compare` on two sides.
-fn compared(before: &[Judged], after: &[Judged]) -> Answer {
-    let before: Vec<(&Judged, &str)> = before.iter().map(|record| (record, "before")).collect();
-    let after: Vec<(&Judged, &str)> = after.iter().map(|record| (record, "after")).collect();
-    let sides = analysis::Sides {
-        before: &before,
-        after: &after,
-        meta: Some(&META),
-        across: &[],
-        among: 1,
-    };
-    analysis::change(&sides).state.into()
-}
-
-/// A standard normal deviate, by Box and Muller.
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    let (radius, angle) = (rng.random_range(1e-12..1.0f64), rng.random_range(0.0..1.0f64));
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 #[cfg(test)]
@@ -415,11 +370,21 @@ mod tests {
         assert_eq!(disturbance.steal_by_cpu[0].cpu, 3);
     }
 
+    fn compared(compare: &str) -> Answer {
+        let compare: Compare = toml::from_str(compare).unwrap();
+        let simulation = Simulation { compare: Some(compare), blocks: Some(8), ..always() };
+        simulate(&simulation, 1).unwrap().answer
+    }
+
     #[test]
     fn a_large_change_is_seen_by_compare() {
-        let compare = Compare { day_offset: 0.0, case_alone: true, change: 400.0, records: 2 };
-        let simulation = Simulation { compare: Some(compare), blocks: Some(24), ..always() };
-        let answer = simulate(&simulation, 1).unwrap().answer;
-        assert!([Answer::Worse, Answer::Differs].contains(&answer), "{answer}");
+        let large = |more: &str| compared(&format!("day_offset = 0.1\nchange = 400.0\n{more}"));
+        let case_alone = "case_alone = true\n";
+        assert_eq!(large(case_alone), Answer::Differs);
+        let eight = format!("{case_alone}records = 8\n");
+        assert_eq!(large(&eight), Answer::Differs, "in the same order eight times");
+        for order in ["chance", "turned-round"] {
+            assert_eq!(large(&format!("{eight}order = \"{order}\"")), Answer::Worse, "{order}");
+        }
     }
 }

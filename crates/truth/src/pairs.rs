@@ -1,0 +1,185 @@
+//! Runs whose offsets are known, in pairs: what a comparison is made of.
+//!
+//! An offset moves a whole run and not single trials, so only other runs show how large it is. It
+//! may resemble the offset of the run before, grow from run to run, or jump in the middle.
+
+use crate::Answer;
+use model::{Judged, Pair};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use scenarios::mmap_lock::META;
+use serde::{Deserialize, Serialize};
+
+/// How two sides of a comparison differ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compare {
+    /// Standard deviation of the offset of a run, in standard deviations of the stall within a
+    /// study; drift and step are in the same unit.
+    pub day_offset: f64,
+    /// Whether the offset shifts the arm with the cause alone; else all arms alike.
+    #[serde(default)]
+    pub case_alone: bool,
+    /// How many ms/s the second side truly lost more.
+    #[serde(default)]
+    pub change: f64,
+    /// Records a side.
+    #[serde(default = "one")]
+    pub records: u32,
+    /// In which order they are made.
+    #[serde(default)]
+    pub order: Order,
+    /// Correlation of the offset of a run with that of the run before (an autoregressive process of
+    /// first order).
+    #[serde(default)]
+    pub rho: f64,
+    /// By how much the offset grows from each run to the next.
+    #[serde(default)]
+    pub drift: f64,
+    /// By how much it is higher from the middle of all runs on.
+    #[serde(default)]
+    pub step: f64,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// In which order the records of two sides are made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Before, after, before, after.
+    #[default]
+    Strict,
+    /// Before, after, after, before.
+    TurnedRound,
+    /// As chance decides in each pair; the records say so.
+    Chance,
+}
+
+/// A run that is to be simulated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Whether it is of the second side.
+    pub after: bool,
+    /// Its offset, in standard deviations of the stall within a study.
+    pub offset: f64,
+    /// When it began (RFC 3339, UTC).
+    pub started: String,
+    /// Its pair, where chance decided the order.
+    pub pair: Option<Pair>,
+}
+
+impl Compare {
+    /// The runs, in the order in which they are made.
+    pub fn runs(&self, rng: &mut ChaCha8Rng, seed: u64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut correlated = normal(rng);
+        for number in 0..self.records {
+            let after_first = match self.order {
+                Order::Strict => false,
+                Order::TurnedRound => number % 2 == 1,
+                Order::Chance => rng.random_bool(0.5),
+            };
+            for second in [false, true] {
+                let place = 2 * number + u32::from(second);
+                let late = if place >= self.records { self.step } else { 0.0 };
+                let offset = correlated + self.drift * f64::from(place) + late;
+                correlated =
+                    self.rho * correlated + (1.0 - self.rho * self.rho).sqrt() * normal(rng);
+                runs.push(Run {
+                    after: after_first != second,
+                    offset: self.day_offset * offset,
+                    started: hour(place),
+                    pair: (self.order == Order::Chance).then_some(Pair {
+                        seed,
+                        number: number + 1,
+                        first: !second,
+                    }),
+                });
+            }
+        }
+        runs
+    }
+}
+
+/// A time an hour after that of the run before.
+fn hour(place: u32) -> String {
+    format!("1970-01-{:02}T{:02}:00:00Z", 1 + place / 24 % 28, place % 24)
+}
+
+/// The answer of `tailback compare` on two sides.
+pub fn compared(before: &[Judged], after: &[Judged]) -> Answer {
+    let before: Vec<(&Judged, &str)> = before.iter().map(|record| (record, "before")).collect();
+    let after: Vec<(&Judged, &str)> = after.iter().map(|record| (record, "after")).collect();
+    let sides = analysis::Sides {
+        before: &before,
+        after: &after,
+        meta: Some(&META),
+        across: &[],
+        among: 1,
+    };
+    analysis::change(&sides).state.into()
+}
+
+/// A standard normal deviate, by Box and Muller.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle) = (rng.random_range(1e-12..1.0f64), rng.random_range(0.0..1.0f64));
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn of(records: u32, order: Order, rho: f64) -> Compare {
+        let (case_alone, change, drift, step) = (true, 0.0, 0.0, 0.0);
+        Compare { day_offset: 1.0, case_alone, change, records, order, rho, drift, step }
+    }
+
+    fn runs(compare: &Compare) -> Vec<Run> {
+        compare.runs(&mut ChaCha8Rng::seed_from_u64(1), 7)
+    }
+
+    #[test]
+    fn orders_are_what_they_are_called() {
+        let sides =
+            |order| -> Vec<bool> { runs(&of(4, order, 0.0)).iter().map(|run| run.after).collect() };
+        let (b, a) = (false, true);
+        assert_eq!(sides(Order::Strict), [b, a, b, a, b, a, b, a]);
+        assert_eq!(sides(Order::TurnedRound), [b, a, a, b, b, a, a, b]);
+        let by_chance = runs(&of(400, Order::Chance, 0.0));
+        let after_first = by_chance.iter().step_by(2).filter(|run| run.after).count();
+        // Five standard deviations of a fair coin.
+        assert!((150..250).contains(&after_first), "{after_first}");
+        for two in by_chance.chunks(2) {
+            let pairs = [0, 1].map(|place| two[place].pair.unwrap());
+            assert!(pairs[0].first && !pairs[1].first && pairs[0].number == pairs[1].number);
+            assert!(two[0].after != two[1].after);
+        }
+    }
+
+    #[test]
+    fn offsets_have_the_correlation_drift_and_step_that_they_are_given() {
+        for rho in [-0.8, 0.0, 0.8] {
+            let offsets: Vec<f64> =
+                runs(&of(5000, Order::Chance, rho)).iter().map(|run| run.offset).collect();
+            let products = offsets.windows(2).map(|two| two[0] * two[1]).sum::<f64>();
+            let found = products / offsets.iter().map(|one| one * one).sum::<f64>();
+            // Five standard errors of 10,000 offsets without correlation.
+            assert!((found - rho).abs() < 0.05, "{rho}: {found}");
+        }
+        let still = of(2, Order::Strict, 0.0);
+        let moved = runs(&Compare { drift: 1.0, step: 10.0, ..still.clone() });
+        let by: Vec<f64> = moved
+            .iter()
+            .zip(runs(&still))
+            .map(|(moved, still)| moved.offset - still.offset)
+            .collect();
+        for (found, wanted) in by.iter().zip([0.0, 1.0, 12.0, 13.0]) {
+            assert!((found - wanted).abs() < 1e-9, "{by:?}");
+        }
+    }
+}
