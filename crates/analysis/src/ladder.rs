@@ -1,8 +1,10 @@
 //! Versions held against one another: each against the next, by the test of two records.
 
+mod bisect;
 mod repeat;
 mod way;
 
+pub use bisect::{Runs, bisect};
 use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
 use model::{ChangeState, Judged, Meta, Role, State};

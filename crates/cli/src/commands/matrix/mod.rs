@@ -1,6 +1,5 @@
 //! `tailback matrix`: one scenario in several versions of a kernel or an OTP.
 
-mod bisect;
 mod flags;
 mod guests;
 mod held;
@@ -89,7 +88,7 @@ fn all(
     }
     let rows = names.iter().map(|_| None).collect();
     let mut halving = Halving { names, scenario, way, words, rows };
-    let ran = bisect::bisect(names.len(), &mut halving)?;
+    let ran = analysis::ladder::bisect(names.len(), &mut halving)?;
     output::note(&format!("matrix: {} of {} versions were run", ran.len(), names.len()));
     Ok(halving.rows.into_iter().flatten().collect())
 }
@@ -103,7 +102,9 @@ struct Halving<'a> {
     rows: Vec<Option<Row>>,
 }
 
-impl bisect::Runs for Halving<'_> {
+impl analysis::ladder::Runs for Halving<'_> {
+    type Error = Failure;
+
     fn run(&mut self, places: &[usize]) -> Result<(), Failure> {
         let new: Vec<usize> =
             places.iter().copied().filter(|place| self.rows[*place].is_none()).collect();

@@ -1,16 +1,18 @@
 //! Halving a list of versions: only as many are run as it takes to find between which two the
 //! effect changed.
 
-use crate::exit::Failure;
 use model::ladder::{Ladder, Step};
 
 /// Runs the versions at these places, beside those that were run before.
 pub trait Runs {
+    /// Why no more can be run.
+    type Error;
+
     /// Runs what has not been run yet of these places.
     ///
     /// # Errors
-    /// If the user interrupts.
-    fn run(&mut self, places: &[usize]) -> Result<(), Failure>;
+    /// If no more can be run, as when the user interrupts.
+    fn run(&mut self, places: &[usize]) -> Result<(), Self::Error>;
 
     /// Whether a place has a record.
     fn has_record(&self, place: usize) -> bool;
@@ -26,8 +28,8 @@ pub trait Runs {
 /// without a record gives way to its neighbour.
 ///
 /// # Errors
-/// If the user interrupts.
-pub fn bisect(count: usize, runs: &mut dyn Runs) -> Result<Vec<usize>, Failure> {
+/// That of [`Runs::run`].
+pub fn bisect<R: Runs>(count: usize, runs: &mut R) -> Result<Vec<usize>, R::Error> {
     let (mut low, mut high) = (0, count.saturating_sub(1));
     let mut done = vec![low, high];
     runs.run(&done)?;
@@ -49,12 +51,12 @@ pub fn bisect(count: usize, runs: &mut dyn Runs) -> Result<Vec<usize>, Failure> 
 }
 
 /// The version nearest to the middle that gives a record.
-fn middle(
+fn middle<R: Runs>(
     low: usize,
     high: usize,
-    runs: &mut dyn Runs,
+    runs: &mut R,
     done: &mut Vec<usize>,
-) -> Result<Option<usize>, Failure> {
+) -> Result<Option<usize>, R::Error> {
     let half = low + (high - low) / 2;
     let mut between: Vec<usize> = (low + 1..high).collect();
     between.sort_by_key(|place| place.abs_diff(half));
@@ -68,7 +70,7 @@ fn middle(
     Ok(None)
 }
 
-fn differ(runs: &dyn Runs, low: usize, high: usize) -> bool {
+fn differ(runs: &impl Runs, low: usize, high: usize) -> bool {
     let ladder = runs.ladder(&[low, high]);
     ladder.steps.first().is_some_and(Step::differs)
 }
@@ -93,7 +95,9 @@ mod tests {
     }
 
     impl Runs for Fake {
-        fn run(&mut self, places: &[usize]) -> Result<(), Failure> {
+        type Error = std::convert::Infallible;
+
+        fn run(&mut self, places: &[usize]) -> Result<(), Self::Error> {
             self.ran.extend(places);
             Ok(())
         }
@@ -117,7 +121,8 @@ mod tests {
 
     fn ran(count: usize, boundary: usize, broken: &[usize]) -> Vec<usize> {
         let mut fake = Fake { boundary, broken: broken.to_vec(), ran: Vec::new() };
-        bisect(count, &mut fake).unwrap_or_default()
+        let Ok(ran) = bisect(count, &mut fake);
+        ran
     }
 
     #[test]
