@@ -242,7 +242,7 @@ truth: release erlang-needs
 	@scripts/need qemu-system-x86
 	$(CARGO) build --release --locked -p tailback-truth
 	$(BUILD)/release/truth --binary $(BINARY) --folder $(BUILD)/truth --write docs/truth.md \
-	  $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)
+	  --table truth/table.md $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)
 
 install: release
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback

@@ -15,6 +15,14 @@ fn no_simulated_row_is_wrong() {
     assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='sim-*'");
 }
 
+/// The page of known answers is made of it.
+#[test]
+fn the_history_in_the_repository_is_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../truth/history.jsonl");
+    let history = truth::history::History::read(&path).unwrap();
+    assert!(!history.is_torn() && history.lines().len() >= 20, "{}", history.lines().len());
+}
+
 /// What stands in the repository is read by nobody else until somebody runs the table.
 #[test]
 fn the_table_is_large_enough_and_names_scenarios_that_there_are() {

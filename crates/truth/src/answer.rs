@@ -55,6 +55,12 @@ impl Answer {
         }
     }
 
+    /// Whether it leaves open what was asked.
+    pub fn is_open(self) -> bool {
+        use Answer::{Inconclusive, NotComparable, Skipped, Untrustworthy};
+        matches!(self, Inconclusive | Untrustworthy | Skipped | NotComparable)
+    }
+
     /// The answer of that word.
     pub fn of_word(word: &str) -> Option<Self> {
         serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()

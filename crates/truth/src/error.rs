@@ -11,6 +11,16 @@ pub enum TruthError {
         /// The kernel's reason.
         source: std::io::Error,
     },
+    /// A line of the history that no run wrote.
+    #[error("{path}, line {line}: {why}; repair it, or take the file from git")]
+    History {
+        /// Which file.
+        path: std::path::PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A row that makes no sense.
     #[error("{0}")]
     Row(String),

@@ -1,17 +1,20 @@
 //! `truth`: runs the table of known answers. `make truth` calls it.
 
 use clap::Parser;
-use host::Roots;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_truth::history::{Build, History, Machine};
 use tailback_truth::page::Page;
 use tailback_truth::real::Programs;
-use tailback_truth::results::Results;
-use tailback_truth::session::{Session, now, seed};
-use tailback_truth::{Row, TruthError, row, simulate};
+use tailback_truth::records::Records;
+use tailback_truth::session::{Session, seed, today};
+use tailback_truth::standing::Standing;
+use tailback_truth::{Row, TruthError, row, simulate, table};
 
 /// Runs what is missing of the table of known answers.
 ///
@@ -31,25 +34,28 @@ struct Flags {
     /// Name the rows and what is missing of each, and run nothing
     #[arg(long)]
     list: bool,
-    /// Run nothing, and write the page from what is there
+    /// Run nothing, and write the page and the table from the history
     #[arg(long)]
     no_run: bool,
     /// Print the record of one run of a simulated row again, as in sim-no-stall:17
     #[arg(long, value_name = "ROW:RUN")]
     again: Option<String>,
-    /// Let results of other builds count
-    #[arg(long)]
-    any_build: bool,
     /// Write the page here when done
     #[arg(long)]
     write: Option<PathBuf>,
+    /// Write the table of all rows here when done
+    #[arg(long)]
+    table: Option<PathBuf>,
     /// The program under test
     #[arg(long, default_value = "target/x86_64-unknown-linux-gnu/release/tailback")]
     binary: PathBuf,
     /// The folder of the rows
     #[arg(long, default_value = "truth")]
     rows: PathBuf,
-    /// The folder of results and records
+    /// The file of all answers
+    #[arg(long, default_value = "truth/history.jsonl")]
+    history: PathBuf,
+    /// The folder of records
     #[arg(long, default_value = "target/truth")]
     folder: PathBuf,
 }
@@ -72,30 +78,49 @@ fn run(flags: &Flags) -> Result<u8, TruthError> {
     }
     let mut rows = row::pick(all.clone(), &flags.only)?;
     rows.retain(|row| row.small || !flags.small);
-    let mut results = Results::open(&flags.folder)?;
+    let mut history = History::read(&flags.history)?;
+    if history.is_torn() {
+        let path = flags.history.display();
+        eprintln!("truth: {path}: its last line was torn when it was written, and does not count");
+    }
     if flags.list {
-        list(&rows, &results);
+        list(&rows, &history);
         return Ok(0);
     }
-    let version = version();
-    let code = if flags.no_run { 0 } else { session(flags, &rows, &version, &mut results)? };
+    let build = build(flags);
+    let code = if flags.no_run { 0 } else { session(flags, &rows, &build, &mut history)? };
+    let standings: Vec<Standing> = all.iter().map(|row| Standing::of(row, &history)).collect();
+    if let Some(path) = &flags.table {
+        write(path, &table::text(&standings))?;
+    }
     if let Some(path) = &flags.write {
-        let machine = host::machine(&Roots::real());
-        let day = now();
-        let day = day.split('T').next().unwrap_or_default();
-        let page =
-            Page { rows: &all, results: &results, machine: &machine, day, version: &version };
-        std::fs::write(path, page.text())
-            .map_err(|source| TruthError::File { path: path.clone(), source })?;
+        let page = Page { rows: &standings, day: &today(), build: &build };
+        write(path, &page.text())?;
     }
     Ok(code)
+}
+
+/// Puts a file in its place whole, so that an interruption leaves the old one.
+fn write(path: &Path, text: &str) -> Result<(), TruthError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let place = || {
+        let mut builder = tempfile::Builder::new();
+        // As a file that an editor makes; the user's mask takes from it what it takes from those.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    place().map_err(|source| TruthError::File { path: path.to_owned(), source })
 }
 
 fn session(
     flags: &Flags,
     rows: &[Row],
-    version: &str,
-    results: &mut Results,
+    build: &Build,
+    history: &mut History,
 ) -> Result<u8, TruthError> {
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -107,12 +132,13 @@ fn session(
         rows,
         runs: flags.runs,
         programs: &programs,
-        any_build: flags.any_build,
-        version,
+        build,
+        machine: &Machine::here(),
+        records: &Records::open(&flags.folder)?,
         stop: &|| stopped.load(Ordering::Relaxed),
         say: &|line| println!("{line}"),
     };
-    let end = session.run(results)?;
+    let end = session.run(history)?;
     end.failed.iter().for_each(|line| eprintln!("truth: no answer: {line}"));
     end.wrong.iter().for_each(|line| eprintln!("truth: WRONG: {line}"));
     if end.interrupted {
@@ -126,9 +152,9 @@ fn absolute(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn list(rows: &[Row], results: &Results) {
+fn list(rows: &[Row], history: &History) {
     for row in rows {
-        let done = results.of(row, None).len();
+        let done = Standing::of(row, history).tally.runs;
         println!("{:<34} {:>3} of {:<3} {}", row.id, done, row.runs, row.place());
     }
     let runs: u32 = rows.iter().map(|row| row.runs).sum();
@@ -149,12 +175,24 @@ fn again(rows: &[Row], which: &str) -> Result<u8, TruthError> {
     Ok(0)
 }
 
-/// What git calls this version, or the version of the package where there is no git.
-fn version() -> String {
-    let git = Command::new("git").args(["describe", "--always", "--dirty", "--tags"]).output();
-    let said = git.ok().filter(|output| output.status.success());
-    said.and_then(|output| String::from_utf8(output.stdout).ok())
-        .map(|text| text.trim().to_owned())
-        .filter(|text| !text.is_empty())
-        .unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned())
+/// What git says of the sources, of which `make truth` has just built both programs.
+fn build(flags: &Flags) -> Build {
+    // What this program itself writes changes while it runs, and decides no answer.
+    let written = [Some(&flags.history), flags.write.as_ref(), flags.table.as_ref()];
+    let written = written.into_iter().flatten().map(|path| format!(":(exclude){}", path.display()));
+    let written: Vec<String> = written.collect();
+    let mut status = vec!["status", "--porcelain", "--", "."];
+    status.extend(written.iter().map(String::as_str));
+    Build {
+        commit: git(&["rev-parse", "--short=8", "HEAD"]).filter(|commit| !commit.is_empty()),
+        // Where git does not say that nothing changed, something may have.
+        changed: git(&status).is_none_or(|text| !text.is_empty()),
+    }
+}
+
+/// What git says; none without git or outside its trees.
+fn git(words: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(words).output().ok()?;
+    let text = output.status.success().then_some(output.stdout)?;
+    Some(String::from_utf8_lossy(&text).trim().to_owned())
 }

@@ -1,260 +1,259 @@
-//! docs/truth.md, from the rows and their results.
+//! docs/truth.md: how many rows are right, which are not, and how a row is added.
 
-use crate::results::{Line, Results};
-use crate::tally::Tally;
-use crate::{Answer, Row};
-use model::Machine;
+use crate::history::Build;
+use crate::standing::{Progress, Standing, build_name};
+use crate::table::with_share;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Runs without an answer that are listed at most.
-const MOST_WRONG: usize = 200;
+/// Columns of the prose.
+const COLUMNS: usize = 100;
+
+/// Rows with forbidden answers that are listed.
+const MOST_FORBIDDEN: usize = 30;
+
+/// Names of rows in a sentence.
+const MOST_NAMES: usize = 60;
 
 /// What the page is made of.
 pub struct Page<'a> {
-    /// The rows.
-    pub rows: &'a [Row],
-    /// Their results.
-    pub results: &'a Results,
-    /// The machine.
-    pub machine: &'a Machine,
+    /// How the rows stand.
+    pub rows: &'a [Standing<'a>],
     /// The day, as 2026-11-21.
     pub day: &'a str,
-    /// What git calls this version.
-    pub version: &'a str,
+    /// The build that writes it.
+    pub build: &'a Build,
 }
 
 const INTRODUCTION: &str = "\
 # Known answers
 
-Commands and simulated studies of which the answer is known, and what tailback answered. `make truth` runs
-what is missing and writes this page; do not edit it by hand.
+Commands and simulated studies whose answer is known, and what tailback answered. `make truth` runs
+what is missing and writes this page; do not edit it. [Each row](../truth/table.md) stands in a
+table with its answers and its build. [The history](../truth/history.jsonl) has a line for each run
+of a command and for each simulated row; lines are added and never removed.
 
-An answer that is *forbidden* is wrong. Any other answer than the *wanted* one is undecided. A share
-behind an answer is the largest share of runs that may give it.
+- A *forbidden* answer is wrong. Where a test has an error rate, the row says which share of its
+  runs may give a forbidden answer. A row is *wrong* if more do.
+- *Undecided*: where a row wants an answer, a run that gave neither this one nor a forbidden one.
+  Where it wants none, a run that ended inconclusive, untrustworthy, skipped or not-comparable.
+- *Stale*: answers of another judge than today's. They are shown in the table and not counted. The
+  judge of a row is a digest of the sources that decide its answer: the statistics, the types of
+  records, what all scenarios share, and the row's own scenario; for a simulated row the simulation
+  too. Comments and tests do not count. Nor do the parts that only produce the load (`load`,
+  `beam`, `erlang/`), so the table names the build of each row.
+- Of a command all runs count. A simulated row repeats by its seeds, so only its line with the most
+  runs counts.
 ";
 
 const ADDING: &str = "\
 ## Adding a row
 
-A row is a table in a file of `truth/`: an `id`, `why` its answer is known, a `command` (the arguments of
-`tailback`) or a `simulate` table, the `environment`, the answers that are `allowed`, those that are
-`forbidden`, the one that is `wanted` if there is one, `at_most` for an answer that may come in a share of
-the runs, and the number of `runs`. `small = true` puts it into the part that `make test` runs. Unknown
-keys are refused. `crates/truth/src/row.rs` and `simulate.rs` document every key.
+A row is a table in a file of `truth/`: an `id`, `why` its answer is known, a `command` (the
+arguments of `tailback`) or a `simulate` table, the `environment`, the answers that are `allowed`,
+those that are `forbidden`, the one that is `wanted` if there is one, `at_most` for an answer that
+may come in a share of the runs, and the number of `runs`. `small = true` puts it into the part that
+`make test` runs. Unknown keys are refused. `crates/truth/src/row.rs` and `simulate.rs` document
+every key.
 
 ```
-make truth                          # all that is missing; Ctrl-C stops it, the same command resumes
-make truth ONLY='mmap-*,sim-*'      # some rows
-make truth ONLY=mmap-smaps RUNS=3   # another number of runs
+make truth                         # all that is missing; after Ctrl-C it resumes when repeated
+make truth ONLY='mmap-*,sim-*'     # some rows
+make truth ONLY=mmap-smaps RUNS=3  # another number of runs
+make truth TRUTH=--no-run          # the page and the table alone, from the history
 ```
 
-Results and records are in `target/truth`. A row that was changed, and a tailback that was rebuilt from
-other sources, are run again. A wrong answer ends the command with 1 and names its record.
+Records are in `target/truth`, and vanish with it. A row that asks something else than before, and
+one whose judge changed, is run again. A wrong answer ends the command with 1 and names what repeats
+it. Commit the history together with the page, from a tree without changes: else each new line says
+that sources were changed after its commit.
 ";
 
 impl Page<'_> {
     /// The page.
     pub fn text(&self) -> String {
         let mut text = INTRODUCTION.to_owned();
-        let tallies: Vec<(&Row, Tally)> = self
-            .rows
-            .iter()
-            .map(|row| (row, Tally::of(row, &self.results.of(row, None))))
-            .collect();
-        self.head(&tallies, &mut text);
-        table(&tallies, &mut text);
-        self.wrong(&mut text);
-        reasons(self.rows, &mut text);
+        let (day, build) = (self.day, build_name(self.build));
+        let machines = match self.machines() {
+            machines if machines.is_empty() => "No run of a command counts yet".to_owned(),
+            machines => format!("Commands that count ran on {machines}"),
+        };
+        let written = format!("Written on {day} by {build}. {machines}.");
+        let _ = write!(text, "\n## What was answered\n\n{}\n\n", wrapped(&written));
+        self.counts(&mut text);
+        self.forbidden(&mut text);
+        self.open(&mut text);
+        text.push('\n');
         text.push_str(ADDING);
         text
     }
 
-    fn head(&self, tallies: &[(&Row, Tally)], text: &mut String) {
-        let host = self.machine;
-        let model = host.cpu_model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
-        let system = host.distribution.as_deref().unwrap_or("an unknown distribution");
-        let (cpus, kernel) = (host.cpus.len(), &host.kernel);
-        let (day, version) = (self.day, self.version);
-        let _ =
-            write!(text, "\n{day}, {version}: kernel {kernel}, {cpus} CPUs{model}, {system}.\n\n");
-        let of = |simulated: bool| -> Vec<&(&Row, Tally)> {
-            tallies.iter().filter(|(row, _)| row.simulate.is_some() == simulated).collect()
-        };
-        for (name, tallies) in [("On this machine", of(false)), ("Simulated", of(true))] {
-            if !tallies.is_empty() {
-                let _ = writeln!(text, "- {name}: {}", summary(&tallies));
-            }
-        }
-        text.push_str(&self.versions());
-    }
-
-    /// Versions that some of the runs are of, where they are not this one.
-    fn versions(&self) -> String {
-        let lines = self.rows.iter().flat_map(|row| self.results.of(row, None));
-        let others: BTreeSet<&str> =
-            lines.map(|line| line.version.as_str()).filter(|v| *v != self.version).collect();
-        let others: Vec<&str> = others.into_iter().collect();
-        if others.is_empty() {
-            return String::new();
-        }
-        format!("\nSome runs are of other versions: {}.\n", others.join(", "))
-    }
-
-    fn wrong(&self, text: &mut String) {
-        let wrong: Vec<(&Row, &Line)> = self
-            .rows
-            .iter()
-            .flat_map(|row| self.results.of(row, None).into_iter().map(move |line| (row, line)))
-            .filter(|(row, line)| row.forbidden.contains(&line.answer))
+    /// The machines of the commands that count.
+    fn machines(&self) -> String {
+        let real = self.rows.iter().filter(|standing| standing.row.simulate.is_none());
+        let lines = real.flat_map(|standing| &standing.lines);
+        let machines: BTreeSet<String> = lines
+            .map(|line| {
+                let on = &line.machine;
+                let model = on.cpu_model.as_ref().map_or(String::new(), |m| format!(" ({m})"));
+                format!("kernel {}, {} CPUs{model}", on.kernel, on.cpus)
+            })
             .collect();
-        if wrong.is_empty() {
+        machines.into_iter().collect::<Vec<_>>().join("; ")
+    }
+
+    /// A line for each file of rows, and the sums.
+    fn counts(&self, text: &mut String) {
+        text.push_str(
+            "| rows of | rows | complete | begun | stale | not run | runs | forbidden | wrong rows \
+             | undecided | undecided where an answer is wanted |\n\
+             |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        );
+        let files: BTreeSet<&str> = self.rows.iter().map(|s| s.row.file.as_str()).collect();
+        for file in files {
+            let name = format!("[{file}](../truth/{file}.toml)");
+            counts_line(&name, &self.those(|standing| standing.row.file == file), text);
+        }
+        let real = |standing: &Standing| standing.row.simulate.is_none();
+        counts_line("**all commands**", &self.those(real), text);
+        counts_line("**all simulated**", &self.those(|standing| !real(standing)), text);
+    }
+
+    fn those(&self, chosen: impl Fn(&Standing) -> bool) -> Vec<&Standing<'_>> {
+        self.rows.iter().filter(|standing| chosen(standing)).collect()
+    }
+
+    /// The rows with forbidden answers, those that are wrong first.
+    fn forbidden(&self, text: &mut String) {
+        let mut rows = self.those(|standing| standing.tally.forbidden > 0);
+        if rows.is_empty() {
             return;
         }
-        text.push_str("\n## Forbidden answers\n\n| row | run | answer | version | record |\n|---|---:|---|---|---|\n");
-        for (row, line) in wrong.iter().take(MOST_WRONG) {
-            let record = line.record.as_ref().map_or_else(
-                || format!("`truth --again {}:{}`", row.id, line.run),
-                |record| format!("`{}`", self.results.folder().join(record).display()),
-            );
+        rows.sort_by_key(|standing| standing.tally.wrong.is_empty());
+        text.push_str(
+            "\n## Forbidden answers\n\nA simulated run repeats by `truth --again ROW:RUN`.\n\n\
+             | row | runs | answers | may be | build | run again |\n|---|---:|---|---|---|---|\n",
+        );
+        for standing in rows.iter().take(MOST_FORBIDDEN) {
+            let again = standing.lines.iter().flat_map(|line| &line.again);
+            let again: Vec<String> = again.map(u32::to_string).collect();
+            let row = standing.row;
+            let most: Vec<String> = row.forbidden.iter().map(|a| with_share(row, *a)).collect();
+            let wrong = if standing.tally.wrong.is_empty() { "" } else { "**WRONG** " };
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {record} |",
-                row.id, line.run, line.answer, line.version
+                "| {} | {} | {wrong}{} | {} | {} | {} |",
+                row.id,
+                standing.tally.runs,
+                standing.tally.words(),
+                most.join(", "),
+                standing.builds(),
+                again.join(", ")
             );
         }
-        if wrong.len() > MOST_WRONG {
-            let _ = writeln!(text, "\n{} more were left out.", wrong.len() - MOST_WRONG);
+        if let more @ 1.. = rows.len().saturating_sub(MOST_FORBIDDEN) {
+            let _ = writeln!(text, "\n{more} more stand in the table.");
+        }
+    }
+
+    /// The rows that have not all of their runs.
+    fn open(&self, text: &mut String) {
+        let words = [
+            (Progress::Begun, "Not all runs of these rows were made"),
+            (Progress::Stale, "Only stale answers"),
+            (Progress::NotRun, "Never run"),
+        ];
+        for (progress, words) in words {
+            let rows = self.those(|standing| standing.progress() == progress);
+            if rows.is_empty() {
+                continue;
+            }
+            let names: Vec<&str> = rows.iter().map(|s| s.row.id.as_str()).collect();
+            let shown = names[..names.len().min(MOST_NAMES)].join(", ");
+            let more = match names.len().saturating_sub(MOST_NAMES) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let _ = write!(text, "\n{}\n", wrapped(&format!("{words}: {shown}{more}.")));
         }
     }
 }
 
-/// The results of some rows together.
-fn summary(tallies: &[&(&Row, Tally)]) -> String {
-    let runs: usize = tallies.iter().map(|(_, tally)| tally.runs).sum();
-    let done = tallies.iter().filter(|(row, tally)| tally.runs >= row.runs as usize).count();
-    let wrong = tallies.iter().filter(|(_, tally)| !tally.wrong.is_empty()).count();
-    let forbidden: usize = tallies
-        .iter()
-        .flat_map(|(row, tally)| row.forbidden.iter().filter_map(|a| tally.answers.get(a)))
-        .sum();
-    let asked = || tallies.iter().filter(|(_, tally)| tally.undecided.is_some());
-    let asked_runs: usize = asked().map(|(_, tally)| tally.runs).sum();
-    let undecided: usize = asked().filter_map(|(_, tally)| tally.undecided).sum();
-    let rows = tallies.len();
-    format!(
-        "{runs} runs; {done} of {rows} rows have all of theirs. {forbidden} forbidden answers, **rows that \
-         are wrong by them: {wrong}**. Where an answer is wanted, {undecided} of {asked_runs} runs were \
-         undecided{}.",
-        share(undecided, asked_runs)
-    )
+/// Names of rows stay whole, so that they can be searched for.
+fn wrapped(text: &str) -> String {
+    let whole = textwrap::WordSplitter::NoHyphenation;
+    let options = textwrap::Options::new(COLUMNS).word_splitter(whole);
+    textwrap::fill(text, options.word_separator(textwrap::WordSeparator::AsciiSpace))
 }
 
-fn share(part: usize, of: usize) -> String {
-    if of == 0 {
-        return String::new();
-    }
-    format!(" ({:.1}%)", 100.0 * part as f64 / of as f64)
-}
-
-fn table(tallies: &[(&Row, Tally)], text: &mut String) {
-    text.push_str(
-        "\n| row | where | runs | answers | wanted | forbidden | median s |\n|---|---|---:|---|---|---|---:|\n",
+fn counts_line(name: &str, rows: &[&Standing], text: &mut String) {
+    let at = |progress| rows.iter().filter(|s| s.progress() == progress).count();
+    let sum = |count: &dyn Fn(&Standing) -> u32| rows.iter().map(|s| count(s)).sum::<u32>();
+    let wanted = |of: &dyn Fn(&Standing) -> u32| {
+        sum(&|standing| if standing.row.wanted.is_some() { of(standing) } else { 0 })
+    };
+    let (runs, undecided) = (|s: &Standing| s.tally.runs, |s: &Standing| s.tally.undecided);
+    let wrong = rows.iter().filter(|standing| !standing.tally.wrong.is_empty()).count();
+    let _ = writeln!(
+        text,
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {wrong} | {} | {} |",
+        rows.len(),
+        at(Progress::Complete),
+        at(Progress::Begun),
+        at(Progress::Stale),
+        at(Progress::NotRun),
+        sum(&runs),
+        sum(&|standing| standing.tally.forbidden),
+        share(sum(&undecided), sum(&runs)),
+        share(wanted(&undecided), wanted(&runs)),
     );
-    for (row, tally) in tallies {
-        let answers_given = match tally.wrong.as_slice() {
-            [] => tally.words(),
-            wrong => format!("{} **WRONG: {}**", tally.words(), answers(wrong.iter())),
-        };
-        let missing = (row.runs as usize).saturating_sub(tally.runs);
-        let runs = match missing {
-            0 => tally.runs.to_string(),
-            _ => format!("{} of {}", tally.runs, row.runs),
-        };
-        let forbidden: Vec<String> = row.forbidden.iter().map(|a| with_share(row, *a)).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {runs} | {answers_given} | {} | {} | {} |",
-            row.id,
-            row.place(),
-            row.wanted.map_or("", Answer::word),
-            forbidden.join(", "),
-            tally
-                .seconds
-                .filter(|_| row.simulate.is_none())
-                .map_or(String::new(), |s| format!("{s:.1}")),
-        );
+}
+
+fn share(part: u32, of: u32) -> String {
+    match of {
+        0 => String::new(),
+        _ => format!("{part} of {of} ({:.1}%)", 100.0 * f64::from(part) / f64::from(of)),
     }
-}
-
-fn answers<'a>(answers: impl Iterator<Item = &'a Answer>) -> String {
-    answers.map(|answer| answer.word()).collect::<Vec<_>>().join(", ")
-}
-
-fn with_share(row: &Row, answer: Answer) -> String {
-    match row.at_most.get(&answer) {
-        Some(most) => format!("{answer} ({:.0}%)", 100.0 * most),
-        None => answer.to_string(),
-    }
-}
-
-fn reasons(rows: &[Row], text: &mut String) {
-    text.push_str("\n## Why each answer is known\n\n| row | what is run | why |\n|---|---|---|\n");
-    for row in rows {
-        let what = match (&row.command, &row.simulate) {
-            (Some(command), _) => format!("`tailback {command}`"),
-            (None, Some(simulation)) => format!("`{}`", injected(simulation)),
-            (None, None) => String::new(),
-        };
-        let _ = writeln!(text, "| {} | {} | {} |", row.id, what.replace('|', "\\|"), row.why);
-    }
-    text.push('\n');
-}
-
-/// What a simulation injects, without what it leaves out.
-fn injected(simulation: &crate::simulate::Simulation) -> String {
-    let value = serde_json::to_value(simulation).unwrap_or_default();
-    let keys = value.as_object().into_iter().flatten();
-    // A fix that never fails is a fix all the same.
-    let zero =
-        |key: &str, value: &serde_json::Value| key != "fix_fails" && value.as_f64() == Some(0.0);
-    let kept = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
-    let injected: Vec<String> = kept.map(|(key, value)| format!("{key} {value}")).collect();
-    if injected.is_empty() { "nothing".to_owned() } else { injected.join(", ").replace('"', "") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tests::line;
-    use crate::row::{parse, tests::ROW};
-    use std::path::PathBuf;
+    use crate::Answer;
+    use crate::history::tests::line;
+    use crate::history::{History, Line};
+    use crate::row::{Row, parse, tests::ROW};
 
     #[test]
-    fn a_page_marks_what_is_wrong_and_what_is_missing() {
+    fn a_page_counts_what_is_of_todays_judge_and_names_the_rest() {
         let folder = tempfile::tempdir().unwrap();
-        let rows = parse(&(ROW.to_owned() + &ROW.replace("status-idle", "other"))).unwrap();
-        let mut results = Results::open(folder.path()).unwrap();
-        results.add(line(&rows[0], 0, Answer::NotAffected), true).unwrap();
-        let record = Some(PathBuf::from("records/x.json.gz"));
-        results.add(Line { record, ..line(&rows[0], 1, Answer::Affected) }, true).unwrap();
-        let machine = Machine { kernel: "6.12.1".to_owned(), ..Machine::default() };
-        let page = Page {
-            rows: &rows,
-            results: &results,
-            machine: &machine,
-            day: "2026-11-21",
-            version: "w",
-        };
-        let text = page.text();
-        let row = "| status-idle | idle host | 2 of 10 | affected 1, not-affected 1 **WRONG: affected** | \
-                   not-affected | affected | 2.0 |";
-        assert!(text.contains(row), "{text}");
-        assert!(text.contains("| other | idle host | 0 of 10 | not run yet |"), "{text}");
-        assert!(text.contains("2 runs; 0 of 2 rows"), "{text}");
-        assert!(text.contains("0 of 2 runs were undecided (0.0%)"), "{text}");
-        assert!(text.contains("1 forbidden answers, **rows that are wrong by them: 1**"), "{text}");
-        assert!(text.contains("other versions: v."), "{text}");
-        assert!(text.contains("records/x.json.gz"), "{text}");
+        let named = |name: &str| ROW.replace("status-idle", name);
+        let mut rows =
+            parse(&[ROW, &named("other"), &named("old"), &named("open")].concat()).unwrap();
+        rows[3] = Row { wanted: None, runs: 1, ..rows[3].clone() };
+        rows.iter_mut().for_each(|row| row.file = "mmap-lock".to_owned());
+        let mut history = History::read(&folder.path().join("h")).unwrap();
+        history.add(line(&rows[0], Answer::NotAffected)).unwrap();
+        history.add(Line { again: vec![7], ..line(&rows[0], Answer::Affected) }).unwrap();
+        history.add(Line { judge: None, ..line(&rows[2], Answer::Inconclusive) }).unwrap();
+        history.add(line(&rows[3], Answer::Inconclusive)).unwrap();
+        let rows: Vec<Standing> = rows.iter().map(|row| Standing::of(row, &history)).collect();
+        let build = Build { commit: Some("abcdef01".to_owned()), changed: false };
+        let text = Page { rows: &rows, day: "2026-11-25", build: &build }.text();
+        let counts = "| 4 | 1 | 1 | 1 | 1 | 3 | 1 | 1 | 1 of 3 (33.3%) | 0 of 2 (0.0%) |";
+        assert!(
+            text.contains(&format!("| [mmap-lock](../truth/mmap-lock.toml) {counts}")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("| **all commands** {counts}")), "{text}");
+        let written = "Written on 2026-11-25 by abcdef01. Commands that count ran on kernel 6.12.1, \
+                       2 CPUs.";
+        assert!(text.contains(written), "{text}");
+        let forbidden = "| status-idle | 2 | **WRONG** affected 1, not-affected 1 | affected | \
+                         73bdb32e | 7 |";
+        assert!(text.contains(forbidden), "{text}");
+        assert!(text.contains("\nOnly stale answers: old.\n"), "{text}");
+        assert!(text.contains("\nNever run: other.\n"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= COLUMNS || line.starts_with('|')), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! One run of a row on this machine.
 
 use crate::hog::RunningHog;
-use crate::{Answer, Row, TruthError};
+use crate::{Answer, Row};
 use host::Roots;
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::Facts;
@@ -201,15 +201,6 @@ impl Drop for Running {
             self.end();
         }
     }
-}
-
-/// A digest of a program.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn build_of(program: &Path) -> Result<String, TruthError> {
-    let bytes = std::fs::read(program).map_err(|e| TruthError::file(program, e))?;
-    Ok(crate::row::digest(&bytes))
 }
 
 #[cfg(test)]

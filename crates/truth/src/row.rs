@@ -48,6 +48,9 @@ pub struct Row {
     /// Whether it belongs to the small part, which `make test` runs.
     #[serde(default)]
     pub small: bool,
+    /// The name of its file, without the ending.
+    #[serde(skip)]
+    pub file: String,
 }
 
 fn usual_limit() -> u64 {
@@ -126,11 +129,21 @@ impl Row {
         }
     }
 
-    /// Identifies what the row runs: results of a row of the same name that ran something else do
-    /// not count.
-    pub fn key(&self) -> String {
-        let what = (&self.command, &self.simulate, &self.environment);
-        digest(serde_json::to_string(&what).unwrap_or_default().as_bytes())
+    /// The scenario that it runs; none where it is simulated.
+    pub fn scenario(&self) -> Option<String> {
+        self.words().ok()?.into_iter().nth(1)
+    }
+
+    /// What it runs and where, in a line: answers of a row of the same name that ran something else
+    /// do not count.
+    pub fn asked(&self) -> String {
+        match &self.simulate {
+            Some(simulation) => format!("simulated: {}", simulation.injected()),
+            None => {
+                let command = self.command.as_deref().unwrap_or_default();
+                format!("tailback {command} ({})", self.environment.words())
+            }
+        }
     }
 
     /// The largest share of the runs that may give this answer.
@@ -208,7 +221,11 @@ pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
     for path in paths {
         let text = std::fs::read_to_string(&path).map_err(|e| TruthError::file(&path, e))?;
         let found = parse(&text);
-        rows.extend(found.map_err(|why| TruthError::Row(format!("{}: {why}", path.display())))?);
+        let mut found =
+            found.map_err(|why| TruthError::Row(format!("{}: {why}", path.display())))?;
+        let file = path.file_stem().unwrap_or_default().to_string_lossy();
+        found.iter_mut().for_each(|row| row.file = file.to_string());
+        rows.extend(found);
     }
     let mut seen = BTreeSet::new();
     match rows.iter().find(|row| !seen.insert(&row.id)) {
@@ -284,13 +301,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_key_is_that_of_what_is_run() {
-        let key = |text: &str| parse(text).unwrap()[0].key();
-        assert_eq!(key(ROW), key(&ROW.replace("takes no", "needs no").replace("10\n", "20\n")));
-        assert_ne!(key(ROW), key(&ROW.replace("0,10", "0,11")));
+    fn what_is_asked_is_what_is_run_and_where() {
+        let asked = |text: &str| parse(text).unwrap()[0].asked();
+        let plain = "tailback run mmap-lock --procfile status --busy '0,10' (idle host)";
+        assert_eq!(asked(ROW), plain);
+        assert_eq!(asked(&ROW.replace("takes no", "needs no").replace("10\n", "20\n")), plain);
         let hog = ROW.replace("runs = 10", "runs = 10\nenvironment = { hog = { cpu = 1 } }");
-        assert_ne!(key(ROW), key(&hog));
-        assert_eq!(parse(&hog).unwrap()[0].place(), "a hog on CPU 1");
+        assert_eq!(asked(&hog), plain.replace("idle host", "a hog on CPU 1"));
+        assert_eq!(parse(ROW).unwrap()[0].scenario().as_deref(), Some("mmap-lock"));
+        let command = r#"command = "run mmap-lock --procfile status --busy '0,10'""#;
+        let simulated = ROW.replace(command, "simulate = { blips = 0.1 }");
+        assert_eq!(asked(&simulated), "simulated: blips 0.1");
+        assert_eq!(parse(&simulated).unwrap()[0].scenario(), None);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Running what is missing.
 
+use crate::history::{Build, History, Line, Machine};
 use crate::real::{self, NoAnswer, Programs};
-use crate::results::{Line, Results};
+use crate::records::Records;
+use crate::simulate::Simulation;
 use crate::tally::Tally;
-use crate::{Answer, Row, TruthError, simulate};
+use crate::{Answer, Row, TruthError, judge, simulate};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Records of wrong answers that are kept of a simulated row.
-const MOST_SIMULATED: usize = 3;
+/// Runs with a forbidden answer that are named of a simulated row, for `truth --again`.
+const MOST_AGAIN: usize = 5;
 
 /// How rows are run.
 pub struct Session<'a> {
@@ -17,10 +20,12 @@ pub struct Session<'a> {
     pub runs: Option<u32>,
     /// The programs.
     pub programs: &'a Programs,
-    /// Whether results of other builds count.
-    pub any_build: bool,
-    /// What git calls this version.
-    pub version: &'a str,
+    /// The build that runs them.
+    pub build: &'a Build,
+    /// This machine.
+    pub machine: &'a Machine,
+    /// Where records are kept.
+    pub records: &'a Records,
     /// Whether the user has interrupted.
     pub stop: &'a dyn Fn() -> bool,
     /// Hears a line a run.
@@ -30,7 +35,7 @@ pub struct Session<'a> {
 /// How it ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
-    /// Rows with an answer that they may not have, or not so often, a line each with the records.
+    /// Rows with an answer that they may not have, or not so often, a line each.
     pub wrong: Vec<String>,
     /// Runs without an answer, a line each.
     pub failed: Vec<String>,
@@ -50,178 +55,156 @@ impl End {
     }
 }
 
-/// A run that is still to be made.
+/// What is still to be run: a run of a command, or all studies of a simulated row.
 struct Missing<'a> {
     row: &'a Row,
-    run: u32,
-}
-
-/// Digests of what is run: results of other builds do not count.
-struct Builds {
-    simulator: String,
-    tailback: String,
-}
-
-impl Builds {
-    fn of(rows: &[Row], programs: &Programs) -> Result<Self, TruthError> {
-        let own = std::env::current_exe().unwrap_or_default();
-        let real = rows.iter().any(|row| row.simulate.is_none());
-        let tailback = if real { real::build_of(&programs.tailback)? } else { String::new() };
-        Ok(Builds { simulator: real::build_of(&own)?, tailback })
-    }
-
-    fn of_row(&self, row: &Row) -> &str {
-        if row.simulate.is_some() { &self.simulator } else { &self.tailback }
-    }
+    /// Which of its missing runs, from 0.
+    turn: u32,
 }
 
 impl Session<'_> {
-    /// Runs what is missing, one run of each row in turns, so that a table that is stopped has some
-    /// of everything.
+    /// Runs what is missing: simulated rows, which take seconds, then one run of each other row in
+    /// turns, so that a table that is stopped has some of everything. What a run answered is in the
+    /// history when the next one begins.
     ///
     /// # Errors
-    /// If a program cannot be read or a result cannot be kept.
-    pub fn run(&self, results: &mut Results) -> Result<End, TruthError> {
-        let builds = Builds::of(self.rows, self.programs)?;
+    /// If an answer cannot be kept.
+    pub fn run(&self, history: &mut History) -> Result<End, TruthError> {
         real::tidy();
         let mut end = End::default();
-        let missing = self.missing(results, &builds);
-        for (place, Missing { row, run }) in missing.iter().enumerate() {
+        let missing = self.missing(history);
+        for (place, Missing { row, .. }) in missing.iter().enumerate() {
             if (self.stop)() {
                 end.interrupted = true;
                 break;
             }
-            let place = format!("[{}/{}] {} {}", place + 1, missing.len(), row.id, run + 1);
-            let begun = Instant::now();
-            match self.one(row, *run, results) {
-                Ok((answer, record)) => {
-                    let seconds = begun.elapsed().as_secs_f64();
-                    let line = self.line(row, *run, builds.of_row(row), (answer, seconds));
-                    self.keep(row, line, record, results, &place)?;
+            let place = format!("[{}/{}] {}", place + 1, missing.len(), row.id);
+            let ran = match &row.simulate {
+                Some(simulation) => self.simulated(row, simulation, history),
+                None => self.real(row, history),
+            };
+            match ran {
+                Ok((line, told)) => {
+                    history.add(line)?;
+                    (self.say)(&format!("{place}: {told}"));
                 }
-                Err(NoAnswer::Interrupted) => end.interrupted = true,
+                Err(NoAnswer::Interrupted) => {
+                    end.interrupted = true;
+                    break;
+                }
                 Err(NoAnswer::Failed(why)) => {
                     (self.say)(&format!("{place}: no answer: {why}"));
                     end.failed.push(format!("{}: {why}", row.id));
                 }
             }
-            if end.interrupted {
-                break;
-            }
         }
-        self.tell_simulated(&missing, results, &builds);
-        let wrong = self.rows.iter().filter_map(|row| self.wrong(row, results, builds.of_row(row)));
-        end.wrong = wrong.collect();
+        end.wrong = self.rows.iter().filter_map(|row| wrong(row, history)).collect();
         Ok(end)
     }
 
-    /// A line a simulated row, since a line a study would be thousands.
-    fn tell_simulated(&self, ran: &[Missing], results: &Results, builds: &Builds) {
-        let some = |row: &&Row| ran.iter().any(|missing| missing.row.id == row.id);
-        for row in self.rows.iter().filter(|row| row.simulate.is_some()).filter(some) {
-            let tally = Tally::of(row, &self.counted(row, results, builds.of_row(row)));
-            (self.say)(&format!("{}: {}", row.id, tally.words()));
-        }
-    }
-
-    fn missing(&self, results: &Results, builds: &Builds) -> Vec<Missing<'_>> {
+    fn missing(&self, history: &History) -> Vec<Missing<'_>> {
         let mut missing = Vec::new();
         for row in self.rows {
             let wanted = self.runs.unwrap_or(row.runs);
-            let there = self.counted(row, results, builds.of_row(row));
-            let runs = (0..wanted).filter(|run| !there.iter().any(|line| line.run == *run));
-            missing.extend(runs.map(|run| Missing { row, run }));
+            let there = Tally::of(row, &history.counted(row)).runs;
+            let turns = match row.simulate {
+                Some(_) => u32::from(there < wanted),
+                None => wanted.saturating_sub(there),
+            };
+            missing.extend((0..turns).map(|turn| Missing { row, turn }));
         }
-        // Simulated ones first, since they take next to no time.
-        missing.sort_by_key(|missing| match missing.row.simulate {
-            Some(_) => (0, 0),
-            None => (1, missing.run),
-        });
+        missing.sort_by_key(|missing| (missing.row.simulate.is_none(), missing.turn));
         missing
     }
 
-    fn counted<'a>(&self, row: &Row, results: &'a Results, build: &str) -> Vec<&'a Line> {
-        results.of(row, (!self.any_build).then_some(build))
-    }
-
-    fn one(
+    /// All studies of a simulated row; its line, and what is told of it.
+    fn simulated(
         &self,
         row: &Row,
-        run: u32,
-        results: &Results,
-    ) -> Result<(Answer, Option<std::path::PathBuf>), NoAnswer> {
-        let failed = |error: TruthError| NoAnswer::Failed(error.to_string());
-        let (answer, record) = match &row.simulate {
-            Some(simulation) => {
-                let done =
-                    simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
-                // Its seed repeats it, so only some of the wrong records are kept, for a closer
-                // look.
-                let wrong = row.forbidden.contains(&done.answer);
-                let kept = results.lines().iter().filter(|l| l.row == row.id && l.record.is_some());
-                let keep = wrong && kept.count() < MOST_SIMULATED;
-                (done.answer, keep.then(|| done.record.to_json()))
+        simulation: &Simulation,
+        history: &History,
+    ) -> Result<(Line, String), NoAnswer> {
+        let mut answers = BTreeMap::new();
+        let mut again = Vec::new();
+        let ever = history.runs_ever(row);
+        for run in 0..self.runs.unwrap_or(row.runs) {
+            if (self.stop)() {
+                return Err(NoAnswer::Interrupted);
             }
-            None => {
-                let ran = real::run(row, self.programs, self.stop)?;
-                (ran.answer, Some(ran.record))
+            let done = simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
+            named(row, done.answer)?;
+            *answers.entry(done.answer).or_insert(0) += 1;
+            if row.forbidden.contains(&done.answer) && again.len() < MOST_AGAIN {
+                again.push(run);
+                let record = done.record.to_json();
+                let kept = self.records.keep(&row.id, ever.saturating_add(run), &record);
+                kept.map_err(failed)?;
             }
-        };
-        if !row.allowed.contains(&answer) && !row.forbidden.contains(&answer) {
-            return Err(NoAnswer::Failed(format!(
-                "it answered {answer}, which the row does not name"
-            )));
         }
-        let kept = record.map(|record| results.keep(&row.id, run, &record)).transpose();
-        Ok((answer, kept.map_err(failed)?))
+        let line = self.line(row, answers, again, None);
+        let told = Tally::of(row, &[&line]).words();
+        Ok((line, told))
     }
 
-    fn line(&self, row: &Row, run: u32, build: &str, (answer, seconds): (Answer, f64)) -> Line {
+    /// One run of a command; its line, and what is told of it.
+    fn real(&self, row: &Row, history: &History) -> Result<(Line, String), NoAnswer> {
+        let begun = Instant::now();
+        let ran = real::run(row, self.programs, self.stop)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        named(row, ran.answer)?;
+        let number = history.runs_ever(row);
+        let record = self.records.keep(&row.id, number, &ran.record).map_err(failed)?;
+        let mut told = format!("{}, {seconds:.1} s", ran.answer);
+        if row.forbidden.contains(&ran.answer) {
+            told = format!("FORBIDDEN: {told}; record: {}", record.display());
+        }
+        // A tenth of a second is all that is shown.
+        let seconds = (seconds * 10.0).round() / 10.0;
+        let answers = BTreeMap::from([(ran.answer, 1)]);
+        Ok((self.line(row, answers, Vec::new(), Some(seconds)), told))
+    }
+
+    fn line(
+        &self,
+        row: &Row,
+        answers: BTreeMap<Answer, u32>,
+        again: Vec<u32>,
+        seconds: Option<f64>,
+    ) -> Line {
         Line {
             row: row.id.clone(),
-            key: row.key(),
-            run,
-            build: build.to_owned(),
-            version: self.version.to_owned(),
-            at: now(),
-            answer,
+            asked: row.asked(),
+            answers,
+            again,
+            judge: judge::of(row).map(str::to_owned),
+            build: self.build.clone(),
+            machine: self.machine.clone(),
+            day: today(),
             seconds,
-            record: None,
         }
     }
+}
 
-    fn keep(
-        &self,
-        row: &Row,
-        line: Line,
-        record: Option<std::path::PathBuf>,
-        results: &mut Results,
-        place: &str,
-    ) -> Result<(), TruthError> {
-        let forbidden = row.forbidden.contains(&line.answer);
-        let mark = if forbidden { "FORBIDDEN: " } else { "" };
-        let at = record.as_ref().map(|record| results.folder().join(record).display().to_string());
-        let behind = at.filter(|_| forbidden).map_or(String::new(), |at| format!("; record: {at}"));
-        if row.simulate.is_none() {
-            (self.say)(&format!("{place}: {mark}{}, {:.1} s{behind}", line.answer, line.seconds));
-        }
-        results.add(Line { record, ..line }, row.simulate.is_none())
-    }
+fn failed(error: TruthError) -> NoAnswer {
+    NoAnswer::Failed(error.to_string())
+}
 
-    /// What is wrong with a row, with its records.
-    fn wrong(&self, row: &Row, results: &Results, build: &str) -> Option<String> {
-        let lines = self.counted(row, results, build);
-        let tally = Tally::of(row, &lines);
-        (!tally.wrong.is_empty()).then(|| {
-            let of_wrong = lines.iter().filter(|line| tally.wrong.contains(&line.answer));
-            let records = of_wrong.filter_map(|line| line.record.as_ref());
-            let records: Vec<String> = records
-                .take(5)
-                .map(|record| results.folder().join(record).display().to_string())
-                .collect();
-            format!("{}: {}; {}", row.id, tally.words(), records.join(" "))
-        })
+/// Refuses an answer of which the row does not say whether it is right.
+fn named(row: &Row, answer: Answer) -> Result<(), NoAnswer> {
+    if row.allowed.contains(&answer) || row.forbidden.contains(&answer) {
+        return Ok(());
     }
+    Err(NoAnswer::Failed(format!("it answered {answer}, which the row does not name")))
+}
+
+/// What is wrong with a row, and how to look into it.
+fn wrong(row: &Row, history: &History) -> Option<String> {
+    let lines = history.counted(row);
+    let tally = Tally::of(row, &lines);
+    let again = lines.iter().flat_map(|line| &line.again);
+    let again = again.map(|run| format!("; truth --again {}:{run}", row.id));
+    (!tally.wrong.is_empty())
+        .then(|| format!("{}: {}{}", row.id, tally.words(), again.collect::<String>()))
 }
 
 /// The seed of a run of a simulated row: the same for each run of the same name.
@@ -231,9 +214,9 @@ pub fn seed(row: &Row, run: u32) -> u64 {
     u64::from_str_radix(&digest, 16).unwrap_or(u64::from(run)) >> 11
 }
 
-/// Now, in seconds, in UTC.
-pub fn now() -> String {
-    jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
+/// Today, in UTC, as 2026-11-25.
+pub fn today() -> String {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
 }
 
 #[cfg(test)]
@@ -260,7 +243,8 @@ mod tests {
         runs = 2
     "#;
 
-    fn session(rows: &[Row], folder: &std::path::Path, most: usize) -> (End, usize) {
+    /// A session that is interrupted after so many looks; its end, what it said, and the lines.
+    fn session(rows: &[Row], folder: &std::path::Path, most: usize) -> (End, Vec<String>, usize) {
         let programs = Programs { tailback: "/no/such".into() };
         let said = RefCell::new(Vec::new());
         let looks = Cell::new(0);
@@ -268,39 +252,51 @@ mod tests {
             rows,
             runs: None,
             programs: &programs,
-            any_build: false,
-            version: "v",
+            build: &Build::default(),
+            machine: &Machine { kernel: "6.12.1".to_owned(), ..Machine::default() },
+            records: &Records::open(folder).unwrap(),
             stop: &|| looks.replace(looks.get() + 1) >= most,
             say: &|line| said.borrow_mut().push(line.to_owned()),
         };
-        let mut results = Results::open(folder).unwrap();
-        let end = session.run(&mut results).unwrap();
-        (end, results.lines().len())
+        let mut history = History::read(&folder.join("history.jsonl")).unwrap();
+        let end = session.run(&mut history).unwrap();
+        let lines = history.lines().len();
+        (end, said.into_inner(), lines)
     }
 
     #[test]
     fn a_table_that_is_stopped_goes_on_where_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let rows = parse(ROWS).unwrap();
-        let (end, lines) = session(&rows[..1], folder.path(), 2);
-        assert_eq!((end.code(), lines), (130, 2));
-        let (end, lines) = session(&rows[..1], folder.path(), 100);
-        assert_eq!((end.code(), lines), (0, 3));
-        let (end, lines) = session(&rows[..1], folder.path(), 100);
-        assert_eq!((end.code(), lines), (0, 3));
+        // A look before each row and one before each study: it is stopped within the second row.
+        let (end, _, lines) = session(&rows, folder.path(), 6);
+        assert_eq!((end.code(), lines), (130, 1));
+        let (end, said, lines) = session(&rows, folder.path(), 100);
+        assert_eq!((end.code(), lines), (1, 2));
+        assert_eq!(said, ["[1/1] mistaken: affected 2"]);
+        let (_, said, lines) = session(&rows, folder.path(), 100);
+        assert_eq!((said.len(), lines), (0, 2));
     }
 
     #[test]
-    fn a_wrong_answer_is_named_with_its_record_and_fails_again_each_time() {
+    fn a_wrong_answer_is_named_and_fails_again_each_time() {
         let folder = tempfile::tempdir().unwrap();
         let rows = parse(ROWS).unwrap();
         for _ in 0..2 {
-            let (end, _) = session(&rows, folder.path(), 100);
-            assert_eq!((end.code(), end.wrong.len()), (1, 1));
-            assert!(end.wrong[0].starts_with("mistaken: affected 2; "), "{:?}", end.wrong);
-            let record = end.wrong[0].rsplit(' ').next().unwrap();
-            assert!(std::path::Path::new(record).is_file(), "{record}");
+            let (end, ..) = session(&rows, folder.path(), 100);
+            let named = "mistaken: affected 2; truth --again mistaken:0; truth --again mistaken:1";
+            assert_eq!((end.code(), end.wrong.as_slice()), (1, [named.to_owned()].as_slice()));
         }
+        assert!(folder.path().join("records/mistaken/0001.json.gz").is_file());
+    }
+
+    #[test]
+    fn a_command_that_gives_no_answer_leaves_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let simulate = "simulate = { blips = 0.1 }";
+        let rows = parse(&ROWS.replace(simulate, "command = \"run mmap-lock\"")).unwrap();
+        let (end, _, lines) = session(&rows[..1], folder.path(), 100);
+        assert_eq!((end.code(), end.failed.len(), lines), (3, 3, 0));
     }
 
     #[test]

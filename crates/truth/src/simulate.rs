@@ -68,6 +68,25 @@ pub struct Simulation {
     pub compare: Option<Compare>,
 }
 
+impl Simulation {
+    /// What it injects, in a line, without what it leaves out.
+    pub fn injected(&self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        let keys = value.as_object().into_iter().flatten();
+        // A fix that never fails is a fix all the same.
+        let zero = |key: &str, value: &serde_json::Value| {
+            key != "fix_fails" && value.as_f64() == Some(0.0)
+        };
+        let kept = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
+        let injected: Vec<String> = kept.map(|(key, value)| format!("{key} {value}")).collect();
+        if injected.is_empty() {
+            "nothing".to_owned()
+        } else {
+            injected.join(", ").replace('"', "")
+        }
+    }
+}
+
 /// Something that disturbs trials at random.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

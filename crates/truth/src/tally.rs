@@ -1,6 +1,6 @@
 //! The runs of a row counted, and held against what it allows.
 
-use crate::results::Line;
+use crate::history::Line;
 use crate::{Answer, Row};
 use std::collections::BTreeMap;
 
@@ -8,14 +8,17 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
     /// How many.
-    pub runs: usize,
+    pub runs: u32,
     /// How often each answer came.
-    pub answers: BTreeMap<Answer, usize>,
+    pub answers: BTreeMap<Answer, u32>,
     /// Answers that came more often than they may.
     pub wrong: Vec<Answer>,
-    /// Runs without the wanted answer, where there is one, that were not forbidden either.
-    pub undecided: Option<usize>,
-    /// Median of how long a run took, in seconds; none without runs.
+    /// Runs with a forbidden answer.
+    pub forbidden: u32,
+    /// Runs that were undecided: where an answer is wanted, those with neither it nor a forbidden
+    /// one; elsewhere those whose answer leaves open what was asked.
+    pub undecided: u32,
+    /// Median of how long a run took, in seconds; none without runs and of simulated ones.
     pub seconds: Option<f64>,
 }
 
@@ -23,22 +26,34 @@ impl Tally {
     /// Counts the runs of a row.
     pub fn of(row: &Row, lines: &[&Line]) -> Self {
         let mut answers = BTreeMap::new();
-        lines.iter().for_each(|line| *answers.entry(line.answer).or_insert(0) += 1);
-        let runs = lines.len();
+        for (answer, count) in lines.iter().flat_map(|line| &line.answers) {
+            *answers.entry(*answer).or_insert(0) += count;
+        }
+        let runs: u32 = answers.values().sum();
         // A share is one of all runs that the row has, else the first of them could exceed it.
-        let all = runs.max(row.runs as usize) as f64;
-        let too_often = |(answer, count): (&Answer, &usize)| {
+        let all = f64::from(runs.max(row.runs));
+        let too_often = |(answer, count): (&Answer, &u32)| {
             // Rounding must not forbid one in twenty of 5%.
-            (*count as f64 > row.most(*answer) * all + 1e-9).then_some(*answer)
+            (f64::from(*count) > row.most(*answer) * all + 1e-9).then_some(*answer)
         };
-        let wrong = answers.iter().filter_map(too_often).collect();
-        let undecided = row.wanted.map(|wanted| {
-            let open = |answer: &Answer| *answer != wanted && !row.forbidden.contains(answer);
-            answers.iter().filter(|(answer, _)| open(answer)).map(|(_, count)| count).sum()
-        });
-        let mut seconds: Vec<f64> = lines.iter().map(|line| line.seconds).collect();
+        let sum = |counts: &dyn Fn(Answer) -> bool| {
+            answers.iter().filter(|(answer, _)| counts(**answer)).map(|(_, count)| count).sum()
+        };
+        let forbidden = |answer: Answer| row.forbidden.contains(&answer);
+        let undecided = |answer: Answer| match row.wanted {
+            Some(wanted) => answer != wanted && !forbidden(answer),
+            None => answer.is_open() && !forbidden(answer),
+        };
+        let mut seconds: Vec<f64> = lines.iter().filter_map(|line| line.seconds).collect();
         seconds.sort_by(f64::total_cmp);
-        Tally { runs, answers, wrong, undecided, seconds: seconds.get(runs / 2).copied() }
+        Tally {
+            runs,
+            wrong: answers.iter().filter_map(too_often).collect(),
+            forbidden: sum(&forbidden),
+            undecided: sum(&undecided),
+            seconds: seconds.get(seconds.len() / 2).copied(),
+            answers,
+        }
     }
 
     /// The answers with their counts, most often first.
@@ -53,11 +68,11 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tests::line;
+    use crate::history::tests::line;
     use crate::row::{parse, tests::ROW};
 
     fn tally(row: &Row, answers: &[Answer]) -> Tally {
-        let lines: Vec<Line> = (0..).zip(answers).map(|(run, a)| line(row, run, *a)).collect();
+        let lines: Vec<Line> = answers.iter().map(|answer| line(row, *answer)).collect();
         Tally::of(row, &lines.iter().collect::<Vec<_>>())
     }
 
@@ -67,7 +82,7 @@ mod tests {
         let mut row = parse(ROW).unwrap().remove(0);
         let good = tally(&row, &[NotAffected, Inconclusive, NotAffected]);
         assert_eq!(good.words(), "not-affected 2, inconclusive 1");
-        assert_eq!((good.undecided, good.wrong.len(), good.seconds), (Some(1), 0, Some(2.0)));
+        assert_eq!((good.undecided, good.wrong.len(), good.seconds), (1, 0, Some(2.0)));
         assert_eq!(tally(&row, &[NotAffected, Affected]).wrong, [Affected]);
         let one_of_twenty = [[NotAffected; 19].as_slice(), &[Affected]].concat();
         row.at_most.insert(Affected, 0.05);
@@ -78,7 +93,25 @@ mod tests {
         );
         row.runs = 20;
         assert_eq!(tally(&row, &one_of_twenty[18..]).wrong, []);
-        assert_eq!(tally(&row, &one_of_twenty).undecided, Some(0));
+        let whole = tally(&row, &one_of_twenty);
+        assert_eq!((whole.undecided, whole.forbidden), (0, 1));
         assert_eq!(tally(&row, &[]).words(), "not run yet");
+    }
+
+    #[test]
+    fn where_nothing_is_wanted_only_what_leaves_it_open_is_undecided() {
+        use Answer::{Affected, Inconclusive, NotAffected};
+        let row = Row { wanted: None, ..parse(ROW).unwrap().remove(0) };
+        let answers = [NotAffected, Inconclusive, Inconclusive, Affected];
+        assert_eq!(tally(&row, &answers).undecided, 2);
+    }
+
+    #[test]
+    fn a_line_may_count_many_runs() {
+        let row = parse(ROW).unwrap().remove(0);
+        let answers = BTreeMap::from([(Answer::NotAffected, 195), (Answer::Affected, 5)]);
+        let line = Line { answers, seconds: None, ..line(&row, Answer::NotAffected) };
+        let tally = Tally::of(&row, &[&line]);
+        assert_eq!((tally.runs, tally.forbidden, tally.seconds), (200, 5, None));
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::common::BINARY;
 use std::path::Path;
+use truth::history::{Build, History, Machine};
 use truth::real::Programs;
-use truth::results::Results;
+use truth::records::Records;
 use truth::session::{End, Session};
 use truth::{Row, row};
 
@@ -17,18 +18,19 @@ pub fn rows(simulated: bool) -> Vec<Row> {
 
 pub fn run(rows: &[Row], runs: Option<u32>) -> End {
     let programs = Programs { tailback: BINARY.into() };
+    let folder = tempfile::tempdir().unwrap();
     let session = Session {
         rows,
         runs,
         programs: &programs,
-        any_build: false,
-        version: "test",
+        build: &Build::default(),
+        machine: &Machine::here(),
+        records: &Records::open(folder.path()).unwrap(),
         stop: &|| false,
         say: &|line| eprintln!("{line}"),
     };
-    let folder = tempfile::tempdir().unwrap();
-    let mut results = Results::open(folder.path()).unwrap();
-    let end = session.run(&mut results).unwrap();
+    let mut history = History::read(&folder.path().join("history.jsonl")).unwrap();
+    let end = session.run(&mut history).unwrap();
     if !end.wrong.is_empty() {
         // What failed has to be there to be looked into.
         eprintln!("the records are kept in {}", folder.keep().display());

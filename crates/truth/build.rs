@@ -1,0 +1,128 @@
+//! Identifies the judge: a digest of the sources that decide an answer, taken when this is built.
+//!
+//! It is taken of tokens, so comments, formatting and test modules do not count. Everything else in
+//! these files does, whether or not it changes an answer. So two judges with one digest are alike.
+
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+#[path = "src/tokens.rs"]
+mod tokens;
+
+/// The crates of which all sources decide, below `crates/`.
+const CRATES: [&str; 3] = ["analysis", "model", "scenarios"];
+
+/// What of these crates decides nothing: live systems, fleets' files, and the making of sentences.
+const NO_PART: [&str; 6] = [
+    "model/src/brief.rs",
+    "model/src/census.rs",
+    "model/src/live.rs",
+    "model/src/live/",
+    "model/src/prose/",
+    "model/src/vm.rs",
+];
+
+/// Files of this crate that have no part in a simulated answer.
+const NOT_SIMULATING: [&str; 15] = [
+    "answer.rs",
+    "error.rs",
+    "history.rs",
+    "hog.rs",
+    "judge.rs",
+    "lib.rs",
+    "main.rs",
+    "page.rs",
+    "real.rs",
+    "records.rs",
+    "row.rs",
+    "session.rs",
+    "standing.rs",
+    "table.rs",
+    "tally.rs",
+];
+
+/// The scenario whose trials are simulated.
+const SIMULATED: &str = "mmap_lock";
+
+fn main() -> io::Result<()> {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let crates = here.join("..").canonicalize()?;
+    let sources = sources(&crates)?;
+    let scenarios = scenarios(&sources);
+    let belongs = |path: &str, scenario: &str| {
+        path.strip_prefix("scenarios/src/").is_some_and(|rest| rest.starts_with(scenario))
+    };
+    let common = |path: &str| {
+        CRATES.iter().any(|one| path.starts_with(&format!("{one}/")))
+            && !scenarios.iter().any(|scenario| belongs(path, scenario))
+    };
+    let mut table = String::from("&[\n");
+    for scenario in &scenarios {
+        let digest = digest(&sources, |path| common(path) || belongs(path, scenario));
+        let _ = writeln!(table, "    ({:?}, \"{digest}\"),", scenario.trim_end_matches('/'));
+    }
+    let simulator = |path: &str| path.starts_with("truth/");
+    let simulated = digest(&sources, |path| {
+        common(path) || simulator(path) || belongs(path, &format!("{SIMULATED}/"))
+    });
+    let _ = writeln!(table, "    (\"simulated\", \"{simulated}\"),\n]");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("judges.rs"), table)
+}
+
+/// The tokens of each source that decides, by its path below `crates/`.
+fn sources(crates: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for name in CRATES.iter().chain(&["truth"]) {
+        let folder = crates.join(name).join("src");
+        println!("cargo::rerun-if-changed={}", folder.display());
+        collect(crates, &folder, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn collect(crates: &Path, folder: &Path, found: &mut BTreeMap<String, String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.strip_prefix(crates).unwrap_or(&path).display().to_string();
+        if path.is_dir() {
+            collect(crates, &path, found)?;
+        } else if name.ends_with(".rs") && decides(&name) {
+            let text = fs::read_to_string(&path)?;
+            // What is no Rust does not compile, so its bytes never stand for a judge.
+            found.insert(name, tokens::without_tests(&text).unwrap_or(text));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a source may decide an answer.
+fn decides(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let own = name.strip_prefix("truth/src/");
+    !["tests.rs", "testing.rs"].contains(&file)
+        && !name.contains("/tests/")
+        && !NO_PART.iter().any(|part| name.starts_with(part))
+        && own.is_none_or(|own| !NOT_SIMULATING.contains(&own))
+}
+
+/// The folders of scenarios, each with the slash behind its name.
+fn scenarios(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let folder = |path: &String| {
+        let (folder, file) = path.strip_prefix("scenarios/src/")?.split_once('/')?;
+        (file == "meta.rs").then(|| format!("{folder}/"))
+    };
+    sources.keys().filter_map(folder).collect()
+}
+
+fn digest(sources: &BTreeMap<String, String>, chosen: impl Fn(&str) -> bool) -> String {
+    let mut hasher = Sha256::new();
+    for (path, tokens) in sources.iter().filter(|(path, _)| chosen(path)) {
+        hasher.update(format!("{path}\0{tokens}\0"));
+    }
+    let digest = hasher.finalize();
+    digest.iter().take(8).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}

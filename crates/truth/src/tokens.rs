@@ -1,0 +1,87 @@
+//! A source as its tokens: what a comment or a test says does not count. `build.rs` uses it.
+
+use proc_macro2::token_stream::IntoIter;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::fmt::Write;
+use std::iter::Peekable;
+
+/// The tokens of a source as a text, without comments and without what only tests compile. None
+/// where it is no Rust.
+pub fn without_tests(source: &str) -> Option<String> {
+    source.parse().ok().map(text)
+}
+
+fn text(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    let mut rest = tokens.into_iter().peekable();
+    let mut is_test = false;
+    while let Some(token) = rest.next() {
+        if let Some(attribute) = attribute(&token, &mut rest) {
+            is_test |= attribute.replace(' ', "") == "cfg(test)";
+            if !is_test && !attribute.starts_with("doc ") {
+                let _ = write!(text, "#[{attribute}]");
+            }
+        } else if is_test {
+            is_test = !ends_item(&token);
+        } else {
+            write_token(token, &mut text);
+        }
+    }
+    text
+}
+
+/// What stands in the brackets of an attribute that begins here. A comment of documentation is one.
+fn attribute(token: &TokenTree, rest: &mut Peekable<IntoIter>) -> Option<String> {
+    let is = |token: &TokenTree, wanted| matches!(token, TokenTree::Punct(mark) if mark.as_char() == wanted);
+    if !is(token, '#') {
+        return None;
+    }
+    rest.next_if(|next| is(next, '!'));
+    match rest.next_if(|next| matches!(next, TokenTree::Group(_)))? {
+        TokenTree::Group(group) => Some(group.stream().to_string()),
+        _ => None,
+    }
+}
+
+/// Whether an item ends here: with its block or with its semicolon.
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(mark) => mark.as_char() == ';',
+        _ => false,
+    }
+}
+
+fn write_token(token: TokenTree, to: &mut String) {
+    let TokenTree::Group(group) = token else {
+        let _ = write!(to, "{token} ");
+        return;
+    };
+    let (open, close) = match group.delimiter() {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Brace => ("{", "}"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::None => ("", ""),
+    };
+    let _ = write!(to, "{open}{}{close}", text(group.stream()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_formatting_and_tests_do_not_count_and_code_does() {
+        let with = |source: &str| without_tests(source).unwrap();
+        let plain = with("const A: f64 = 0.05; fn one() { two(1) }");
+        let same = "//! What it is.\n\n/// A rate.\nconst A: f64 =\n    0.05; // why\n\
+                    fn one() {\n    // first\n    two(1)\n}\n\
+                    #[cfg(test)]\nmod tests {\n    fn more() { if x { y(); } }\n}\n\
+                    #[cfg(test)]\n/// Said.\npub(crate) mod other;\n";
+        assert_eq!(with(same), plain);
+        assert_ne!(with("const A: f64 = 0.06; fn one() { two(1) }"), plain);
+        assert_ne!(with("const A: f64 = 0.05; #[inline] fn one() { two(1) }"), plain);
+        assert_ne!(with("const A: f64 = 0.05; fn one() { two(1) } fn three() {}"), plain);
+        assert_eq!(without_tests("fn {"), None);
+    }
+}
