@@ -3,7 +3,7 @@
 use model::{ChangeState, FixOutcome, State};
 use serde::{Deserialize, Serialize};
 
-/// The word of a verdict, of a fix, or of a comparison.
+/// The word of a verdict, of a fix, of a comparison, or of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -33,6 +33,12 @@ pub enum Answer {
     NoDifferenceShown,
     /// Outcome of a comparison.
     NotComparable,
+    /// A ladder names the boundary that there is, and no other.
+    Boundary,
+    /// A ladder names a boundary that there is not.
+    WrongBoundary,
+    /// A ladder names no boundary.
+    NoBoundary,
 }
 
 impl Answer {
@@ -52,6 +58,9 @@ impl Answer {
             Answer::Differs => "differs",
             Answer::NoDifferenceShown => "no-difference-shown",
             Answer::NotComparable => "not-comparable",
+            Answer::Boundary => "boundary",
+            Answer::WrongBoundary => "wrong-boundary",
+            Answer::NoBoundary => "no-boundary",
         }
     }
 

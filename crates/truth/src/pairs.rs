@@ -4,6 +4,7 @@
 //! may resemble the offset of the run before, grow from run to run, or jump in the middle.
 
 use crate::Answer;
+use crate::random::normal;
 use model::{Judged, Pair};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -121,12 +122,6 @@ pub fn compared(before: &[Judged], after: &[Judged]) -> Answer {
         among: 1,
     };
     analysis::change(&sides).state.into()
-}
-
-/// A standard normal deviate, by Box and Muller.
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    let (radius, angle) = (rng.random_range(1e-12..1.0f64), rng.random_range(0.0..1.0f64));
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 #[cfg(test)]
