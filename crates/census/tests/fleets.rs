@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use census::simulated::{self, SCENARIO, Truth, World};
-use census::{Fleet, Hashing, Options, summary};
+use census::summary::{self, Listed};
+use census::{Fleet, Hashing, Options};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::census::{Factor, ScenarioCensus, Side, Telling, Why};
@@ -50,8 +51,14 @@ fn fleet(paths: &[PathBuf], threads: usize) -> Fleet {
     census::read(paths, options, &mut |_| {}).unwrap()
 }
 
-fn taken(fleet: &Fleet, inventory: Option<&[String]>, before: Option<&Census>) -> Census {
+fn taken(fleet: &Fleet, inventory: Option<&[Listed]>, before: Option<&Census>) -> Census {
     summary::census(fleet, inventory, before, "1", "2026-12-01T00:00:00Z")
+}
+
+/// So many hosts, each with its owner.
+fn inventory(hosts: u32, owner: impl Fn(u32) -> Option<String>) -> Vec<Listed> {
+    let listed = |host| Listed { name: format!("host{host:07}"), owner: owner(host) };
+    (0..hosts).map(listed).collect()
 }
 
 /// The census of some lines.
@@ -142,6 +149,8 @@ fn what_is_wrong_with_records_is_counted() {
     );
     let share = scenario(&census).share.as_ref().unwrap();
     assert!(share.low.unwrap() < share.high.unwrap());
+    assert_eq!(share.undecided, 5000 - truth.affected - truth.clear);
+    assert!(share.least < share.most && share.most < share.high.unwrap(), "{share:?}");
     assert_eq!(census.groups.iter().map(|group| group.hosts.count).sum::<u64>(), 5000);
 }
 
@@ -360,7 +369,7 @@ fn an_inventory_and_an_earlier_census_are_held_against_it() {
     now[clear] = affected.replace(&name(&affected), &name(&now[clear]));
     let path = folder.path().join("now.jsonl");
     std::fs::write(&path, now.concat()).unwrap();
-    let inventory: Vec<String> = (0..405).map(|number| format!("host{number:07}")).collect();
+    let inventory = inventory(405, |_| None);
     let census = taken(&fleet(&[path], 1), Some(&inventory), Some(&before));
     let unreachable = census.unreachable.as_ref().unwrap();
     assert_eq!((unreachable.count, unreachable.names.len()), (15, 2));
@@ -372,6 +381,30 @@ fn an_inventory_and_an_earlier_census_are_held_against_it() {
     assert_eq!(since.scenarios[0].became_affected.count, 1);
     assert!(summary::previous("{}").is_err());
     assert!(summary::previous("[").is_err());
+}
+
+/// Among owners that have hosts of every kind the planted cause stands out too.
+/// Without an inventory, or with one that names no owner, no owner is said to have been tested.
+#[test]
+fn a_planted_cause_stands_out_among_owners_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fleet.jsonl");
+    std::fs::write(&path, lines(World::of(4000, 1, true)).0).unwrap();
+    let fleet = fleet(&[path], 2);
+    let owners = |owner: &dyn Fn(u32) -> Option<String>| {
+        let census = taken(&fleet, Some(&inventory(4000, owner)), None);
+        let one = scenario(&census);
+        match &one.apart {
+            Telling::Conditions(found) => (one.share.as_ref().unwrap().owners, found.owners),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(owners(&|_| None), (None, None));
+    let of_twenty = |host| Some(format!("team{}", host % 20));
+    assert_eq!(owners(&of_twenty), (Some(20), Some(20)));
+    // Hosts without an owner are those of one more.
+    let of_some = |host: u32| host.is_multiple_of(2).then(|| format!("team{}", host % 20));
+    assert_eq!(owners(&of_some), (Some(11), Some(11)));
 }
 
 /// Brief records of host a, which is clear, and of host b, which is affected; and one that says a

@@ -38,10 +38,20 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(one_line.contains("kernel 6.1") && one_line.contains("HZ 250"), "{}", ran.out);
+    assert!(one_line.contains("This fleet: hosts with a record, the undecided as clear"));
+    assert!(one_line.contains("Caveat hosts of one owner"), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("kernel 6.1") && !page.contains("<script"));
     // It has as many lines as there are groups, and no more of more hosts.
     assert!(page.len() < 64 << 10, "{} bytes", page.len());
+    // With owners in the inventory the condition is tested among them, and needs no caveat.
+    let hosts = place.path("hosts");
+    let listed = |host| format!("host{host:07} team{}  # an owner\n", host % 20);
+    std::fs::write(&hosts, (0..3000).map(listed).collect::<String>()).unwrap();
+    let owned = place.run(place.tailback(&["census", fleet, "--hosts", hosts.to_str().unwrap()]));
+    let one_line = owned.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(one_line.contains("also among 20 owners"), "{}", owned.out);
+    assert!(!one_line.contains("Caveat") && owned.out.lines().count() <= 20, "{}", owned.out);
     // The same fleet gives the same answer.
     let again = place.run(place.tailback(&["census", fleet]));
     assert_eq!(again.out, ran.out);
@@ -113,8 +123,11 @@ fn records_and_briefs_of_them_are_one_fleet() {
 #[test]
 fn what_cannot_be_read_is_one_line() {
     let place = Place::new();
+    let hosts = place.path("hosts");
+    std::fs::write(&hosts, "web1\nweb2 payments r12\n").unwrap();
     for (args, what) in [
         (vec!["census", "/nonexistent"], "/nonexistent"),
+        (vec!["census", "-", "--hosts", hosts.to_str().unwrap()], "line 2"),
         (vec!["census", "-", "--hosts", "/nonexistent"], "--hosts"),
         (vec!["host", "identify", "--hash-host-name", "/nonexistent"], "--hash-host-name"),
         (vec!["host", "identify", "--host-name", ""], "--host-name"),

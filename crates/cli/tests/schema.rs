@@ -84,7 +84,11 @@ fn a_census_keeps_to_its_schema() {
     let fleet = census::read_bytes(&fleet, "fleet.jsonl", census::Given::Named, options);
     let alone = census::summary::census(&found, None, None, "1", "now");
     assert_eq!(alone.hosts, 1);
-    let inventory = ["nowhere".to_owned()];
+    let listed = |name: &str, owner: Option<&str>| census::summary::Listed {
+        name: name.to_owned(),
+        owner: owner.map(str::to_owned),
+    };
+    let inventory = [listed("nowhere", None), listed("host0000001", Some("rack1"))];
     let first = census::summary::census(&fleet, Some(&inventory), None, "1", "now");
     let second = census::summary::census(&fleet, None, Some(&first), "1", "now");
     for one in [first, second, alone] {

@@ -186,7 +186,14 @@ pub struct Counts {
     pub unreachable: u64,
 }
 
-/// A share of hosts, with an interval that allows for what hosts of a kind share.
+impl Counts {
+    /// Hosts without a settled answer, whatever the reason.
+    pub fn undecided(&self) -> u64 {
+        self.inconclusive + self.untrustworthy + self.skipped + self.not_measured + self.unreachable
+    }
+}
+
+/// A share of hosts: bounds for this fleet, and an interval for fleets like it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
@@ -194,14 +201,32 @@ pub struct Share {
     pub affected: u64,
     /// Hosts with a settled answer.
     pub of: u64,
-    /// Their kinds.
+    /// All other hosts of the fleet: their answer is not settled, or nobody measured them.
+    #[serde(default)]
+    pub undecided: u64,
+    /// The share of this fleet that is affected if no undecided host is.
+    #[serde(default)]
+    pub least: f64,
+    /// The share of this fleet that is affected if every undecided host is.
+    #[serde(default)]
+    pub most: f64,
+    /// Kinds of the hosts with a settled answer.
     pub kinds: u64,
-    /// So many independent hosts would say as much.
+    /// Their owners, where the inventory names owners; the interval then allows for them too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<u64>,
+    /// Upper limit of the correlation of hosts of a kind: 0 where they are independent, 1 where
+    /// all of a kind answer alike.
+    #[serde(default)]
+    pub alike: f64,
+    /// So many independent hosts would say as much as those with a settled answer.
     pub effective: f64,
-    /// Lower end of the interval; absent where all hosts are of one kind.
+    /// Lower end of the interval for fleets like this one, with undecided hosts as clear; absent
+    /// where all hosts are of one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the interval; absent where all hosts are of one kind.
+    /// Upper end of the interval, with undecided hosts as affected; absent where all hosts are of
+    /// one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Confidence of the interval.
@@ -214,7 +239,7 @@ pub struct Share {
 #[serde(rename_all = "kebab-case")]
 pub enum Telling {
     /// These conditions together.
-    Conditions(Conditions),
+    Conditions(Box<Conditions>),
     /// No factor does so beyond chance.
     None {
         /// How often chance does as much as the one that stands out most.
@@ -239,6 +264,11 @@ pub struct Conditions {
     pub inside: Share,
     /// All other hosts.
     pub outside: Share,
+    /// Owners of the hosts with a settled answer, where the inventory names owners: each condition
+    /// also stands out when whole owners change places. Absent where no owner is known: hosts of
+    /// one owner may then share another cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<u64>,
 }
 
 /// A condition on a host.

@@ -21,6 +21,10 @@ const MOST_TOLD: usize = 3;
 pub fn census(census: &Census, look: Look) -> String {
     let mut text = format!("{}\n", prose::headline(census));
     text += &table(&census.scenarios, look);
+    if census.scenarios.iter().any(|one| one.share.is_some()) {
+        text += &look.wrap(&prose::about(census), "  ", "  ");
+        text.push('\n');
+    }
     let mut below = String::new();
     let of = |say: &dyn Fn(&ScenarioCensus) -> Option<String>| -> Vec<String> {
         let each = census.scenarios.iter();
@@ -28,6 +32,8 @@ pub fn census(census: &Census, look: Look) -> String {
     };
     let named = look.most(3);
     section(&mut below, "Told by", of(&prose::telling), MOST_TOLD, look);
+    let caveat = census.scenarios.iter().find_map(prose::caveat).map(str::to_owned);
+    section(&mut below, "Caveat", caveat.into_iter().collect(), 1, look);
     section(&mut below, "Worst", of(&|one| prose::worst(one, named)), 1, look);
     let odd = of(&|one| one.odd.as_ref().map(|odd| prose::odd(odd, named)));
     section(&mut below, "Unlike", odd, 1, look);
@@ -42,8 +48,8 @@ pub fn census(census: &Census, look: Look) -> String {
     text + &groups(census, left, look) + &below
 }
 
-/// A row a scenario; what no host answers has no column. Hosts that are unreachable are so for all
-/// of them.
+/// A row a scenario; with `why` undecided hosts by their answer, of which what no host has gets no
+/// column. Hosts that are unreachable are so for all scenarios.
 fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
     type Count = fn(&Counts) -> u64;
     let others: [(&str, Count); 4] = [
@@ -52,17 +58,17 @@ fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
         ("skip.", |hosts| hosts.skipped),
         ("none", |hosts| hosts.not_measured),
     ];
-    let shown: Vec<&(&str, Count)> = others
-        .iter()
-        .filter(|(_, count)| scenarios.iter().any(|one| count(&one.hosts) > 0))
-        .collect();
+    let any = |count: &Count| scenarios.iter().any(|one| count(&one.hosts) > 0);
+    let shown: Vec<&(&str, Count)> =
+        others.iter().filter(|(_, count)| look.why && any(count)).collect();
     let mut columns = vec![
         Column::left("scenario"),
         Column::right("affected"),
-        Column::left("share affected"),
         Column::right("clear"),
+        Column::right("undecided"),
     ];
     columns.extend(shown.iter().map(|(title, _)| Column::right(*title)));
+    columns.extend(["share", "this fleet", "fleets like it"].map(Column::left));
     let mut grid = Grid::new(columns);
     for one in scenarios {
         let affected = match one.hosts.affected {
@@ -72,10 +78,12 @@ fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
         let mut cells = vec![
             Cell::from(plain(&one.scenario)),
             affected,
-            Cell::from(one.share.as_ref().map_or("-".to_owned(), prose::share)),
             Cell::from(one.hosts.clear.to_string()),
+            Cell::from(one.hosts.undecided().to_string()),
         ];
         cells.extend(shown.iter().map(|(_, count)| Cell::from(count(&one.hosts).to_string())));
+        let shares = [prose::rate, prose::this_fleet, prose::fleets_like_it];
+        cells.extend(shares.map(|say| Cell::from(one.share.as_ref().map_or("-".to_owned(), say))));
         grid.row(cells);
     }
     let parts = grid.parts(look.width, 1);

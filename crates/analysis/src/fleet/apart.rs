@@ -11,22 +11,16 @@
 //! evidence for a factor. And only kinds of about the same size change places, since the share of a
 //! small kind is noisier: else a level of many small kinds would stand out by its noise. The test
 //! is exact where kinds of about the same size may be exchanged if no factor matters (Good 2005,
-//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations).
+//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations). Kinds
+//! of one owner may not, so where owners are known the cut has to stand out among them too
+//! (`owners`).
 
-use super::kind::{KindCounts, alikeness};
+use super::cut::{Cut, Factor, level};
+use super::kind::{KindCounts, OwnedKind, weights};
+use super::owners;
+use super::shuffle::{Strata, shuffles};
 use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeMap;
-
-/// How often the answers are shuffled.
-const SHUFFLES: usize = 999;
-
-/// The same for so many kinds that each shuffle takes long.
-const FEW_SHUFFLES: usize = 399;
-
-/// Kinds from which on that is so.
-const MANY_KINDS: usize = 20_000;
 
 /// The fewest kinds on either side of a cut: one alone may differ in something that no record
 /// holds.
@@ -37,51 +31,6 @@ pub const MOST_CONDITIONS: usize = 3;
 
 /// The share from which on nothing is left to be told apart.
 const NEARLY_ALL: f64 = 0.98;
-
-/// A factor: how many levels it has, and whether they have an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Factor {
-    /// Levels, by their place from 0.
-    pub levels: u32,
-    /// Whether those from one on may be held against those below.
-    pub ordered: bool,
-}
-
-/// How a factor cuts the kinds in two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
-    /// This level alone.
-    Is(u32),
-    /// Every level but this one.
-    IsNot(u32),
-    /// This level and those above it.
-    AtLeast(u32),
-    /// The levels below this one.
-    Below(u32),
-}
-
-impl Cut {
-    /// Whether a level is on this side.
-    pub fn holds(self, level: Option<u32>) -> bool {
-        match (self, level) {
-            (Cut::Is(one), Some(level)) => level == one,
-            (Cut::IsNot(one), level) => level != Some(one),
-            (Cut::AtLeast(one), Some(level)) => level >= one,
-            (Cut::Below(one), Some(level)) => level < one,
-            (Cut::Below(_), None) => true,
-            (_, None) => false,
-        }
-    }
-
-    fn opposite(self) -> Cut {
-        match self {
-            Cut::Is(level) => Cut::IsNot(level),
-            Cut::IsNot(level) => Cut::Is(level),
-            Cut::AtLeast(level) => Cut::Below(level),
-            Cut::Below(level) => Cut::AtLeast(level),
-        }
-    }
-}
 
 /// The cut that stands out most.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,24 +56,33 @@ pub enum Apart {
 
 /// The cut that stands out most among these kinds, and how often chance does as much.
 ///
-/// The same kinds and seed give the same answer.
-pub fn apart(kinds: &[KindCounts], factors: &[Factor], seed: u64) -> Apart {
+/// `owned` has the same machines by owner and kind; it is empty where owners are not known. Else
+/// the p-value is the larger of two: that of an exchange of kinds, and that of an exchange of whole
+/// owners. The same kinds and seed give the same answer.
+pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed: u64) -> Apart {
     let kinds: Vec<&KindCounts> = kinds.iter().filter(|kind| kind.of > 0).collect();
     let scores = scores(&kinds);
-    let strata = Strata::of(&kinds, &scores);
-    let cuts = cuts(&kinds, factors, &strata);
+    let strata = Strata::of(kinds.iter().map(|kind| kind.of.ilog2()));
+    let cuts = cuts(&kinds, factors, &strata, &strata.moments(&scores));
     let Some((best, most)) = strongest(&kinds, factors, &cuts, &scores) else {
         return Apart::Untestable;
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let shuffles = if kinds.len() < MANY_KINDS { SHUFFLES } else { FEW_SHUFFLES };
+    let shuffles = shuffles(kinds.len());
     let mut shuffled = scores.clone();
     let as_much = (0..shuffles).filter(|_| {
         strata.shuffle(&mut shuffled, &mut rng);
         strongest(&kinds, factors, &cuts, &shuffled)
             .is_some_and(|(_, by_chance)| by_chance >= most - 1e-9)
     });
-    let p_value = (1 + as_much.count()) as f64 / (1 + shuffles) as f64;
+    let by_kinds = (1 + as_much.count()) as f64 / (1 + shuffles) as f64;
+    let p_value = match owned {
+        [] => by_kinds,
+        owned => {
+            let cuts: Vec<(usize, Cut)> = cuts.iter().map(|one| (one.factor, one.cut)).collect();
+            by_kinds.max(owners::p_value(owned, factors, &cuts, best, seed))
+        }
+    };
     let (factor, cut) = (cuts[best].factor, cuts[best].cut);
     let cut = upper(&kinds, factor, cut);
     let sides = |factor: usize, cut: Cut| -> Vec<bool> {
@@ -150,30 +108,28 @@ pub fn apart(kinds: &[KindCounts], factors: &[Factor], seed: u64) -> Apart {
 /// are wrong in no more than that.
 pub fn conditions(
     kinds: &[KindCounts],
+    owned: &[OwnedKind],
     factors: &[Factor],
     first: Split,
     error_rate: f64,
     seed: u64,
 ) -> Vec<Split> {
-    let mut inside: Vec<KindCounts> = kinds.to_vec();
+    let (mut inside, mut owned) = (kinds.to_vec(), owned.to_vec());
     let mut found = vec![first];
     while let Some(last) = found.last() {
-        inside.retain(|kind| last.cut.holds(kind.levels.get(last.factor).copied().flatten()));
+        inside.retain(|kind| last.cut.holds(level(kind, last.factor)));
+        owned.retain(|one| last.cut.holds(level(&one.counts, last.factor)));
         let affected: u64 = inside.iter().map(|kind| u64::from(kind.affected)).sum();
         let of: u64 = inside.iter().map(|kind| u64::from(kind.of)).sum();
         if found.len() == MOST_CONDITIONS || affected as f64 >= NEARLY_ALL * of as f64 {
             break;
         }
-        match apart(&inside, factors, seed) {
+        match apart(&inside, &owned, factors, seed) {
             Apart::Cut(split) if split.p_value <= error_rate => found.push(split),
             _ => break,
         }
     }
     found
-}
-
-fn level(kind: &KindCounts, factor: usize) -> Option<u32> {
-    kind.levels.get(factor).copied().flatten()
 }
 
 /// The side of a cut on which more machines are affected.
@@ -190,76 +146,12 @@ fn upper(kinds: &[&KindCounts], factor: usize, cut: Cut) -> Cut {
 
 /// What each kind adds to the score of a side: by how much its share is above that of all, weighted
 /// by how much it says.
-///
-/// A kind of `n` machines says as much as `n / (1 + (n - 1) r)` independent ones, where `r` is how
-/// alike machines of a kind are ([`alikeness`]).
 fn scores(kinds: &[&KindCounts]) -> Vec<f64> {
-    let alike = alikeness(kinds.iter().copied());
-    let weight = |kind: &KindCounts| {
-        let of = f64::from(kind.of);
-        of / (1.0 + (of - 1.0) * alike)
-    };
-    let sum: f64 = kinds.iter().map(|kind| weight(kind)).sum();
-    let mean = kinds.iter().map(|kind| weight(kind) * kind.rate()).sum::<f64>() / sum.max(1e-300);
-    kinds.iter().map(|kind| weight(kind) * (kind.rate() - mean)).collect()
-}
-
-/// Kinds of about the same size, of which one has at most twice the machines of another.
-struct Strata {
-    /// The stratum of each kind.
-    of: Vec<usize>,
-    /// The places of the kinds of each.
-    places: Vec<Vec<usize>>,
-    /// Mean and variance of the scores of each.
-    moments: Vec<(f64, f64)>,
-}
-
-impl Strata {
-    fn of(kinds: &[&KindCounts], scores: &[f64]) -> Self {
-        let mut by_size: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (place, kind) in kinds.iter().enumerate() {
-            by_size.entry(kind.of.ilog2()).or_default().push(place);
-        }
-        let places: Vec<Vec<usize>> = by_size.into_values().collect();
-        let mut of = vec![0; kinds.len()];
-        for (stratum, places) in places.iter().enumerate() {
-            places.iter().for_each(|place| of[*place] = stratum);
-        }
-        let moments = places.iter().map(|places| {
-            let count = places.len() as f64;
-            let mean = places.iter().map(|place| scores[*place]).sum::<f64>() / count;
-            let square = |place: &usize| (scores[*place] - mean).powi(2);
-            (mean, places.iter().map(square).sum::<f64>() / count)
-        });
-        let moments = moments.collect();
-        Strata { of, places, moments }
-    }
-
-    /// Shuffles the scores of each stratum among its kinds.
-    fn shuffle(&self, scores: &mut [f64], rng: &mut ChaCha8Rng) {
-        let mut own = Vec::new();
-        for places in &self.places {
-            own.clear();
-            own.extend(places.iter().map(|place| scores[*place]));
-            own.shuffle(rng);
-            places.iter().zip(&own).for_each(|(place, score)| scores[*place] = *score);
-        }
-    }
-
-    /// Mean and standard deviation of the score of a side that has so many kinds of each stratum.
-    fn expected(&self, counts: &[u32]) -> (f64, f64) {
-        let (mut mean, mut variance) = (0.0, 0.0);
-        for ((count, places), (of_one, spread)) in
-            counts.iter().zip(&self.places).zip(&self.moments)
-        {
-            let (inside, all) = (f64::from(*count), places.len() as f64);
-            mean += inside * of_one;
-            if all > 1.0 {
-                variance += inside * (all - inside) / (all - 1.0) * spread;
-            }
-        }
-        (mean, variance.sqrt())
-    }
+    let weights = weights(kinds);
+    let sum: f64 = weights.iter().sum();
+    let rates = kinds.iter().zip(&weights).map(|(kind, weight)| weight * kind.rate());
+    let mean = rates.sum::<f64>() / sum.max(1e-300);
+    kinds.iter().zip(&weights).map(|(kind, weight)| weight * (kind.rate() - mean)).collect()
 }
 
 /// A way to cut, with what chance makes of it.
@@ -271,21 +163,30 @@ struct Candidate {
 }
 
 /// All cuts that have enough kinds on either side and that shuffling can change.
-fn cuts(kinds: &[&KindCounts], factors: &[Factor], strata: &Strata) -> Vec<Candidate> {
+fn cuts(
+    kinds: &[&KindCounts],
+    factors: &[Factor],
+    strata: &Strata,
+    moments: &[(f64, f64)],
+) -> Vec<Candidate> {
     let mut all = Vec::new();
     for (factor, known) in factors.iter().enumerate() {
         let levels = known.levels as usize;
-        let mut counts = vec![vec![0u32; strata.places.len()]; levels];
+        let mut counts = vec![vec![0u32; strata.number()]; levels];
         for (place, kind) in kinds.iter().enumerate() {
             if let Some(row) = level(kind, factor).and_then(|level| counts.get_mut(level as usize))
             {
-                row[strata.of[place]] += 1;
+                row[strata.stratum(place)] += 1;
             }
         }
         let mut add = |cut: Cut, counts: &[u32]| {
             let inside: u32 = counts.iter().sum();
             let outside = u32::try_from(kinds.len()).unwrap_or(u32::MAX) - inside;
-            let (mean, deviation) = strata.expected(counts);
+            // Each weight is 1.
+            let weights: Vec<(f64, f64)> =
+                counts.iter().map(|count| (f64::from(*count), f64::from(*count))).collect();
+            let (mean, variance) = strata.expected(&weights, moments);
+            let deviation = variance.sqrt();
             if inside >= LEAST_KINDS && outside >= LEAST_KINDS && deviation > 1e-9 {
                 all.push(Candidate { factor, cut, mean, deviation });
             }
@@ -293,7 +194,7 @@ fn cuts(kinds: &[&KindCounts], factors: &[Factor], strata: &Strata) -> Vec<Candi
         let numbered = || (0u32..).zip(&counts);
         numbered().for_each(|(level, row)| add(Cut::Is(level), row));
         if known.ordered {
-            let mut above = vec![0; strata.places.len()];
+            let mut above = vec![0; strata.number()];
             for (level, row) in numbered().skip(1).collect::<Vec<_>>().into_iter().rev() {
                 above.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
                 add(Cut::AtLeast(level), &above);
@@ -343,6 +244,7 @@ fn strongest(
 mod tests {
     use super::*;
     use rand::RngExt;
+    use std::sync::Arc;
 
     /// Kernels in three versions, HZ in two, and a CPU for each kernel, which goes with it.
     const FACTORS: [Factor; 3] = [
@@ -357,14 +259,19 @@ mod tests {
         levels
             .flat_map(|(kernel, hz)| {
                 let affected = affected(kernel, hz);
-                let levels = vec![Some(kernel), Some(hz), Some(kernel)];
-                (0..each).map(move |_| KindCounts { affected, of, levels: levels.clone() })
+                let levels: Arc<[_]> = [Some(kernel), Some(hz), Some(kernel)].into();
+                (0..each).map(move |_| KindCounts {
+                    affected,
+                    of,
+                    undecided: 0,
+                    levels: levels.clone(),
+                })
             })
             .collect()
     }
 
     fn cut(kinds: &[KindCounts]) -> Split {
-        match apart(kinds, &FACTORS, 1) {
+        match apart(kinds, &[], &FACTORS, 1) {
             Apart::Cut(split) => split,
             Apart::Untestable => panic!("{kinds:?}"),
         }
@@ -391,7 +298,7 @@ mod tests {
     #[test]
     fn conditions_are_found_within_each_other() {
         let kinds = kinds(6, 50, |kernel, hz| if (kernel, hz) == (2, 1) { 49 } else { 1 });
-        let found = conditions(&kinds, &FACTORS, cut(&kinds), 0.025, 1);
+        let found = conditions(&kinds, &[], &FACTORS, cut(&kinds), 0.025, 1);
         let mut cuts: Vec<usize> = found.iter().map(|split| split.factor).collect();
         cuts.sort_unstable();
         assert_eq!(cuts, [0, 1], "{found:?}");
@@ -400,10 +307,12 @@ mod tests {
     #[test]
     fn too_few_kinds_or_one_answer_are_no_test() {
         let same = kinds(3, 10, |_, _| 4);
-        assert!(!matches!(apart(&same, &FACTORS, 1), Apart::Cut(split) if split.p_value < 0.9));
+        assert!(
+            !matches!(apart(&same, &[], &FACTORS, 1), Apart::Cut(split) if split.p_value < 0.9)
+        );
         let two = &kinds(1, 4, |kernel, _| kernel)[1..3];
-        assert_eq!(apart(two, &FACTORS, 1), Apart::Untestable);
-        assert_eq!(apart(&[], &FACTORS, 1), Apart::Untestable);
+        assert_eq!(apart(two, &[], &FACTORS, 1), Apart::Untestable);
+        assert_eq!(apart(&[], &[], &FACTORS, 1), Apart::Untestable);
     }
 
     /// One kind of a thousand machines differs, and so would any factor that it has for itself.
@@ -411,7 +320,7 @@ mod tests {
     fn a_large_kind_alone_is_no_evidence() {
         let mut all = kinds(3, 10, |_, _| 0);
         all[0] = KindCounts { affected: 900, of: 1000, ..all[0].clone() };
-        let Apart::Cut(found) = apart(&all, &FACTORS, 1) else { return };
+        let Apart::Cut(found) = apart(&all, &[], &FACTORS, 1) else { return };
         assert!(found.p_value > 0.05, "{found:?}");
     }
 
@@ -435,11 +344,12 @@ mod tests {
                         KindCounts {
                             affected,
                             of,
-                            levels: vec![level(3, &mut rng), size, level(3, &mut rng)],
+                            undecided: 0,
+                            levels: [level(3, &mut rng), size, level(3, &mut rng)].into(),
                         }
                     })
                     .collect();
-                matches!(apart(&fleet, &FACTORS, 1), Apart::Cut(split) if split.p_value <= 0.05)
+                matches!(apart(&fleet, &[], &FACTORS, 1), Apart::Cut(split) if split.p_value <= 0.05)
             });
             let small = small.count();
             println!("alike {alike}: {small} of 400");

@@ -1,21 +1,61 @@
 //! Machines of one kind.
 
-/// Machines of one kind with a settled answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A level of each factor, by its place among the levels; `None` where it is not known.
+pub type Levels = Arc<[Option<u32>]>;
+
+/// Machines of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KindCounts {
     /// How many are affected.
     pub affected: u32,
     /// How many have a settled answer.
     pub of: u32,
-    /// Its level of each factor, by its place among the levels; `None` where it is not known.
-    pub levels: Vec<Option<u32>>,
+    /// How many have an answer that is not settled.
+    pub undecided: u32,
+    /// Its levels. All machines of a kind share them, whoever owns them.
+    pub levels: Levels,
 }
 
 impl KindCounts {
-    /// The share of it that is affected.
+    /// The share of those with a settled answer that is affected.
     pub(super) fn rate(&self) -> f64 {
         f64::from(self.affected) / f64::from(self.of.max(1))
     }
+}
+
+/// Machines of one kind and one owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedKind {
+    /// The owner, by its number: a team or a rack, which may have a cause of its own.
+    pub owner: u32,
+    /// The machines.
+    pub counts: KindCounts,
+}
+
+/// The machines of each owner together, for which no factor has a level.
+pub fn by_owner(owned: &[OwnedKind]) -> Vec<KindCounts> {
+    let mut owners: BTreeMap<u32, KindCounts> = BTreeMap::new();
+    for one in owned {
+        let sum = owners.entry(one.owner).or_default();
+        sum.affected += one.counts.affected;
+        sum.of += one.counts.of;
+        sum.undecided += one.counts.undecided;
+    }
+    owners.into_values().collect()
+}
+
+/// How much each kind says: as much as `n / (1 + (n - 1) r)` independent machines, where `n` is its
+/// number of machines, and `r` how alike machines of a kind are ([`alikeness`]).
+pub(super) fn weights(kinds: &[&KindCounts]) -> Vec<f64> {
+    let alike = alikeness(kinds.iter().copied());
+    let weight = |kind: &&KindCounts| {
+        let of = f64::from(kind.of);
+        of / (1.0 + (of - 1.0) * alike)
+    };
+    kinds.iter().map(weight).collect()
 }
 
 /// How alike machines of a kind are: 0 where they are independent, 1 where all of a kind answer
@@ -42,4 +82,27 @@ pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a KindCounts> + Clone)
     let size = (machines - sizes().map(|of| of * of).sum::<f64>() / machines) / (number - 1.0);
     let alike = (between - within) / (between + (size - 1.0) * within);
     if alike.is_finite() { alike.clamp(0.0, 1.0) } else { 1.0 }
+}
+
+/// An upper limit of how alike machines of a kind are: [`alikeness`] if one more kind had been
+/// seen, of which all machines are affected, or none is, whichever gives more.
+///
+/// The estimate itself rests on the few kinds in which machines are affected, and it is too small
+/// exactly where such kinds are missing from a fleet by chance. One more kind is the step from
+/// nothing seen to the rule of succession; it has as many machines as the kind of a random machine.
+/// So the limit has no confidence of its own: it exceeds the estimate by much where affected kinds
+/// are few, and by little where they are many. What was simulated is the interval of a share, which
+/// also allows for how few kinds there are.
+///
+/// Where each kind has one machine nothing is seen of it: then it is 1, and does not matter.
+pub(super) fn alikeness_limit(kinds: &[&KindCounts]) -> f64 {
+    let sizes = kinds.iter().map(|kind| f64::from(kind.of));
+    let (machines, squares) =
+        sizes.fold((0.0, 0.0), |(all, squares), of| (all + of, squares + of * of));
+    let of = (squares / f64::max(machines, 1.0)).round().max(1.0) as u32;
+    let with = |affected: u32| {
+        let one_more = [KindCounts { affected, of, ..KindCounts::default() }];
+        alikeness(kinds.iter().copied().chain(&one_more))
+    };
+    with(0).max(with(of))
 }

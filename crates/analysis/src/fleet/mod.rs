@@ -5,9 +5,13 @@
 //! the kind.
 
 pub mod apart;
+mod cut;
 mod kind;
+mod owners;
 mod share;
+mod shuffle;
 
-pub use apart::{Apart, Cut, Factor, Split, apart};
-pub use kind::KindCounts;
-pub use share::share;
+pub use apart::{Apart, Split, apart};
+pub use cut::{Cut, Factor};
+pub use kind::{KindCounts, OwnedKind, by_owner};
+pub use share::{Sample, share};

@@ -1,7 +1,7 @@
 //! What tells affected hosts from clear ones, for all scenarios together.
 
 use super::levels::Levels;
-use analysis::fleet::{Apart, KindCounts, Split, apart, share};
+use analysis::fleet::{Apart, KindCounts, OwnedKind, Sample, Split, apart, by_owner, share};
 use model::census::{Condition, Conditions, Share, Telling};
 use model::record::ERROR_RATE;
 
@@ -14,14 +14,23 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 /// The first condition and those within it have half of the error rate each.
 const HALF: f64 = ERROR_RATE / 2.0;
 
-/// For each scenario its kinds with settled answers: what tells affected ones from clear ones.
+/// The answers to one scenario.
+pub(super) struct Told {
+    /// By the kind of the hosts.
+    pub(super) kinds: Vec<KindCounts>,
+    /// By owner and kind; empty where owners are not known.
+    pub(super) owned: Vec<OwnedKind>,
+}
+
+/// For each scenario what tells affected hosts from clear ones.
 ///
 /// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
 /// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
 /// 65-70).
-pub(super) fn telling(scenarios: &[Vec<KindCounts>], levels: &Levels) -> Vec<Telling> {
+pub(super) fn telling(scenarios: &[Told], levels: &Levels) -> Vec<Telling> {
     let factors = levels.factors();
-    let found: Vec<Apart> = scenarios.iter().map(|kinds| apart(kinds, &factors, SEED)).collect();
+    let found: Vec<Apart> =
+        scenarios.iter().map(|told| apart(&told.kinds, &told.owned, &factors, SEED)).collect();
     let mut order: Vec<(f64, usize)> = found
         .iter()
         .enumerate()
@@ -36,14 +45,16 @@ pub(super) fn telling(scenarios: &[Vec<KindCounts>], levels: &Levels) -> Vec<Tel
     let named =
         order.iter().enumerate().take_while(|(rank, (p, _))| *p <= HALF / (tested - rank) as f64);
     let named: Vec<usize> = named.map(|(_, (_, place))| *place).collect();
-    let tell = |(place, (kinds, apart)): (usize, (&Vec<KindCounts>, Apart))| match apart {
+    let tell = |(place, (told, apart)): (usize, (&Told, Apart))| match apart {
         Apart::Cut(split) if named.contains(&place) => {
             let rate = HALF / tested.max(1) as f64;
-            let splits = analysis::fleet::apart::conditions(kinds, &factors, split, rate, SEED);
-            Telling::Conditions(conditions(kinds, &splits, levels))
+            let Told { kinds, owned } = told;
+            let splits =
+                analysis::fleet::apart::conditions(kinds, owned, &factors, split, rate, SEED);
+            Telling::Conditions(Box::new(conditions(told, &splits, levels)))
         }
         Apart::Cut(split) => Telling::None { p_value: split.p_value },
-        Apart::Untestable => untestable(kinds),
+        Apart::Untestable => untestable(&told.kinds),
     };
     scenarios.iter().zip(found).enumerate().map(tell).collect()
 }
@@ -58,26 +69,37 @@ fn untestable(kinds: &[KindCounts]) -> Telling {
     }
 }
 
-fn conditions(kinds: &[KindCounts], splits: &[Split], levels: &Levels) -> Conditions {
-    let fulfils = |kind: &&KindCounts| {
+fn conditions(told: &Told, splits: &[Split], levels: &Levels) -> Conditions {
+    let fulfils = |kind: &KindCounts| {
         let level = |factor: usize| kind.levels.get(factor).copied().flatten();
         splits.iter().all(|split| split.cut.holds(level(split.factor)))
     };
-    let (inside, outside): (Vec<&KindCounts>, Vec<&KindCounts>) = kinds.iter().partition(fulfils);
+    let side = |inside: bool| {
+        let kinds = told.kinds.iter().filter(|kind| fulfils(kind) == inside);
+        let owned = told.owned.iter().filter(|one| fulfils(&one.counts) == inside);
+        of(&kinds.cloned().collect::<Vec<_>>(), &owned.cloned().collect::<Vec<_>>())
+    };
     let all = splits.iter().map(|split| Condition {
         cut: levels.cut(split.factor, split.cut),
         p_value: split.p_value,
         same: split.same.iter().map(|(factor, cut)| levels.cut(*factor, *cut)).collect(),
     });
-    Conditions { all: all.collect(), inside: of(&inside), outside: of(&outside) }
+    let owners = Some(by_owner(&told.owned).len() as u64).filter(|owners| *owners > 0);
+    Conditions { all: all.collect(), inside: side(true), outside: side(false), owners }
 }
 
-fn of(kinds: &[&KindCounts]) -> Share {
-    let kinds: Vec<KindCounts> = kinds.iter().copied().cloned().collect();
-    share(&kinds, CONFIDENCE).unwrap_or(Share {
+/// The share of one side. Hosts that were not measured are on neither: their kind is not known.
+fn of(kinds: &[KindCounts], owned: &[OwnedKind]) -> Share {
+    let sample = Sample { kinds, owners: &by_owner(owned), unmeasured: 0 };
+    share(sample, CONFIDENCE).unwrap_or(Share {
         affected: 0,
         of: 0,
+        undecided: 0,
+        least: 0.0,
+        most: 1.0,
         kinds: 0,
+        owners: None,
+        alike: 1.0,
         effective: 0.0,
         low: None,
         high: None,

@@ -4,6 +4,7 @@ use crate::kinds::HostKind;
 use analysis::fleet;
 use model::census::{Cut, Factor, Side};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Factors in the order in which they are named where several tell the same hosts apart.
 const FACTORS: [Factor; 12] = [
@@ -29,7 +30,9 @@ pub(super) struct Levels {
     /// The names of the levels of each factor, in their order.
     names: Vec<Vec<String>>,
     /// The levels of each kind.
-    of: Vec<Vec<Option<u32>>>,
+    of: Vec<Arc<[Option<u32>]>>,
+    /// The levels of the kind of all others.
+    unknown: Arc<[Option<u32>]>,
     /// The place of each kind among all, by what it is: its number hangs on which thread was first.
     ranks: Vec<u32>,
 }
@@ -57,12 +60,13 @@ impl Levels {
         order.sort_unstable_by(|a, b| kinds[*a].cmp(&kinds[*b]));
         let mut ranks = vec![0; kinds.len()];
         order.into_iter().zip(0..).for_each(|(kind, rank)| ranks[kind] = rank);
-        Levels { names, of, ranks }
+        let of = of.into_iter().map(Arc::from).collect();
+        Levels { names, of, unknown: [None; FACTORS.len()].into(), ranks }
     }
 
     /// The levels of a kind; none are known of the kind of all others.
-    pub(super) fn of_kind(&self, kind: u32) -> Vec<Option<u32>> {
-        self.of.get(kind as usize).cloned().unwrap_or_else(|| vec![None; FACTORS.len()])
+    pub(super) fn of_kind(&self, kind: u32) -> Arc<[Option<u32>]> {
+        Arc::clone(self.of.get(kind as usize).unwrap_or(&self.unknown))
     }
 
     /// The place of a kind among all, whichever was read first.
@@ -99,9 +103,9 @@ impl Levels {
         for kind in kinds {
             let levels = self.of_kind(kind);
             match &mut common {
-                None => common = Some(levels),
-                Some(common) => common.iter_mut().zip(levels).for_each(|(one, other)| {
-                    *one = one.filter(|level| Some(*level) == other);
+                None => common = Some(levels.to_vec()),
+                Some(common) => common.iter_mut().zip(&*levels).for_each(|(one, other)| {
+                    *one = one.filter(|level| Some(*level) == *other);
                 }),
             }
         }

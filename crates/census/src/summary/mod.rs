@@ -5,6 +5,7 @@ mod groups;
 mod hosts;
 mod levels;
 mod odd;
+mod owners;
 mod scenario;
 mod since;
 mod worst;
@@ -15,8 +16,10 @@ use hosts::Hosts;
 use levels::Levels;
 use model::Census;
 use model::census::SCHEMA;
+use owners::Owners;
 use std::collections::HashSet;
 
+pub use owners::Listed;
 pub use since::{SinceError, previous};
 
 /// Runs of names that are listed of hosts that are not in an answer, at most.
@@ -28,15 +31,16 @@ const MOST_RUNS: usize = 10_000;
 /// The same fleet gives the same census.
 pub fn census(
     fleet: &Fleet,
-    inventory: Option<&[String]>,
+    inventory: Option<&[Listed]>,
     before: Option<&Census>,
     version: &str,
     taken: &str,
 ) -> Census {
     let kinds = fleet.kinds.all();
     let hosts = Hosts::of(fleet);
+    let owners = inventory.and_then(|listed| Owners::of_inventory(fleet, listed));
     let inventory: Option<HashSet<&str>> =
-        inventory.map(|names| names.iter().map(String::as_str).collect());
+        inventory.map(|listed| listed.iter().map(|one| one.name.as_str()).collect());
     let missing = inventory.as_ref().map(|named| {
         let missing = named.iter().copied().filter(|name| fleet.number_of(name).is_none());
         names::fold(missing, MOST_RUNS)
@@ -58,7 +62,7 @@ pub fn census(
         not_in_inventory: foreign.filter(|foreign| foreign.count > 0),
         kinds: hosts.kinds(),
         set_aside: fleet.aside(),
-        scenarios: scenario::all(fleet, &hosts, &levels, unreachable),
+        scenarios: scenario::all(fleet, &hosts, &levels, owners.as_ref(), unreachable),
         since: before.map(|before| since::since(fleet, &hosts, before)),
         groups,
         hosts_in_other_groups,

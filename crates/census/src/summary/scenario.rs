@@ -1,13 +1,14 @@
 //! The answers to each scenario.
 
-use super::apart::{CONFIDENCE, telling};
+use super::apart::{CONFIDENCE, Told, telling};
 use super::hosts::Hosts;
 use super::levels::Levels;
 use super::odd::odd;
+use super::owners::Owners;
 use super::worst::worst;
 use crate::fleet::Fleet;
 use crate::row::Row;
-use analysis::fleet::{KindCounts, share};
+use analysis::fleet::{KindCounts, OwnedKind, Sample, by_owner, share};
 use model::State;
 use model::census::{Counts, ScenarioCensus};
 use std::collections::{BTreeMap, HashMap};
@@ -17,27 +18,32 @@ pub(super) fn all(
     fleet: &Fleet,
     hosts: &Hosts,
     levels: &Levels,
+    owners: Option<&Owners>,
     unreachable: u64,
 ) -> Vec<ScenarioCensus> {
     let mut rows: BTreeMap<u8, Vec<(u32, &Row)>> = BTreeMap::new();
     for ((host, scenario), row) in &fleet.rows {
         rows.entry(*scenario).or_default().push((*host, row));
     }
-    let by_kind: Vec<HashMap<u32, (u32, u32)>> = rows.values().map(|rows| kinds_of(rows)).collect();
-    let kinds: Vec<Vec<KindCounts>> = by_kind.iter().map(|kinds| settled(kinds, levels)).collect();
-    let told = telling(&kinds, levels);
-    let each = rows.into_iter().zip(by_kind).zip(kinds).zip(told);
-    each.map(|((((scenario, rows), by_kind), kinds), apart)| {
+    let counted: Vec<Told> = rows.values().map(|rows| counted(rows, levels, owners)).collect();
+    let told = telling(&counted, levels);
+    let each = rows.into_iter().zip(counted).zip(told);
+    each.map(|(((scenario, rows), counted), apart)| {
         let name = fleet.scenarios.get(usize::from(scenario)).cloned().unwrap_or_default();
         let counts = counts(&rows);
         let not_measured = hosts.answers.len() as u64 - rows.len() as u64;
+        let sample = Sample {
+            kinds: &counted.kinds,
+            owners: &by_owner(&counted.owned),
+            unmeasured: not_measured + unreachable,
+        };
         ScenarioCensus {
             scenario: name,
             hosts: Counts { not_measured, unreachable, ..counts },
-            share: share(&kinds, CONFIDENCE),
+            share: share(sample, CONFIDENCE),
             apart,
             worst: worst(fleet, &rows),
-            odd: odd(fleet, &rows, &by_kind),
+            odd: odd(fleet, &rows, &kinds_of(&rows)),
         }
     })
     .collect()
@@ -73,13 +79,31 @@ fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
     by_kind
 }
 
-fn settled(by_kind: &HashMap<u32, (u32, u32)>, levels: &Levels) -> Vec<KindCounts> {
-    let mut kinds: Vec<(&u32, &(u32, u32))> = by_kind.iter().collect();
-    kinds.sort_unstable_by_key(|(kind, _)| levels.rank(**kind));
-    let kind = |(kind, (affected, of)): (&u32, &(u32, u32))| KindCounts {
-        affected: *affected,
-        of: *of,
-        levels: levels.of_kind(*kind),
-    };
-    kinds.into_iter().map(kind).collect()
+/// The answers by kind, and by owner and kind where owners are known.
+fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> Told {
+    let mut kinds: BTreeMap<(u32, u32), KindCounts> = BTreeMap::new();
+    let mut owned: BTreeMap<(u32, u32, u32), KindCounts> = BTreeMap::new();
+    for (host, row) in rows {
+        let kind = (levels.rank(row.kind), row.kind);
+        add(kinds.entry(kind).or_default(), row.state());
+        if let Some(owner) = owners.map(|owners| owners.of(*host)) {
+            add(owned.entry((owner, kind.0, kind.1)).or_default(), row.state());
+        }
+    }
+    let with_levels =
+        |kind: u32, counts: KindCounts| KindCounts { levels: levels.of_kind(kind), ..counts };
+    let kinds = kinds.into_iter().map(|((_, kind), counts)| with_levels(kind, counts)).collect();
+    let owned = owned
+        .into_iter()
+        .map(|((owner, _, kind), counts)| OwnedKind { owner, counts: with_levels(kind, counts) });
+    Told { kinds, owned: owned.collect() }
+}
+
+/// One more host of a kind, with its answer.
+fn add(counts: &mut KindCounts, state: State) {
+    match state {
+        State::Affected => (counts.affected, counts.of) = (counts.affected + 1, counts.of + 1),
+        State::NotAffected => counts.of += 1,
+        _ => counts.undecided += 1,
+    }
 }

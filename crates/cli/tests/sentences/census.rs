@@ -34,6 +34,7 @@ pub fn lines() -> Lines {
     }));
     all.extend(headlines());
     all.extend(shares());
+    all.extend(about());
     all.extend(hosts());
     all.extend(claims());
     all.extend(since());
@@ -80,18 +81,59 @@ fn headlines() -> Lines {
 
 fn share(affected: u64, interval: Option<[f64; 2]>) -> Value {
     let [low, high] = interval.map_or([Value::Null, Value::Null], |ends| ends.map(Value::from));
-    json!({ "affected": affected, "of": 100, "kinds": 9, "effective": 9.0, "low": low,
-        "high": high, "confidence": 0.95 })
+    json!({ "affected": affected, "of": 100, "undecided": 0, "least": 0.0, "most": 1.0, "kinds": 9,
+        "alike": 0.9, "effective": 9.0, "low": low, "high": high, "confidence": 0.95 })
 }
 
 fn shares() -> Lines {
     let said = |value| prose::share(&read::<Share>(value));
+    let mut undecided = share(11, Some([0.024, 0.4]));
+    undecided["undecided"] = 12.into();
+    (undecided["least"], undecided["most"]) = (0.098.into(), 0.205.into());
+    let undecided = read::<Share>(undecided);
+    let count = read::<Share>(share(11, None));
     at(
         "census share",
         [
             ("interval", said(share(11, Some([0.024, 0.3])))),
             ("narrow interval", said(share(97, Some([0.9688, 0.9712])))),
             ("no interval", said(share(97, None))),
+            ("rate", prose::rate(&undecided)),
+            ("this fleet", prose::this_fleet(&undecided)),
+            ("this fleet, a count", prose::this_fleet(&count)),
+            ("fleets like it", prose::fleets_like_it(&undecided)),
+            ("fleets like it, of one kind", prose::fleets_like_it(&count)),
+        ],
+    )
+}
+
+/// What the two ranges of a share are about, and what a condition may be taken for.
+fn about() -> Lines {
+    let said = |undecided: u64, inventory: bool| {
+        let mut one = share(11, Some([0.024, 0.4]));
+        one["undecided"] = undecided.into();
+        let one = json!({ "scenario": "mmap-lock", "hosts": model::census::Counts::default(),
+            "share": one, "apart": "all-alike", "worst": [] });
+        let mut census = json!({ "schema": "", "version": "", "taken": "", "hosts": 100,
+            "kinds": 9, "set_aside": [], "scenarios": [one], "groups": [],
+            "read": { "files": 1, "records": 0, "briefs": 100, "versions": {} } });
+        if inventory {
+            census["unreachable"] = json!({ "count": 0, "names": [] });
+        }
+        prose::about(&read::<Census>(census))
+    };
+    let [without, _] = conditions();
+    let without = json!({ "scenario": "mmap-lock", "hosts": model::census::Counts::default(),
+        "apart": without, "worst": [] });
+    let caveat = prose::caveat(&read::<ScenarioCensus>(without)).unwrap();
+    at(
+        "census about",
+        [
+            ("a count", said(0, true)),
+            ("a count of the records", said(0, false)),
+            ("undecided", said(12, true)),
+            ("undecided, no inventory", said(12, false)),
+            ("caveat", caveat.to_owned()),
         ],
     )
 }
@@ -100,13 +142,23 @@ fn cut(factor: &str, side: &str, level: &str) -> Value {
     json!({ "factor": factor, "side": side, "level": level, "p_value": 0.002 })
 }
 
-fn tellings() -> Vec<Value> {
+/// Conditions without known owners, and with them.
+fn conditions() -> [Value; 2] {
     let mut first = cut("kernel-series", "below", "6.6");
     first["same"] = json!([cut("cgroup", "is", "v1")]);
     let all = json!([first, cut("cpus", "at-least", "8")]);
+    let alone = json!({ "conditions": { "all": all, "inside": share(97, Some([0.9, 0.99])),
+        "outside": share(1, Some([0.0, 0.03])) } });
+    let mut with = alone.clone();
+    with["conditions"]["owners"] = 31.into();
+    [alone, with]
+}
+
+fn tellings() -> Vec<Value> {
+    let [alone, with] = conditions();
     vec![
-        json!({ "conditions": { "all": all, "inside": share(97, Some([0.9, 0.99])),
-            "outside": share(1, Some([0.0, 0.03])) } }),
+        alone,
+        with,
         json!({ "none": { "p_value": 0.31 } }),
         json!({ "too-few-kinds": { "kinds": 1 } }),
         json!({ "too-few-kinds": { "kinds": 4 } }),

@@ -25,7 +25,7 @@ pub fn section(census: &Census) -> Markup {
     html! {
         section #verdicts aria-label="Scenarios" {
             @for one in &census.scenarios { (card(one)) }
-            p.note { (prose::NOTE) }
+            p.note { (prose::about(census)) " " (prose::NOTE) }
         }
         section.record aria-label="Hosts with the same answers" {
             h2 { "Hosts with the same answers" }
@@ -62,10 +62,14 @@ fn card(one: &ScenarioCensus) -> Markup {
             h2 {
                 span class={ "pill state-" (state) } { (one.hosts.affected) " affected" }
                 " " (plain(&one.scenario))
-                @if let Some(share) = &one.share { span.title { " " (prose::share(share)) " of " (share.of) " hosts with an answer, of " (share.kinds) " kinds" } }
+                @if let Some(share) = &one.share { span.title { " " (prose::rate(share)) " of " (share.of) " hosts with an answer, of " (share.kinds) " kinds" } }
             }
             (bar(&one.hosts))
+            @if let Some(share) = &one.share {
+                p.headline { "This fleet: " (prose::this_fleet(share)) " affected. Fleets like it: " (prose::fleets_like_it(share)) "." }
+            }
             @if let Some(telling) = prose::telling(one) { p.headline { "Told by: " (telling) } }
+            @if let Some(caveat) = prose::caveat(one) { p.note { "Caveat: " (caveat) "." } }
             @if let Some(odd) = &one.odd { p { (figure::breakable(&prose::odd(odd, MOST_NAMED))) } }
             @if !one.worst.is_empty() || one.odd.is_some() {
                 details { summary { "Hosts and their records" } (figure::stack(&hosts(one), "hosts and their records")) }

@@ -11,8 +11,36 @@ use os::terminal::line as plain;
 
 /// Why hosts are not taken for independent, below the table of the page.
 pub const NOTE: &str = "Hosts of one kind share their kernel, machine and things that no record holds, \
-    so they are not taken for independent: an interval counts by how much kinds differ, and a factor is \
-    tested by exchanging whole kinds. docs/statistics.md has the methods.";
+    so they are not taken for independent: an interval counts by how much kinds may differ, and a \
+    factor is tested by exchanging whole kinds. docs/statistics.md has the methods.";
+
+/// What the two ranges of a share are about.
+pub fn about(census: &Census) -> String {
+    let undecided = census.scenarios.iter().filter_map(|one| one.share.as_ref());
+    let undecided = undecided.map(|share| share.undecided).max().unwrap_or(0);
+    let here = match (undecided, &census.unreachable) {
+        (0, Some(_)) => "every host has an answer, so the share is a count, not an estimate",
+        (0, None) => "every host with a record has an answer, so the share is a count of these",
+        (_, Some(_)) => "undecided hosts counted as clear, then as affected",
+        (_, None) => "hosts with a record, the undecided as clear, then as affected",
+    };
+    format!(
+        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds are drawn as these \
+         were."
+    )
+}
+
+/// What has to be known before a condition is taken for a cause; nothing where no condition is
+/// named, or where owners are known.
+pub fn caveat(scenario: &ScenarioCensus) -> Option<&'static str> {
+    match &scenario.apart {
+        Telling::Conditions(conditions) if conditions.owners.is_none() => Some(
+            "hosts of one owner or rack may share another cause; name the owner of each host in \
+             --hosts to test it",
+        ),
+        _ => None,
+    }
+}
 
 /// What was read, in one line.
 pub fn headline(census: &Census) -> String {
@@ -46,16 +74,42 @@ fn finer(share: f64, more: usize) -> String {
     if more > 0 && share >= 0.0995 { format!("{:.more$}%", share * 100.0) } else { percent(share) }
 }
 
-/// A share with its interval, as `11% [2.4%, 30%]`.
-pub fn share(share: &Share) -> String {
-    let rate = share.affected as f64 / share.of.max(1) as f64;
-    let (Some(low), Some(high)) = (share.low, share.high) else {
-        return format!("{} [no interval]", percent(rate));
-    };
+/// Two shares with as many digits as tell them apart, and how to write a third one so.
+fn apart(low: f64, high: f64) -> impl Fn(f64) -> String {
     // Of very many hosts an interval may be narrower than a percent.
     let digits = [0, 1, 2].into_iter().find(|more| finer(low, *more) != finer(high, *more));
-    let shown = |share: f64| finer(share, digits.unwrap_or(0));
-    format!("{} [{}, {}]", shown(rate), shown(low), shown(high))
+    move |share: f64| finer(share, digits.unwrap_or(0))
+}
+
+/// The share of the hosts with a settled answer: `11%`.
+pub fn rate(share: &Share) -> String {
+    percent(share.affected as f64 / share.of.max(1) as f64)
+}
+
+/// The share of this fleet, with undecided hosts as clear and as affected: `9.8% to 14%`.
+pub fn this_fleet(share: &Share) -> String {
+    if share.undecided == 0 {
+        return rate(share);
+    }
+    let shown = apart(share.least, share.most);
+    format!("{} to {}", shown(share.least), shown(share.most))
+}
+
+/// The interval for fleets like it: `2.4% to 33%`.
+pub fn fleets_like_it(share: &Share) -> String {
+    let (Some(low), Some(high)) = (share.low, share.high) else { return "no interval".to_owned() };
+    let shown = apart(low, high);
+    format!("{} to {}", shown(low), shown(high))
+}
+
+/// A share with its interval, as `11% [2.4%, 30%]`.
+pub fn share(share: &Share) -> String {
+    let (Some(low), Some(high)) = (share.low, share.high) else {
+        return format!("{} [no interval]", rate(share));
+    };
+    let shown = apart(low, high);
+    let settled = share.affected as f64 / share.of.max(1) as f64;
+    format!("{} [{}, {}]", shown(settled), shown(low), shown(high))
 }
 
 /// What tells affected hosts from clear ones; nothing where all answers are alike.
@@ -88,12 +142,15 @@ fn told(conditions: &Conditions) -> String {
     let worst = conditions.all.iter().map(|one| one.p_value).fold(0.0, f64::max);
     let inside = &conditions.inside;
     format!(
-        "{}: {} of {} affected, of all others {} (p = {})",
+        "{}: {} of {} affected, of all others {} (p = {}{})",
         all.join(" with "),
         share(inside),
         plural(inside.of, "host"),
         share(&conditions.outside),
-        p(worst)
+        p(worst),
+        conditions.owners.map_or(String::new(), |owners| {
+            format!(", also among {}", plural(owners, "owner"))
+        })
     )
 }
 
@@ -343,18 +400,25 @@ mod tests {
 
     #[test]
     fn an_interval_is_told_as_finely_as_it_is_narrow() {
-        let of = |low: f64, high: f64| {
-            let share = Share {
-                affected: 97,
-                of: 100,
-                kinds: 9,
-                effective: 9.0,
-                low: Some(low),
-                high: Some(high),
-                confidence: 0.95,
-            };
-            super::share(&share)
+        let share = Share {
+            affected: 97,
+            of: 100,
+            undecided: 4,
+            least: 0.933,
+            most: 0.971,
+            kinds: 9,
+            owners: None,
+            alike: 0.5,
+            effective: 9.0,
+            low: None,
+            high: None,
+            confidence: 0.95,
         };
+        let of = |low: f64, high: f64| {
+            super::share(&Share { low: Some(low), high: Some(high), ..share.clone() })
+        };
+        assert_eq!(this_fleet(&share), "93% to 97%");
+        assert_eq!(this_fleet(&Share { least: 0.968, ..share.clone() }), "96.8% to 97.1%");
         assert_eq!(of(0.5, 0.99), "97% [50%, 99%]");
         assert_eq!(of(0.9688, 0.9712), "97.0% [96.9%, 97.1%]");
         assert_eq!(of(0.97, 0.97), "97% [97%, 97%]");

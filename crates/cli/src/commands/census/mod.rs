@@ -8,7 +8,8 @@ use super::watch::record::WATCH;
 use crate::command::{Failure, Run, Session, below};
 use crate::exit;
 use crate::{identity, input, output, page};
-use census::{Hashing, Options, summary};
+use census::summary::{self, Listed};
+use census::{Hashing, Options};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use model::Census;
@@ -41,7 +42,8 @@ pub struct CensusFlags {
     /// Files and folders with records; - reads standard input
     #[arg(value_name = "RECORDS", required = true, num_args = 1..)]
     records: Vec<PathBuf>,
-    /// List of all hosts, one name per line; those without a record count as unreachable
+    /// List of all hosts, one name per line; those without a record count as unreachable. A second
+    /// word names the owner or the rack of the host: a cause there is then not taken for a kernel's
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
     /// Salt with which the hosts hashed their names. Names in --hosts and names of files are hashed
@@ -135,18 +137,23 @@ fn read(
     fleet.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The hosts of an inventory: a name a line, # begins a comment.
-fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<String>, Failure> {
+/// The hosts of an inventory: a name a line, with the owner behind it; # begins a comment.
+fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<Listed>, Failure> {
     let refuse =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--hosts {}: {why}", path.display()));
     let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    let names = lines.filter(|line| !line.is_empty());
-    let names: Vec<String> = match hashing {
-        Some(Hashing(hash)) => names.map(hash).collect(),
-        None => names.map(str::to_owned).collect(),
-    };
-    if names.is_empty() { Err(refuse(&"no host in it; write a name a line")) } else { Ok(names) }
+    let mut all = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let name = hashing.map_or_else(|| name.to_owned(), |Hashing(hash)| hash(name));
+        let owner = words.next().map(str::to_owned);
+        if words.next().is_some() {
+            return Err(refuse(&format!("line {number}: write the host and its owner, no more")));
+        }
+        all.push(Listed { name, owner });
+    }
+    if all.is_empty() { Err(refuse(&"no host in it; write a name a line")) } else { Ok(all) }
 }
 
 fn earlier(path: &Path) -> Result<Census, Failure> {

@@ -34,10 +34,22 @@ fn families(census: &Census) -> Vec<Family> {
             "Share of the hosts with a settled answer that is affected",
             |one| share(one, |share| Some(share.affected as f64 / share.of.max(1) as f64)),
         ),
-        of("tailback_census_affected_share_low", "Lower end of its interval", |one| {
-            share(one, |share| share.low)
-        }),
-        of("tailback_census_affected_share_high", "Upper end of its interval", |one| {
+        of(
+            "tailback_census_affected_share_least",
+            "Share of this fleet that is affected if no undecided host is",
+            |one| share(one, |share| Some(share.least)),
+        ),
+        of(
+            "tailback_census_affected_share_most",
+            "Share of this fleet that is affected if every undecided host is",
+            |one| share(one, |share| Some(share.most)),
+        ),
+        of(
+            "tailback_census_affected_share_low",
+            "Lower end of the interval for fleets like this one",
+            |one| share(one, |share| share.low),
+        ),
+        of("tailback_census_affected_share_high", "Upper end of that interval", |one| {
             share(one, |share| share.high)
         }),
         of(
