@@ -20,7 +20,7 @@ pub(crate) fn census(bytes: &[u8]) {
         hashing: None,
     };
     let before = std::str::from_utf8(bytes).ok().and_then(|text| summary::previous(text).ok());
-    let inventory = ["web1".to_owned()];
+    let inventory = [summary::Listed { name: "web1".to_owned(), owner: Some("rack1".to_owned()) }];
     for given in [Given::Named, Given::Found] {
         let fleet = census::read_bytes(bytes, "web1.jsonl", given, options);
         let found = summary::census(&fleet, Some(&inventory), before.as_ref(), "1", "now");

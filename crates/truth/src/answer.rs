@@ -3,7 +3,7 @@
 use model::{ChangeState, FixOutcome, State};
 use serde::{Deserialize, Serialize};
 
-/// The word of a verdict, of a fix, of a comparison, or of a ladder.
+/// The word of a verdict, of a fix, of a comparison, of a ladder, or of a census.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -39,6 +39,16 @@ pub enum Answer {
     WrongBoundary,
     /// A ladder names no boundary.
     NoBoundary,
+    /// The range of a census holds the share.
+    Covered,
+    /// It does not.
+    NotCovered,
+    /// A census names the factor that is the cause.
+    FactorNamed,
+    /// A census names a factor that is no cause.
+    WrongFactorNamed,
+    /// A census names no factor.
+    NoFactorNamed,
 }
 
 impl Answer {
@@ -61,6 +71,11 @@ impl Answer {
             Answer::Boundary => "boundary",
             Answer::WrongBoundary => "wrong-boundary",
             Answer::NoBoundary => "no-boundary",
+            Answer::Covered => "covered",
+            Answer::NotCovered => "not-covered",
+            Answer::FactorNamed => "factor-named",
+            Answer::WrongFactorNamed => "wrong-factor-named",
+            Answer::NoFactorNamed => "no-factor-named",
         }
     }
 

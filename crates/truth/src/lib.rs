@@ -8,6 +8,7 @@
 //! truth/table.md from the rows and the history.
 
 pub mod answer;
+pub mod census;
 mod error;
 pub mod history;
 mod hog;

@@ -3,6 +3,7 @@
 //! Every study follows from its seed, so each run of a row gives the same answer on every machine.
 
 use crate::Answer;
+use crate::census::{self, Drawn, Fleet};
 use crate::ladders::{self, Ladders};
 use crate::pairs::{self, Compare};
 use host::Roots;
@@ -75,6 +76,8 @@ pub struct Simulation {
     pub compare: Option<Compare>,
     /// Versions are compared, each with the next; the answer is whether a boundary is named.
     pub ladder: Option<Ladders>,
+    /// A fleet, with no study of its own; the answer is that of its census.
+    pub census: Option<Fleet>,
 }
 
 impl Simulation {
@@ -134,15 +137,37 @@ pub struct Steal {
 pub struct Simulated {
     /// The answer.
     pub answer: Answer,
-    /// The record; of a comparison the last one.
-    pub record: Judged,
+    /// What it rests on.
+    pub record: Record,
 }
 
-/// Simulates one study, or one comparison, of that seed.
+/// What an answer rests on.
+pub enum Record {
+    /// A study; of a comparison the last one.
+    Study(Box<Judged>),
+    /// A fleet.
+    Fleet(Drawn),
+}
+
+impl Record {
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        match self {
+            Record::Study(study) => study.to_json(),
+            Record::Fleet(fleet) => fleet.to_json(),
+        }
+    }
+}
+
+/// Simulates one study, one comparison, or one fleet, of that seed.
 ///
 /// # Errors
 /// A sentence, if the fake tree of /proc cannot be made.
 pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String> {
+    if let Some(fleet) = &simulation.census {
+        let (answer, drawn) = census::simulate(fleet, seed);
+        return Ok(Simulated { answer, record: Record::Fleet(drawn) });
+    }
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     if let Some(compare) = &simulation.compare {
         return Ok(comparison(simulation, compare, &mut rng, seed));
@@ -152,7 +177,7 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
             study(simulation, None, Offsets { control: 0.0, case: more }, rng, seed)
         };
         let (answer, record) = ladders::simulate(ladder, &mut rng, &mut run);
-        return Ok(Simulated { answer, record });
+        return Ok(Simulated { answer, record: Record::Study(Box::new(record)) });
     }
     let stolen = match &simulation.steal {
         Some(steal) => Some(stolen(steal).map_err(|error| format!("the fake /proc: {error}"))?),
@@ -164,7 +189,7 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
         Some(_) => fixes.first().map_or(Answer::NotShown, |fix| fix.outcome.into()),
         None => record.judgement.state.into(),
     };
-    Ok(Simulated { answer, record })
+    Ok(Simulated { answer, record: Record::Study(Box::new(record)) })
 }
 
 /// What a day adds to each trial of an arm, in ms/s.
@@ -372,7 +397,7 @@ fn comparison(
     let [_, mut second] = sides;
     // There is one: `records` is a least of one.
     let record = second.pop().unwrap_or_else(|| scenarios::judged(empty(simulation, seed)));
-    Simulated { answer, record }
+    Simulated { answer, record: Record::Study(Box::new(record)) }
 }
 
 #[cfg(test)]
@@ -387,7 +412,7 @@ mod tests {
     #[test]
     fn a_seed_repeats_its_study() {
         let simulation = always();
-        let record = |seed| simulate(&simulation, seed).unwrap().record.facts.trials;
+        let record = |seed| simulate(&simulation, seed).unwrap().record.to_json();
         assert_eq!(record(7), record(7));
         assert_ne!(record(7), record(8));
     }
