@@ -191,6 +191,16 @@ impl Weigh for ThreadCounts {
     }
 }
 
+/// What a program lost, for whatever reason.
+impl Weigh for Sums {
+    fn weight(&self) -> u64 {
+        let all = &self.all;
+        let own = [all.ready_ns, all.foreign_ns, all.lock_ns, all.memory_ns, all.reclaim_ns];
+        let asleep = self.asleep.values().map(|behind| behind.ns);
+        own.into_iter().chain(asleep).fold(0, u64::saturating_add)
+    }
+}
+
 impl Weigh for Behind {
     fn weight(&self) -> u64 {
         self.ns
@@ -228,7 +238,7 @@ fn condense<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>) {
 }
 
 /// Keeps so many entries, the heaviest ones; `most` is at least 1.
-fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usize) {
+pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usize) {
     let mut weights: Vec<u64> = map.values().map(Weigh::weight).collect();
     let Some(place) = weights.len().checked_sub(most) else { return };
     let (_, least, heavier) = weights.select_nth_unstable(place);

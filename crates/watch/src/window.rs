@@ -2,7 +2,7 @@
 
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
-use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both};
+use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both, keep_heaviest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::by_weight;
 use host::cgroup::Usage;
@@ -17,6 +17,9 @@ const MOST_PROGRAMS: usize = 1_024;
 
 /// A window that is longer keeps of each program only what matters most, in nanoseconds.
 const LONG_NS: u64 = 60_000_000_000;
+
+/// Programs that such a window tells apart at most: it lasts as long as the watch does.
+const MOST_PROGRAMS_LONG: usize = MOST_PROGRAMS / 2;
 
 /// Readers of foreign memory maps that are told apart at most.
 const MOST_READINGS: usize = 1_024;
@@ -334,17 +337,15 @@ impl Window {
 
     /// Keeps memory bounded on a machine where programs come and go under ever new names.
     fn prune(&mut self) {
-        if self.over_ns > LONG_NS {
+        let is_long = self.over_ns > LONG_NS;
+        if is_long {
             self.programs.values_mut().for_each(Sums::condense);
         }
-        if self.programs.len() <= MOST_PROGRAMS {
+        let most = if is_long { MOST_PROGRAMS_LONG } else { MOST_PROGRAMS };
+        if self.programs.len() <= most {
             return;
         }
-        let mut lost: Vec<u64> = self.programs.values().map(|sums| sums.all.ready_ns).collect();
-        let middle = lost.len() / 2;
-        let (_, least, _) = lost.select_nth_unstable(middle);
-        let least = *least;
-        self.programs.retain(|_, sums| sums.all.ready_ns > least || sums.all.foreign_ns > 0);
+        keep_heaviest(&mut self.programs, most / 2);
     }
 }
 
@@ -392,6 +393,21 @@ mod tests {
         assert_eq!(web.wakers.iter().collect::<Vec<_>>(), [&Job::Outside(hog)]);
         let shown = crate::parts::program_of(&yes, &window.programs[&yes]);
         assert_eq!((shown.outside, shown.pid, shown.processes), (true, 0, 1));
+    }
+
+    #[test]
+    fn programs_that_lost_little_make_room_and_those_that_lost_much_stay() {
+        let mut window = Window::default();
+        for number in 0..5_000u32 {
+            let mut tick = second();
+            process(&mut tick, 7, "reader's victim", None);
+            process(&mut tick, 8, &format!("job{number}"), None);
+            let lost_a_lock = |pid, ns| ThreadCounts { foreign_ns: ns, ..thread(pid, 1, 0) };
+            tick.threads = vec![lost_a_lock(7, 50 * MS), lost_a_lock(8, 1)];
+            window.add(&tick);
+        }
+        let there = window.victims().any(|(key, _)| key.name == "reader's victim");
+        assert!(there && window.programs.len() <= MOST_PROGRAMS_LONG, "{}", window.programs.len());
     }
 
     #[test]
