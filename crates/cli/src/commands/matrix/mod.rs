@@ -57,7 +57,8 @@ impl Run for Matrix {
         let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
         let mut ladder = ladder::of(&rows, meta);
         let fresh = |seed| names::words(self, seed, Length::Fresh);
-        let runs = repeat::Runs { way: &way, scenario, seed, fresh: &fresh };
+        let run = |names: &[Name], words: &[String]| way.rows(names, scenario, words);
+        let runs = repeat::Runs { run: &run, scenario, seed, fresh: &fresh };
         let repeated = if self.once {
             ladder.spread = repeat::spread(&ladder, names, &rows);
             Ok(())

@@ -2,7 +2,6 @@
 
 use super::names::Name;
 use super::row::Row;
-use super::way::Way;
 use crate::exit::Failure;
 use crate::output;
 use analysis::ladder::{Between, Repeating, to_repeat};
@@ -16,10 +15,13 @@ const MADE_AGAIN: usize = 2;
 /// The arms of a pair are its two versions.
 const TWO: usize = 2;
 
+/// Runs versions side by side, each with these words; their rows in the same order.
+pub type RunSideBySide<'a> = dyn Fn(&[Name], &[String]) -> Result<Vec<Row>, Failure> + 'a;
+
 /// What fresh runs are made with.
 pub struct Runs<'a> {
-    /// Where versions are run.
-    pub way: &'a Way<'a>,
+    /// What runs versions.
+    pub run: &'a RunSideBySide<'a>,
     /// The scenario.
     pub scenario: &'static dyn AnyScenario,
     /// The seed of the matrix.
@@ -126,9 +128,104 @@ fn pair_of(two: [&Name; TWO], pair: usize, runs: &Runs) -> Result<[Option<Judged
     let words = (runs.fresh)(runner::seed_of_trial(runs.seed, number) >> 11);
     let names: Vec<Name> = order.iter().map(|place| two[*place].fresh(pair)).collect();
     let mut records: [Option<Judged>; TWO] = [None, None];
-    for (place, row) in order.iter().zip(runs.way.rows(&names, runs.scenario, &words)?) {
+    for (place, row) in order.iter().zip((runs.run)(&names, &words)?) {
         row.failure(runs.scenario.meta()).iter().for_each(|line| output::complain(line));
         records[*place] = row.into_record().ok();
     }
     Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ladder;
+    use super::super::row::Result as Came;
+    use super::*;
+    use crate::exit;
+    use crate::testing::affected_record;
+    use model::{Measure, Role};
+    use std::cell::RefCell;
+
+    /// What the case of this version loses, in ms/s.
+    fn lost(version: &str) -> f64 {
+        if version == "new" { 300.0 } else { 100.0 }
+    }
+
+    /// A record whose cases lose so much in every block, and its controls nothing.
+    fn record(lost: f64) -> Judged {
+        let mut facts = affected_record().facts;
+        let (plan, trials) = (&facts.plan, &mut facts.trials);
+        let measure = plan.judging.measure.as_ref();
+        for trial in trials {
+            let is_case = plan.arms.iter().any(|arm| arm.id == trial.arm && arm.role == Role::Case);
+            trial.observation.hang = false;
+            if let Some(read) = trial.observation.measures.get_mut(measure) {
+                *read = Measure::exact(if is_case { lost } else { 0.0 }, read.unit);
+            }
+        }
+        scenarios::judged(facts)
+    }
+
+    fn row(name: &str, version: &str) -> Row {
+        Row::of_kernel(name, "", Came::Judged(Box::new(record(lost(version)))))
+    }
+
+    /// Repeats the step between two versions that differ; `run` gives the rows of the call of this
+    /// number. What came of it, and the names of each call.
+    fn repeated(
+        run: impl Fn(usize, &[Name]) -> Result<Vec<Row>, Failure>,
+    ) -> (Repeated, Result<(), Failure>, Vec<Vec<String>>) {
+        let name = |text: &str| Name { asked: text.to_owned(), shown: text.to_owned() };
+        let names = ["old", "new"].map(name);
+        let rows = names.each_ref().map(|name| row(&name.shown, &name.asked));
+        let scenario = scenarios::find("mmap-lock").unwrap();
+        let mut found = ladder::of(&rows, scenario.meta());
+        let calls = RefCell::new(Vec::new());
+        let counted = |names: &[Name], _: &[String]| {
+            let mut calls = calls.borrow_mut();
+            calls.push(names.iter().map(|name| name.shown.clone()).collect::<Vec<String>>());
+            run(calls.len(), names)
+        };
+        let runs = Runs { run: &counted, scenario, seed: 1, fresh: &|_| Vec::new() };
+        let ended = repeat(&mut found, &names, &rows, &runs);
+        let step = found.steps.remove(0);
+        (step.repeated.unwrap(), ended, calls.take())
+    }
+
+    fn rows(names: &[Name]) -> Vec<Row> {
+        names.iter().map(|name| row(&name.shown, &name.asked)).collect()
+    }
+
+    #[test]
+    fn records_go_to_their_versions_whichever_ran_first() {
+        let (repeated, ended, calls) = repeated(|_, names| Ok(rows(names)));
+        assert!(ended.is_ok() && repeated.holds(), "{repeated:?}");
+        assert_eq!(repeated.pairs, vec![200.0; repeated.needed]);
+        let firsts: Vec<bool> = calls.iter().map(|names| names[0].starts_with("old")).collect();
+        assert!(firsts.contains(&true) && firsts.contains(&false), "{calls:?}");
+        assert!(calls[2].iter().all(|name| name.ends_with(", pair 3")), "{calls:?}");
+    }
+
+    #[test]
+    fn a_pair_without_a_figure_is_made_again_twice_at_most() {
+        let nothing = |name: &Name| Row::of_kernel(&name.shown, "", Came::Nothing("gone".into()));
+        let (once, ended, calls) = repeated(|call, names| match call {
+            2 => Ok(vec![nothing(&names[0]), row(&names[1].shown, &names[1].asked)]),
+            _ => Ok(rows(names)),
+        });
+        assert!(ended.is_ok() && once.holds());
+        assert_eq!(calls.len(), once.needed + 1);
+        let (never, ended, calls) = repeated(|_, names| Ok(names.iter().map(nothing).collect()));
+        assert!(ended.is_ok() && !never.holds());
+        assert_eq!((never.pairs.len(), calls.len()), (0, 1 + MADE_AGAIN));
+    }
+
+    #[test]
+    fn an_interruption_keeps_the_pairs_that_were_made() {
+        let (some, ended, _) = repeated(|call, names| match call {
+            3 => Err(Failure { line: "interrupted".to_owned(), code: exit::INTERRUPTED }),
+            _ => Ok(rows(names)),
+        });
+        assert!(ended.is_err() && !some.holds());
+        assert_eq!(some.pairs, [200.0, 200.0]);
+    }
 }
