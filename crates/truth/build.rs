@@ -13,7 +13,11 @@ use std::{env, fs, io};
 mod tokens;
 
 /// The crates of which all sources decide, below `crates/`.
-const CRATES: [&str; 3] = ["analysis", "model", "scenarios"];
+const CRATES: [&str; 4] = ["analysis", "model", "runner", "scenarios"];
+
+/// Single sources of others: what a machine's disturbances are, and the level at which a census
+/// tells hosts apart.
+const FILES: [&str; 2] = ["census/src/summary/apart.rs", "host/src/disturbance.rs"];
 
 /// What of these crates decides nothing: live systems, fleets' files, and the making of sentences.
 const NO_PART: [&str; 6] = [
@@ -56,7 +60,7 @@ fn main() -> io::Result<()> {
         path.strip_prefix("scenarios/src/").is_some_and(|rest| rest.starts_with(scenario))
     };
     let common = |path: &str| {
-        CRATES.iter().any(|one| path.starts_with(&format!("{one}/")))
+        (FILES.contains(&path) || CRATES.iter().any(|one| path.starts_with(&format!("{one}/"))))
             && !scenarios.iter().any(|scenario| belongs(path, scenario))
     };
     let mut table = String::from("&[\n");
@@ -80,6 +84,12 @@ fn sources(crates: &Path) -> io::Result<BTreeMap<String, String>> {
         let folder = crates.join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());
         collect(crates, &folder, &mut found)?;
+    }
+    for name in FILES {
+        let path = crates.join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path)?;
+        found.insert(name.to_owned(), tokens::without_tests(&text).unwrap_or(text));
     }
     Ok(found)
 }

@@ -16,7 +16,7 @@ mod same;
 mod sides;
 
 use design::Design;
-pub use design::{pairs_needed, usual_pairs};
+pub use design::{MOST_PAIRS, pairs_needed, usual_pairs};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, RecordWith, SCHEMA, across};
 use model::record::Progress;
 use model::{Basis, Change, ChangeState, Judged, Meta, Role, Side};

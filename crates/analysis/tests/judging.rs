@@ -468,7 +468,15 @@ fn what_trials_leave_behind_explains_a_case_that_is_worse_by_no_more_than_that()
 fn what_was_washed_out_is_told_by_the_trials_that_are_not_judged() {
     let (plan, trials) = following(700.0, 0.0, 0.0);
     let plan = Plan { wash_out: true, ..plan };
-    let wash_outs = |lost| (0..9).map(|block| trial(block, "control", lost)).collect::<Vec<_>>();
+    // Each right after the case of its block.
+    let wash_outs = |lost| {
+        let cases = trials.iter().filter(|trial| trial.arm == "busy");
+        let after = |case: &Trial| Trial {
+            started_ms: case.started_ms + 0.5,
+            ..trial(case.block, "control", lost)
+        };
+        cases.map(after).collect::<Vec<_>>()
+    };
     assert_eq!(washed_out(&plan, &trials, &wash_outs(30.0)), Some(carry_over(30.0, 0.0)));
     assert_eq!(washed_out(&plan, &trials, &wash_outs(0.0)), None);
     assert_eq!(washed_out(&plan, &trials, &[]), None);

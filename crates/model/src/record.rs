@@ -46,8 +46,8 @@ pub struct Facts {
     pub machine: Machine,
     /// Every trial, in the order they ran.
     pub trials: Vec<Trial>,
-    /// Trials of a control that ran right after one with the cause, so that what that one left
-    /// behind meets no judged trial; they are never judged.
+    /// Trials of a control that ran so that what the trial before left behind meets no judged
+    /// trial; they are never judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wash_outs: Vec<Trial>,
     /// Trials with probes, run once the verdict stood; they are never judged.
@@ -159,8 +159,8 @@ pub struct Plan {
     /// Whether a settled study goes on until it is settled too what each fix does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settle_fixes: bool,
-    /// Whether a trial of the control runs after each trial with the cause before the next one that
-    /// is judged.
+    /// Whether a trial of the control that is not judged runs where a block begins, and after each
+    /// trial with the cause, tried fixes among them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wash_out: bool,
     /// How trials are judged.

@@ -156,6 +156,17 @@ pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     Ok(folder)
 }
 
+/// Gives a file another name in its folder, which is the one that it was saved in, whatever the
+/// path has come to mean since.
+///
+/// # Errors
+/// If the folder cannot be opened, or the file not be renamed.
+pub fn rename(path: &Path, name: &OsStr) -> std::io::Result<()> {
+    let (folder, old) = split(path)?;
+    let folder = held(&folder)?;
+    Ok(renameat(&folder, old, &folder, name)?)
+}
+
 /// Removes what writers left in a folder that were killed between naming and renaming: the files
 /// of processes that are gone.
 pub fn sweep(folder: &Path) {

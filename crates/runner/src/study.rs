@@ -101,7 +101,7 @@ impl Study<'_> {
     ) -> Result<(), ScenarioError> {
         let order = order_of_block(self.plan.seed, block, self.plan.arms.len());
         for (place, index) in order.into_iter().enumerate() {
-            if let Some(control) = self.to_wash_out(facts) {
+            if let Some(control) = self.to_wash_out(facts, block) {
                 let trial = self.timed_trial((block, place), control, clock, listener)?;
                 facts.wash_outs.push(trial);
             }
@@ -139,20 +139,21 @@ impl Study<'_> {
         })
     }
 
-    /// The control that has to run, unjudged, before the next trial that is judged: that of the
-    /// arm with the cause that ran last.
-    fn to_wash_out(&self, facts: &Facts) -> Option<usize> {
-        let end = |trials: &[Trial]| trials.last().map_or(f64::MIN, |trial| trial.started_ms);
-        if !self.plan.wash_out || end(&facts.wash_outs) >= end(&facts.trials) {
-            return None;
-        }
-        let last = facts.trials.last()?;
+    /// The control that has to run, unjudged, before the next trial that is judged: after a trial
+    /// with the cause, and where a block begins, since another study may have had its turn before.
+    fn to_wash_out(&self, facts: &Facts, block: u32) -> Option<usize> {
         let arms = &self.plan.arms;
         let of_id = |id: &str| arms.iter().position(|arm| arm.id == id);
+        let first = || arms.iter().position(|arm| arm.role == Role::Control);
+        if !self.plan.wash_out {
+            return None;
+        }
+        let Some(last) = facts.trials.last().filter(|last| last.block == block) else {
+            return first();
+        };
         let ran = &arms[of_id(&last.arm)?];
         let own = ran.against.as_deref().and_then(of_id);
-        let first = || arms.iter().position(|arm| arm.role == Role::Control);
-        (ran.role == Role::Case).then(|| own.or_else(first)).flatten()
+        matches!(ran.role, Role::Case | Role::Fix).then(|| own.or_else(first)).flatten()
     }
 
     pub(crate) fn run_trial(

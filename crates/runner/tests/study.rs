@@ -237,9 +237,10 @@ fn a_wash_out_runs_between_a_case_and_the_next_judged_trial() {
     });
     let ran = ran.take();
     assert!(ran.windows(2).all(|pair| pair[0] == "control" || pair[1] == "control"), "{ran:?}");
-    let judged: Vec<&str> = record.trials.iter().map(|trial| trial.arm.as_str()).collect();
-    let cases = ran.windows(2).filter(|pair| pair[0] == "busy").count();
-    assert_eq!((judged.len(), record.wash_outs.len(), ran.len()), (18, cases, 18 + cases));
+    // One where each block begins, and one after each case that its block does not end with.
+    let first = |trials: &[model::Trial]| usize::from(trials[0].arm == "busy");
+    let washes = 9 + record.trials.chunks(2).map(first).sum::<usize>();
+    assert_eq!((record.trials.len(), record.wash_outs.len(), ran.len()), (18, washes, 18 + washes));
     // Whether what ran last before a trial, among these, was a case.
     let follows = |trial: &model::Trial, among: &[&model::Trial]| {
         let before = among.iter().filter(|other| other.started_ms < trial.started_ms);

@@ -110,7 +110,11 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
         judge_also(plan, judging, trials, &mut arms, &mut outcome, ground);
     }
     let mut review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
-    review.objections.extend(left_behind(plan, trials, &arms, &outcome));
+    if let Some(objection) = left_behind(plan, trials, &arms, &outcome) {
+        // The objection says it already.
+        outcome.caveats.retain(|caveat| !matches!(caveat, Caveat::CarryOver(_)));
+        review.objections.push(objection);
+    }
     review.caveats.extend(washed_out(facts));
     review::apply(review, &mut arms, &mut outcome);
     if outcome.state != State::NotAffected {

@@ -18,6 +18,9 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Runs that a line counts at most.
 const MOST_RUNS: u32 = 1_000_000;
 
+/// Runs with a forbidden answer that a line names at most.
+pub const MOST_AGAIN: usize = 5;
+
 /// Bytes of a text in a line at most.
 const LONGEST: usize = 2_000;
 
@@ -123,6 +126,8 @@ impl Line {
             "it has no answer, or one that never came"
         } else if self.runs() > MOST_RUNS {
             "it counts more than a million runs"
+        } else if self.again.len() > MOST_AGAIN {
+            "it names more than five runs to run again"
         } else if !hex(&self.judge, 16..=16) {
             "its judge is not 16 hexadecimal digits"
         } else if !hex(&self.build.commit, 7..=40) {
@@ -157,7 +162,7 @@ impl History {
         for (number, line) in text.split_inclusive('\n').enumerate() {
             match parse(line) {
                 Ok(line) => history.lines.push(line),
-                Err(_) if !line.ends_with('\n') => history.is_torn = true,
+                Err(_) if is_torn(line) => history.is_torn = true,
                 Err(why) => {
                     return Err(TruthError::History {
                         path: path.to_owned(),
@@ -240,6 +245,12 @@ fn text(path: &Path) -> Result<String, TruthError> {
     }
     // What is no UTF-8 becomes a character that no line may have, and so is named with its number.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a last line broke off: a whole one that cannot be read is no torn one.
+fn is_torn(line: &str) -> bool {
+    let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
+    !line.ends_with('\n') && parsed.is_err_and(|error| error.is_eof())
 }
 
 fn parse(line: &str) -> Result<Line, String> {

@@ -38,10 +38,11 @@ of a command and for each simulated row; lines are added and never removed.
 - *Undecided*: where a row wants an answer, a run that gave neither this one nor a forbidden one.
   Where it wants none, a run that ended inconclusive, untrustworthy, skipped or not-comparable.
 - *Stale*: answers of another judge than today's. They are shown in the table and not counted. The
-  judge of a row is a digest of the sources that decide its answer: the statistics, the types of
-  records, what all scenarios share, and the row's own scenario; for a simulated row the simulation
-  too. Comments and tests do not count. Nor do the parts that only produce the load (`load`,
-  `beam`, `erlang/`), so the table names the build of each row.
+  judge of a row is a digest of sources that decide its answer: the statistics, the types of
+  records, what runs a study, what reads the machine's disturbances, what all scenarios share, and
+  the row's own scenario; for a simulated row the simulation too. Comments and tests do not count.
+  Nor do other parts, such as those that produce the load (`load`, `beam`, `erlang/`), the probes
+  and the libraries, so the table names the build of each row.
 - Of a command all runs count. A simulated row repeats by its seeds, so only its line with the most
   runs counts.
 ";
@@ -188,7 +189,8 @@ fn wrapped(text: &str) -> String {
 
 fn counts_line(name: &str, rows: &[&Standing], text: &mut String) {
     let at = |progress| rows.iter().filter(|s| s.progress() == progress).count();
-    let sum = |count: &dyn Fn(&Standing) -> u32| rows.iter().map(|s| count(s)).sum::<u32>();
+    let sum =
+        |count: &dyn Fn(&Standing) -> u32| rows.iter().map(|s| u64::from(count(s))).sum::<u64>();
     let wanted = |of: &dyn Fn(&Standing) -> u32| {
         sum(&|standing| if standing.row.wanted.is_some() { of(standing) } else { 0 })
     };
@@ -209,10 +211,10 @@ fn counts_line(name: &str, rows: &[&Standing], text: &mut String) {
     );
 }
 
-fn share(part: u32, of: u32) -> String {
+fn share(part: u64, of: u64) -> String {
     match of {
         0 => String::new(),
-        _ => format!("{part} of {of} ({:.1}%)", 100.0 * f64::from(part) / f64::from(of)),
+        _ => format!("{part} of {of} ({:.1}%)", 100.0 * part as f64 / of as f64),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Running what is missing.
 
-use crate::history::{Build, History, Line, Machine};
+use crate::history::{Build, History, Line, MOST_AGAIN, Machine};
 use crate::real::{self, NoAnswer, Programs};
 use crate::records::Records;
 use crate::simulate::Simulation;
@@ -8,9 +8,6 @@ use crate::tally::Tally;
 use crate::{Answer, Row, TruthError, judge, simulate};
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// Runs with a forbidden answer that are named of a simulated row, for `truth --again`.
-const MOST_AGAIN: usize = 5;
 
 /// How rows are run.
 pub struct Session<'a> {

@@ -64,7 +64,8 @@ pub struct Simulation {
     /// What a trial with the cause adds to the trial after it, in ms/s; below zero that one loses
     /// less, and every trial begins with as much that it could lose less.
     pub next: f64,
-    /// A trial of the control that is not judged runs after each trial with the cause.
+    /// A trial of the control that is not judged runs where a block begins, and after each trial
+    /// with the cause.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wash_out: bool,
     /// What a hypervisor takes from one CPU.
@@ -85,9 +86,10 @@ impl Simulation {
     pub fn injected(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         let keys = value.as_object().into_iter().flatten();
-        // A fix that never fails is a fix all the same.
+        // What is 0 where nobody sets it. A fix that never fails is a fix all the same.
+        let usual = ["blips", "hangs", "fix_leaves", "next"];
         let zero = |key: &str, value: &serde_json::Value| {
-            key != "fix_fails" && value.as_f64() == Some(0.0)
+            usual.contains(&key) && value.as_f64() == Some(0.0)
         };
         let kept = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
         let injected: Vec<String> = kept.map(|(key, value)| format!("{key} {value}")).collect();
@@ -227,11 +229,14 @@ fn run_block(facts: &mut Facts, block: u32, next: f64, mut trial: impl FnMut(&Ar
     for place in runner::order_of_block(facts.plan.seed, block, arms.len()) {
         let is_case =
             |trial: &Trial| arms.iter().any(|a| a.id == trial.arm && a.role == Role::Case);
-        let after_case = facts.trials.last().is_some_and(is_case);
-        let washed = facts.plan.wash_out && after_case;
+        let last = facts.trials.last();
+        let (after_case, begins) =
+            (last.is_some_and(is_case), last.is_none_or(|last| last.block != block));
+        let washed = facts.plan.wash_out && (after_case || begins);
         if washed {
             let mut wash_out = trial(&arms[0]);
-            carry(&mut wash_out, next);
+            carry(&mut wash_out, if after_case { next } else { 0.0 });
+            wash_out.started_ms = (facts.trials.len() as f64 - 0.5) * WINDOW_MS;
             facts.wash_outs.push(wash_out);
         }
         let mut judged = trial(&arms[place]);

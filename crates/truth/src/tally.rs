@@ -27,9 +27,11 @@ impl Tally {
     pub fn of(row: &Row, lines: &[&Line]) -> Self {
         let mut answers = BTreeMap::new();
         for (answer, count) in lines.iter().flat_map(|line| &line.answers) {
-            *answers.entry(*answer).or_insert(0) += count;
+            let sum: &mut u32 = answers.entry(*answer).or_default();
+            *sum = sum.saturating_add(*count);
         }
-        let runs: u32 = answers.values().sum();
+        let added = |sum: u32, count: &u32| sum.saturating_add(*count);
+        let runs: u32 = answers.values().fold(0, added);
         // A share is one of all runs that the row has, else the first of them could exceed it.
         let all = f64::from(runs.max(row.runs));
         let too_often = |(answer, count): (&Answer, &u32)| {
@@ -37,7 +39,11 @@ impl Tally {
             (f64::from(*count) > row.most(*answer) * all + 1e-9).then_some(*answer)
         };
         let sum = |counts: &dyn Fn(Answer) -> bool| {
-            answers.iter().filter(|(answer, _)| counts(**answer)).map(|(_, count)| count).sum()
+            answers
+                .iter()
+                .filter(|(answer, _)| counts(**answer))
+                .map(|(_, count)| count)
+                .fold(0, added)
         };
         let forbidden = |answer: Answer| row.forbidden.contains(&answer);
         let undecided = |answer: Answer| match row.wanted {

@@ -157,10 +157,9 @@ impl Sums {
         self.confined_ns = self.confined_ns.saturating_add((behind_ns as f64 * idle) as u64);
     }
 
-    /// Keeps what matters most, for a window that goes on: each of a thousand programs could have
-    /// hundreds of threads and neighbours that are long gone.
+    /// Keeps what matters most, for a window that goes on: each of hundreds of programs could have
+    /// hundreds of neighbours that are long gone. Its threads are counted, so they stay.
     pub fn condense(&mut self) {
-        condense(&mut self.threads);
         condense(&mut self.neighbours);
         condense(&mut self.asleep);
     }
@@ -219,14 +218,14 @@ impl Weigh for MemoryTaskSums {
     }
 }
 
-/// Changes an entry. A new one may take the place of those that matter least.
+/// Changes an entry. A new one may take the place of the one that matters least.
 pub fn count<K: Hash + Eq, V: Default + Weigh>(
     map: &mut HashMap<K, V>,
     key: K,
     change: impl FnOnce(&mut V),
 ) {
     if map.len() >= MOST_APART && !map.contains_key(&key) {
-        keep_heaviest(map, MOST_APART / 2);
+        keep_heaviest(map, MOST_APART - 1);
     }
     change(map.entry(key).or_default());
 }
@@ -249,7 +248,10 @@ pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usiz
         room -= usize::from(stays && value.weight() == least);
         stays
     });
-    map.shrink_to(2 * most);
+    // Where one entry makes room for the next, the room stays.
+    if map.capacity() > 4 * most {
+        map.shrink_to(2 * most);
+    }
 }
 
 fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {

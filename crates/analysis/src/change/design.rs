@@ -96,8 +96,11 @@ pub fn pairs_needed(judged: usize, confidence: f64) -> usize {
 /// As many pairs as are usually made where so many are needed: with the fewest, one pair that goes
 /// the other way hides the change.
 pub fn usual_pairs(needed: usize) -> usize {
-    needed + 2
+    (needed + 2).min(MOST_PAIRS)
 }
+
+/// Pairs that are made at most.
+pub const MOST_PAIRS: usize = 100;
 
 #[cfg(test)]
 mod tests {

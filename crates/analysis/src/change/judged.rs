@@ -1,6 +1,6 @@
 //! The verdict on a difference.
 
-use super::design::{Design, usual_pairs};
+use super::design::{Design, MOST_PAIRS, usual_pairs};
 use super::figures::strongest;
 use super::sides::{Sides, judgings};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
@@ -79,7 +79,9 @@ fn suggestion(
         (ChangeState::Differs, _) => pairs(usual, Purpose::Cause),
         (ChangeState::NoDifferenceShown, Basis::Blocks) => pairs(usual, Purpose::Detect),
         (ChangeState::NoDifferenceShown, Basis::Pairs) => {
-            pairs(usual.max(2 * design.pairs.all.len()), Purpose::Narrow)
+            let more = 2 * design.pairs.all.len();
+            // A hundred and more leave nothing to look closer with.
+            (more <= MOST_PAIRS).then(|| pairs(usual.max(more), Purpose::Narrow)).flatten()
         }
         (ChangeState::Worse, _) => {
             // Without probes there is nobody to name.

@@ -50,11 +50,22 @@ impl<'a> Pairs<'a> {
 /// The pairs of which each side has one run.
 fn recorded<'a>(sides: &Sides<'a>) -> Vec<(Named<'a>, Named<'a>)> {
     let numbers = |named: &Named| named.0.pair.map(|pair| (pair.seed, pair.number));
-    let mut after: BTreeMap<(u64, u32), Named<'a>> = BTreeMap::new();
-    after.extend(sides.after.iter().filter_map(|named| Some((numbers(named)?, *named))));
+    // Two comparisons with one seed number their pairs alike: which belong together is not known.
+    let once = |side: &[Named<'a>]| {
+        let mut by_number: BTreeMap<(u64, u32), Vec<Named<'a>>> = BTreeMap::new();
+        for named in side {
+            by_number.entry(numbers(named).unwrap_or_default()).or_default().push(*named);
+        }
+        let single = |(number, named): ((u64, u32), Vec<Named<'a>>)| match *named {
+            [one] => Some((number, one)),
+            _ => None,
+        };
+        by_number.into_iter().filter_map(single).collect::<BTreeMap<(u64, u32), Named<'a>>>()
+    };
+    let (first_side, mut after) = (once(sides.before), once(sides.after));
     let mut all = Vec::new();
-    for before in sides.before {
-        let other = numbers(before).and_then(|numbers| after.remove(&numbers));
+    for (number, before) in &first_side {
+        let other = after.remove(number);
         let first = |named: &Named| named.0.pair.is_some_and(|pair| pair.first);
         all.extend(other.filter(|other| first(other) != first(before)).map(|o| (*before, o)));
     }

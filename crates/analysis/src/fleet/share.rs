@@ -41,8 +41,8 @@ pub struct Sample<'a> {
 /// in 80% instead of 95%.
 ///
 /// Machines of one owner may be alike too. Where owners are known, the wider limits of the two ways
-/// to group machines count. Of one kind alone there is no interval: nothing says what other kinds
-/// would do.
+/// to group machines count. Of one kind alone, or of one owner, there is no interval: nothing says
+/// what others would do.
 pub fn share(sample: Sample, confidence: f64) -> Option<Share> {
     let kinds = sample.kinds;
     let sum = |count: fn(&KindCounts) -> u32| -> u64 {
@@ -58,9 +58,13 @@ pub fn share(sample: Sample, confidence: f64) -> Option<Share> {
     let tail = (1.0 - confidence) / 2.0;
     let by_owner = limits_of(sample.owners, sample.unmeasured, tail);
     let limits = limits_of(kinds, sample.unmeasured, tail);
-    let limits = limits.map(|(low, high)| {
-        by_owner.map_or((low, high), |(least, most)| (low.min(least), high.max(most)))
-    });
+    let limits = match sample.owners {
+        [] => limits,
+        // One owner says nothing of what others would do.
+        _ => limits
+            .zip(by_owner)
+            .map(|((low, high), (least, most))| (low.min(least), high.max(most))),
+    };
     Some(Share {
         affected,
         of,

@@ -84,7 +84,9 @@ fn conditions(told: &Told, splits: &[Split], levels: &Levels) -> Conditions {
         p_value: split.p_value,
         same: split.same.iter().map(|(factor, cut)| levels.cut(*factor, *cut)).collect(),
     });
-    let owners = Some(by_owner(&told.owned).len() as u64).filter(|owners| *owners > 0);
+    let settled = by_owner(&told.owned).iter().filter(|one| one.of > 0).count() as u64;
+    // Of one owner nothing could have changed places.
+    let owners = Some(settled).filter(|owners| *owners > 1);
     Conditions { all: all.collect(), inside: side(true), outside: side(false), owners }
 }
 

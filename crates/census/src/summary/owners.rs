@@ -1,7 +1,7 @@
 //! The owners of hosts, as the inventory names them.
 
 use crate::fleet::Fleet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A host of an inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,21 +19,22 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// The owners that an inventory names; `None` where it names none. Hosts without one are taken
-    /// for those of one more owner.
+    /// The owners that an inventory names; `None` where hosts of fewer than two of them have
+    /// records: then nothing tells an owner's cause from another. Hosts without an owner are taken
+    /// for those of one more. Numbers follow from the names, so the order of lines changes nothing.
     pub(super) fn of_inventory(fleet: &Fleet, inventory: &[Listed]) -> Option<Self> {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut of = vec![0; fleet.hosts()];
-        for listed in inventory {
-            let Some(owner) = listed.owner.as_deref() else { continue };
-            let next = 1 + numbers.len() as u32;
-            let number = *numbers.entry(owner).or_insert(next);
-            if let Some(place) = fleet.number_of(&listed.name).and_then(|n| of.get_mut(n as usize))
-            {
-                *place = number;
+        let named = || inventory.iter().filter_map(|one| Some((one, one.owner.as_deref()?)));
+        let names: BTreeSet<&str> = named().map(|(_, owner)| owner).collect();
+        let numbers: BTreeMap<&str, u32> = names.into_iter().zip(1..).collect();
+        let (mut of, mut seen) = (vec![0; fleet.hosts()], BTreeSet::new());
+        for (listed, owner) in named() {
+            let place = fleet.number_of(&listed.name).and_then(|n| of.get_mut(n as usize));
+            if let (Some(place), Some(number)) = (place, numbers.get(owner)) {
+                *place = *number;
+                seen.insert(*number);
             }
         }
-        (!numbers.is_empty()).then_some(Owners { of })
+        (seen.len() > 1).then_some(Owners { of })
     }
 
     /// The owner of a host, by their numbers.

@@ -75,6 +75,9 @@ impl Run for Compare {
             self.check_across(before.first().and_then(Named::meta))?;
             return self.compare(session, &before, &after, &self.across);
         }
+        if let Some(page) = self.output.as_deref().filter(|page| *page != Path::new("-")) {
+            crate::paths::for_page(session, "--output", page)?;
+        }
         let Made { before, after, ended } = self.runs.make(session)?;
         let across = across_all(before.first().and_then(Named::meta));
         let code = self.compare(session, &before, &after, &across)?;
@@ -115,6 +118,7 @@ impl Compare {
         let (was, is) = (by_name(before), by_name(after));
         let sides = Sides { before: &was, after: &is, meta, across, among: 1 };
         let change = analysis::change(&sides);
+        self.show(session, &change, meta);
         if let Some(path) = &self.output {
             let shown: Vec<Shown> = before.iter().chain(after).map(Named::shown).collect();
             let explanations = page::explanations(&shown);
@@ -122,7 +126,6 @@ impl Compare {
             let page = report::html::change_page(&change, &shown)?;
             page::write(session, &page, Some(path))?;
         }
-        self.show(session, &change, meta);
         Ok(change.state.exit_code())
     }
 

@@ -39,8 +39,8 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                 .to_owned()
         }
         Caveat::CarryOver(seen) => format!(
-            "{}, so the arms may differ by more or less than shown; --wash-out keeps that out of \
-             the figures.",
+            "{}, so the arms may differ by more or less than shown; `tailback run` with --wash-out \
+             keeps that out of the figures.",
             carry_over(seen)
         ),
         Caveat::WashedOut(seen) => {

@@ -16,8 +16,7 @@ pub const NOTE: &str = "Hosts of one kind share their kernel, machine and things
 
 /// What the two ranges of a share are about.
 pub fn about(census: &Census) -> String {
-    let undecided = census.scenarios.iter().filter_map(|one| one.share.as_ref());
-    let undecided = undecided.map(|share| share.undecided).max().unwrap_or(0);
+    let undecided = census.scenarios.iter().map(|one| one.hosts.undecided()).max().unwrap_or(0);
     let here = match (undecided, &census.unreachable) {
         (0, Some(_)) => "every host has an answer, so the share is a count, not an estimate",
         (0, None) => "every host with a record has an answer, so the share is a count of these",

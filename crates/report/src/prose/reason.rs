@@ -58,7 +58,7 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         ),
         Reason::Doubt(of_machine) => doubt(of_machine),
         Reason::CarryOver(seen) => format!(
-            "{}. That alone may be what shows here, or hide what does not; --wash-out keeps it out \
+            "{}. That alone could explain this outcome; `tailback run` with --wash-out keeps it out \
              of the figures.",
             caveat::carry_over(seen)
         ),

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use model::Census;
 use out::Others;
 use parquet::Parquet;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -142,7 +143,7 @@ fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<Listed>, Failu
     let refuse =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--hosts {}: {why}", path.display()));
     let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
-    let mut all = Vec::new();
+    let (mut all, mut owners) = (Vec::new(), BTreeMap::new());
     for (line, number) in text.lines().zip(1..) {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let Some(name) = words.next() else { continue };
@@ -150,6 +151,11 @@ fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<Listed>, Failu
         let owner = words.next().map(str::to_owned);
         if words.next().is_some() {
             return Err(refuse(&format!("line {number}: write the host and its owner, no more")));
+        }
+        if let Some(owner) = &owner
+            && owners.insert(name.clone(), owner.clone()).is_some_and(|other| other != *owner)
+        {
+            return Err(refuse(&format!("line {number}: this host has another owner above")));
         }
         all.push(Listed { name, owner });
     }

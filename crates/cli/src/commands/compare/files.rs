@@ -22,7 +22,8 @@ pub fn holds_pairs(folder: &Path) -> bool {
 pub fn put_aside(files: &[PathBuf]) {
     for file in files.iter().filter(|file| file.exists()) {
         let aside = file.with_extension("left-out.json");
-        if let Err(error) = std::fs::rename(file, &aside) {
+        let renamed = runner::save::rename(file, aside.file_name().unwrap_or_default());
+        if let Err(error) = renamed {
             output::complain(&format!("{}: {error}; it does not count", file.display()));
         }
     }

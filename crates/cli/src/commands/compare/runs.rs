@@ -11,15 +11,12 @@ use crate::records::Named;
 use crate::session::Session;
 use crate::settings::{draw_seed, parse_seed};
 use crate::{output, paths};
-use analysis::change::{is_usable, pairs_needed, usual_pairs};
+use analysis::change::{MOST_PAIRS, is_usable, pairs_needed, usual_pairs};
 use jiff::Timestamp;
 use model::units;
 use runner::End;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Pairs at most.
-const MOST_PAIRS: u32 = 100;
 
 /// Pairs that are made again at most, where one of them cannot be used.
 const MADE_AGAIN: u32 = 2;
@@ -39,7 +36,7 @@ pub struct RunFlags {
     /// Number of pairs [default: two more than worse or better needs, which is 8 for one judged
     /// figure]
     #[arg(long, value_name = "N", requires = "run", conflicts_with_all = KEPT)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PAIRS)))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PAIRS as i64))]
     pairs: Option<u32>,
     /// Start no pair that would end after TIME; without --pairs, run as many as TIME allows
     #[arg(long = "for", value_name = "TIME", requires = "run", conflicts_with_all = KEPT)]
@@ -117,8 +114,8 @@ impl RunFlags {
         let confidence = studies.of(0).plan.judging.confidence;
         let needed = pairs_needed(studies.judged(), confidence);
         let count = self.pairs.unwrap_or_else(|| match self.time {
-            Some(_) => MOST_PAIRS,
-            None => u32::try_from(usual_pairs(needed)).unwrap_or(MOST_PAIRS).min(MOST_PAIRS),
+            Some(_) => MOST_PAIRS as u32,
+            None => usual_pairs(needed) as u32,
         });
         if (count as usize) < needed {
             output::note(&format!(
@@ -189,7 +186,10 @@ fn make(pairs: &Pairs, limits: &Limits) -> Made {
         longest = longest.max(one.elapsed());
         match ran.and_then(|ran| made.take(ran, number, pairs.bar)) {
             Ok(true) => {}
-            Ok(false) if again < MADE_AGAIN => again += 1,
+            Ok(false) if again < MADE_AGAIN => {
+                again += 1;
+                pairs.bar.note("compare: another pair is made in its place");
+            }
             Ok(false) => {
                 let line = format!("{} pairs could not be used; look at their records", again + 1);
                 made.ended = Err(Failure::broken(line));
@@ -241,7 +241,7 @@ impl Made {
             Some(failure) if failure.code != exit::BROKEN => Err(failure),
             failed => {
                 let why = failed.map_or("a run is untrustworthy".to_owned(), |failed| failed.line);
-                bar.note(&format!("compare: pair {number} is left out and made again: {why}"));
+                bar.note(&format!("compare: pair {number} is left out: {why}"));
                 Ok(false)
             }
         }

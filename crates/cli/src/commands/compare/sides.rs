@@ -50,8 +50,7 @@ impl TwoStudies {
     /// How long the two runs of a pair take, about.
     pub fn pair_time(&self) -> Duration {
         let of = |side: &PlannedFile| -> Duration {
-            let block: Duration =
-                side.plan.arms.iter().map(|arm| side.scenario.expected(arm)).sum();
+            let block = side.scenario.expected_of_block(&side.plan.arms, side.plan.wash_out);
             block.saturating_mul(side.plan.max_blocks)
         };
         self.0.iter().map(of).sum()

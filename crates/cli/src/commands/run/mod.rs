@@ -58,8 +58,8 @@ pub struct RunFlags {
     /// Make trials so long that a freeze that comes once in TIME, at random, would show with 95%
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub rare: Option<Duration>,
-    /// After each trial with the cause, run the control once without judging it, so that what the
-    /// trial leaves behind changes no figure
+    /// Run the control once more after each trial with the cause, and do not judge that run, so
+    /// that no figure holds what the trial left behind
     #[arg(long)]
     pub wash_out: bool,
     /// Seed of every random choice [default: a new one, which is printed]
