@@ -34,7 +34,7 @@ pub struct Sample<'a> {
 /// counts estimated from survey data", Survey Methodology 24, 193-201. A kind of `n` machines that
 /// are alike by `r` counts as `n / (1 + (n - 1) r)` of them (Kish 1965, "Survey Sampling"), and the
 /// number is made smaller again for how few kinds say how alike they are, by Student's t. `r` is an
-/// upper limit ([`alikeness_limit`]) and not an estimate, which would be near 0 where the few
+/// upper limit (`alikeness_limit`) and not an estimate, which would be near 0 where the few
 /// kinds with affected machines are missing by chance. So one affected machine more or less does
 /// not turn the interval over. The variance between kinds that the survey literature takes hangs
 /// on the largest kinds alone: where sizes fall as one over their rank its intervals hold the share
