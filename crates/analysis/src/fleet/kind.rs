@@ -15,7 +15,7 @@ pub struct KindCounts {
     pub of: u32,
     /// How many have an answer that is not settled.
     pub undecided: u32,
-    /// Its levels. All machines of a kind share them, whoever owns them.
+    /// The level of each factor, which is the same for all machines of the kind.
     pub levels: Levels,
 }
 

@@ -24,10 +24,10 @@ pub struct Sample<'a> {
 /// Nothing else is sure, because whether a machine has a settled answer hangs on that answer.
 ///
 /// `low` and `high` are an interval for fleets like this one, whose kinds are drawn as these were.
-/// The lower limit counts undecided machines as clear and the upper one as affected, so each is a
-/// limit at half of what `confidence` leaves, and the interval holds the share whoever is missing
-/// (Horowitz and Manski 2000, "Nonparametric analysis of randomized experiments with missing
-/// covariate and outcome data", Journal of the American Statistical Association 95, 77-84).
+/// The lower limit counts undecided machines as clear, the upper one counts them as affected. Each
+/// is a limit at half of what `confidence` leaves. So the interval does not assume which machines
+/// lack an answer (Horowitz and Manski 2000, "Nonparametric analysis of randomized experiments with
+/// missing covariate and outcome data", Journal of the American Statistical Association 95, 77-84).
 ///
 /// Each limit is Clopper and Pearson's with an effective number of machines, as in Korn and
 /// Graubard 1998, "Confidence intervals for proportions with small expected number of positive
