@@ -112,7 +112,9 @@ impl Gained {
                 ..chain.clone()
             }
         };
-        let gained = now.iter().map(of).filter(|chain| chain.wakes > 0).collect();
+        // The process that watches sleeps behind the node that it has asked.
+        let is_other = |chain: &ChainCounts| chain.key.sleeper != std::process::id();
+        let gained = now.iter().map(of).filter(|one| one.wakes > 0 && is_other(one)).collect();
         self.chains = now.into_iter().map(|chain| (chain.key, chain)).collect();
         gained
     }
@@ -191,5 +193,19 @@ mod tests {
         // The same number, another thread.
         let other = ThreadCounts { start: 9, ..first };
         assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);
+    }
+
+    #[test]
+    fn the_process_that_watches_sleeps_behind_nobody() {
+        let sleepers = |pid| {
+            let key = ChainKey { sleeper: pid, holder: 2, steps: 1, ..ChainKey::default() };
+            let chain =
+                ChainCounts { key, name: "db".to_owned(), ns: MS, wakes: 1, worst_ns: MS };
+            let mut tick = Tick::default();
+            let counts = Counts { chains: vec![chain], ..Counts::default() };
+            Gained::default().take(counts, &mut tick);
+            tick.chains.len()
+        };
+        assert_eq!((sleepers(std::process::id()), sleepers(0)), (0, 1));
     }
 }
