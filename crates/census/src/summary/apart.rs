@@ -15,7 +15,7 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 const HALF: f64 = ERROR_RATE / 2.0;
 
 /// The answers to one scenario.
-pub(super) struct Told {
+pub(super) struct Answers {
     /// By the kind of the hosts.
     pub(super) kinds: Vec<KindCounts>,
     /// By owner and kind; empty where owners are not known.
@@ -27,10 +27,12 @@ pub(super) struct Told {
 /// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
 /// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
 /// 65-70).
-pub(super) fn telling(scenarios: &[Told], levels: &Levels) -> Vec<Telling> {
+pub(super) fn telling(scenarios: &[Answers], levels: &Levels) -> Vec<Telling> {
     let factors = levels.factors();
-    let found: Vec<Apart> =
-        scenarios.iter().map(|told| apart(&told.kinds, &told.owned, &factors, SEED)).collect();
+    let found: Vec<Apart> = scenarios
+        .iter()
+        .map(|answers| apart(&answers.kinds, &answers.owned, &factors, SEED))
+        .collect();
     let mut order: Vec<(f64, usize)> = found
         .iter()
         .enumerate()
@@ -45,16 +47,16 @@ pub(super) fn telling(scenarios: &[Told], levels: &Levels) -> Vec<Telling> {
     let named =
         order.iter().enumerate().take_while(|(rank, (p, _))| *p <= HALF / (tested - rank) as f64);
     let named: Vec<usize> = named.map(|(_, (_, place))| *place).collect();
-    let tell = |(place, (told, apart)): (usize, (&Told, Apart))| match apart {
+    let tell = |(place, (answers, apart)): (usize, (&Answers, Apart))| match apart {
         Apart::Cut(split) if named.contains(&place) => {
             let rate = HALF / tested.max(1) as f64;
-            let Told { kinds, owned } = told;
+            let Answers { kinds, owned } = answers;
             let splits =
                 analysis::fleet::apart::conditions(kinds, owned, &factors, split, rate, SEED);
-            Telling::Conditions(Box::new(conditions(told, &splits, levels)))
+            Telling::Conditions(Box::new(conditions(answers, &splits, levels)))
         }
         Apart::Cut(split) => Telling::None { p_value: split.p_value },
-        Apart::Untestable => untestable(&told.kinds),
+        Apart::Untestable => untestable(&answers.kinds),
     };
     scenarios.iter().zip(found).enumerate().map(tell).collect()
 }
@@ -69,14 +71,14 @@ fn untestable(kinds: &[KindCounts]) -> Telling {
     }
 }
 
-fn conditions(told: &Told, splits: &[Split], levels: &Levels) -> Conditions {
+fn conditions(answers: &Answers, splits: &[Split], levels: &Levels) -> Conditions {
     let fulfils = |kind: &KindCounts| {
         let level = |factor: usize| kind.levels.get(factor).copied().flatten();
         splits.iter().all(|split| split.cut.holds(level(split.factor)))
     };
     let side = |inside: bool| {
-        let kinds = told.kinds.iter().filter(|kind| fulfils(kind) == inside);
-        let owned = told.owned.iter().filter(|one| fulfils(&one.counts) == inside);
+        let kinds = answers.kinds.iter().filter(|kind| fulfils(kind) == inside);
+        let owned = answers.owned.iter().filter(|one| fulfils(&one.counts) == inside);
         of(&kinds.cloned().collect::<Vec<_>>(), &owned.cloned().collect::<Vec<_>>())
     };
     let all = splits.iter().map(|split| Condition {
@@ -84,7 +86,7 @@ fn conditions(told: &Told, splits: &[Split], levels: &Levels) -> Conditions {
         p_value: split.p_value,
         same: split.same.iter().map(|(factor, cut)| levels.cut(*factor, *cut)).collect(),
     });
-    let settled = by_owner(&told.owned).iter().filter(|one| one.of > 0).count() as u64;
+    let settled = by_owner(&answers.owned).iter().filter(|one| one.of > 0).count() as u64;
     // Of one owner nothing could have changed places.
     let owners = Some(settled).filter(|owners| *owners > 1);
     Conditions { all: all.collect(), inside: side(true), outside: side(false), owners }

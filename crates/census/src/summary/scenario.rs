@@ -1,6 +1,6 @@
 //! The answers to each scenario.
 
-use super::apart::{CONFIDENCE, Told, telling};
+use super::apart::{Answers, CONFIDENCE, telling};
 use super::hosts::Hosts;
 use super::levels::Levels;
 use super::odd::odd;
@@ -25,9 +25,9 @@ pub(super) fn all(
     for ((host, scenario), row) in &fleet.rows {
         rows.entry(*scenario).or_default().push((*host, row));
     }
-    let counted: Vec<Told> = rows.values().map(|rows| counted(rows, levels, owners)).collect();
-    let told = telling(&counted, levels);
-    let each = rows.into_iter().zip(counted).zip(told);
+    let counted: Vec<Answers> = rows.values().map(|rows| counted(rows, levels, owners)).collect();
+    let factors = telling(&counted, levels);
+    let each = rows.into_iter().zip(counted).zip(factors);
     each.map(|(((scenario, rows), counted), apart)| {
         let name = fleet.scenarios.get(usize::from(scenario)).cloned().unwrap_or_default();
         let counts = counts(&rows);
@@ -80,7 +80,7 @@ fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
 }
 
 /// The answers by kind, and by owner and kind where owners are known.
-fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> Told {
+fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> Answers {
     let mut kinds: BTreeMap<(u32, u32), KindCounts> = BTreeMap::new();
     let mut owned: BTreeMap<(u32, u32, u32), KindCounts> = BTreeMap::new();
     for (host, row) in rows {
@@ -96,7 +96,7 @@ fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> To
     let owned = owned
         .into_iter()
         .map(|((owner, _, kind), counts)| OwnedKind { owner, counts: with_levels(kind, counts) });
-    Told { kinds, owned: owned.collect() }
+    Answers { kinds, owned: owned.collect() }
 }
 
 /// One more host of a kind, with its answer.

@@ -7,7 +7,7 @@ mod sides;
 
 use crate::command::{Failure, Run, Session, below};
 use crate::records::Named;
-use crate::{output, page, records};
+use crate::{exit, output, page, records};
 use analysis::Sides;
 use analysis::change::{ACROSS, across_all};
 use clap::ArgAction;
@@ -68,7 +68,8 @@ pub struct Compare {
 }
 
 impl Run for Compare {
-    /// The exit code is that of what changed.
+    /// The exit code is that of what changed; where a record of its own runs is not in its place,
+    /// that of a missing need.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         if !self.runs.is_asked() {
             let (before, after) = self.kept()?;
@@ -78,11 +79,11 @@ impl Run for Compare {
         if let Some(page) = self.output.as_deref().filter(|page| *page != Path::new("-")) {
             crate::paths::for_page(session, "--output", page)?;
         }
-        let Made { before, after, ended } = self.runs.make(session)?;
+        let Made { before, after, misplaced, ended } = self.runs.make(session)?;
         let across = across_all(before.first().and_then(Named::meta));
         let code = self.compare(session, &before, &after, &across)?;
         // What was measured before an interruption is shown.
-        ended.map(|()| code)
+        ended.map(|()| if misplaced { exit::NEED } else { code })
     }
 
     fn load(&self) -> Option<String> {

@@ -37,6 +37,14 @@ pub const META: Meta = Meta {
           JVMs and Erlang nodes that map memory all the time",
     fixes: &[
         FixMeta {
+            id: "lock-free-file",
+            what: "Read status or statm where the size of a process is enough: they take no mmap \
+                   lock.",
+            change: |settings| {
+                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("status"))
+            },
+        },
+        FixMeta {
             id: "no-limit",
             what: "Take the readers out of the group with a CPU limit: up to Linux 6.17 a reader that \
                    is throttled keeps the lock until the next period.",
@@ -69,18 +77,6 @@ pub const META: Meta = Meta {
             what: "Have fewer readers, and let them read less often.",
             change: |settings| {
                 changed(settings, |params: &mut MmapLockParams| params.busy = Counts::one(1))
-            },
-        },
-        FixMeta {
-            id: "lock-free-file",
-            what: "Read status or statm where the size of a process is enough: they take no mmap \
-                   lock, so a reader that is throttled holds none.",
-            change: |settings| {
-                changed(settings, |params: &mut MmapLockParams| {
-                    if params.reader_quota.value().is_some() {
-                        params.procfile = literal("status");
-                    }
-                })
             },
         },
     ],

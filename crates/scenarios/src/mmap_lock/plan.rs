@@ -136,11 +136,10 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
     arms
 }
 
-/// What may fix readers with a quota: the quota taken away, a burst on top of it, a file without
-/// the lock. Only the largest number of readers has them.
+/// What may fix it: a file whose readers take no lock; for readers with a quota also no quota, or a
+/// burst on top of it. Only the largest number of readers has them.
 fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
     let params = &case.settings;
-    let Some(quota) = params.reader_quota.get() else { return Vec::new() };
     if params.target == Target::Twin {
         return Vec::new();
     }
@@ -151,16 +150,19 @@ fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
         against: case.against.clone(),
         change: Some(Changed::Scenario(change.into())),
     };
-    let free = MmapLockParams {
-        reader_quota: OrNone::None,
-        spinners: params.spinners.or(0),
-        ..params.clone()
-    };
-    let mut fixes = vec![arm("no-limit", free, MmapLockFact::NoLimit)];
-    if quota.burst().is_zero() {
-        let reader_quota = OrNone::Is(quota.with_burst());
-        let burst = MmapLockParams { reader_quota, ..params.clone() };
-        fixes.push(arm("burst", burst, MmapLockFact::Burst));
+    let mut fixes = Vec::new();
+    if let Some(quota) = params.reader_quota.get() {
+        let free = MmapLockParams {
+            reader_quota: OrNone::None,
+            spinners: params.spinners.or(0),
+            ..params.clone()
+        };
+        fixes.push(arm("no-limit", free, MmapLockFact::NoLimit));
+        if quota.burst().is_zero() {
+            let reader_quota = OrNone::Is(quota.with_burst());
+            let burst = MmapLockParams { reader_quota, ..params.clone() };
+            fixes.push(arm("burst", burst, MmapLockFact::Burst));
+        }
     }
     if params.procfile.as_str() != LOCK_FREE {
         let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
@@ -246,13 +248,17 @@ mod tests {
 
     #[test]
     fn each_number_of_readers_has_its_twin_and_zero_is_the_process_alone() {
-        assert_eq!(ids(&[10, 0, 1, 10]), ["twin-1", "busy-1", "twin-10", "busy-10", "alone"]);
-        assert_eq!(ids(&[5]), ["twin-5", "busy-5"]);
+        assert_eq!(
+            ids(&[10, 0, 1, 10]),
+            ["twin-1", "busy-1", "twin-10", "busy-10", "status-10", "alone"]
+        );
+        assert_eq!(ids(&[5]), ["twin-5", "busy-5", "status-5"]);
         let arms = arms_for(&params(&[0, 5]));
         let roles: Vec<Role> = arms.iter().map(|arm| arm.role).collect();
-        assert_eq!(roles, [Role::Control, Role::Case, Role::Baseline]);
-        assert_eq!(arms[1].against.as_deref(), Some("twin-5"));
-        assert_eq!((&arms[0].against, &arms[2].against), (&None, &None));
+        assert_eq!(roles, [Role::Control, Role::Case, Role::Fix, Role::Baseline]);
+        let against = |arm: usize| arms[arm].against.as_deref();
+        assert_eq!([against(1), against(2)], [Some("twin-5"); 2]);
+        assert_eq!([against(0), against(3)], [None; 2]);
     }
 
     #[test]

@@ -189,14 +189,15 @@ mod tests {
             Some(values.collect::<Settings>())
         };
         let fixes = fixes_of(&[("size", "256MiB")]);
-        assert_eq!(fixes.len(), 3);
+        assert_eq!(fixes.len(), 4);
         let size = || ("size", Value::Text("256MiB".to_owned()));
-        assert_eq!(fixes[0].what, What::Fix("priority".to_owned()));
-        assert_eq!(parameters(&fixes[0]), only(&[size(), ("nice", Value::Number(0))]));
+        let first: Vec<_> = fixes.iter().take(2).map(|fix| fix.what.clone()).collect();
+        assert_eq!(first, ["lock-free-file", "priority"].map(|id| What::Fix(id.to_owned())));
+        assert_eq!(parameters(&fixes[1]), only(&[size(), ("nice", Value::Number(0))]));
         let fixes = fixes_of(&[("nice", "0"), ("procfile", "maps")]);
-        assert_eq!(fixes.len(), 1);
+        assert_eq!(fixes.len(), 2);
         let maps = ("procfile", Value::Text("maps".to_owned()));
         let busy = ("busy", Value::Number(1));
-        assert_eq!(parameters(&fixes[0]), only(&[maps, busy, ("nice", Value::Number(0))]));
+        assert_eq!(parameters(&fixes[1]), only(&[maps, busy, ("nice", Value::Number(0))]));
     }
 }

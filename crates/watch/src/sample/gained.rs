@@ -199,8 +199,7 @@ mod tests {
     fn the_process_that_watches_sleeps_behind_nobody() {
         let sleepers = |pid| {
             let key = ChainKey { sleeper: pid, holder: 2, steps: 1, ..ChainKey::default() };
-            let chain =
-                ChainCounts { key, name: "db".to_owned(), ns: MS, wakes: 1, worst_ns: MS };
+            let chain = ChainCounts { key, name: "db".to_owned(), ns: MS, wakes: 1, worst_ns: MS };
             let mut tick = Tick::default();
             let counts = Counts { chains: vec![chain], ..Counts::default() };
             Gained::default().take(counts, &mut tick);

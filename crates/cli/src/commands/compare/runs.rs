@@ -68,6 +68,8 @@ pub struct Made {
     pub before: Vec<Named>,
     /// The records after, in the same order.
     pub after: Vec<Named>,
+    /// Whether a record of these is somewhere else, or lost.
+    pub misplaced: bool,
     /// What ended it before all pairs were made.
     pub ended: Result<(), Failure>,
 }
@@ -167,7 +169,7 @@ fn announce(studies: &TwoStudies, limits: &Limits, seed: u64, folder: &Path) {
 
 /// Makes pairs until all are made, the time is up, or nothing can be made of them.
 fn make(pairs: &Pairs, limits: &Limits) -> Made {
-    let mut made = Made { before: Vec::new(), after: Vec::new(), ended: Ok(()) };
+    let mut made = Made { before: Vec::new(), after: Vec::new(), misplaced: false, ended: Ok(()) };
     let (began, blocks) = (Instant::now(), 2 * pairs.studies.blocks());
     let (mut longest, mut again) = (Duration::ZERO, 0);
     for number in 1.. {
@@ -219,14 +221,11 @@ impl Made {
             let before_first = runs[0].record.pair.is_some_and(|pair| pair.first);
             let first = if before_first { "before" } else { "after" };
             bar.note(&format!("compare: pair {number} is whole; {first} came first"));
-            let [before, after] = runs.map(|run| {
-                // A record that could not be saved in the folder is somewhere else.
-                let name = run.file();
-                if !files.iter().any(|file| file.as_path() == Path::new(&name)) {
-                    run.tell_where();
-                }
-                Named { name, record: run.record }
-            });
+            for run in runs.iter().filter(|run| !run.is_in_place()) {
+                self.misplaced = true;
+                run.tell_where();
+            }
+            let [before, after] = runs.map(|run| Named { name: run.file(), record: run.record });
             self.before.push(before);
             self.after.push(after);
             return Ok(true);

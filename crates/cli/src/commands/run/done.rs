@@ -57,6 +57,11 @@ impl Done {
         }
     }
 
+    /// Whether the record is where it was to be, or was to be nowhere.
+    pub fn is_in_place(&self) -> bool {
+        !matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_)))
+    }
+
     /// Says on standard error where the record is.
     pub fn tell_where(&self) {
         match &self.kept {
@@ -90,9 +95,7 @@ impl Done {
             End::Missing(need) => Err(Failure::need(prose::need(need, meta))),
             End::Broken(why) => Err(Failure::broken(prose::problem(why, meta))),
             End::Interrupted => Ok(exit::INTERRUPTED),
-            End::Complete if matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_))) => {
-                Ok(exit::NEED)
-            }
+            End::Complete if !self.is_in_place() => Ok(exit::NEED),
             End::Complete => Ok(self.record.judgement.state.exit_code()),
         }
     }
