@@ -196,10 +196,10 @@ fn threads(sums: &Sums) -> Vec<VictimThread> {
         .values()
         .map(|thread| VictimThread {
             tid: thread.tid,
-            name: thread.name.clone(),
+            name: thread.name.to_string(),
             ran_ns: thread.ran_ns,
             ready_ns: thread.ready_ns,
-            throttled_ns: thread.throttled_ns.iter().fold(0, |all, ns| all.saturating_add(*ns)),
+            throttled_ns: thread.throttled_ns,
             worst_ns: thread.worst_ns,
             foreign_ns: thread.foreign_ns,
         })

@@ -37,7 +37,7 @@ pub struct Sums {
     /// What each process lost.
     pub pids: HashMap<u32, u64>,
     /// What each thread gained.
-    pub threads: HashMap<u32, ThreadCounts>,
+    pub threads: HashMap<u32, ThreadSums>,
     /// Held by a quota, by the group whose quota it is; none where that is not known.
     pub quota: BTreeMap<Option<String>, u64>,
     /// Who ran on its CPU while it was ready.
@@ -59,6 +59,32 @@ pub struct Sums {
     pub spot: Option<Spot>,
     /// Its runtime, where a quota holds it and it has one that is known.
     pub runtime: Option<RuntimeTick>,
+}
+
+/// The sums of a thread, of which there may be hundreds for each of hundreds of programs; times in
+/// nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ThreadSums {
+    /// Thread.
+    pub tid: u32,
+    /// Process.
+    pub pid: u32,
+    /// Its name.
+    pub name: Box<str>,
+    /// On a CPU.
+    pub ran_ns: u64,
+    /// Ready and without a CPU.
+    pub ready_ns: u64,
+    /// Of that: held by a quota.
+    pub throttled_ns: u64,
+    /// The worst single wait.
+    pub worst_ns: u64,
+    /// Waiting for the lock of its own memory map while another process held it.
+    pub foreign_ns: u64,
+    /// Waiting for that lock at all, and for memory.
+    pub asleep_ns: u64,
+    /// Samples at an instruction of active waiting.
+    pub spins: u64,
 }
 
 /// How long another program ran on the CPU of one that was ready; times in nanoseconds.
@@ -83,12 +109,7 @@ impl Sums {
         self.nice = self.nice.max(gained.nice);
         let lost = gained.ready_ns.saturating_add(gained.foreign_ns);
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
-        count(&mut self.threads, gained.tid, |all| {
-            if all.tid == 0 {
-                (all.tid, all.pid, all.name) = (gained.tid, gained.pid, gained.name.clone());
-            }
-            add(all, gained);
-        });
+        count(&mut self.threads, gained.tid, |all| all.add(gained));
     }
 
     /// Adds that a program of this job woke it.
@@ -183,9 +204,9 @@ impl Weigh for u64 {
     }
 }
 
-impl Weigh for ThreadCounts {
+impl Weigh for ThreadSums {
     fn weight(&self) -> u64 {
-        let all = [self.ran_ns, self.ready_ns, self.foreign_ns, self.lock_ns, self.memory_ns];
+        let all = [self.ran_ns, self.ready_ns, self.foreign_ns, self.asleep_ns];
         all.into_iter().fold(0, u64::saturating_add)
     }
 }
@@ -285,6 +306,27 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     all.memory_worst_ns = all.memory_worst_ns.max(gained.memory_worst_ns);
     all.worst_ns = all.worst_ns.max(gained.worst_ns);
     all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
+}
+
+impl ThreadSums {
+    fn add(&mut self, gained: &ThreadCounts) {
+        if self.tid == 0 {
+            (self.tid, self.pid, self.name) = (gained.tid, gained.pid, gained.name.as_str().into());
+        }
+        let throttled = gained.throttled_ns.iter().fold(0, |all: u64, ns| all.saturating_add(*ns));
+        let sums = [
+            (&mut self.ran_ns, gained.ran_ns),
+            (&mut self.ready_ns, gained.ready_ns),
+            (&mut self.throttled_ns, throttled),
+            (&mut self.foreign_ns, gained.foreign_ns),
+            (&mut self.asleep_ns, gained.lock_ns.saturating_add(gained.memory_ns)),
+            (&mut self.spins, gained.spins),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+        self.worst_ns = self.worst_ns.max(gained.worst_ns);
+    }
 }
 
 /// The sums of a reader of foreign memory maps.

@@ -3,13 +3,12 @@
 use super::stall::LEAST_SAMPLES;
 use crate::parts::program_of;
 use crate::runtime::{LiveRuntime, Setting, Settings};
-use crate::sums::{GroupSums, Key, Sums, ms};
+use crate::sums::{GroupSums, Key, Sums, ThreadSums, ms};
 use crate::tick::RuntimeTick;
 use crate::window::Window;
 use model::live::{Finding, Sure};
 use model::prose::figures::percent;
 use os::terminal::line as plain;
-use probe::live::ThreadCounts;
 use serde::{Deserialize, Serialize};
 
 /// Held by a quota, in milliseconds a second: 1% of a thread's time. A group that is throttled once
@@ -248,7 +247,7 @@ fn holding<'a>(
         sure,
         ..Finding::default()
     };
-    let is_limited = |(of, thread): &&(&Key, &ThreadCounts)| {
+    let is_limited = |(of, thread): &&(&Key, &ThreadSums)| {
         users.first().is_some_and(|(user, _)| user == of)
             && runtime.is_some_and(|it| is_limited(it.runtime, thread))
     };
@@ -312,10 +311,10 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
 }
 
 /// The threads of a group that used CPU time, without those that used little beside the busiest.
-fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadCounts)> {
+fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
     let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
     let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
-    let mut all: Vec<(&Key, &ThreadCounts)> = threads.collect();
+    let mut all: Vec<(&Key, &ThreadSums)> = threads.collect();
     let most = all.iter().map(|(_, thread)| thread.ran_ns).max().unwrap_or(0);
     all.retain(|(_, thread)| thread.ran_ns >= most / IDLE && window.rate(thread.ran_ns) >= 1.0);
     all
@@ -323,7 +322,7 @@ fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadCount
 
 /// Whether a setting of a runtime limits how many threads of this kind it has, or runs at once. A
 /// program's own threads are as many as it starts, whatever its runtime was told.
-fn is_limited(runtime: LiveRuntime, thread: &ThreadCounts) -> bool {
+fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
     const OF_JVM: [&str; 10] = [
         "GC Thread#",
         "GC task thread",
