@@ -85,7 +85,7 @@ needs:
 # Whatever is on no list has the machine to itself: a new file is safe there.
 FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden hostile judging \
   kernels licences manual measured properties published pure resuming same_words schema \
-  sentences shown simulated_rows simulation study study_files together two_arms older \
+  sentences shown simulated_rows simulation study study_files two_arms older \
   undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel
 ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges

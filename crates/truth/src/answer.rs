@@ -3,7 +3,7 @@
 use model::{ChangeState, FixOutcome, State};
 use serde::{Deserialize, Serialize};
 
-/// The word of a verdict, of a fix, of a comparison, of a ladder, or of a census.
+/// The word of a verdict, of a fix, of a comparison, of a ladder, of a census, or of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -49,6 +49,10 @@ pub enum Answer {
     WrongFactorNamed,
     /// A census names no factor.
     NoFactorNamed,
+    /// Every study of a check has a verdict, and none is wrong.
+    AllSettled,
+    /// A verdict of a check is wrong.
+    WrongClaim,
 }
 
 impl Answer {
@@ -76,6 +80,8 @@ impl Answer {
             Answer::FactorNamed => "factor-named",
             Answer::WrongFactorNamed => "wrong-factor-named",
             Answer::NoFactorNamed => "no-factor-named",
+            Answer::AllSettled => "all-settled",
+            Answer::WrongClaim => "wrong-claim",
         }
     }
 

@@ -49,6 +49,9 @@ pub struct Line {
     /// How long a run took, in seconds; absent where it is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// Blocks of a simulated study, on average; absent where it is no study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<f64>,
 }
 
 /// The build that answered.
@@ -120,6 +123,7 @@ impl Line {
         let printable = |text: &String| {
             text.len() <= LONGEST && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
         };
+        let below = |number: Option<f64>| number.is_some_and(|n| !n.is_finite() || n < 0.0);
         let problem = if !texts.into_iter().all(printable) {
             "a text is too long, or is not plain ASCII"
         } else if self.answers.is_empty() || self.answers.values().any(|count| *count == 0) {
@@ -134,8 +138,8 @@ impl Line {
             "its commit is not 7 to 40 hexadecimal digits"
         } else if !day(&self.day) {
             "its day is not one, as 2026-11-25"
-        } else if self.seconds.is_some_and(|s| !s.is_finite() || s < 0.0) {
-            "its seconds are below 0"
+        } else if below(self.seconds) || below(self.blocks) {
+            "its seconds or blocks are below 0"
         } else {
             return Ok(());
         };
@@ -303,6 +307,7 @@ pub(crate) mod tests {
             machine: Machine { kernel: "6.12.1".to_owned(), cpus: 2, cpu_model: None },
             day: "2026-11-25".to_owned(),
             seconds: Some(2.0),
+            blocks: None,
         }
     }
 

@@ -69,22 +69,30 @@ pub fn simulate(ladders: &Ladders, rng: &mut ChaCha8Rng, run: Run<'_>) -> (Answe
             step.repeated = repeated;
         }
     }
-    let answer = answer(&found, ladders.boundary.as_ref());
+    let answer = match &ladders.boundary {
+        Some(boundary) => answer(&found, Some(&|step| boundary.is_in(step))),
+        None => answer(&found, None),
+    };
     (answer, versions.first())
 }
 
-/// That the first differs from the last names no place. So it says nothing wrong of a ladder that
-/// has a boundary, and does not find it either.
-fn answer(ladder: &Ladder, boundary: Option<&Boundary>) -> Answer {
-    let place = |name: &str| name.parse::<u32>().ok();
-    let holds_it = |step: &&Step| {
-        boundary.is_some_and(|boundary| {
-            place(&step.from) < Some(boundary.at) && place(&step.to) >= Some(boundary.at)
-        })
-    };
+impl Boundary {
+    /// Whether it lies between the versions of a step.
+    fn is_in(&self, step: &Step) -> bool {
+        let place = |name: &str| name.parse::<u32>().ok();
+        place(&step.from) < Some(self.at) && place(&step.to) >= Some(self.at)
+    }
+}
+
+/// What a ladder answers; `holds` says whether the boundary lies in a step, where there is one.
+///
+/// That the first version differs from the last names no place. So it says nothing wrong of a
+/// ladder that has a boundary, and does not find it either.
+pub fn answer(ladder: &Ladder, holds: Option<&dyn Fn(&Step) -> bool>) -> Answer {
+    let holds_it = |step: &&Step| holds.is_some_and(|holds| holds(step));
     let named: Vec<&Step> = ladder.steps.iter().filter(|step| step.is_boundary()).collect();
     let whole = ladder.whole.as_ref().is_some_and(Step::is_boundary);
-    match (named.is_empty(), boundary.is_none() && whole) {
+    match (named.is_empty(), holds.is_none() && whole) {
         (true, false) => Answer::NoBoundary,
         (true, true) => Answer::WrongBoundary,
         (false, _) if named.iter().all(holds_it) => Answer::Boundary,

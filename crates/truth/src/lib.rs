@@ -9,6 +9,7 @@
 
 pub mod answer;
 pub mod census;
+pub mod checks;
 mod error;
 pub mod history;
 mod hog;

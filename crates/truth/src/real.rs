@@ -1,10 +1,12 @@
 //! One run of a row on this machine.
 
 use crate::hog::RunningHog;
-use crate::{Answer, Row};
+use crate::{Answer, Row, ladders};
 use host::Roots;
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::Facts;
+use model::change::{self, Change, ChangeState};
+use model::ladder::{self, Ladder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -88,10 +90,31 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
     let child = command.spawn().map_err(|e| NoAnswer::failed(format!("{}: {e}", words[0])))?;
     let status = Running(child).wait(Duration::from_secs(row.limit_s), stop)?;
     let record = std::fs::read_to_string(&out).map_err(NoAnswer::failed)?;
-    match Facts::from_json(&record) {
-        Ok(read) => Ok(Ran { answer: scenarios::judge(&read).state.into(), record }),
-        Err(_) => Err(NoAnswer::Failed(why_none(status, &err))),
+    match answer(row, &record) {
+        Some(answer) => Ok(Ran { answer, record }),
+        None => Err(NoAnswer::Failed(why_none(status, &err))),
     }
+}
+
+/// What was answered: by a record of `run`, by a comparison, or by the versions of `matrix`.
+fn answer(row: &Row, printed: &str) -> Option<Answer> {
+    if let Ok(facts) = Facts::from_json(printed) {
+        return Some(scenarios::judge(&facts).state.into());
+    }
+    if let Ok(change) = serde_json::from_str::<Change>(printed) {
+        return (change.schema == change::SCHEMA).then(|| change.state.into());
+    }
+    let versions: Ladder = serde_json::from_str(printed).ok()?;
+    let compared = versions.steps.iter().all(|step| step.state != ChangeState::NotComparable);
+    let ran = versions.rungs.iter().all(|rung| rung.verdict.is_some());
+    let whole = versions.schema == ladder::SCHEMA && compared && ran;
+    let answer = match &row.boundary {
+        Some([from, to]) => {
+            ladders::answer(&versions, Some(&|step| step.from == *from && step.to == *to))
+        }
+        None => ladders::answer(&versions, None),
+    };
+    whole.then_some(answer)
 }
 
 /// The last line that a run without a record printed, and how it ended.
@@ -210,6 +233,36 @@ mod tests {
 
     fn programs() -> Programs {
         Programs { tailback: "/bin/tailback".into() }
+    }
+
+    /// Two versions of which the effect differs, by pairs that were made again.
+    fn versions(verdict: &str, again: &str) -> String {
+        let rung =
+            |name: &str, verdict: &str| format!(r#"{{"name":"{name}","release":""{verdict}}}"#);
+        let verdict = format!(r#","verdict":"{verdict}""#);
+        let step = format!(r#"{{"from":"6.16","to":"6.17","state":"differs"{again}}}"#);
+        format!(
+            r#"{{"schema":"tailback/ladder/1","scenario":"mmap-lock","confidence":0.95,
+            "rungs":[{},{}],"steps":[{step}]}}"#,
+            rung("6.16", &verdict),
+            rung("6.17", &verdict),
+        )
+    }
+
+    #[test]
+    fn versions_answer_whether_the_boundary_is_named_that_there_is() {
+        let mut row = parse(ROW).unwrap().remove(0);
+        let holds = r#","repeated":{"pairs":[9,9,9,9,9],"alike":5,"needed":5,"among":1}"#;
+        let named = versions("affected", holds);
+        assert_eq!(answer(&row, &named), Some(Answer::WrongBoundary));
+        row.boundary = Some(["6.16", "6.17"].map(str::to_owned));
+        assert_eq!(answer(&row, &named), Some(Answer::Boundary));
+        assert_eq!(answer(&row, &versions("affected", "")), Some(Answer::NoBoundary));
+        row.boundary = Some(["6.17", "6.18"].map(str::to_owned));
+        assert_eq!(answer(&row, &named), Some(Answer::WrongBoundary));
+        let missing = named.replace(r#","verdict":"affected""#, "");
+        assert_eq!(answer(&row, &missing), None, "a version without a record");
+        assert_eq!(answer(&row, "{}"), None);
     }
 
     #[test]

@@ -27,6 +27,11 @@ pub struct Row {
     pub command: Option<String>,
     /// Studies without a machine; absent where a command is run.
     pub simulate: Option<Simulation>,
+    /// The scenario, where the command does not name one: `compare --run`.
+    pub scenario: Option<String>,
+    /// The two versions between which the effect changes; absent where `matrix` compares versions
+    /// that are alike, and of other commands.
+    pub boundary: Option<[String; 2]>,
     /// Where the command runs.
     #[serde(default)]
     pub environment: Environment,
@@ -131,7 +136,8 @@ impl Row {
 
     /// The scenario that it runs; none where it is simulated.
     pub fn scenario(&self) -> Option<String> {
-        self.words().ok()?.into_iter().nth(1)
+        let named = || self.words().ok()?.into_iter().nth(1);
+        self.scenario.clone().or_else(named)
     }
 
     /// What it runs and where, in a line: answers of a row of the same name that ran something else
@@ -141,7 +147,10 @@ impl Row {
             Some(simulation) => format!("simulated: {}", simulation.injected()),
             None => {
                 let command = self.command.as_deref().unwrap_or_default();
-                format!("tailback {command} ({})", self.environment.words())
+                let boundary = self.boundary.as_ref();
+                let boundary = boundary.map(|[from, to]| format!("; boundary from {from} to {to}"));
+                let boundary = boundary.unwrap_or_default();
+                format!("tailback {command} ({}{boundary})", self.environment.words())
             }
         }
     }
@@ -162,6 +171,8 @@ impl Row {
             "it takes either `command` or `simulate`"
         } else if self.simulate.is_some() && self.environment != Environment::default() {
             "a simulated row has no environment"
+        } else if self.simulate.is_some() && (self.boundary.is_some() || self.scenario.is_some()) {
+            "a simulated row names neither a boundary nor a scenario"
         } else if self.environment.guest.is_some() && self.environment.root.is_some() {
             "a guest has no OTP of a suite here"
         } else if unique.len() != all.len() {

@@ -122,7 +122,7 @@ impl Session<'_> {
         history: &History,
     ) -> Result<(Line, String), NoAnswer> {
         let mut answers = BTreeMap::new();
-        let mut again = Vec::new();
+        let (mut again, mut blocks) = (Vec::new(), Vec::new());
         let ever = history.runs_ever(row);
         for run in 0..self.runs.unwrap_or(row.runs) {
             if (self.stop)() {
@@ -130,6 +130,7 @@ impl Session<'_> {
             }
             let done = simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
             named(row, done.answer)?;
+            blocks.extend(done.blocks);
             *answers.entry(done.answer).or_insert(0) += 1;
             if row.forbidden.contains(&done.answer) && again.len() < MOST_AGAIN {
                 again.push(run);
@@ -138,7 +139,7 @@ impl Session<'_> {
                 kept.map_err(failed)?;
             }
         }
-        let line = self.line(row, answers, again, None);
+        let line = Line { again, blocks: mean(&blocks), ..self.line(row, answers, None) };
         let told = Tally::of(row, &[&line]).words();
         Ok((line, told))
     }
@@ -158,28 +159,29 @@ impl Session<'_> {
         // A tenth of a second is all that is shown.
         let seconds = (seconds * 10.0).round() / 10.0;
         let answers = BTreeMap::from([(ran.answer, 1)]);
-        Ok((self.line(row, answers, Vec::new(), Some(seconds)), told))
+        Ok((self.line(row, answers, Some(seconds)), told))
     }
 
-    fn line(
-        &self,
-        row: &Row,
-        answers: BTreeMap<Answer, u32>,
-        again: Vec<u32>,
-        seconds: Option<f64>,
-    ) -> Line {
+    fn line(&self, row: &Row, answers: BTreeMap<Answer, u32>, seconds: Option<f64>) -> Line {
         Line {
             row: row.id.clone(),
             asked: row.asked(),
             answers,
-            again,
+            again: Vec::new(),
             judge: judge::of(row).map(str::to_owned),
             build: self.build.clone(),
             machine: self.machine.clone(),
             day: today(),
             seconds,
+            blocks: None,
         }
     }
+}
+
+/// Their mean, to a tenth; none of nothing.
+fn mean(all: &[f64]) -> Option<f64> {
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    mean.is_finite().then(|| (mean * 10.0).round() / 10.0)
 }
 
 fn failed(error: TruthError) -> NoAnswer {

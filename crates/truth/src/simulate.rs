@@ -4,6 +4,7 @@
 
 use crate::Answer;
 use crate::census::{self, Drawn, Fleet};
+use crate::checks::Check;
 use crate::ladders::{self, Ladders};
 use crate::pairs::{self, Compare};
 use host::Roots;
@@ -79,6 +80,9 @@ pub struct Simulation {
     pub ladder: Option<Ladders>,
     /// A fleet, with no study of its own; the answer is that of its census.
     pub census: Option<Fleet>,
+    /// Studies that are reported together, of which the first have the stall; the answer is what
+    /// became of all of them.
+    pub check: Option<Check>,
 }
 
 impl Simulation {
@@ -139,13 +143,15 @@ pub struct Steal {
 pub struct Simulated {
     /// The answer.
     pub answer: Answer,
+    /// Blocks of its study, of several on average; none of comparisons, ladders and fleets.
+    pub blocks: Option<f64>,
     /// What it rests on.
     pub record: Record,
 }
 
 /// What an answer rests on.
 pub enum Record {
-    /// A study; of a comparison the last one.
+    /// A study; of a comparison or a check the last one.
     Study(Box<Judged>),
     /// A fleet.
     Fleet(Drawn),
@@ -168,7 +174,7 @@ impl Record {
 pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String> {
     if let Some(fleet) = &simulation.census {
         let (answer, drawn) = census::simulate(fleet, seed);
-        return Ok(Simulated { answer, record: Record::Fleet(drawn) });
+        return Ok(Simulated { answer, blocks: None, record: Record::Fleet(drawn) });
     }
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     if let Some(compare) = &simulation.compare {
@@ -179,7 +185,10 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
             study(simulation, None, Offsets { control: 0.0, case: more }, rng, seed)
         };
         let (answer, record) = ladders::simulate(ladder, &mut rng, &mut run);
-        return Ok(Simulated { answer, record: Record::Study(Box::new(record)) });
+        return Ok(Simulated { answer, blocks: None, record: Record::Study(Box::new(record)) });
+    }
+    if let Some(check) = &simulation.check {
+        return Ok(checked(simulation, check, &mut rng, seed));
     }
     let stolen = match &simulation.steal {
         Some(steal) => Some(stolen(steal).map_err(|error| format!("the fake /proc: {error}"))?),
@@ -191,7 +200,8 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
         Some(_) => fixes.first().map_or(Answer::NotShown, |fix| fix.outcome.into()),
         None => record.judgement.state.into(),
     };
-    Ok(Simulated { answer, record: Record::Study(Box::new(record)) })
+    let blocks = record.trials.last().map(|trial| f64::from(trial.block) + 1.0);
+    Ok(Simulated { answer, blocks, record: Record::Study(Box::new(record)) })
 }
 
 /// What a day adds to each trial of an arm, in ms/s.
@@ -402,7 +412,27 @@ fn comparison(
     let [_, mut second] = sides;
     // There is one: `records` is a least of one.
     let record = second.pop().unwrap_or_else(|| scenarios::judged(empty(simulation, seed)));
-    Simulated { answer, record: Record::Study(Box::new(record)) }
+    Simulated { answer, blocks: None, record: Record::Study(Box::new(record)) }
+}
+
+/// Several studies that are reported together.
+fn checked(simulation: &Simulation, check: &Check, rng: &mut ChaCha8Rng, seed: u64) -> Simulated {
+    let clean = Simulation { stall: None, ..simulation.clone() };
+    let mut last = None;
+    let came = check.simulate(
+        |number| empty(simulation, seed ^ u64::from(number)),
+        |facts, block, stalls| {
+            let injected = if stalls { simulation } else { &clean };
+            run_block(facts, block, 0.0, |arm| {
+                trial(injected, None, Offsets::default(), rng, (block, arm))
+            });
+            last = Some(facts.clone());
+        },
+    );
+    // A check without a study has measured nothing.
+    let record = scenarios::judged(last.unwrap_or_else(|| empty(simulation, seed)));
+    let (answer, blocks) = (came.answer, Some(came.blocks));
+    Simulated { answer, blocks, record: Record::Study(Box::new(record)) }
 }
 
 #[cfg(test)]
@@ -436,6 +466,25 @@ mod tests {
         assert_eq!(disturbance.steal_ms, Some(150.0));
         assert_eq!(disturbance.steal_by_cpu.len(), 1);
         assert_eq!(disturbance.steal_by_cpu[0].cpu, 3);
+    }
+
+    #[test]
+    fn claims_that_share_a_rate_are_as_right_and_settle_sooner() {
+        let checks = |stalling, apart| -> (Vec<Answer>, f64) {
+            let check = Some(Check { studies: 8, stalling, apart });
+            let simulation = Simulation { check, most_blocks: Some(32), blips: 0.1, ..always() };
+            let all: Vec<Simulated> =
+                (0..10).map(|seed| simulate(&simulation, seed).unwrap()).collect();
+            let blocks = all.iter().filter_map(|one| one.blocks).sum();
+            (all.into_iter().map(|one| one.answer).collect(), blocks)
+        };
+        for stalling in [0, 4] {
+            let (shared, apart) = (checks(stalling, false), checks(stalling, true));
+            let count = |all: &[Answer], which| all.iter().filter(|one| **one == which).count();
+            assert!(count(&shared.0, Answer::WrongClaim) <= 1, "{shared:?}");
+            assert!(count(&shared.0, Answer::AllSettled) >= count(&apart.0, Answer::AllSettled));
+            assert!(shared.1 < apart.1, "{shared:?} {apart:?}");
+        }
     }
 
     fn compared(compare: &str) -> Answer {

@@ -20,8 +20,8 @@ which removed one undecided answer.
 pub fn text(rows: &[Standing]) -> String {
     let mut text = INTRODUCTION.to_owned();
     text.push_str(
-        "\n| row | where | runs | answers | wanted | forbidden | median s | build | day |\n\
-         |---|---|---:|---|---|---|---:|---|---|\n",
+        "\n| row | where | runs | answers | wanted | forbidden | median s | mean blocks | build | day |\n\
+         |---|---|---:|---|---|---|---:|---:|---|---|\n",
     );
     rows.iter().for_each(|standing| line(standing, &mut text));
     text.push_str("\n## Why each answer is known\n\n| row | what is run | why |\n|---|---|---|\n");
@@ -37,17 +37,22 @@ fn line(standing: &Standing, text: &mut String) {
     let days = standing.shown().iter().map(|line| line.day.as_str());
     let _ = writeln!(
         text,
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
         row.id,
         row.place(),
         runs(standing),
         answers(standing),
         row.wanted.map_or("", Answer::word),
         row.forbidden.iter().map(|a| with_share(row, *a)).collect::<Vec<_>>().join(", "),
-        tally.seconds.map_or(String::new(), |s| format!("{s:.1}")),
+        tenths(tally.seconds),
+        tenths(tally.blocks),
         standing.builds(),
         days.max().unwrap_or_default(),
     );
+}
+
+fn tenths(number: Option<f64>) -> String {
+    number.map_or_else(String::new, |number| format!("{number:.1}"))
 }
 
 fn runs(standing: &Standing) -> String {
@@ -101,10 +106,10 @@ mod tests {
         let rows: Vec<Standing> = rows.iter().map(|row| Standing::of(row, &history)).collect();
         let text = text(&rows);
         let wrong = "| status-idle | idle host | 2 of 10 | affected 1, not-affected 1 **WRONG: \
-                     affected** | not-affected | affected | 2.0 | 73bdb32e | 2026-11-25 |";
+                     affected** | not-affected | affected | 2.0 |  | 73bdb32e | 2026-11-25 |";
         assert!(text.contains(wrong), "{text}");
         let missing =
-            "| other | idle host | 0 of 10 | not run yet | not-affected | affected |  |  |";
+            "| other | idle host | 0 of 10 | not run yet | not-affected | affected |  |  |  |";
         assert!(text.contains(missing), "{text}");
         assert!(text.contains("| old | idle host | 0 of 10 | stale: inconclusive 1 |"), "{text}");
         assert!(text.contains("| `tailback run mmap-lock --procfile status --busy '0,10' (idle"));

@@ -20,6 +20,8 @@ pub struct Tally {
     pub undecided: u32,
     /// Median of how long a run took, in seconds; none without runs and of simulated ones.
     pub seconds: Option<f64>,
+    /// Blocks of a simulated study, on average.
+    pub blocks: Option<f64>,
 }
 
 impl Tally {
@@ -58,6 +60,7 @@ impl Tally {
             forbidden: sum(&forbidden),
             undecided: sum(&undecided),
             seconds: seconds.get(seconds.len() / 2).copied(),
+            blocks: lines.iter().find_map(|line| line.blocks),
             answers,
         }
     }
