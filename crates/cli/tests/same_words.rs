@@ -35,7 +35,8 @@ fn of_text(text: &str) -> Sentences {
         }
         items.iter().map(|item| on_one_line(item)).collect()
     };
-    let changes = [items("What to change"), items("Next")].concat();
+    let headings = ["All that was tried, or may help", "What to change", "Next"];
+    let changes = headings.map(items).concat();
     Sentences {
         headline: on_one_line(&headline.collect::<Vec<&str>>().join(" ")),
         why: items("Why"),

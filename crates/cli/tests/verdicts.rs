@@ -138,7 +138,7 @@ fn the_control_against_itself_is_not_affected() {
     assert_judged_the_same(&place, &ran);
 }
 
-/// Two blocks of three short arms with this seed.
+/// Two blocks of four short arms with this seed.
 fn two_blocks(place: &Place, seed: &str) -> Ran {
     let mut args = vec!["run", "mmap-lock", "--busy", "0,1", "--duration", "50ms"];
     args.extend(["--samples", "2", "--json", "--seed", seed]);
@@ -161,21 +161,21 @@ fn the_seed_repeats_the_order_of_the_arms() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    let (one, other) = (common::seed_for(&[2, 0, 1]), common::seed_for(&[1, 2, 0]));
+    let (one, other) = (common::seed_for(&[2, 0, 1, 3]), common::seed_for(&[1, 3, 2, 0]));
     let first = two_blocks(&place, &one);
     let trials = order(&first);
-    assert_eq!(trials.len(), 6, "{first:?}");
+    assert_eq!(trials.len(), 8, "{first:?}");
     for block in 0..2 {
         let mut arms: Vec<&str> =
             trials.iter().filter(|trial| trial.0 == block).map(|trial| trial.1.as_str()).collect();
         arms.sort_unstable();
-        assert_eq!(arms, ["alone", "busy-1", "twin-1"], "block {block}");
+        assert_eq!(arms, ["alone", "busy-1", "status-1", "twin-1"], "block {block}");
     }
     assert_eq!(first.json()["plan"]["seed"].to_string(), one);
     assert_eq!(order(&two_blocks(&place, &one)), trials);
     let different = order(&two_blocks(&place, &other));
     assert_ne!(different, trials);
-    assert_eq!(different.len(), 6);
+    assert_eq!(different.len(), 8);
     assert_eq!(place.records().len(), 3);
 }
 
@@ -191,7 +191,7 @@ fn progress_names_blocks_and_seed_and_nothing_is_coloured_in_a_pipe() {
     args.extend(["--seed", "4711", "--record", record.to_str().unwrap()]);
     let ran = place.say(&args);
     let lines = ran.complaints();
-    assert!(lines[0].contains("2 arms") && lines[0].ends_with("seed 4711"), "{ran:?}");
+    assert!(lines[0].contains("3 arms") && lines[0].ends_with("seed 4711"), "{ran:?}");
     assert!(lines[1].starts_with("block 1: stall in ms/s: busy-10 "), "{ran:?}");
     assert!(lines[2].starts_with("block 2: ") && lines[2].contains("twin-10 "), "{ran:?}");
     assert_eq!(lines[3..], [format!("record: {}", record.display())], "{ran:?}");
