@@ -17,6 +17,9 @@ struct Sentences {
     changes: Vec<String>,
 }
 
+/// The heading of fixes that were not tried.
+const UNTRIED: &str = "What may fix it; each command measures whether it does";
+
 fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -35,8 +38,7 @@ fn of_text(text: &str) -> Sentences {
         }
         items.iter().map(|item| on_one_line(item)).collect()
     };
-    let headings = ["All that was tried, or may help", "What to change", "Next"];
-    let changes = headings.map(items).concat();
+    let changes = [UNTRIED, "What to change", "Next"].map(items).concat();
     Sentences {
         headline: on_one_line(&headline.collect::<Vec<&str>>().join(" ")),
         why: items("Why"),
@@ -58,7 +60,7 @@ fn of_page(page: &str) -> Sentences {
     let changes = [
         list("All that was tried, or may help", "ol"),
         list("What to change", "ol"),
-        list("What may fix it; each command measures whether it does here", "ol"),
+        list(UNTRIED, "ol"),
         list("Next", "ol"),
     ];
     Sentences {
