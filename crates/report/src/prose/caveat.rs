@@ -27,20 +27,18 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             let trials = plural((*trials).into(), "trial");
             format!("{trials} of incomplete blocks {verb} left out of the test.")
         }
-        Caveat::Emulated => {
-            "The guest was emulated, so its time stretches with what the host does: \
-                             differences between arms count, sizes do not carry over to a real \
+        Caveat::Emulated => "The guest was emulated, so its times depend on what the host does. \
+                             Differences between arms count; their sizes do not apply to a real \
                              machine."
-                .to_owned()
-        }
+            .to_owned(),
         Caveat::SharedMachine => {
             "Other runs of tailback were allowed on this machine at the same time \
              (TAILBACK_SHARE_HOST): they may have changed these figures."
                 .to_owned()
         }
         Caveat::CarryOver(seen) => format!(
-            "{}, so the arms may differ by more or less than shown; `tailback run` with --wash-out \
-             keeps that out of the figures.",
+            "{}. So the arms may differ by more or less than shown; `tailback run` with --wash-out \
+             keeps this effect out of the figures.",
             carry_over(seen)
         ),
         Caveat::WashedOut(seen) => {
@@ -65,8 +63,8 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
              programs, or run longer trials."
         ),
         Caveat::NeedsQuietBlocks => {
-            "The test alone would say not-affected, and the first reason does \
-                                     not allow it: run more blocks on a quieter machine."
+            "The test alone would say not-affected, but the first reason rules \
+                                     that verdict out. Run more blocks on a quieter machine."
                 .to_owned()
         }
         Caveat::NeedsBlocks { least, most } => format!(

@@ -10,9 +10,10 @@ use model::prose::figures::{amount_alone, plural};
 use os::terminal::line as plain;
 
 /// Why hosts are not taken for independent, below the table of the page.
-pub const NOTE: &str = "Hosts of one kind share their kernel, machine and things that no record holds, \
-    so they are not taken for independent: an interval counts by how much kinds may differ, and a \
-    factor is tested by exchanging whole kinds. docs/statistics.md has the methods.";
+pub const NOTE: &str = "Hosts of one kind share their kernel, their machine and things that no \
+    record shows, so they do not count as independent. Each interval allows for differences \
+    between kinds, and the test of a factor permutes whole kinds. docs/statistics.md has the \
+    methods.";
 
 /// What the two ranges of a share are about.
 pub fn about(census: &Census) -> String {
@@ -24,8 +25,8 @@ pub fn about(census: &Census) -> String {
         (_, None) => "hosts with a record, the undecided as clear, then as affected",
     };
     format!(
-        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds are drawn as these \
-         were."
+        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds were sampled in \
+         the same way."
     )
 }
 
@@ -116,7 +117,7 @@ pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
     match &scenario.apart {
         Telling::Conditions(conditions) => Some(told(conditions)),
         Telling::None { p_value } => {
-            Some(format!("nothing that is known of the hosts, beyond chance (p = {})", p(*p_value)))
+            Some(format!("no known property of the hosts, beyond chance (p = {})", p(*p_value)))
         }
         Telling::TooFewKinds { kinds } => Some(format!(
             "{} of host with an answer {} too few for a test",
@@ -329,7 +330,7 @@ pub fn why(why: Why) -> &'static str {
         Why::Duplicate => "duplicate",
         Why::Superseded => "superseded by later ones",
         Why::TwoAnswers => "second answers of one study",
-        Why::Contradictory => "not what their own counts give",
+        Why::Contradictory => "in conflict with their own counts",
         Why::WrongClock => "with a wrong clock",
         Why::Truncated => "truncated",
         Why::Damaged => "damaged or no record",
@@ -355,7 +356,7 @@ pub fn since(since: &Since, most: usize) -> Vec<String> {
         lines.push(format!("{} not named there, so not compared", plural(since.unknown, "host")));
     }
     if lines.is_empty() {
-        lines.push("no host answers otherwise".to_owned());
+        lines.push("no host changed its answer".to_owned());
     }
     lines
 }

@@ -93,7 +93,7 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ),
         ChangeReason::FixedOrder { order } => format!(
             "Two pairs in a row have the same order ({}), and the records do not say that it was \
-             random. So what comes and goes from run to run looks like the change.",
+             random. So an effect that comes and goes from run to run looks like the change.",
             turns(order, change)
         ),
         ChangeReason::OrderByHand => {
@@ -118,7 +118,7 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ),
         ChangeReason::Claim { error_rate } => format!(
             "A difference is called {} where its whole interval is above the margin ({}). Over all \
-             judged figures together, that is wrong in at most {}.",
+             judged figures together, such a claim is wrong in at most {} of comparisons.",
             claimed(change.basis),
             margins(change, meta),
             percent(*error_rate)
@@ -258,7 +258,7 @@ fn suggestion(suggestion: &ChangeSuggestion, change: &Change) -> Step {
         }
         ChangeSuggestion::OneSetUp => step("Name records of one set-up for each side."),
         ChangeSuggestion::Across { names } => step(&format!(
-            "{} Or, if all of that is what you compare, add --across {}.",
+            "{} Or, if these differences are what you want to compare, add --across {}.",
             same(change),
             quoted(&names.join(","))
         )),
@@ -442,7 +442,8 @@ mod tests {
         assert_eq!(
             said(&ChangeReason::Claim { error_rate: 0.05 }),
             "A difference is called \"differs\" where its whole interval is above the margin (1 \
-             ms/s in lost). Over all judged figures together, that is wrong in at most 5%."
+             ms/s in lost). Over all judged figures together, such a claim is wrong in at most \
+             5% of comparisons."
         );
         let moved = ChangeReason::ControlChanged {
             arm: "control".to_owned(),

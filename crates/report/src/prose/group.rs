@@ -52,7 +52,8 @@ pub fn group(problem: &GroupProblem) -> String {
             pids(left)
         ),
         GroupProblem::OwnProcess { path, pid } => format!(
-            "{}: this process (pid {pid}) is in the group itself, so its processes are not killed",
+            "{}: this process (pid {pid}) is itself in the group, so the group's processes are not \
+             killed",
             plain(path)
         ),
         GroupProblem::Journal { error } => plain(error),
@@ -92,12 +93,12 @@ fn bad_value(value: &BadQuota) -> String {
             refused,
         } => {
             let what = match refused {
-                true => "and v1 refuses that (EINVAL)",
-                false => "of which v2 enforces the smaller",
+                true => "and cgroup v1 refuses that (EINVAL)",
+                false => "and cgroup v2 enforces the smaller one",
             };
             format!(
                 "a quota of {quota_us} us in {period_us} us is more than the {above_quota_us} us \
-                 in {above_period_us} us of {}, {what}; take a smaller one or raise that",
+                 in {above_period_us} us of {}, {what}; take a smaller quota or raise the other",
                 plain(above)
             )
         }
@@ -110,7 +111,7 @@ fn bad_value(value: &BadQuota) -> String {
             plain(path)
         ),
         BadQuota::MemoryAbove { path, limit_bytes, needed_bytes } => format!(
-            "{} allows {} of memory, and {} are needed; take less or raise that",
+            "{} allows {} of memory, and {} are needed; use less memory or raise that limit",
             plain(path),
             figure(*limit_bytes as f64, Unit::Bytes),
             figure(*needed_bytes as f64, Unit::Bytes)

@@ -66,7 +66,7 @@ fn own(step: &Step) -> Option<String> {
     let each: Vec<String> = each.collect();
     let (from, to) = (plain(&step.from), plain(&step.to));
     (!each.is_empty())
-        .then(|| format!("{from} | {to}: {}: each run set it itself.", each.join("; ")))
+        .then(|| format!("{from} | {to}: {}: each run chose its own value.", each.join("; ")))
 }
 
 fn unit(ladder: &Ladder) -> Option<Unit> {
@@ -97,7 +97,8 @@ fn no_boundary(ladder: &Ladder) -> String {
 fn would_show(ladder: &Ladder) -> Option<String> {
     let step = figures::figure(ladder.would_show?, unit(ladder)?);
     Some(format!(
-        "Between any two of these runs, a difference of {step} would have shown with about 95%."
+        "Between any two of these runs, a difference of {step} would have shown with a probability \
+         of about 95%."
     ))
 }
 
@@ -132,8 +133,8 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
     let fresh = |value| figures::signed(value, unit);
     Some(match &step.repeated {
         None => format!(
-            "{from} | {to}: these runs differ by {shift}. Whether fresh runs do was not tried, so this \
-             is no boundary."
+            "{from} | {to}: these runs differ by {shift}. No fresh runs were made to confirm it, \
+             so this is no boundary."
         ),
         Some(Repeated { pairs, needed, .. }) if step.is_boundary() => {
             let ends = ends(pairs).map(|(low, high)| format!("{} to {}", fresh(low), fresh(high)));
@@ -151,15 +152,17 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
         }
         Some(Repeated { pairs, alike, needed, .. }) => match pairs.get(*alike) {
             Some(last) => format!(
-                "{from} | {to}: the first runs differ by {shift}. Of {needed} pairs of fresh runs \
-                 all would have to: pair {} had {}, which does not exceed {} in that direction.",
+                "{from} | {to}: the first runs differ by {shift}. A boundary needs such a \
+                 difference in all {needed} pairs of fresh runs. Pair {} had {}, which does not \
+                 exceed {} in that direction.",
                 alike + 1,
                 fresh(*last),
                 margin(ladder)
             ),
             None => format!(
-                "{from} | {to}: these runs differ by {shift}, and so did {alike} of the {needed} pairs \
-                 of fresh runs that it takes. The others were not made, or gave no figure."
+                "{from} | {to}: these runs differ by {shift}. A boundary needs such a difference \
+                 in {needed} pairs of fresh runs, and {alike} had it. The other pairs were not \
+                 run, or gave no figure."
             ),
         },
     })
@@ -257,12 +260,12 @@ mod tests {
         let unknown = boundaries(&ladder(vec![unknown]));
         assert!(unknown[0].ends_with("the cause is not known."), "{unknown:?}");
         let once = boundaries(&ladder(vec![step(ChangeState::Differs, vec![known.clone()])]));
-        assert!(once[0].ends_with("was not tried, so this is no boundary."), "{once:?}");
+        assert!(once[0].ends_with("to confirm it, so this is no boundary."), "{once:?}");
         assert_eq!(once[1], "No boundary is named.");
         let other = repeated(&[-190.0, 3.0], 1);
         let other = Step { repeated: other, ..step(ChangeState::Differs, vec![known]) };
         let other = boundaries(&ladder(vec![other]));
-        assert!(other[0].contains("all would have to: pair 2 had +3 ms/s, which"), "{other:?}");
+        assert!(other[0].contains("pairs of fresh runs. Pair 2 had +3 ms/s, which"), "{other:?}");
         assert!(!other[0].contains("5631da56c9a8"), "no cause of what is no boundary: {other:?}");
     }
 

@@ -239,11 +239,12 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         }
         NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
         NotMeasurable::WhoseQuota => {
-            "a quota holds programs, and of which group it is cannot be told".to_owned()
+            "a quota throttles programs, but the group of that quota is not known".to_owned()
         }
         NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),
         NotMeasurable::NoPasses => {
-            "native code that yields looks the same in a VM without the symbol erts_thr_prgr__"
+            "without the symbol erts_thr_prgr__ in the VM, native code that yields looks like \
+             native code that does not"
                 .to_owned()
         }
     }
@@ -271,8 +272,8 @@ pub fn missing(why: &Missing) -> String {
              tailback outside, or with docker run --pid=host"
         }
         Missing::CgroupNamespace => {
-            "they are hidden here, so time that their quotas take has no group; run tailback \
-             outside, or with docker run --cgroupns=host and the cgroups of the host"
+            "they are hidden here, so time lost to their quotas is assigned to no group; run \
+             tailback outside, or with docker run --cgroupns=host and the cgroups of the host"
         }
     }
     .to_owned()
@@ -326,8 +327,7 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
     match summary {
         Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
         Summary::PartlyMeasured => format!(
-            "No program waits {} for a CPU; what else may hold programs up could not be measured \
-             here.",
+            "No program waits {} for a CPU; other kinds of stalls could not be measured here.",
             figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond)
         ),
         Summary::NoFigures => {
@@ -336,7 +336,7 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
         Summary::Finding => live.findings.first().map_or_else(String::new, fix_first),
         Summary::Loses(loss) => loses_without_finding(loss),
         Summary::Near(loss) => format!(
-            "Nobody loses much, but {} is near: it loses {} (limit {}), {}.",
+            "No program loses much, but {} is near the limit: it loses {} (limit {}), {}.",
             program(&loss.program),
             figure(loss.ms_per_s, Unit::MillisecondsPerSecond),
             figure(NOTICED_MS_PER_S, Unit::Count),
@@ -348,7 +348,7 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
                 format!("; the most is {most}, of {}", program(&loss.program))
             });
             format!(
-                "All well: no program loses {} and {} of what it wants{most}.",
+                "All well: no program loses both {} and {} of the CPU time that it wants{most}.",
                 figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond),
                 percent(NOTICED_SHARE),
             )
@@ -394,7 +394,7 @@ fn to(loss: &Loss) -> String {
         To::Hypervisor => format!("{most} of it to the hypervisor"),
         To::Waking => format!("{most} of it being woken"),
         To::MmapLock => format!("{most} of it to readers of its memory map"),
-        To::NotToldApart => "and why was not told apart".to_owned(),
+        To::NotToldApart => "and the reason is not known".to_owned(),
     }
 }
 

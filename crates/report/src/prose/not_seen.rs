@@ -40,8 +40,8 @@ fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
         NotSeen::OnlyPrograms(what) => only_programs(*what).to_owned(),
         NotSeen::QuotaReturn => {
             "when a group got quota again: this kernel lets no program attach to \
-             unthrottle_cfs_rq (fentry), so a throttle ends here when a thread of the group runs \
-             there again"
+             unthrottle_cfs_rq (fentry), so a throttle counts as ended when a thread of the \
+             group runs there again"
                 .to_owned()
         }
         NotSeen::NoTracepoint(sees) => {
@@ -76,8 +76,8 @@ pub fn no_programs(why: &NoPrograms) -> String {
                                   the binary"
             .to_owned(),
         NoPrograms::NoBtf { file } => format!(
-            "eBPF: {}: not there, so fields of the kernel cannot be found; boot a kernel with \
-             CONFIG_DEBUG_INFO_BTF=y",
+            "eBPF: {}: not there, so fields of kernel structures cannot be found; boot a kernel \
+             with CONFIG_DEBUG_INFO_BTF=y",
             plain(file)
         ),
         NoPrograms::Lockdown { mode } => format!(
@@ -104,7 +104,7 @@ fn program_part(part: &ProgramPart) -> String {
     match part {
         ProgramPart::Programs => "the programs".to_owned(),
         ProgramPart::Table => "a table of the programs".to_owned(),
-        ProgramPart::Btf => "its description of its types".to_owned(),
+        ProgramPart::Btf => "access to its type information (BTF)".to_owned(),
         ProgramPart::Thread => "a thread to load the programs".to_owned(),
         ProgramPart::Hook(name) | ProgramPart::Said(name) => plain(name),
     }
@@ -112,16 +112,14 @@ fn program_part(part: &ProgramPart) -> String {
 
 fn only_programs(what: OnlyPrograms) -> &'static str {
     match what {
-        OnlyPrograms::Holders => {
-            "who held what, and who ran instead: only programs in the kernel see that"
-        }
+        OnlyPrograms::Holders => "who held what, and who ran instead: only eBPF programs see that",
         OnlyPrograms::VmSchedulers => {
             "calls of futex and the time in them, the longest wait for a CPU and time asleep of \
-             each scheduler: only programs in the kernel see them"
+             each scheduler: only eBPF programs see them"
         }
         OnlyPrograms::Throttled => {
-            "which threads the quota kept off a CPU: only programs in the kernel see which run \
-             queue is throttled; build with the feature `bpf` and run as root"
+            "which threads the quota kept off a CPU: only eBPF programs see which run queue is \
+             throttled; build with the feature `bpf` and run as root"
         }
     }
 }

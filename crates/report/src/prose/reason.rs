@@ -47,7 +47,11 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         }
         Reason::NotSettledIn { measure, why } => {
             let why = why.as_ref().map(|why| format!(" {}", self::reason(why, record, meta)));
-            format!("It is not settled for \"{}\".{}", heading(measure), why.unwrap_or_default())
+            format!(
+                "The verdict for \"{}\" is not settled.{}",
+                heading(measure),
+                why.unwrap_or_default()
+            )
         }
         Reason::TooNoisy { control, shows_above, most } => format!(
             "{} is too noisy: a stall of up to {} can hide behind it, and not-affected allows at \
@@ -193,7 +197,10 @@ mod tests {
         assert_eq!(said(&broke), "A trial broke: no room [2J  left.");
         let why = Some(Box::new(Reason::NoCase));
         let open = Reason::NotSettledIn { measure: "late".to_owned(), why };
-        assert_eq!(said(&open), "It is not settled for \"late\". No arm with the cause was run.");
+        assert_eq!(
+            said(&open),
+            "The verdict for \"late\" is not settled. No arm with the cause was run."
+        );
         let amount = |value| Amount::exact(value, Unit::Milliseconds);
         let noisy = Reason::TooNoisy {
             control: "control".to_owned(),

@@ -93,8 +93,8 @@ impl Sentence for BlockingNifFact {
             }
             F::WhyCollapse { blocks } => format!(
                 "Collapse: a scheduler wakes a sleeping one when it queues work or passes through \
-                 its loop. While {} holds it, it does neither, so its queue waits although other \
-                 schedulers sleep.",
+                 its loop. While {} holds a scheduler, that scheduler does neither, so its queue \
+                 waits although other schedulers sleep.",
                 holder(*blocks)
             ),
             F::WhyUnfair { blocks } => format!(
@@ -124,7 +124,7 @@ impl Sentence for BlockingNifFact {
 fn as_well(also: &[Name]) -> String {
     match also {
         [] => String::new(),
-        also => format!(" It is {} as well.", listed(also)),
+        also => format!(" The schedulers are {} as well.", listed(also)),
     }
 }
 

@@ -124,7 +124,8 @@ mod tests {
             assert!(!told(&META, &fact).contains("as well"));
         }
         let (fact, _) = headline(State::Affected, measure::ASLEEP, &[measure::LATE]);
-        assert!(told(&META, &fact).ends_with("instead of 1% [1, 1]. It is late as well."));
+        let ending = "instead of 1% [1, 1]. The schedulers are late as well.";
+        assert!(told(&META, &fact).ends_with(ending));
         for state in [State::NotAffected, State::Inconclusive] {
             let (fact, kind) = headline(state, measure::ASLEEP, &[]);
             told(&META, &fact);

@@ -45,8 +45,8 @@ pub const META: Meta = Meta {
     fixes: &[
         FixMeta {
             id: OTHER_KERNEL,
-            what: "For slices that expire, use a kernel from 5.4 on, or 4.19.84 or 4.14.154; for the \
-                   race, one from 5.7 on.",
+            what: "If quota slices expire, use a kernel from 5.4 on, or 4.19.84 or 4.14.154. \
+                   Against the race in handing out quota, use one from 5.7 on.",
             change: |settings| changed(settings, |_: &mut CpuQuotaParams| ()),
         },
         FixMeta {

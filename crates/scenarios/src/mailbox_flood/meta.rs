@@ -89,8 +89,8 @@ pub const META: Meta = Meta {
         },
         FixMeta {
             id: "gen-server",
-            what: "Write by gen_server:call to a process of its own, whose receive does not look \
-                   at messages older than the call.",
+            what: "Move the writing into a process of its own, and call it with gen_server:call. \
+                   The receive of gen_server:call skips messages older than the call.",
             change: |settings| {
                 changed(settings, |params: &mut MailboxFloodParams| {
                     params.sink = SinkKind::GenServer;

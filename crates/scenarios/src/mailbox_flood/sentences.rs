@@ -75,10 +75,10 @@ impl Sentence for MailboxFloodFact {
                 format!("Send {} or more in all.", plural(*least, "message"))
             }
             F::NotTheLength => {
-                "Writes were slow in the flood. At several lengths of the mailbox they were not \
-                 shown to take longer as it grows, so no receive is shown to search the \
-                 queue. Garbage collection of a heap that holds the messages, or senders that take \
-                 the CPU, make writes slow as well."
+                "Writes were slow in the flood. Tests at several lengths of the mailbox did not \
+                 show that writes take longer as the mailbox grows, so no receive is shown to \
+                 scan it. Garbage collection of a heap that holds the messages, or senders that \
+                 take the CPU, make writes slow as well."
                     .into()
             }
             F::Collections => {

@@ -58,13 +58,13 @@ impl Sentence for MemoryHighFact {
                 "no swap is switched on here (/proc/swaps); tailback switches none on".into()
             }
             F::NoSwapLimit => {
-                "this kernel has no memory.swap.max, so swap cannot be kept from the group in one \
-                 arm and given to it in another"
+                "this kernel has no memory.swap.max, so swap cannot be denied to the group in one \
+                 arm and allowed in another"
                     .into()
             }
             F::SwitchOn => {
-                "switch swap on (swapon), on a partition, a file or zram, and boot without \
-                 swapaccount=0, which removes the limit of swap"
+                "switch swap on (swapon: a partition, a file or zram), and do not boot with \
+                 swapaccount=0: that option removes the swap limit"
                     .into()
             }
             F::FewUnits { need, two } => format!(

@@ -168,7 +168,7 @@ impl Sentence for MmapLockFact {
                  ({limit}) allows on the whole machine; take fewer"
             ),
             F::QuotaOfACpu { quota } => format!(
-                "--reader-quota {quota}: the readers share one CPU, so a quota of a whole one \
+                "--reader-quota {quota}: the readers share one CPU, so a quota of a whole CPU \
                  limits nothing; take 10ms/100ms"
             ),
             F::PeriodTooLong { quota } => format!(

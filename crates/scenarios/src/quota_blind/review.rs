@@ -110,12 +110,12 @@ mod tests {
         let blind = said(&reviewed(State::Affected, 30.0, 2.0));
         assert_eq!(
             blind,
-            ["By its own default Go go1.24.9 used 2 CPUs, although its quota at the group above \
-                 its own is 50ms/100ms."]
+            ["By its own default Go go1.24.9 used 2 CPUs, although its quota is 50ms/100ms (at \
+                 the group above its own)."]
         );
         let sees = said(&reviewed(State::NotAffected, 30.0, 1.0));
         assert!(
-            sees[0].contains("as its quota of 50ms/100ms at the group above its own allows"),
+            sees[0].contains("as its quota of 50ms/100ms (at the group above its own) allows"),
             "{sees:?}"
         );
     }

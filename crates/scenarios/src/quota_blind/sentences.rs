@@ -91,8 +91,7 @@ impl Sentence for QuotaBlindFact {
         use QuotaBlindFact as F;
         match self {
             F::Costs { runtime, both } => format!(
-                "{runtime} runs more threads than its quota allows, and its requests are slower \
-                 for it{}",
+                "{runtime} runs more threads than its quota allows, and that slows its requests{}",
                 compared(both)
             ),
             F::CostsNothing { runtime, both } => format!(
@@ -108,13 +107,13 @@ impl Sentence for QuotaBlindFact {
             F::Told { setting } => setting.to_string(),
             F::Release(Release { runtime, release }) => format!("This was {runtime} {release}."),
             F::Blind(seen) => format!(
-                "{}, although its quota {} is {}.",
+                "{}, although its quota is {} ({}).",
                 used(seen),
-                place(&seen.place),
-                seen.quota
+                seen.quota,
+                place(&seen.place)
             ),
             F::Sees(seen) => format!(
-                "{}, as its quota of {} {} allows.",
+                "{}, as its quota of {} ({}) allows.",
                 used(seen),
                 seen.quota,
                 place(&seen.place)

@@ -96,18 +96,19 @@ impl Stall for AsleepBehind {
             Sleeps::Otherwise => "It sleeps",
         };
         let why = match facts.by_quota > MOSTLY {
-            true => "a quota holds it".to_owned(),
+            true => "a quota throttles it".to_owned(),
             false => format!(
                 "it has the higher nice value (for {} of that time)",
                 percent(facts.inverted)
             ),
         };
         let through = match facts.through_others > MOSTLY {
-            true => " Further threads sleep in between.",
+            true => " Other threads sleep between the two.",
             false => "",
         };
         format!(
-            "{sleeps} until a thread of {by} wakes it, which is ready and does not run: {why}.{through}"
+            "{sleeps} until a thread of {by} wakes it. That thread is ready but does not run: \
+             {why}.{through}"
         )
     }
 
@@ -122,8 +123,8 @@ impl Stall for AsleepBehind {
             Fix::RaiseQuota => "Raise the quota of the other program.",
             Fix::SameNice => "Give both threads the same nice value.",
             Fix::Inherit => {
-                "Keep less work under the lock. Where who waits has a real-time policy, have the \
-                 lock pass it on (PTHREAD_PRIO_INHERIT)."
+                "Keep less work under the lock. If the waiting thread has a real-time policy, let \
+                 the lock pass its priority on to the holder (PTHREAD_PRIO_INHERIT)."
             }
         }
         .to_owned()

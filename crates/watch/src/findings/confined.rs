@@ -73,8 +73,8 @@ impl Stall for Confined {
             false => others.join(", "),
         };
         format!(
-            "It may use only CPU {} and waited there for {behind} for {}, while a CPU that it may \
-             not use was idle for {} of the time.",
+            "It may use only CPU {} and waited there for {behind} for {}. Meanwhile, a CPU that it \
+             may not use was idle for {} of the time.",
             plain(&facts.cpus),
             figure(facts.behind_ms_per_s, Unit::MillisecondsPerSecond),
             percent(facts.idle_share),

@@ -106,21 +106,20 @@ impl Stall for MemoryStall {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let whose = match facts.of_group {
             true => of_group(finding, facts),
-            false if facts.mostly() == Mostly::Compacts => {
-                "Free memory is in small pieces.".to_owned()
-            }
+            false if facts.mostly() == Mostly::Compacts => "Free memory is fragmented.".to_owned(),
             false => "The machine is short of free memory.".to_owned(),
         };
         let how = match facts.mostly() {
             Mostly::Frees => {
-                "Its threads free some themselves before they get any (direct reclaim)."
+                "The victim's threads free some memory themselves before they get any (direct \
+                 reclaim)."
             }
             Mostly::Compacts => {
-                "Its threads move pages until enough free ones are side by side (direct \
+                "The victim's threads move pages until enough free pages are side by side (direct \
                  compaction)."
             }
             Mostly::Sleeps => {
-                "Its threads sleep until pages that were taken from it are read back."
+                "The victim's threads sleep until pages that the kernel reclaimed are read back."
             }
         };
         format!("{whose} {how}")
@@ -166,7 +165,7 @@ fn of_group(finding: &Finding, facts: &Facts) -> String {
     let name = facts.group.as_deref().map(|group| format!(" {}", plain(group)));
     let limit = facts.limit_bytes.map(|bytes| format!(" of {}", figure(bytes as f64, Unit::Bytes)));
     let most = (!finding.culprits.is_empty())
-        .then(|| format!(", and {} holds most of that", words::culprit(finding)));
+        .then(|| format!(", and {} holds most of that memory", words::culprit(finding)));
     format!(
         "Its memory group{} is at its limit{} (memory.max, v1: memory.limit_in_bytes){}.",
         name.unwrap_or_default(),

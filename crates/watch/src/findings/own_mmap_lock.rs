@@ -81,11 +81,11 @@ impl Stall for OwnMmapLock {
 
     fn cause(_: &Finding, facts: &Facts) -> String {
         let call = facts.call.map_or_else(String::new, |call| {
-            format!(" The last one to let go of it was in {}.", name(call))
+            format!(" The last thread that released the lock was in {}.", name(call))
         });
         format!(
-            "Its threads share one memory map, and those that change it keep the others waiting at \
-             its lock (mmap lock).{call}"
+            "Its threads share one memory map. Threads that change the map keep the others waiting \
+             for its lock (mmap lock).{call}"
         )
     }
 

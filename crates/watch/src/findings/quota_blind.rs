@@ -65,7 +65,7 @@ impl Stall for QuotaBlind {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let unread = match facts.started {
             Some(_) => "",
-            None => " What it was started with could not be read.",
+            None => " The settings that it was started with could not be read.",
         };
         format!(
             "{} {} used it up early in the period with {}: {} runs more threads at once than the \
