@@ -86,8 +86,8 @@ fn a_signal_in_mid_trial_ends_the_study_in_order() {
         let running = start_many_blocks(&place);
         wait_for_mid_trial(&place, running.pid());
         running.signal(signal);
-        // The first block has a trial of each of two arms.
-        assert_interrupted(&place, &running.end(), 2);
+        // The first block has a trial of each of three arms.
+        assert_interrupted(&place, &running.end(), 3);
     }
 }
 
@@ -122,7 +122,7 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
     }
     let _turn = turn::take_of("-bad-days");
     let place = Place::new();
-    let (path, seed) = (record(&place), common::seed_for(&[1, 0]));
+    let (path, seed) = (record(&place), common::seed_for(&[1, 0, 2]));
     let mut args = vec!["run", "mmap-lock", "--size", "4GiB", "--busy", "1", "--seed", &seed];
     args.extend(["--record", path.to_str().unwrap()]);
     let mut running = place.start(place.tailback(&args));
@@ -284,7 +284,7 @@ fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
     let path = record(&place);
     let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
     // The arm with the load runs first.
-    let seed = common::seed_for(&[1, 0]);
+    let seed = common::seed_for(&[1, 0, 2]);
     args.extend([&seed, "--samples", "1", "--duration", "3s", "--lead", "300ms", "--nice", "0"]);
     args.extend(["--record", path.to_str().unwrap()]);
     let running = place.start(place.tailback(&args));

@@ -7,7 +7,7 @@ mod common;
 use common::{Place, Ran};
 use serde_json::Value;
 
-/// A trial of each of two arms; the verdict does not matter here.
+/// A trial of each of three arms; the verdict does not matter here.
 const STUDY: [&str; 9] =
     ["run", "mmap-lock", "--procfile", "smaps", "--busy", "10", "--samples", "1", "--record"];
 

@@ -60,9 +60,12 @@ const WATCH: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.
 const WATCH_NODE: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.0.0.1:0 \
      --node {node} --cookie-file {cookie}";
 
+const COMPARE: &str =
+    "compare --run {folder}/proc-vs-map.toml {folder}/proc-vs-map.toml --quick --pairs 2";
+
 /// All of them.
 pub const ALL: &[Command] = &[
-    long("mmap-lock", "run mmap-lock --quick", 9_000, 3),
+    long("mmap-lock", "run mmap-lock --quick", 15_000, 3),
     long("cpu-quota", "run cpu-quota --quick", 14_000, 4),
     long("blocking-nif", "run blocking-nif --quick", 12_000, 3),
     long("mailbox-flood", "run mailbox-flood --quick", 12_000, 3),
@@ -80,6 +83,7 @@ pub const ALL: &[Command] = &[
     long("study-nif", "study {folder}/nif-collapse.toml --quick --yes", 25_000, 1),
     long("study-mailbox", "study {folder}/mailbox-trials.toml --quick --yes", 25_000, 1),
     long("study-spin", "study {folder}/cloudant-sbwt.toml --quick --yes", 40_000, 1),
+    long("compare", COMPARE, 40_000, 2),
     long("advise", "advise --quota 0.5 --quick", 25_000, 2),
     long("compat-map", "compat run-proc-vs-map --nsamples 2 -- --duration 2", 15_000, 1),
     long("compat-fib", "compat runfibtest", 15_000, 1),

@@ -1,7 +1,7 @@
 //! Records that a hit run left: each has to be readable.
 
 use crate::workspace::Workspace;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with the records that there are, a line for each that is.
 pub fn unreadable(workspace: &Workspace) -> Vec<String> {
@@ -11,11 +11,18 @@ pub fn unreadable(workspace: &Workspace) -> Vec<String> {
         workspace.at("full/tailback"),
         workspace.at("full"),
     ];
-    let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
-    let records = files
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "json"));
-    records.filter_map(|record| why_not(workspace, &record)).collect()
+    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| within(folder)).collect();
+    // `compare --run` has a folder for its pairs.
+    let pairs: Vec<PathBuf> = files.iter().flat_map(|path| within(path)).collect();
+    let all = files.iter().chain(&pairs);
+    let records = all.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    records.filter_map(|record| why_not(workspace, record)).collect()
+}
+
+/// What is in a folder; nothing where it is none.
+fn within(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 /// A study's record can be judged, and what `watch` saw can be explained.

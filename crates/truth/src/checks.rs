@@ -1,13 +1,16 @@
 //! Studies that are reported together, as those of `tailback check`: how often one of them claims
 //! something wrong, and how many blocks they take.
+//!
+//! The test alone judges them, many times for each block. A review can only take verdicts back, so
+//! a real check has no more wrong claims, and may leave more studies open.
 
 use crate::Answer;
-use analysis::together::{self, Claims};
+use analysis::together::{Claims, share as share_out};
 use model::record::Share;
 use model::{Facts, State};
 use serde::{Deserialize, Serialize};
 
-/// Studies of one check. What is injected beside it hits the first of them alone.
+/// Studies of one check. The stall that is injected beside it hits the first of them alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -21,12 +24,14 @@ pub struct Check {
 }
 
 /// What came of a check.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug)]
 pub struct Came {
     /// Its answer.
     pub answer: Answer,
     /// Blocks of a study, on average.
     pub blocks: f64,
+    /// A study with that answer; none where the check has no study.
+    pub study: Option<Facts>,
 }
 
 /// A study under way.
@@ -39,10 +44,24 @@ struct Study {
 
 impl Study {
     fn state(&self, share: Share) -> State {
-        let mut plan = self.facts.plan.clone();
-        plan.share_error_rate(share);
-        let arms = analysis::estimate_arms(&plan, &self.facts.trials);
-        analysis::decide(&plan, &self.facts.trials, &arms, analysis::Ground::default()).state
+        let Facts { plan, trials, .. } = self.with(share);
+        let arms = analysis::estimate_arms(&plan, &trials);
+        analysis::decide(&plan, &trials, &arms, analysis::Ground::default()).state
+    }
+
+    fn with(&self, share: Share) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.plan.share_error_rate(share);
+        facts
+    }
+
+    /// Its part of the answer.
+    fn answer(&self, share: Share) -> Answer {
+        match (self.state(share), self.stalls) {
+            (State::Affected, true) | (State::NotAffected, false) => Answer::AllSettled,
+            (State::Affected, false) | (State::NotAffected, true) => Answer::WrongClaim,
+            _ => Answer::Inconclusive,
+        }
     }
 
     fn is_open(&self, share: Share) -> bool {
@@ -81,24 +100,21 @@ impl Check {
                 }
             }
             if !self.apart {
-                share = together::share(self.studies, all.iter().map(|study| study.claims));
+                share = share_out(self.studies, all.iter().map(|study| study.claims));
             }
         }
         let blocks: u32 = all.iter().map(|study| study.blocks).sum();
-        let states = all.iter().map(|study| (study.state(share), study.stalls));
-        Came { answer: answer(states), blocks: f64::from(blocks) / f64::from(self.studies.max(1)) }
+        let answers: Vec<Answer> = all.iter().map(|study| study.answer(share)).collect();
+        let answer = together(&answers);
+        let study = answers.iter().position(|one| *one == answer).map(|at| all[at].with(share));
+        Came { answer, blocks: f64::from(blocks) / f64::from(self.studies.max(1)), study }
     }
 }
 
 /// A wrong claim counts first, then a study without a verdict.
-fn answer(states: impl Iterator<Item = (State, bool)>) -> Answer {
-    states.fold(Answer::AllSettled, |so_far, one| match (so_far, one) {
-        (Answer::WrongClaim, _) | (_, (State::Affected, false) | (State::NotAffected, true)) => {
-            Answer::WrongClaim
-        }
-        (_, (State::Affected, true) | (State::NotAffected, false)) => so_far,
-        _ => Answer::Inconclusive,
-    })
+fn together(answers: &[Answer]) -> Answer {
+    let order = [Answer::WrongClaim, Answer::Inconclusive];
+    order.into_iter().find(|one| answers.contains(one)).unwrap_or(Answer::AllSettled)
 }
 
 #[cfg(test)]
@@ -107,13 +123,9 @@ mod tests {
 
     #[test]
     fn a_wrong_claim_counts_before_a_study_without_a_verdict() {
-        use State::{Affected, Inconclusive, NotAffected};
-        let of = |states: &[(State, bool)]| answer(states.iter().copied());
-        let right = [(Affected, true), (NotAffected, false)];
-        assert_eq!(of(&right), Answer::AllSettled);
-        assert_eq!(of(&[&right[..], &[(Inconclusive, true)]].concat()), Answer::Inconclusive);
-        let wrong = [(Affected, false), (Inconclusive, true), (Affected, true)];
-        assert_eq!(of(&wrong), Answer::WrongClaim);
-        assert_eq!(of(&[(Inconclusive, false), (NotAffected, true)]), Answer::WrongClaim);
+        use Answer::{AllSettled, Inconclusive, WrongClaim};
+        assert_eq!(together(&[AllSettled, AllSettled]), AllSettled);
+        assert_eq!(together(&[AllSettled, Inconclusive]), Inconclusive);
+        assert_eq!(together(&[Inconclusive, WrongClaim, AllSettled]), WrongClaim);
     }
 }

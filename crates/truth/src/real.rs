@@ -6,8 +6,9 @@ use host::Roots;
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::Facts;
 use model::change::{self, Change, ChangeState};
-use model::ladder::{self, Ladder};
+use model::ladder::{Ladder, Step};
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -23,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Period of the quota of a limited group, in microseconds: the kernel's own default.
 const PERIOD_US: u64 = 100_000;
+
+/// The command whose own words end at `--`.
+const MATRIX: &str = "matrix";
 
 /// The user `nobody`, without any privilege.
 const ORDINARY: u32 = 65_534;
@@ -90,31 +94,49 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
     let child = command.spawn().map_err(|e| NoAnswer::failed(format!("{}: {e}", words[0])))?;
     let status = Running(child).wait(Duration::from_secs(row.limit_s), stop)?;
     let record = std::fs::read_to_string(&out).map_err(NoAnswer::failed)?;
-    match answer(row, &record) {
+    match answer(row, &record, status.code()) {
         Some(answer) => Ok(Ran { answer, record }),
         None => Err(NoAnswer::Failed(why_none(status, &err))),
     }
 }
 
-/// What was answered: by a record of `run`, by a comparison, or by the versions of `matrix`.
-fn answer(row: &Row, printed: &str) -> Option<Answer> {
+/// What `matrix --json` prints, as far as it is read here.
+#[derive(Deserialize)]
+struct Versions {
+    schema: String,
+    ladder: Ladder,
+}
+
+/// The schema of it.
+const VERSIONS: &str = "tailback/matrix/1";
+
+/// What was answered: by a record of `run`, by a comparison, or by the versions of `matrix`. A
+/// comparison that could not make all its pairs ends with another exit code than its answer has.
+fn answer(row: &Row, printed: &str, code: Option<i32>) -> Option<Answer> {
     if let Ok(facts) = Facts::from_json(printed) {
         return Some(scenarios::judge(&facts).state.into());
     }
     if let Ok(change) = serde_json::from_str::<Change>(printed) {
-        return (change.schema == change::SCHEMA).then(|| change.state.into());
+        let whole = change.schema == change::SCHEMA;
+        let whole = whole && code == Some(change.state.exit_code().into());
+        return whole.then(|| change.state.into());
     }
-    let versions: Ladder = serde_json::from_str(printed).ok()?;
-    let compared = versions.steps.iter().all(|step| step.state != ChangeState::NotComparable);
-    let ran = versions.rungs.iter().all(|rung| rung.verdict.is_some());
-    let whole = versions.schema == ladder::SCHEMA && compared && ran;
+    let Versions { schema, ladder } = serde_json::from_str(printed).ok()?;
+    let compared = ladder.steps.iter().all(|step| step.state != ChangeState::NotComparable);
+    let ran = ladder.rungs.iter().all(|rung| rung.verdict.is_some());
     let answer = match &row.boundary {
-        Some([from, to]) => {
-            ladders::answer(&versions, Some(&|step| step.from == *from && step.to == *to))
-        }
-        None => ladders::answer(&versions, None),
+        Some(boundary) => ladders::answer(&ladder, Some(&|step| is_in(&ladder, boundary, step))),
+        None => ladders::answer(&ladder, None),
     };
-    whole.then_some(answer)
+    (schema == VERSIONS && compared && ran).then_some(answer)
+}
+
+/// Whether a step, which may leave out versions between, holds the step from one version to the
+/// next.
+fn is_in(ladder: &Ladder, [from, to]: &[String; 2], step: &Step) -> bool {
+    let place = |name: &str| ladder.rungs.iter().position(|rung| rung.name == name);
+    let within = |name: &str| place(&step.from) <= place(name) && place(name) <= place(&step.to);
+    place(from).is_some() && place(to).is_some() && within(from) && within(to)
 }
 
 /// The last line that a run without a record printed, and how it ended.
@@ -162,7 +184,9 @@ fn words(
     if let Some(suite) = &row.environment.root {
         words.extend(["--otp".to_owned(), format!("debian:{suite}")]);
     }
-    words.push("--json".to_owned());
+    // What stands behind `--` is another command's.
+    let end = words.iter().position(|word| word == MATRIX).map_or(words.len(), |place| place + 1);
+    words.insert(end, "--json".to_owned());
     Ok(words)
 }
 
@@ -242,8 +266,9 @@ mod tests {
         let verdict = format!(r#","verdict":"{verdict}""#);
         let step = format!(r#"{{"from":"6.16","to":"6.17","state":"differs"{again}}}"#);
         format!(
-            r#"{{"schema":"tailback/ladder/1","scenario":"mmap-lock","confidence":0.95,
-            "rungs":[{},{}],"steps":[{step}]}}"#,
+            r#"{{"schema":"tailback/matrix/1","scenario":"mmap-lock","rows":[],"ladder":
+            {{"schema":"tailback/ladder/1","scenario":"mmap-lock","confidence":0.95,
+            "rungs":[{},{}],"steps":[{step}]}}}}"#,
             rung("6.16", &verdict),
             rung("6.17", &verdict),
         )
@@ -251,6 +276,7 @@ mod tests {
 
     #[test]
     fn versions_answer_whether_the_boundary_is_named_that_there_is() {
+        let answer = |row: &Row, printed: &str| answer(row, printed, Some(1));
         let mut row = parse(ROW).unwrap().remove(0);
         let holds = r#","repeated":{"pairs":[9,9,9,9,9],"alike":5,"needed":5,"among":1}"#;
         let named = versions("affected", holds);
@@ -271,6 +297,9 @@ mod tests {
         let line = |row: &Row| words(row, &programs(), None).unwrap().join(" ");
         let plain = "/bin/tailback run mmap-lock --procfile status --busy 0,10 --json";
         assert_eq!(line(&row), plain);
+        row.command = Some("matrix mmap-lock --kernels a,b -- --busy 1".to_owned());
+        assert_eq!(line(&row), "/bin/tailback matrix --json mmap-lock --kernels a,b -- --busy 1");
+        row.command = Some("run mmap-lock --procfile status --busy 0,10".to_owned());
         row.environment.guest = Some(Guest { kernel: "built:plain".to_owned(), cpus: 4 });
         let guest = line(&row);
         assert!(

@@ -56,6 +56,9 @@ pub struct Row {
     /// The name of its file, without the ending.
     #[serde(skip)]
     pub file: String,
+    /// A digest of the study files that its command names; empty where it names none.
+    #[serde(skip)]
+    pub studies: String,
 }
 
 fn usual_limit() -> u64 {
@@ -150,7 +153,11 @@ impl Row {
                 let boundary = self.boundary.as_ref();
                 let boundary = boundary.map(|[from, to]| format!("; boundary from {from} to {to}"));
                 let boundary = boundary.unwrap_or_default();
-                format!("tailback {command} ({}{boundary})", self.environment.words())
+                let studies = match self.studies.as_str() {
+                    "" => String::new(),
+                    digest => format!("; studies {digest}"),
+                };
+                format!("tailback {command} ({}{boundary}{studies})", self.environment.words())
             }
         }
     }
@@ -219,6 +226,17 @@ pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     Ok(file.row)
 }
 
+/// A digest of the study files that a command names, by paths from the folder above `folder`.
+fn studies(row: &Row, folder: &Path) -> Result<String, TruthError> {
+    let words = row.words().map_err(TruthError::Row)?;
+    let mut all = Vec::new();
+    for file in words.iter().filter(|word| word.ends_with(".toml")) {
+        let path = folder.join("..").join(file);
+        all.extend(std::fs::read(&path).map_err(|error| TruthError::file(&path, error))?);
+    }
+    Ok(if all.is_empty() { String::new() } else { digest(&all) })
+}
+
 /// Reads the rows of all files of a folder, in the order of their names.
 ///
 /// # Errors
@@ -235,7 +253,10 @@ pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
         let mut found =
             found.map_err(|why| TruthError::Row(format!("{}: {why}", path.display())))?;
         let file = path.file_stem().unwrap_or_default().to_string_lossy();
-        found.iter_mut().for_each(|row| row.file = file.to_string());
+        for row in &mut found {
+            row.file = file.to_string();
+            row.studies = studies(row, folder)?;
+        }
         rows.extend(found);
     }
     let mut seen = BTreeSet::new();

@@ -151,7 +151,7 @@ pub struct Simulated {
 
 /// What an answer rests on.
 pub enum Record {
-    /// A study; of a comparison or a check the last one.
+    /// A study; of a comparison the last one, of a check one with its answer.
     Study(Box<Judged>),
     /// A fleet.
     Fleet(Drawn),
@@ -417,8 +417,7 @@ fn comparison(
 
 /// Several studies that are reported together.
 fn checked(simulation: &Simulation, check: &Check, rng: &mut ChaCha8Rng, seed: u64) -> Simulated {
-    let clean = Simulation { stall: None, ..simulation.clone() };
-    let mut last = None;
+    let clean = Simulation { stall: None, hangs: 0.0, ..simulation.clone() };
     let came = check.simulate(
         |number| empty(simulation, seed ^ u64::from(number)),
         |facts, block, stalls| {
@@ -426,11 +425,11 @@ fn checked(simulation: &Simulation, check: &Check, rng: &mut ChaCha8Rng, seed: u
             run_block(facts, block, 0.0, |arm| {
                 trial(injected, None, Offsets::default(), rng, (block, arm))
             });
-            last = Some(facts.clone());
         },
     );
     // A check without a study has measured nothing.
-    let record = scenarios::judged(last.unwrap_or_else(|| empty(simulation, seed)));
+    let facts = came.study.unwrap_or_else(|| empty(simulation, seed));
+    let record = scenarios::judged(Facts { ended: Ended::Complete, ..facts });
     let (answer, blocks) = (came.answer, Some(came.blocks));
     Simulated { answer, blocks, record: Record::Study(Box::new(record)) }
 }
@@ -478,11 +477,12 @@ mod tests {
             let blocks = all.iter().filter_map(|one| one.blocks).sum();
             (all.into_iter().map(|one| one.answer).collect(), blocks)
         };
-        for stalling in [0, 4] {
+        for stalling in [0, 1, 4, 7] {
             let (shared, apart) = (checks(stalling, false), checks(stalling, true));
             let count = |all: &[Answer], which| all.iter().filter(|one| **one == which).count();
             assert!(count(&shared.0, Answer::WrongClaim) <= 1, "{shared:?}");
-            assert!(count(&shared.0, Answer::AllSettled) >= count(&apart.0, Answer::AllSettled));
+            let settled = |all: &[Answer]| count(all, Answer::AllSettled);
+            assert!(settled(&shared.0) + 2 >= settled(&apart.0), "{shared:?} {apart:?}");
             assert!(shared.1 < apart.1, "{shared:?} {apart:?}");
         }
     }

@@ -82,7 +82,7 @@ pub struct ThreadSums {
     /// Waiting for the lock of its own memory map while another process held it.
     pub foreign_ns: u64,
     /// Waiting for that lock at all, and for memory.
-    pub asleep_ns: u64,
+    pub held_up_ns: u64,
     /// Samples at an instruction of active waiting.
     pub spins: u64,
 }
@@ -206,7 +206,7 @@ impl Weigh for u64 {
 
 impl Weigh for ThreadSums {
     fn weight(&self) -> u64 {
-        let all = [self.ran_ns, self.ready_ns, self.foreign_ns, self.asleep_ns];
+        let all = [self.ran_ns, self.ready_ns, self.foreign_ns, self.held_up_ns];
         all.into_iter().fold(0, u64::saturating_add)
     }
 }
@@ -319,7 +319,7 @@ impl ThreadSums {
             (&mut self.ready_ns, gained.ready_ns),
             (&mut self.throttled_ns, throttled),
             (&mut self.foreign_ns, gained.foreign_ns),
-            (&mut self.asleep_ns, gained.lock_ns.saturating_add(gained.memory_ns)),
+            (&mut self.held_up_ns, gained.lock_ns.saturating_add(gained.memory_ns)),
             (&mut self.spins, gained.spins),
         ];
         for (sum, more) in sums {

@@ -1,6 +1,6 @@
 //! The declaration of `mmap-lock`.
 
-use super::params::MmapLockParams;
+use super::params::{LOCK_FREE, MmapLockParams};
 use super::sentences::MmapLockFact;
 use crate::params::{self, Counts, OrNone, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
@@ -41,7 +41,11 @@ pub const META: Meta = Meta {
             what: "Read status or statm where the size of a process is enough: they take no mmap \
                    lock.",
             change: |settings| {
-                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("status"))
+                changed(settings, |params: &mut MmapLockParams| {
+                    if !params.is_lock_free() {
+                        params.procfile = literal(LOCK_FREE[0]);
+                    }
+                })
             },
         },
         FixMeta {

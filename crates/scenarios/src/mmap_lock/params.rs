@@ -77,7 +77,15 @@ impl Default for MmapLockParams {
     }
 }
 
+/// Files whose readers take no mmap lock for longer than a call; the first is tried as a fix.
+pub(super) const LOCK_FREE: [&str; 3] = ["status", "statm", "stat"];
+
 impl MmapLockParams {
+    /// Whether the scanners read a file without the lock.
+    pub(super) fn is_lock_free(&self) -> bool {
+        LOCK_FREE.contains(&self.procfile.as_str())
+    }
+
     /// Pages of the region.
     pub(super) fn pages(&self) -> u64 {
         self.size.get() / rustix::param::page_size() as u64

@@ -3,7 +3,7 @@
 use super::checks::check;
 use super::load::{CpuLoad, TrialSpec, Twin};
 use super::meta::META;
-use super::params::{MmapLockParams, Target};
+use super::params::{LOCK_FREE, MmapLockParams, Target};
 use super::place::place;
 use super::reader_group;
 use super::sentences::MmapLockFact;
@@ -31,9 +31,6 @@ const SET_UP: Duration = Duration::from_millis(80);
 
 /// What its twin and its load cost beside, but for a little each.
 const SET_UP_LOAD: Duration = Duration::from_millis(35);
-
-/// A file whose readers take no mmap lock for longer than a call.
-const LOCK_FREE: &str = "status";
 
 /// So many readers of the mapper hang it as a rule.
 const USUALLY_HANGS: u32 = 10;
@@ -164,9 +161,9 @@ fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
             fixes.push(arm("burst", burst, MmapLockFact::Burst));
         }
     }
-    if params.procfile.as_str() != LOCK_FREE {
-        let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
-        fixes.push(arm(LOCK_FREE, status, MmapLockFact::LockFree));
+    if !params.is_lock_free() {
+        let status = MmapLockParams { procfile: literal(LOCK_FREE[0]), ..params.clone() };
+        fixes.push(arm(LOCK_FREE[0], status, MmapLockFact::LockFree));
     }
     fixes
 }
@@ -227,7 +224,8 @@ fn calls_of_twin(params: &MmapLockParams) -> u64 {
 pub(super) fn expected(params: &MmapLockParams) -> Duration {
     let busy = params.busy.most();
     let throttled = params.reader_quota.value().is_some();
-    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin && !throttled;
+    let reads_it = params.target != Target::Twin && !params.is_lock_free();
+    let hangs = busy >= USUALLY_HANGS && reads_it && !throttled;
     let hang = if hangs { params.hang_after.get() } else { Duration::ZERO };
     let load = if busy > 0 { SET_UP_LOAD + params.lead.get() } else { Duration::ZERO };
     SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy

@@ -1,6 +1,7 @@
 //! From sums since the start to what they gained.
 
 use crate::tick::Tick;
+use host::Roots;
 use probe::live::{
     ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts, ThreadState,
 };
@@ -29,9 +30,18 @@ pub struct Gained {
     readers: HashMap<ReaderId, ReaderCounts>,
     chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
+    /// The process that watches, as /proc names it; it sleeps behind the nodes that it asks.
+    own: Option<u32>,
 }
 
 impl Gained {
+    /// From now on.
+    pub fn new(roots: &Roots) -> Self {
+        let own = std::fs::read_link(roots.proc.join("self")).ok();
+        let own = own.and_then(|pid| pid.to_str()?.parse().ok());
+        Gained { own, ..Gained::default() }
+    }
+
     /// Puts what the sums gained into a tick.
     pub fn take(&mut self, counts: Counts, tick: &mut Tick) {
         if self.threads.len() > MOST_THREADS {
@@ -112,8 +122,7 @@ impl Gained {
                 ..chain.clone()
             }
         };
-        // The process that watches sleeps behind the node that it has asked.
-        let is_other = |chain: &ChainCounts| chain.key.sleeper != std::process::id();
+        let is_other = |chain: &ChainCounts| Some(chain.key.sleeper) != self.own;
         let gained = now.iter().map(of).filter(|one| one.wakes > 0 && is_other(one)).collect();
         self.chains = now.into_iter().map(|chain| (chain.key, chain)).collect();
         gained
@@ -202,7 +211,7 @@ mod tests {
             let chain = ChainCounts { key, name: "db".to_owned(), ns: MS, wakes: 1, worst_ns: MS };
             let mut tick = Tick::default();
             let counts = Counts { chains: vec![chain], ..Counts::default() };
-            Gained::default().take(counts, &mut tick);
+            Gained::new(&Roots::real()).take(counts, &mut tick);
             tick.chains.len()
         };
         assert_eq!((sleepers(std::process::id()), sleepers(0)), (0, 1));

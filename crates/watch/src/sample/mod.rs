@@ -87,7 +87,7 @@ impl Sampler {
             scope: scope.clone(),
             sources,
             probe: probe.ok(),
-            gained: Gained::default(),
+            gained: Gained::new(roots),
             compare: Compare::default(),
             outsiders: Outsiders::default(),
             processes: Processes::new(roots, scope, cpu_groups.clone()),
