@@ -25,8 +25,8 @@ pub fn about(census: &Census) -> String {
         (_, None) => "hosts with a record, the undecided as clear, then as affected",
     };
     format!(
-        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds were sampled in \
-         the same way."
+        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds were sampled \
+         alike."
     )
 }
 
