@@ -110,12 +110,20 @@ fn may_stay(path: &Path, workspace: &Workspace) -> bool {
     // The folder of the locks of records; a lock in it goes with the run that held it.
     let of_locks = results[..2].iter().any(|folder| *folder.join("locks-0") == *path);
     let is_result = name.ends_with(".json") || name.ends_with(".html");
+    let is_there = |folder: Option<&Path>| results.iter().any(|one| Some(one.as_path()) == folder);
+    // The pairs of `compare --run` have a folder of their own.
+    let is_of_pairs = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("compare-") && is_there(folder.parent())
+    };
     // So is what was compiled and unpacked, but no dump of a node.
     let cache = workspace.at("cache/tailback");
     let is_cached = path.starts_with(&cache) && !name.ends_with(".dump");
     locks.iter().any(|lock| lock == path)
         || results[..2].iter().any(|folder| folder == path)
-        || (is_result && results.iter().any(|folder| path.parent() == Some(folder)))
+        || (is_result && is_there(path.parent()))
+        || is_of_pairs(path)
+        || (is_result && path.parent().is_some_and(is_of_pairs))
         || of_locks
         || is_cached
 }
