@@ -56,7 +56,7 @@ CARGO ?= cargo
 # A rustup installation is not on the PATH of every shell.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-TARGET := $(shell PATH="$(PATH)" rustc -vV | sed -n 's/^host: //p')
+TARGET := $(shell PATH="$(PATH)" rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
@@ -78,6 +78,8 @@ release: needs
 
 # libbpf-sys asks for pkg-config, cargo fetches over https.
 needs:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "cargo is not on the PATH: install Rust 1.95 (https://rustup.rs), and run make again" >&2; exit 1; }
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
 # Files of tests, by what they need. FAST: pure, or run against fakes. GUESTS: boot one. BESIDE: run
