@@ -102,6 +102,39 @@ fn an_interruption_keeps_the_pairs_that_are_whole() {
 }
 
 #[test]
+fn a_record_that_is_not_in_its_folder_is_told_by_words_and_code() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let text = std::fs::read_to_string(file(&place, "short.toml", "procfile = \"smaps\"")).unwrap();
+    let (study, folder) = (place.path("long.toml"), place.path("kept"));
+    std::fs::write(&study, text.replace("blocks = 2", "blocks = 8")).unwrap();
+    let (study, kept) = (study.to_str().unwrap(), folder.to_str().unwrap());
+    let args = ["compare", "--run", study, study, "--records", kept, "--pairs", "1"];
+    let running = place.start(place.tailback(&args));
+    let files = common::wait_for("a block of each side", || {
+        Some(common::files(&folder)).filter(|files| files.len() == 2)
+    });
+    // No file can take the place of a folder.
+    for file in files {
+        common::wait_for("a folder in place of a record", || {
+            std::fs::remove_file(&file).and_then(|()| std::fs::create_dir(&file)).ok()
+        });
+    }
+    let ran = running.end();
+    // Where the machine was disturbed the pair is made again, and cannot be kept.
+    if ran.err.contains("is left out") {
+        assert_ne!(ran.code(), 0, "{ran:?}");
+        return;
+    }
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.err.matches("the record was kept as").count() == 2, "{ran:?}");
+    assert!(ran.out.starts_with("mmap-lock: "), "what the pair shows is said: {ran:?}");
+}
+
+#[test]
 fn a_time_that_is_up_ends_it() {
     if !common::two_cpus_or_skip() {
         return;

@@ -6,7 +6,7 @@ use super::suggestion::{Step, step};
 use super::{arm, fix, headline, reason};
 use model::prose::figures::{self, heading};
 use model::prose::sentence;
-use model::{Judged, Meta, Note, Reason, State};
+use model::{Judged, Meta, Missed, Note, Reason, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
 
@@ -42,7 +42,8 @@ impl<'a> Prose<'a> {
         said.collect::<Vec<_>>().join(" ")
     }
 
-    /// What a study that shows no stall would have shown, a line for each judged figure.
+    /// What a study that shows no stall would have shown, a line for each judged figure. How long
+    /// its trials are stands in the first alone.
     pub fn would_have_shown(&self) -> Vec<String> {
         if self.record.judgement.state != State::NotAffected {
             return Vec::new();
@@ -52,8 +53,10 @@ impl<'a> Prose<'a> {
             Reason::NorIn { measure, missed } => Some((measure, missed.as_ref()?)),
             _ => None,
         });
+        let length = first.and_then(|first| first.trial_ms);
         let others = others.map(|(measure, missed)| {
-            let said = caveat::would_have_shown(missed);
+            let trial_ms = missed.trial_ms.filter(|_| missed.trial_ms != length);
+            let said = caveat::would_have_shown(&Missed { trial_ms, ..*missed });
             format!("By \"{}\": {said}", heading(measure, self.meta))
         });
         first.map(caveat::would_have_shown).into_iter().chain(others).collect()
