@@ -77,7 +77,8 @@ fn state(affected: bool, stands: impl Fn() -> bool, absent: bool, hung: bool) ->
 }
 
 fn finding(plan: &Plan, study: &Study, arm: &Arm, state: State, evidence: f64) -> Finding {
-    let (worse, of) = (count(study.worse(arm)), count(study.blocks.len()));
+    let blocks = study.pairs(&study.control_of(arm).id, &arm.id).count();
+    let (worse, of) = (count(study.worse(arm)), count(blocks));
     Finding { state, evidence, worse: proportion(worse, of, plan.judging.confidence) }
 }
 

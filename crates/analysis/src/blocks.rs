@@ -16,7 +16,8 @@ pub struct Study<'a> {
     pub cases: Vec<&'a Arm>,
     /// The arms with something that should fix the stall.
     pub fixes: Vec<&'a Arm>,
-    /// The blocks in which every planned arm but baselines ran once and yielded the judged figure.
+    /// The blocks in which every control and every arm with the cause ran once and yielded the
+    /// judged figure. What should fix the stall is in those in which it did so too.
     pub blocks: Vec<Block<'a>>,
     /// Trials of other blocks, which the test leaves out; those of baselines are not counted.
     pub left_out: usize,
@@ -33,6 +34,9 @@ pub struct Entry {
     pub value: f64,
     /// The judged figure less the time in which the measured thread had no CPU.
     pub net: f64,
+    /// The least that the judged figure can be. Of a trial that hung, what was seen until it was
+    /// cut off; 0 where that was lost.
+    pub least: f64,
 }
 
 /// Which of the figures of an [`Entry`] is tested.
@@ -194,7 +198,14 @@ fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
             _ => None,
         }
     };
-    plan.arms.iter().filter(|arm| arm.role != Role::Baseline).map(entry).collect()
+    let (fixes, others): (Vec<&Arm>, Vec<&Arm>) = plan
+        .arms
+        .iter()
+        .filter(|arm| arm.role != Role::Baseline)
+        .partition(|arm| arm.role == Role::Fix);
+    let mut block: Block = others.into_iter().map(entry).collect::<Option<_>>()?;
+    block.extend(fixes.into_iter().filter_map(entry));
+    Some(block)
 }
 
 /// What a trial says; one that hung says enough even where its figure was lost.
@@ -205,8 +216,10 @@ fn entry(plan: &Plan, trial: &Trial) -> Option<Entry> {
         // A thread that had no CPU for half of the time need not have been blocked.
         let starved = absent > absence::MOST_ABSENT_IN_HANG_MS_PER_S;
         let net = if starved { 0.0 } else { f64::INFINITY };
-        return Some(Entry { value: f64::INFINITY, net });
+        let least = measure.map_or(0.0, |measure| measure.value);
+        return Some(Entry { value: f64::INFINITY, net, least });
     }
     let value = measure?.value;
-    Some(Entry { value, net: if absent > 0.0 { (value - absent).max(0.0) } else { value } })
+    let net = if absent > 0.0 { (value - absent).max(0.0) } else { value };
+    Some(Entry { value, net, least: value })
 }

@@ -1,10 +1,10 @@
 //! The anytime-valid test of a study.
 //!
-//! In each block every arm runs once, in random order. If no arm had an effect, each reading of a
-//! control and its cases could as well have come from any of them, however the machine drifted and
-//! whatever its noise looks like. So the random order alone says how often the control is the best
-//! trial, and no model of the noise is needed. Several controls, each with cases of its own, are
-//! permuted independently of one another.
+//! In each block every control and case runs once, in random order. If no arm had an effect, each
+//! reading of a control and its cases could as well have come from any of them, however the machine
+//! drifted and whatever its noise looks like. So the random order alone says how often the control
+//! is the best trial, and no model of the noise is needed. Several controls, each with cases of its
+//! own, are permuted independently of one another.
 
 use crate::bet::{AbsenceBet, EffectBet, MOST_WEALTH};
 use model::State;

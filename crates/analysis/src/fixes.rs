@@ -202,22 +202,21 @@ fn e_value_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
 }
 
 /// In which blocks with a stall the fix left one: more than the margin, and more than a tenth of
-/// what the case had there. Both are held against the control of the fix in that block.
+/// what the case had there, or of the least that it had where it hung. Both are held against the
+/// control of the fix in that block.
 fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     let margin = plan.judging.margin;
     let control = &study.control_of(fix).id;
     let mut bet = GoneBet::default();
     for block in &study.blocks {
-        let value = |id: &str| block.get(id).map(|entry| entry.value);
-        let (Some(control), Some(case), Some(fix)) = (value(control), value(case), value(&fix.id))
+        let entry = |id: &str| block.get(id);
+        let (Some(control), Some(case), Some(fix)) = (entry(control), entry(case), entry(&fix.id))
         else {
             continue;
         };
-        let stall = case - control;
-        if stall > margin {
-            let left = fix - control;
-            // A hang of the case is infinite; a tenth of it is no measure.
-            let most = if stall.is_finite() { margin.max(MOST_LEFT * stall) } else { margin };
+        if case.value - control.value > margin {
+            let left = fix.value - control.value;
+            let most = margin.max(MOST_LEFT * (case.least - control.value));
             bet.record(left > most || left.is_nan());
         }
     }
@@ -298,6 +297,35 @@ mod tests {
             let mean = failing().sum::<f64>() / failing().count().max(1) as f64;
             prop_assert!(!(fixed && wrong) || mean >= 20.0, "{} {}", each, mean);
         }
+    }
+
+    /// How often so much of a stall that hung counts as left, and as gone; `seen` is what the trial
+    /// that hung showed until it was cut off.
+    fn left_of_a_hang(seen: Option<f64>, left: f64) -> (usize, usize) {
+        let plan = plan();
+        let of = |id: &str, value: f64| trial(0, id, value);
+        let mut case = of("case", seen.unwrap_or_default());
+        case.observation.hang = true;
+        if seen.is_none() {
+            case.observation.measures.clear();
+        }
+        let others = ["good", "half", "vain"].map(|id| of(id, left));
+        let trials: Vec<Trial> = [of("control", 1.0), case].into_iter().chain(others).collect();
+        let study = Study::of(&plan, &trials).unwrap();
+        let (gone, left) = gone(&plan, &study, &plan.arms[2], "case").counts();
+        (left as usize, gone as usize)
+    }
+
+    #[test]
+    fn what_is_left_of_a_hang_is_held_against_the_least_that_it_was() {
+        let margin = plan().judging.margin;
+        assert!(margin < 50.0);
+        assert_eq!(left_of_a_hang(Some(1000.0), 1.0 + 99.0), (0, 1));
+        assert_eq!(left_of_a_hang(Some(1000.0), 1.0 + 101.0), (1, 0));
+        assert_eq!(left_of_a_hang(Some(2.0), 1.0 + margin + 0.1), (1, 0));
+        assert_eq!(left_of_a_hang(None, 1.0 + margin + 0.1), (1, 0));
+        assert_eq!(left_of_a_hang(None, 1.0 + margin - 0.1), (0, 1));
+        assert_eq!(left_of_a_hang(Some(1000.0), f64::NAN), (0, 0));
     }
 
     #[test]

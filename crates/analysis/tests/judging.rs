@@ -168,13 +168,15 @@ fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
 fn blocks_that_are_not_whole_have_no_part_in_the_test() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);
-    trials.pop();
+    // A block without its fix is whole; one with two trials of an arm, or without a figure, is not.
+    let fix = trials.pop();
+    assert_eq!(fix.map(|trial| trial.arm).as_deref(), Some("fixed"));
     trials.push(trial(0, "busy", 700.0));
     trials[3].observation.measures.clear();
     let (arms, outcome) = judge(&plan, &trials);
-    assert_eq!((outcome.test.blocks, outcome.state), (3, State::Inconclusive));
+    assert_eq!((outcome.test.blocks, outcome.state), (4, State::Inconclusive));
     assert_eq!(arms[1].trials, 7);
-    assert!(outcome.caveats.contains(&Caveat::LeftOut { trials: 9 }), "{outcome:?}");
+    assert!(outcome.caveats.contains(&Caveat::LeftOut { trials: 7 }), "{outcome:?}");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
 pub const MIN_BLOCKS: u32 = 6;
 
-/// Blocks at most.
-const MAX_BLOCKS: u32 = 32;
+/// Blocks at most: those of a verdict, and about thirty more in which its fixes are tried.
+const MAX_BLOCKS: u32 = 40;
 
 /// The parameter that says how long a trial is measured.
 const LENGTH: &str = "duration";

@@ -82,7 +82,7 @@ pub enum Reason {
     NoCase,
     /// No block is whole.
     NoWholeBlock {
-        /// The judged figure, which every arm has to yield.
+        /// The judged figure, which every control and case has to yield.
         measure: String,
     },
     /// By the same test no stall shows in this figure either.

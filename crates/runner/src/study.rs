@@ -4,10 +4,10 @@ use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::Plan;
-use model::{Cause, Ended, Facts, Judged, Need, Problem, Role, Trial};
+use model::{Cause, Ended, Facts, Judged, Judgement, Need, Problem, Role, Trial};
 use os::time;
 use scenarios::{
-    AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult, judged,
+    AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult, is_due, judged,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -94,12 +94,13 @@ impl Study<'_> {
 
     pub(crate) fn run_block(
         &self,
-        facts: &mut Facts,
+        (facts, judgement): (&mut Facts, &Judgement),
         block: u32,
         clock: Clock,
         listener: &mut dyn Listener,
     ) -> Result<(), ScenarioError> {
-        let order = order_of_block(self.plan.seed, block, self.plan.arms.len());
+        let mut order = order_of_block(self.plan.seed, block, self.plan.arms.len());
+        order.retain(|index| is_due(&self.plan.arms[*index], block, facts, judgement));
         for (place, index) in order.into_iter().enumerate() {
             if let Some(control) = self.to_wash_out(facts, block) {
                 let trial = self.timed_trial((block, place), control, clock, listener)?;

@@ -6,7 +6,7 @@
 
 use crate::studies::whole_blocks;
 use model::record::Plan;
-use model::{Arm, Ended, Facts, Judgement, Machine, State};
+use model::{Arm, Ended, Facts, Judgement, Machine, Role, State};
 use std::collections::BTreeSet;
 
 /// The plan with which an undecided study is continued, and its record without an unfinished block;
@@ -18,7 +18,10 @@ use std::collections::BTreeSet;
 /// or the load did not do its work, is not gone on with: more blocks beside those would not help
 /// it.
 pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Facts)> {
-    let blocks = whole_blocks(&old, &old.plan.arms);
+    // Other arms are not in every block.
+    let judged = |arm: &&Arm| matches!(arm.role, Role::Control | Role::Case);
+    let judged: Vec<Arm> = old.plan.arms.iter().filter(judged).cloned().collect();
+    let blocks = whole_blocks(&old, &judged);
     let stopped = matches!(old.ended, Ended::Complete | Ended::Interrupted);
     if !stopped || blocks == 0 || old.factorial.is_some() || !is_same(&old, plan, machine) {
         return None;

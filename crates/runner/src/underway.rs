@@ -75,7 +75,8 @@ impl<'a> Underway<'a> {
         self.overtime += u32::from(self.is_late());
         let (study, record) = (&self.study, &mut self.record);
         let clock = Clock::after(record.facts.elapsed_s);
-        let ran = study.run_block(&mut record.facts, self.next, clock, listener);
+        let so_far = (&mut record.facts, &record.judgement);
+        let ran = study.run_block(so_far, self.next, clock, listener);
         record.facts.elapsed_s = clock.elapsed().as_secs_f64();
         if let Err(error) = ran {
             return Some(End::from(error));

@@ -201,8 +201,56 @@ fn a_verdict_is_told_once_when_it_stands_and_its_fix_is_measured_afterwards() {
     });
     assert_eq!(told.take(), [State::Affected]);
     let fix = &record.judgement.fixes[0];
-    assert_eq!((fix.outcome, record.trials.len()), (model::FixOutcome::Fixed, 3 * 22));
+    assert_eq!((fix.outcome, record.trials.len()), (model::FixOutcome::Fixed, 2 * 6 + 3 * 22));
     assert!(fix.left_at_most.is_some_and(|most| most < 0.15));
+}
+
+/// The blocks in which each of a study's arms ran: control, case, a fix and a baseline.
+fn blocks_of(plan: Plan, record: &Judged) -> [Vec<u32>; 4] {
+    let blocks = |id: &str| {
+        let of_arm = record.trials.iter().filter(|trial| trial.arm == id);
+        of_arm.map(|trial| trial.block).collect()
+    };
+    let ids: Vec<String> = plan.arms.into_iter().map(|arm| arm.id).collect();
+    [0, 1, 2, 3].map(|place: usize| blocks(&ids[place]))
+}
+
+fn with_fix_and_baseline(settle_fixes: bool, stop_when_settled: bool) -> Plan {
+    let plan = plan(32, stop_when_settled);
+    let control = plan.arms[0].clone();
+    let arm = |id: &str, role| Arm { id: id.to_owned(), role, ..control.clone() };
+    let more = [arm("fix", Role::Fix), arm("alone", Role::Baseline)];
+    Plan { settle_fixes, arms: plan.arms.into_iter().chain(more).collect(), ..plan }
+}
+
+#[test]
+fn what_a_verdict_does_not_need_runs_where_there_is_a_stall_and_now_and_then() {
+    let ran = |settle_fixes, stop| {
+        let plan = with_fix_and_baseline(settle_fixes, stop);
+        let (record, _) = run(plan.clone(), None, |_| false);
+        let shown: Vec<String> = record.judgement.arms.iter().map(|arm| arm.id.clone()).collect();
+        (blocks_of(plan, &record), record, shown)
+    };
+    // No stall, no fix, and nothing of it is shown.
+    LOST.set(0.0);
+    let ([control, case, fix, alone], record, shown) = ran(true, true);
+    assert_eq!(record.judgement.state, State::NotAffected);
+    assert_eq!((control.len(), case.len(), fix.len()), (10, 10, 0));
+    assert_eq!(alone, [0, 3, 6, 9]);
+    assert_eq!(shown, ["control", "busy", "alone"]);
+    // Where the verdict ends the study, the fix runs unless the evidence is against a stall.
+    let ([control, _, fix, _], ..) = ran(false, true);
+    assert_eq!((control.len(), fix), (10, vec![0]));
+    LOST.set(700.0);
+    let ([control, _, fix, _], record, _) = ran(false, true);
+    assert_eq!((control.len(), fix), (6, vec![0, 1, 2, 3, 4, 5]));
+    assert_eq!(record.judgement.fixes.len(), 1);
+    // Else once it stands.
+    let ([control, _, fix, _], ..) = ran(true, true);
+    assert_eq!((control.len(), fix), (28, (6..28).collect::<Vec<_>>()));
+    // A fixed number of blocks runs everything.
+    let (blocks, ..) = ran(true, false);
+    assert!(blocks.iter().all(|of_arm| of_arm.len() == 32), "{blocks:?}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use analysis::carry_over::{self, may_explain};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
-    ArmResult, Caveat, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason,
-    State, Suggestion, Trial, What,
+    Arm, ArmResult, Caveat, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan,
+    Reason, Role, State, Suggestion, Test, Trial, What,
 };
 
 /// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
@@ -116,11 +116,12 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
         review.objections.push(objection);
     }
     review.caveats.extend(washed_out(facts));
+    let doubted = review.objections.iter().filter_map(|objection| objection.arm.clone()).collect();
     review::apply(review, &mut arms, &mut outcome);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
-    put_together(scenario, facts, arms, outcome)
+    put_together(scenario, facts, arms, doubted, outcome)
 }
 
 /// That the outcome may rest on what trials leave behind alone, in a figure that it rests on.
@@ -200,15 +201,45 @@ fn judge_also(
     debug_assert_eq!(outcome.state, together);
 }
 
-/// What each fix did to what is affected.
-fn fixes(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Vec<Fix> {
+/// What each fix did to what is affected, but those whose arms are `doubted`.
+fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcome) -> Vec<Fix> {
     if outcome.state != State::Affected {
         return Vec::new();
     }
-    let tried = analysis::fixes(&facts.plan, &facts.trials, arms, &outcome.measure);
+    let mut tried = analysis::fixes(&facts.plan, &facts.trials, arms, &outcome.measure);
+    tried.retain(|fix| !doubted.contains(&fix.arm));
     let control = control_fix::control_fix(facts, arms, outcome);
     let control = control.filter(|fix| tried.iter().all(|other| other.arm != fix.arm));
     control.into_iter().chain(tried).collect()
+}
+
+/// Of how many blocks one runs the baselines, which are shown and never judged.
+const BASELINE_EVERY: u32 = 3;
+
+/// Whether the next block, of that number, runs an arm of a study with these facts.
+///
+/// A verdict takes controls and cases alone, so those run in every block. A study that goes on for
+/// its fixes tries them once its verdict stands. One that ends with its verdict tries them from the
+/// first block on, and stops where the evidence is against a stall. Whether a fix is tried follows
+/// from earlier blocks, so its own blocks are as fair as all others. A study of a fixed number of
+/// blocks and one of factors run every arm.
+pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bool {
+    if facts.factorial.is_some() || !facts.plan.stop_when_settled {
+        return true;
+    }
+    match arm.role {
+        Role::Control | Role::Case => true,
+        Role::Baseline => block.is_multiple_of(BASELINE_EVERY),
+        Role::Fix => fixes_are_due(&facts.plan, judgement),
+    }
+}
+
+fn fixes_are_due(plan: &Plan, judgement: &Judgement) -> bool {
+    if plan.settle_fixes {
+        return judgement.state == State::Affected && stands(plan, judgement);
+    }
+    let against = |test: &Test| test.e_value_not_affected > test.e_value_affected;
+    !judgement.test.as_ref().is_some_and(against)
 }
 
 /// Whether a study may stop: it has seen the least number of blocks, and its verdict stands.
@@ -216,8 +247,15 @@ fn fixes(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Vec<Fix> {
 /// The least number is there for the intervals of medians and no part of the test; a study whose
 /// time is over ends without it. A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(plan: &Plan, judgement: &Judgement) -> bool {
-    let fixes_open = plan.settle_fixes && judgement.fixes.iter().any(analysis::is_open);
-    stands(plan, judgement) && !fixes_open
+    stands(plan, judgement) && !(plan.settle_fixes && fixes_are_open(plan, judgement))
+}
+
+/// Whether more blocks could say more of what fixes the stall.
+fn fixes_are_open(plan: &Plan, judgement: &Judgement) -> bool {
+    let ran = |arm: &Arm| judgement.arms.iter().any(|result| result.id == arm.id);
+    let mut fixes = plan.arms.iter().filter(|arm| arm.role == Role::Fix);
+    let untried = judgement.state == State::Affected && !fixes.all(ran);
+    untried || judgement.fixes.iter().any(analysis::is_open)
 }
 
 /// Whether its verdict stands, although it may not be known yet what fixes the stall.
@@ -270,10 +308,14 @@ fn of_the_end(facts: &Facts, state: State) -> impl Iterator<Item = Reason> {
 fn put_together(
     scenario: &dyn AnyScenario,
     facts: &Facts,
-    arms: Vec<ArmResult>,
+    mut arms: Vec<ArmResult>,
+    doubted: Vec<String>,
     outcome: Outcome,
 ) -> Judgement {
     let plan = &facts.plan;
+    // A fix that was not tried, or a baseline that did not run, has nothing to show.
+    let is_shown = |arm: &ArmResult| matches!(arm.role, Role::Control | Role::Case);
+    arms.retain(|arm| arm.trials > 0 || is_shown(arm));
     let summary = scenario.summary(plan, &outcome, &arms);
     let headline = match &facts.factorial {
         _ if outcome.state == State::Untrustworthy => Headline::Untrustworthy,
@@ -282,7 +324,7 @@ fn put_together(
     };
     // What may fix a combination of a study is a level of one of its factors.
     let own = summary.suggestions.into_iter().filter(|_| facts.factorial.is_none());
-    let fixes = fixes(facts, &arms, &outcome);
+    let fixes = fixes(facts, &arms, &doubted, &outcome);
     let mut suggestions: Vec<Suggestion> = outcome.suggestions.into_iter().chain(own).collect();
     suggest::add_measured(&mut suggestions, plan, &fixes, scenario.meta());
     let of_the_end = of_the_end(facts, outcome.state);

@@ -44,9 +44,11 @@ struct Study {
 
 impl Study {
     fn state(&self, share: Share) -> State {
-        let Facts { plan, trials, .. } = self.with(share);
-        let arms = analysis::estimate_arms(&plan, &trials);
-        analysis::decide(&plan, &trials, &arms, analysis::Ground::default()).state
+        let mut plan = self.facts.plan.clone();
+        plan.share_error_rate(share);
+        let trials = &self.facts.trials;
+        let arms = analysis::estimate_arms(&plan, trials);
+        analysis::decide(&plan, trials, &arms, analysis::Ground::default()).state
     }
 
     fn with(&self, share: Share) -> Facts {

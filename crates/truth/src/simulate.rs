@@ -219,12 +219,20 @@ fn study(
     seed: u64,
 ) -> Judged {
     let mut facts = empty(simulation, seed);
+    let fixes = facts.plan.arms.iter().any(|arm| arm.role == Role::Fix);
+    let mut judgement = scenarios::judge(&facts);
     for block in 0..facts.plan.max_blocks {
-        run_block(&mut facts, block, simulation.next, |arm| {
+        let arms = facts.plan.arms.iter();
+        let due = |arm: &&Arm| scenarios::is_due(arm, block, &facts, &judgement);
+        let due: Vec<String> = arms.filter(due).map(|arm| arm.id.clone()).collect();
+        run_block(&mut facts, (block, &due), simulation.next, |arm| {
             trial(simulation, stolen, offsets, rng, (block, arm))
         });
         let may_end = facts.plan.stop_when_settled && block + 1 >= facts.plan.min_blocks;
-        if may_end && scenarios::settled(&facts.plan, &scenarios::judge(&facts)) {
+        if may_end || fixes {
+            judgement = scenarios::judge(&facts);
+        }
+        if may_end && scenarios::settled(&facts.plan, &judgement) {
             break;
         }
     }
@@ -232,11 +240,18 @@ fn study(
     scenarios::judged(facts)
 }
 
-/// Runs the trials of a block in their random order; `next` is what one with the cause adds to the
-/// one after it, in ms/s.
-fn run_block(facts: &mut Facts, block: u32, next: f64, mut trial: impl FnMut(&Arm) -> Trial) {
+/// Runs the trials of the arms of a block in their random order; `next` is what one with the cause
+/// adds to the one after it, in ms/s.
+fn run_block(
+    facts: &mut Facts,
+    (block, due): (u32, &[String]),
+    next: f64,
+    mut trial: impl FnMut(&Arm) -> Trial,
+) {
     let arms = facts.plan.arms.clone();
-    for place in runner::order_of_block(facts.plan.seed, block, arms.len()) {
+    let mut order = runner::order_of_block(facts.plan.seed, block, arms.len());
+    order.retain(|place| due.contains(&arms[*place].id));
+    for place in order {
         let is_case =
             |trial: &Trial| arms.iter().any(|a| a.id == trial.arm && a.role == Role::Case);
         let last = facts.trials.last();
@@ -422,7 +437,8 @@ fn checked(simulation: &Simulation, check: &Check, rng: &mut ChaCha8Rng, seed: u
         |number| empty(simulation, seed ^ u64::from(number)),
         |facts, block, stalls| {
             let injected = if stalls { simulation } else { &clean };
-            run_block(facts, block, 0.0, |arm| {
+            let all: Vec<String> = facts.plan.arms.iter().map(|arm| arm.id.clone()).collect();
+            run_block(facts, (block, &all), 0.0, |arm| {
                 trial(injected, None, Offsets::default(), rng, (block, arm))
             });
         },

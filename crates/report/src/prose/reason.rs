@@ -33,8 +33,8 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         Reason::NoControl => "The plan has no control to compare with.".to_owned(),
         Reason::NoCase => "No arm with the cause was run.".to_owned(),
         Reason::NoWholeBlock { measure } => format!(
-            "No block is complete: a verdict takes blocks in which every arm has a figure for \
-             \"{}\".",
+            "No block is complete: a verdict takes blocks in which the control and the arms with \
+             the cause all have a figure for \"{}\".",
             heading(measure)
         ),
         Reason::NorIn { measure, missed } => {

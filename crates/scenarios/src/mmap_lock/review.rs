@@ -46,23 +46,26 @@ fn never_throttled(results: &Results) -> Vec<Objection> {
     results.plan.arms.iter().filter(limited).filter(clear).filter_map(objection).collect()
 }
 
-/// Objects to arms where the scanners of a case, or those of its control, read nothing in half of
-/// the trials.
+/// Objects to arms where the scanners of a case or of a fix, or those of its control, read nothing
+/// in half of the trials.
 ///
 /// Readers of the case that read nothing cannot say not-affected. Readers of its control that read
-/// nothing leave it without the case's load, and so cannot say that it is affected either.
+/// nothing leave it without the case's load, and so cannot say that it is affected either. Readers
+/// of a fix that read nothing cannot say that it fixed anything.
 fn idle_readers(results: &Results) -> Vec<Objection> {
     let reads = |arm: &&Arm| {
         let params = MmapLockParams::of(&arm.settings);
-        arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
+        params.is_some_and(|params| params.busy.most() > 0)
     };
+    let affected = results.outcome.state == State::Affected;
     let objections = |arm: &Arm| -> Vec<Objection> {
-        let own = match results.says(&arm.id) {
-            Some(State::NotAffected) => Some(&arm.id),
-            Some(State::Affected) => None,
-            _ => return Vec::new(),
+        let (own, control) = match (arm.role, results.says(&arm.id)) {
+            (Role::Case, Some(State::NotAffected)) => (Some(&arm.id), arm.against.as_ref()),
+            (Role::Case, Some(State::Affected)) => (None, arm.against.as_ref()),
+            (Role::Fix, _) if affected => (Some(&arm.id), None),
+            _ => (None, None),
         };
-        let idle = own.into_iter().chain(&arm.against).filter_map(|id| idle(results.trials, id));
+        let idle = own.into_iter().chain(control).filter_map(|id| idle(results.trials, id));
         idle.map(|reason| Objection::to_arm(&arm.id, reason)).collect()
     };
     results.plan.arms.iter().filter(reads).flat_map(objections).collect()
@@ -144,6 +147,38 @@ mod tests {
         assert_eq!(control, (Inconclusive, Some(Inconclusive)));
         let alone = reviewed(0, &[0.0, 0.0], &[], NotAffected);
         assert_eq!(alone, (NotAffected, Some(NotAffected)));
+    }
+
+    #[test]
+    fn a_fix_whose_readers_never_ran_fixes_nothing() {
+        let fix = "status";
+        let mut plan = plan_of(10);
+        let case = plan.arms[1].clone();
+        plan.arms.push(Arm { id: fix.to_owned(), role: Role::Fix, ..case });
+        let fixed = |bytes: f64| {
+            let of_block = |block: u32| {
+                let arms = [("twin", 0.0, 9.0), ("busy", 600.0, 9.0), (fix, 0.0, bytes)];
+                arms.map(|(arm, stall, bytes)| {
+                    let lost = stall + f64::from(block % 3);
+                    let lost = Measure::exact(lost, Unit::MillisecondsPerSecond);
+                    let mut trial = Trial { block, ..trial(arm, bytes) };
+                    trial.observation.measures.insert(measure::STALL.to_owned(), lost);
+                    trial
+                })
+            };
+            let trials = (0..32).flat_map(of_block).collect();
+            let plan = Plan { judging: META.judging, error_rate: Some(0.05), ..plan.clone() };
+            let judgement = crate::judge(&model::testing::facts(META.id, plan, trials));
+            assert_eq!(judgement.state, State::Affected, "{judgement:?}");
+            let states = judgement.arms.iter().map(|arm| arm.state).collect::<Vec<_>>();
+            (judgement.fixes.len(), states[2], judgement.reasons.last().cloned())
+        };
+        let (fixes, state, _) = fixed(9.0);
+        assert_eq!((fixes, state), (1, Some(State::NotAffected)));
+        let (fixes, state, why) = fixed(0.0);
+        assert_eq!((fixes, state), (0, Some(State::Inconclusive)));
+        let Some(Reason::Scenario(why)) = why else { panic!("{why:?}") };
+        assert!(told(&META, &why).starts_with("The readers of status read nothing in 32 of 32"));
     }
 
     #[test]
