@@ -20,13 +20,6 @@ static __always_inline bool stands_ready(struct task_struct *task)
 	return bpf_core_field_exists(of->on_cpu) && of->on_rq == 1 && !of->on_cpu && !state_of(task);
 }
 
-static __always_inline u32 cpu_of(struct task_struct *task)
-{
-	struct task_struct___watch *of = (void *)task;
-
-	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->cpu : of->wake_cpu;
-}
-
 /* Called for each thread once, when the other programs are there. */
 SEC("iter/task")
 int watch_begin(struct bpf_iter__task *ctx)

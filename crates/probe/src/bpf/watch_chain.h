@@ -217,7 +217,7 @@ static __always_inline u32 process_of(struct thread *waker, u64 both)
 static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
 					struct thread *waker)
 {
-	u64 now = thread->waking_from, from = thread->asleep_from;
+	u64 now = bpf_ktime_get_ns(), from = thread->asleep_from;
 	struct held held = {}, behind;
 	u8 slept;
 

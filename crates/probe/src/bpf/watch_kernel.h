@@ -12,6 +12,8 @@ struct rq___watch {
 
 struct cfs_rq___watch {
 	int throttled;
+	/* How many groups from this one up have used their quota up here. */
+	int throttle_count;
 	struct rq___watch *rq;
 	/* Since 6.6: how long it was throttled with something to run, by its own quota or one
 	 * above. */
@@ -196,6 +198,22 @@ static __always_inline void learn_interrupts(void)
 		counts_later = true;
 }
 
+/* Whether it runs, also where no switch to it was seen. */
+static __always_inline bool is_running(struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	return bpf_core_field_exists(of->on_cpu) && of->on_cpu;
+}
+
+/* The CPU of its run queue. */
+static __always_inline u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___watch *of = (void *)task;
+
+	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->cpu : of->wake_cpu;
+}
+
 /* The clock of its run queue; 0 where the kernel has no groups. */
 static __always_inline u64 queue_clock(struct task_struct *task)
 {
@@ -238,13 +256,17 @@ static __always_inline u8 throttled_level(struct task_struct *task)
 	if (!bpf_core_field_exists(entity->cfs_rq) || !bpf_core_field_exists(entity->parent) ||
 	    !bpf_core_field_exists(entity->cfs_rq->throttled))
 		return LEVEL_UNKNOWN;
-	for (int level = 0; level < LEVEL_UNKNOWN; level++) {
+	/* Mostly none has, and nothing has to be looked up. */
+	if (bpf_core_field_exists(entity->cfs_rq->throttle_count) && !entity->cfs_rq->throttle_count)
+		return LEVEL_UNKNOWN;
+	/* Written out: Linux 5.10 refuses a loop that is entered elsewhere than at its top, as
+	 * compilers lay this one out. */
+#pragma unroll
+	for (u8 level = 0; level < LEVEL_UNKNOWN; level++) {
 		/* A bit since 6.18, and a number before. */
-		if (BPF_CORE_READ_BITFIELD(entity->cfs_rq, throttled))
+		if (entity && BPF_CORE_READ_BITFIELD(entity->cfs_rq, throttled))
 			return level;
-		entity = entity->parent;
-		if (!entity)
-			break;
+		entity = entity ? entity->parent : 0;
 	}
 	return LEVEL_UNKNOWN;
 }

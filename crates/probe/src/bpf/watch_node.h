@@ -6,7 +6,7 @@
 #ifndef TAILBACK_WATCH_NODE_H
 #define TAILBACK_WATCH_NODE_H
 
-#include "watch_tables.h"
+#include "watch_clock.h"
 
 /* A stretch of CPU time in which that number stands still counts from here on. */
 #define LONG_SILENCE 8000000
@@ -87,7 +87,7 @@ static __always_inline void node_sleeps(struct thread *thread, u64 now)
 /* A thread is woken that slept until now. */
 static __always_inline void node_woken(struct thread *thread, u64 now)
 {
-	u64 slept = now - thread->since;
+	u64 slept = after(now, thread->since);
 
 	if (thread->sleep == SLEEPS_FUTEX)
 		thread->futex += slept;
@@ -148,8 +148,9 @@ int watch_pass(void *ctx)
 		from = thread->silent_until;
 	else
 		thread->silent_calls++;
-	thread->silent += clock - from;
-	thread->silent_until = clock;
+	thread->silent += after(clock, from);
+	if (clock > thread->silent_until)
+		thread->silent_until = clock;
 	keep_worst(thread->silent_worst, thread->silent_worst_of, silent);
 	return 0;
 }

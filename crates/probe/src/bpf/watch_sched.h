@@ -11,16 +11,18 @@
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
 
-/* Of so many sleeps that nobody caused one tells who wakes: a prime, so that it takes turns among
- * wakers that take turns. */
-#define WAKER_EVERY 17
-
-/* A wait of at least so long is held against the CPUs that were idle. */
-#define LONG_WAIT 1000000
+/* Of 17 sleeps that nobody caused one tells who wakes: a prime, so that it takes turns among wakers
+ * that take turns. Multiplied by the inverse of 17 in 32 bits, what 17 divides is small, and all
+ * else is large: at each wake-up that costs less than a division. */
+#define INVERSE_OF_17 0xf0f0f0f1u
+#define IS_SEVENTEENTH(count) ((u32)(count) * INVERSE_OF_17 <= 0xffffffffu / 17)
 
 /* A wake-up that preempts is followed by its switch within this time, unless the kernel cannot
  * switch just then. */
 #define SWITCHING 50000
+
+/* A wait of at least so long is held against the CPUs that were idle. */
+#define LONG_WAIT 1000000
 
 static __always_inline void becomes_ready(struct thread *thread, struct task_struct *task, u32 cpu,
 					  u64 now)
@@ -235,17 +237,20 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	cpu->head++;
 }
 
-/* The time at which a switch to a thread counts as made. After a wake-up that preempts, the kernel
- * mostly does not read the clock of the run queue again before the switch (rq_clock_skip_update).
- * So in its run delay the preempted thread waits from the wake-up on, and the woken thread has not
- * waited. With lazy preemption it reads the clock, which then shows another time. */
-static __always_inline u64 switched_at(struct thread *to, struct task_struct *next, struct cpu *cpu,
-				       u32 number, u64 now)
+/* When the CPU goes from one thread to another. After a wake-up that preempts, the run queue mostly
+ * does not read its clock again before the switch (rq_clock_skip_update): it shows the time of the
+ * wake-up. Then the thread that is preempted waits from there on, and the woken one has not waited,
+ * in run delays as here. Only where the kernel could not switch for long, they did. */
+static __always_inline u64 switched_at(struct cpu *cpu, struct task_struct *next)
 {
-	bool is_woken_here = to->state == READY && to->cpu == number && to->here == to->since &&
-			     to->since > cpu->since && now - to->since < SWITCHING;
+	u64 now = time_on(cpu, next), asked;
 
-	return is_woken_here && to->woken_clock == queue_clock(next) ? to->since : now;
+	if (now == cpu->woken_at) {
+		asked = bpf_ktime_get_ns();
+		if (after(asked, now) >= SWITCHING)
+			now = asked;
+	}
+	return now < cpu->since ? cpu->since : now;
 }
 
 SEC("tp_btf/sched_switch")
@@ -259,11 +264,11 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!cpu)
 		return 0;
-	now = bpf_ktime_get_ns();
 	from = prev->pid ? entry_of(prev) : 0;
 	to = next->pid ? entry_of(next) : 0;
-	if (from && to && preempted)
-		now = switched_at(to, next, cpu, number, now);
+	/* A CPU may take long to wake from idleness, and its run queue may have read its clock
+	 * before. */
+	now = prev->pid ? switched_at(cpu, next) : bpf_ktime_get_ns();
 	/* `to` may have taken the entry of `from`. */
 	if (from && from != to) {
 		if (from->state == READY && cpu->since > from->since)
@@ -284,35 +289,29 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* Since when a thread is ready that is woken now. Where it goes to another CPU, the waker first
- * sends an interrupt there, which takes long in a virtual machine: the thread was ready before. */
-static __always_inline u64 ready_from(struct thread *thread, u32 cpu)
-{
-	if (cpu != bpf_get_smp_processor_id() && thread->waking_from > thread->since)
-		return thread->waking_from;
-	return bpf_ktime_get_ns();
-}
-
+/* Where it goes to another CPU, the waker may send an interrupt there before it gets here, which
+ * takes long in a virtual machine; the clock was read before. */
 static __always_inline void wakes(struct task_struct *task)
 {
-	u32 cpu = ((struct task_struct___watch *)task)->wake_cpu;
+	u32 number = cpu_of(task);
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
 	struct thread *thread = entry_of(task);
-	u64 now;
+	u64 now, slept;
 
-	if (!thread || thread->state == READY || thread->state == RUNNING)
+	if (!thread || !cpu || thread->state == READY || thread->state == RUNNING || is_running(task))
 		return;
-	now = ready_from(thread, cpu);
+	now = cpu->woken_at = time_on(cpu, task);
 	if (thread->state == UNINTERRUPTIBLE) {
-		thread->asleep += now - thread->since;
-		waited_for_memory(thread, now - thread->since);
+		slept = after(now, thread->since);
+		thread->asleep += slept;
+		waited_for_memory(thread, slept);
 	}
 	if (thread->sleep)
 		node_woken(thread, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;
-	thread->woken_clock = queue_clock(task);
-	becomes_ready(thread, task, cpu, now);
+	becomes_ready(thread, task, number, now);
 }
 
 /* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another
@@ -326,10 +325,9 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 
 	if (!thread || thread->state == READY || thread->state == RUNNING)
 		return 0;
-	thread->waking_from = bpf_ktime_get_ns();
 	waker = both ? entry_at(both) : 0;
 	owes = may_owe(thread, waker);
-	asked = owes || thread->lock || !(thread->waits % WAKER_EVERY);
+	asked = owes || thread->lock || IS_SEVENTEENTH(thread->waits);
 	if (asked || slept_long(thread, waker))
 		/* An interrupt only happens to strike somebody. */
 		note_by_nobody(thread, task, !both || is_interrupt());
@@ -343,7 +341,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)
-		is_given_mapping(thread, thread->waker, thread->waking_from);
+		is_given_mapping(thread, thread->waker, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -107,9 +107,6 @@ struct thread {
 	/* Since when it sleeps, or slept last; a timer that it looks after for a moment does not
 	 * end a sleep. */
 	u64 asleep_from;
-	/* When its last wake-up began, and what the clock of its run queue showed in it. */
-	u64 waking_from;
-	u64 woken_clock;
 	u64 ran;
 	/* Ready and without a CPU. */
 	u64 ready;
@@ -238,6 +235,16 @@ struct cpu {
 	u64 switches;
 	/* Samples of threads of nodes. */
 	u64 samples;
+	/* What the clock of its run queue is behind CLOCK_MONOTONIC, and what it showed when that
+	 * was learnt; 0 before. */
+	u64 behind;
+	u64 learnt_at;
+	/* How often in a row it seemed to be more behind than it may be, and by the least of them
+	 * so much. */
+	u64 often;
+	u64 least_behind;
+	/* When a thread was woken here last. */
+	u64 woken_at;
 	/* The place of the one that runs. */
 	u64 head;
 	struct runner ring[RUNNERS];
