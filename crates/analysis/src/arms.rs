@@ -1,6 +1,6 @@
 //! What the trials of each arm say.
 
-use crate::blocks::{Figure, Study, hangs, hung_more_often, measured, thresholds};
+use crate::blocks::{Figure, Study, beside, hangs, hung_more_often, measured, thresholds};
 use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::quantile::{count, median};
@@ -90,8 +90,9 @@ fn estimate(
     finding: Option<&Finding>,
 ) -> ArmResult {
     let confidence = plan.judging.confidence;
-    let of_arm = readings(trials, &arm.id);
-    let of_control = control.map(|control| readings(trials, &control.id)).unwrap_or_default();
+    let of_arm = readings(trials.iter(), &arm.id);
+    let of_control = control.map(|control| readings(beside(trials, &arm.id), &control.id));
+    let of_control = of_control.unwrap_or_default();
     let (hung, all) = hangs(trials, &arm.id);
     let judged = matches!(arm.role, Role::Case | Role::Fix);
     ArmResult {
@@ -110,8 +111,9 @@ fn estimate(
 /// All readings of an arm by the name of the figure, with its unit.
 type Readings<'a> = BTreeMap<&'a str, (Unit, Vec<Reading>)>;
 
-fn readings<'a>(trials: &'a [Trial], arm: &str) -> Readings<'a> {
-    let of_arm = || trials.iter().filter(|trial| trial.arm == arm);
+fn readings<'a>(trials: impl Iterator<Item = &'a Trial>, arm: &str) -> Readings<'a> {
+    let of_arm: Vec<&Trial> = trials.filter(|trial| trial.arm == arm).collect();
+    let of_arm = || of_arm.iter().copied();
     let names: BTreeSet<&str> =
         of_arm().flat_map(|trial| trial.observation.measures.keys()).map(String::as_str).collect();
     let of_name = |name: &'a str| {

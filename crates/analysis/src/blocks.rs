@@ -5,7 +5,7 @@ use crate::bet::AbsenceBet;
 use crate::evidence::{Evidence, Thresholds};
 use model::record::Plan;
 use model::{Arm, ArmResult, Judging, Measure, Role, Trial, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The trials of a study put in order.
 #[derive(Debug, Clone)]
@@ -177,6 +177,13 @@ pub fn hung_more_often(trials: &[Trial], arm: &str, control: &str) -> bool {
     let ((arm_hangs, arm_trials), (hangs, of)) = (hangs(trials, arm), hangs(trials, control));
     // Shares compared crosswise, so that a control without trials excuses nothing.
     arm_hangs > 0 && (of == 0 || arm_hangs * of > hangs * arm_trials)
+}
+
+/// The trials of the blocks in which an arm ran: of a study in which it waited, not all.
+pub(crate) fn beside<'a>(trials: &'a [Trial], arm: &str) -> impl Iterator<Item = &'a Trial> {
+    let ran = trials.iter().filter(|trial| trial.arm == arm);
+    let blocks: BTreeSet<u32> = ran.map(|trial| trial.block).collect();
+    trials.iter().filter(move |trial| blocks.contains(&trial.block))
 }
 
 /// A figure of a trial; absent where it was not measured or is no number.

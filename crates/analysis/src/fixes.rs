@@ -12,7 +12,7 @@
 
 use crate::arms::estimate_arms;
 use crate::bet::GoneBet;
-use crate::blocks::{Figure, Study, affected_error_rate};
+use crate::blocks::{Figure, Study, affected_error_rate, beside};
 use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::reading::Reading;
@@ -223,10 +223,12 @@ fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     bet
 }
 
+/// A fix beside the case, in the blocks in which both ran: what a machine does earlier says nothing
+/// of it.
 fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Comparison> {
     let measure = plan.judging.measure.as_ref();
     let readings = |id: &str| {
-        let of_arm = trials.iter().filter(|trial| trial.arm == id);
+        let of_arm = beside(trials, fix).filter(|trial| trial.arm == id);
         let measures = of_arm.filter_map(|trial| crate::blocks::measured(trial, measure));
         measures.map(|m| (m.unit, Reading::from(m))).collect::<Vec<_>>()
     };

@@ -113,7 +113,6 @@ pub struct Progress {
     unit: &'static str,
     verdict: Option<model::State>,
     min_blocks: u32,
-    arms: usize,
     place: String,
     worst: Duration,
     figures: Vec<(String, f64)>,
@@ -138,7 +137,6 @@ impl Progress {
             unit,
             verdict: None,
             min_blocks: 0,
-            arms: 0,
             place: String::new(),
             worst: Duration::ZERO,
             figures: Vec::new(),
@@ -206,13 +204,13 @@ impl Progress {
         (min_blocks, max_blocks): (u32, u32),
         block: Duration,
     ) {
-        (self.min_blocks, self.arms) = (min_blocks, arms);
+        self.min_blocks = min_blocks;
         let least = block * min_blocks;
         let (scenario, least_s) = (scenario.to_owned(), least.as_secs_f64());
         let step = Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed };
         self.tell(&step);
         if let Some(bar) = self.own_bar() {
-            bar.set_length(u64::from(min_blocks) * arms as u64);
+            bar.set_length(min_blocks.into());
         }
     }
 
@@ -220,8 +218,7 @@ impl Progress {
         self.place = format!("block {} {arm}", block + 1);
         if let Some(bar) = self.own_bar() {
             // Beyond the blocks that a verdict needs, the end is known a block ahead only.
-            let length = u64::from((block + 1).max(self.min_blocks)) * self.arms as u64;
-            bar.set_length(length);
+            bar.set_length((block + 1).max(self.min_blocks).into());
         }
         self.show();
     }
@@ -250,13 +247,13 @@ impl Progress {
         if let Some(judged) = observation.measures.get(&self.judged) {
             self.figures.push((arm.to_owned(), judged.value));
         }
-        if let Some(bar) = self.own_bar() {
-            bar.inc(1);
-        }
     }
 
     fn block_end(&mut self, blocks: u32, state: model::State) {
         self.verdict = Some(state);
+        if let Some(bar) = self.own_bar() {
+            bar.set_position(blocks.into());
+        }
         let mut figures = std::mem::take(&mut self.figures);
         figures.sort_by(|(a, _), (b, _)| a.cmp(b));
         let (measure, unit) = (self.judged.clone(), self.unit.to_owned());

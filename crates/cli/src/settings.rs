@@ -3,16 +3,20 @@
 use crate::exit::Failure;
 use model::machine::Guest;
 use model::record::Plan;
-use model::{Machine, Meta, Parameter, ParameterKind, Settings, units};
+use model::{Machine, Meta, Parameter, ParameterKind, Role, Settings, units};
 use runner::ProbeWhen;
-use scenarios::{AnyScenario, Arms};
+use scenarios::{AnyScenario, Arms, arms_of_verdict};
 use std::time::Duration;
 
 /// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
 pub const MIN_BLOCKS: u32 = 6;
 
-/// Blocks at most: those of a verdict, and about thirty more in which its fixes are tried.
-const MAX_BLOCKS: u32 = 40;
+/// Blocks at most after the least: those that a verdict may still take, and those in which its
+/// fixes are tried.
+const MORE_BLOCKS: u32 = 34;
+
+/// Blocks for which a study has time to try its fixes: so many show that one helps.
+const BLOCKS_OF_FIXES: u32 = 8;
 
 /// The parameter that says how long a trial is measured.
 const LENGTH: &str = "duration";
@@ -79,7 +83,7 @@ impl StudyOptions {
 
     /// How long the trials take after which a study of this plan may say `not-affected`.
     pub fn to_not_affected(&self, scenario: &dyn AnyScenario, plan: &Plan) -> Duration {
-        let block = scenario.expected_of_block(&plan.arms, plan.wash_out);
+        let block = scenario.expected_of_block(&arms_of_verdict(plan), plan.wash_out);
         let blocks = analysis::blocks_to_not_affected(plan);
         block.saturating_mul(blocks.max(plan.min_blocks).min(plan.max_blocks))
     }
@@ -87,13 +91,17 @@ impl StudyOptions {
     /// After how long a study of this plan begins no further block.
     ///
     /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
-    /// with quotas on 64 CPUs; then that verdict could never come, and so the study may go on.
+    /// with quotas on 64 CPUs; then that verdict could never come, and so the study may go on. The
+    /// same holds for its fixes.
     pub fn time(&self, scenario: &dyn AnyScenario, plan: &Plan, machine: &Machine) -> Duration {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
-        let verdict = self.to_not_affected(scenario, plan).as_secs_f64() * slack;
-        let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
-        self.time.unwrap_or(USUAL_TIME.max(verdict))
+        let fixes = plan.settle_fixes && plan.arms.iter().any(|arm| arm.role == Role::Fix);
+        let fixes = if fixes { BLOCKS_OF_FIXES } else { 0 };
+        let fixes = scenario.expected_of_block(&plan.arms, plan.wash_out).saturating_mul(fixes);
+        let needed = self.to_not_affected(scenario, plan).saturating_add(fixes);
+        let needed = Duration::try_from_secs_f64(needed.as_secs_f64() * slack);
+        self.time.unwrap_or(USUAL_TIME.max(needed.unwrap_or(Duration::MAX)))
     }
 
     /// The plan for these arms.
@@ -106,7 +114,7 @@ impl StudyOptions {
             also: judging.collect(),
             seed: self.seed,
             min_blocks: self.samples.unwrap_or(self.at_least),
-            max_blocks: self.samples.unwrap_or(MAX_BLOCKS.max(self.at_least)),
+            max_blocks: self.samples.unwrap_or(self.at_least.saturating_add(MORE_BLOCKS)),
             stop_when_settled: self.samples.is_none(),
             error_rate: None,
             settle_fixes: self.studies == 1,

@@ -13,7 +13,7 @@ pub enum Event<'a> {
         scenario: &'a str,
         /// Seed of every random choice.
         seed: u64,
-        /// Arms in a block.
+        /// Arms of its plan.
         arms: usize,
         /// Blocks after which a verdict may end it.
         min_blocks: u32,

@@ -88,8 +88,14 @@ impl Study<'_> {
             arms: self.plan.arms.len(),
             min_blocks: self.plan.min_blocks,
             max_blocks: self.plan.max_blocks,
-            block: self.scenario.expected_of_block(&self.plan.arms, self.plan.wash_out),
+            block: self.expected_of_block(),
         }
+    }
+
+    /// How long a block takes until the verdict stands.
+    pub(crate) fn expected_of_block(&self) -> Duration {
+        let arms = scenarios::arms_of_verdict(&self.plan);
+        self.scenario.expected_of_block(&arms, self.plan.wash_out)
     }
 
     pub(crate) fn run_block(

@@ -153,7 +153,7 @@ impl<'a> Underway<'a> {
     pub fn block_time(&self) -> Duration {
         let study = &self.study;
         match self.next {
-            0 => study.scenario.expected_of_block(&study.plan.arms, study.plan.wash_out),
+            0 => study.expected_of_block(),
             blocks => {
                 let took = Duration::try_from_secs_f64(self.record.facts.elapsed_s);
                 took.unwrap_or_default() / blocks

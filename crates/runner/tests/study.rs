@@ -241,6 +241,12 @@ fn what_a_verdict_does_not_need_runs_where_there_is_a_stall_and_now_and_then() {
     // Where the verdict ends the study, the fix runs unless the evidence is against a stall.
     let ([control, _, fix, _], ..) = ran(false, true);
     assert_eq!((control.len(), fix), (10, vec![0]));
+    // A stall may show in another figure; the test is of one.
+    let plan = with_fix_and_baseline(false, true);
+    let also = vec![model::Judging { measure: "other".to_owned().into(), ..plan.judging.clone() }];
+    let plan = Plan { also, max_blocks: 8, ..plan };
+    let (record, _) = run(plan.clone(), None, |_| false);
+    assert_eq!(blocks_of(plan, &record)[2].len(), 8);
     LOST.set(700.0);
     let ([control, _, fix, _], record, _) = ran(false, true);
     assert_eq!((control.len(), fix), (6, vec![0, 1, 2, 3, 4, 5]));
@@ -251,6 +257,23 @@ fn what_a_verdict_does_not_need_runs_where_there_is_a_stall_and_now_and_then() {
     // A fixed number of blocks runs everything.
     let (blocks, ..) = ran(true, false);
     assert!(blocks.iter().all(|of_arm| of_arm.len() == 32), "{blocks:?}");
+}
+
+#[test]
+fn a_fix_of_which_few_trials_say_nothing_is_neither_told_nor_given_up() {
+    LOST.set(700.0);
+    let plan = with_fix_and_baseline(true, true);
+    let until = |last: u32| {
+        let end =
+            |event: &Event| matches!(event, Event::BlockEnd { blocks, .. } if *blocks == last);
+        let (record, _) = run(plan.clone(), None, end);
+        let fixes = &record.judgement.fixes;
+        (fixes.len(), scenarios::settled(&plan, &record.judgement))
+    };
+    // The verdict stands after six blocks.
+    assert_eq!(until(6), (0, false));
+    assert_eq!(until(8), (0, false));
+    assert_eq!(until(12), (1, false));
 }
 
 #[test]

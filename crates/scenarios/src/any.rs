@@ -72,14 +72,13 @@ pub trait AnyScenario: Sync {
     /// As [`Scenario::expected`]; no time where the settings are none of this scenario's.
     fn expected(&self, arm: &Arm) -> Duration;
 
-    /// How long a trial of each arm takes but those of fixes, which wait for the verdict; where the
-    /// study washes out, with one of the control before all and after each arm with the cause.
+    /// How long a trial of each arm takes; where the study washes out, with one of the control
+    /// before all and after each arm with the cause.
     fn expected_of_block(&self, arms: &[Arm], wash_out: bool) -> Duration {
-        let of_verdict = || arms.iter().filter(|arm| arm.role != Role::Fix);
-        let of_arms: Duration = of_verdict().map(|arm| self.expected(arm)).sum();
+        let of_arms: Duration = arms.iter().map(|arm| self.expected(arm)).sum();
         let control = arms.iter().find(|arm| arm.role == Role::Control).filter(|_| wash_out);
-        let cases = of_verdict().filter(|arm| arm.role == Role::Case).count();
-        let washes = u32::try_from(1 + cases).unwrap_or(u32::MAX);
+        let has_cause = |arm: &&Arm| matches!(arm.role, Role::Case | Role::Fix);
+        let washes = u32::try_from(1 + arms.iter().filter(has_cause).count()).unwrap_or(u32::MAX);
         of_arms + control.map_or(Duration::ZERO, |arm| self.expected(arm)).saturating_mul(washes)
     }
 

@@ -6,8 +6,8 @@ use analysis::carry_over::{self, may_explain};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
-    Arm, ArmResult, Caveat, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan,
-    Reason, Role, State, Suggestion, Test, Trial, What,
+    Arm, ArmResult, Caveat, Facts, Fix, FixOutcome, Headline, Judged, Judgement, Judging, Live,
+    Need, Plan, Reason, Role, State, Suggestion, Test, Trial, What,
 };
 
 /// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
@@ -201,13 +201,20 @@ fn judge_also(
     debug_assert_eq!(outcome.state, together);
 }
 
-/// What each fix did to what is affected, but those whose arms are `doubted`.
+/// The trials of a fix after which it is said that it was not shown to help.
+const ENOUGH: u32 = 6;
+
+/// What each fix did to what is affected, but those whose arms are `doubted`, and those of which so
+/// few trials say nothing yet.
 fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcome) -> Vec<Fix> {
     if outcome.state != State::Affected {
         return Vec::new();
     }
     let mut tried = analysis::fixes(&facts.plan, &facts.trials, arms, &outcome.measure);
+    let few = |id: &str| arms.iter().any(|arm| arm.id == id && arm.trials < ENOUGH);
+    let says_nothing = |fix: &Fix| fix.outcome == FixOutcome::NotShown && few(&fix.arm);
     tried.retain(|fix| !doubted.contains(&fix.arm));
+    tried.retain(|fix| !says_nothing(fix));
     let control = control_fix::control_fix(facts, arms, outcome);
     let control = control.filter(|fix| tried.iter().all(|other| other.arm != fix.arm));
     control.into_iter().chain(tried).collect()
@@ -220,9 +227,9 @@ const BASELINE_EVERY: u32 = 3;
 ///
 /// A verdict takes controls and cases alone, so those run in every block. A study that goes on for
 /// its fixes tries them once its verdict stands. One that ends with its verdict tries them from the
-/// first block on, and stops where the evidence is against a stall. Whether a fix is tried follows
-/// from earlier blocks, so its own blocks are as fair as all others. A study of a fixed number of
-/// blocks and one of factors run every arm.
+/// first block on; where it judges by one figure, it stops while the evidence is against a stall.
+/// Whether a fix is tried follows from earlier blocks, so its own blocks are as fair as all others.
+/// A study of a fixed number of blocks and one of factors run every arm.
 pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bool {
     if facts.factorial.is_some() || !facts.plan.stop_when_settled {
         return true;
@@ -234,12 +241,20 @@ pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bo
     }
 }
 
+/// The arms that the first block of a study runs, and each one until its verdict stands but for the
+/// baselines.
+pub fn arms_of_verdict(plan: &Plan) -> Vec<Arm> {
+    let waits = |arm: &Arm| arm.role == Role::Fix && plan.stop_when_settled && plan.settle_fixes;
+    plan.arms.iter().filter(|arm| !waits(arm)).cloned().collect()
+}
+
 fn fixes_are_due(plan: &Plan, judgement: &Judgement) -> bool {
     if plan.settle_fixes {
         return judgement.state == State::Affected && stands(plan, judgement);
     }
     let against = |test: &Test| test.e_value_not_affected > test.e_value_affected;
-    !judgement.test.as_ref().is_some_and(against)
+    // The test is that of one figure, and a stall may show in another.
+    !plan.also.is_empty() || !judgement.test.as_ref().is_some_and(against)
 }
 
 /// Whether a study may stop: it has seen the least number of blocks, and its verdict stands.
@@ -252,10 +267,14 @@ pub fn settled(plan: &Plan, judgement: &Judgement) -> bool {
 
 /// Whether more blocks could say more of what fixes the stall.
 fn fixes_are_open(plan: &Plan, judgement: &Judgement) -> bool {
-    let ran = |arm: &Arm| judgement.arms.iter().any(|result| result.id == arm.id);
+    let trials = |arm: &Arm| {
+        let result = judgement.arms.iter().find(|result| result.id == arm.id);
+        result.map_or(0, |result| result.trials)
+    };
+    let says = |arm: &Arm| judgement.fixes.iter().any(|fix| fix.arm == arm.id);
     let mut fixes = plan.arms.iter().filter(|arm| arm.role == Role::Fix);
-    let untried = judgement.state == State::Affected && !fixes.all(ran);
-    untried || judgement.fixes.iter().any(analysis::is_open)
+    let early = fixes.any(|arm| !says(arm) && trials(arm) < ENOUGH);
+    judgement.state == State::Affected && (early || judgement.fixes.iter().any(analysis::is_open))
 }
 
 /// Whether its verdict stands, although it may not be known yet what fixes the stall.

@@ -46,7 +46,7 @@ pub use cell::Cell;
 pub use context::{Context, Host, Tick, TrialResult};
 pub use disturbances::Disturbances;
 pub use error::ScenarioError;
-pub use judging::{blocks_left, is_due, judge, judged, settled, stands};
+pub use judging::{arms_of_verdict, blocks_left, is_due, judge, judged, settled, stands};
 pub use list::{ALL, find, generators};
 pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Part, Probing};

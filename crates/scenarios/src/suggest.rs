@@ -3,7 +3,9 @@
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;
-use model::{Fact, Fix, FixOutcome, Meta, Plan, Role, Run, Settings, Suggestion, What};
+use model::{
+    Arm, ArmResult, Fact, Fix, FixOutcome, Meta, Plan, Role, Run, Settings, Suggestion, What,
+};
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
@@ -26,11 +28,18 @@ pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Sugges
     (fixed != *asked).then(|| Suggestion { run: Some(run(meta, &fixed)), ..what.into() })
 }
 
-/// The fixes that no arm of the study has in force, besides the case: those speak for themselves.
-/// Nor those whose arm was left out, since they cannot be had here.
-pub(crate) fn untried(meta: &Meta, plan: &Plan, asked: &Settings) -> Vec<Suggestion> {
+/// The fixes that no arm of the study that ran has in force, besides the case: those speak for
+/// themselves. Nor those whose arm was left out, since they cannot be had here. `results` are of
+/// the arms that ran.
+pub(crate) fn untried(
+    meta: &Meta,
+    plan: &Plan,
+    results: &[ArmResult],
+    asked: &Settings,
+) -> Vec<Suggestion> {
+    let ran = |arm: &&Arm| results.iter().any(|result| result.id == arm.id);
     let tried = |fix: &FixMeta| {
-        let mut arms = plan.arms.iter().filter(|arm| arm.role != Role::Case);
+        let mut arms = plan.arms.iter().filter(|arm| arm.role != Role::Case).filter(ran);
         arms.any(|arm| (fix.change)(&arm.settings).as_ref() == Some(&arm.settings))
             || plan.left_out.iter().any(|one| one.id == fix.id)
     };
@@ -73,7 +82,7 @@ mod tests {
     use super::*;
     use crate::mailbox_flood::META;
     use crate::testing::settings;
-    use model::testing::{arm, plan};
+    use model::testing::{arm, plan, result};
     use model::{Arm, Changed, LeftOut, Value, WhyLeftOut};
     use std::collections::BTreeMap;
 
@@ -95,13 +104,21 @@ mod tests {
         let (defaults, credit) = (META.defaults(false), settings(&META, &[("dam", "credit")]));
         let case = Arm { settings: defaults.clone(), ..arm("direct", Role::Case) };
         let tried = Arm { settings: credit, ..arm("credit-dam", Role::Fix) };
-        let advice = |plan: &Plan| -> Vec<What> {
-            untried(&META, plan, &defaults).into_iter().map(|one| one.what).collect()
+        let ran = |plan: &Plan| -> Vec<ArmResult> {
+            plan.arms.iter().map(|arm| result(&arm.id, arm.role, None)).collect()
         };
+        let advice_of = |plan: &Plan, results: &[ArmResult]| -> Vec<What> {
+            let untried = untried(&META, plan, results, &defaults);
+            untried.into_iter().map(|one| one.what).collect()
+        };
+        let advice = |plan: &Plan| advice_of(plan, &ran(plan));
         let dam = What::Fix("dam".to_owned());
         let alone = Plan { arms: vec![case.clone()], ..plan(&[]) };
         assert!(advice(&alone).contains(&dam));
-        assert!(!advice(&Plan { arms: vec![case, tried], ..plan(&[]) }).contains(&dam));
+        let both = Plan { arms: vec![case, tried], ..plan(&[]) };
+        assert!(!advice(&both).contains(&dam));
+        // A study that ended before it came to its fix.
+        assert!(advice_of(&both, &ran(&alone)).contains(&dam));
         let why = WhyLeftOut::Scenario(Fact::new("why"));
         let left_out = vec![LeftOut { id: "dam".to_owned(), why }];
         assert!(!advice(&Plan { left_out, ..alone }).contains(&dam));

@@ -12,7 +12,7 @@ pub enum Step {
     Begin {
         /// Its scenario.
         scenario: String,
-        /// Arms in a block.
+        /// Arms of its plan.
         arms: usize,
         /// Blocks after which a verdict may end it.
         min_blocks: u32,

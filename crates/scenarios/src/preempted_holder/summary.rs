@@ -17,7 +17,9 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     };
     let case = PreemptedHolderParams::of_case(plan);
     let suggestions = match (outcome.state, case) {
-        (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
+        (State::Affected, Some(case)) => {
+            suggest::untried(&META, plan, arms, &asked(&case).settings())
+        }
         _ => Vec::new(),
     };
     Summary { headline: headline.into(), suggestions, kind: None }

@@ -20,7 +20,9 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         _ => QuotaBlindFact::Unsettled,
     };
     let suggestions = match (outcome.state, QuotaBlindParams::of_case(plan)) {
-        (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
+        (State::Affected, Some(case)) => {
+            suggest::untried(&META, plan, arms, &asked(&case).settings())
+        }
         _ => Vec::new(),
     };
     Summary { headline: headline.into(), suggestions, kind: None }
