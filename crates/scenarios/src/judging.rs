@@ -241,8 +241,8 @@ pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bo
     }
 }
 
-/// The arms that the first block of a study runs, and each one until its verdict stands but for the
-/// baselines.
+/// The arms that blocks run until the verdict stands. Baselines are among them, and run in some of
+/// these blocks only.
 pub fn arms_of_verdict(plan: &Plan) -> Vec<Arm> {
     let waits = |arm: &Arm| arm.role == Role::Fix && plan.stop_when_settled && plan.settle_fixes;
     plan.arms.iter().filter(|arm| !waits(arm)).cloned().collect()

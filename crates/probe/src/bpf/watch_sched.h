@@ -240,7 +240,8 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 /* When the CPU goes from one thread to another. After a wake-up that preempts, the run queue mostly
  * does not read its clock again before the switch (rq_clock_skip_update): it shows the time of the
  * wake-up. Then the thread that is preempted waits from there on, and the woken one has not waited,
- * in run delays as here. Only where the kernel could not switch for long, they did. */
+ * in run delays as here. But the kernel may not have been able to switch for long: then the time is
+ * that of the switch, and the woken one has waited. */
 static __always_inline u64 switched_at(struct cpu *cpu, struct task_struct *next)
 {
 	u64 now = time_on(cpu, next), asked;
@@ -289,8 +290,8 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* Where it goes to another CPU, the waker may send an interrupt there before it gets here, which
- * takes long in a virtual machine; the clock was read before. */
+/* The run queue read its clock before the waker sent an interrupt to another CPU. In a virtual
+ * machine that takes long, and the thread was ready meanwhile. */
 static __always_inline void wakes(struct task_struct *task)
 {
 	u32 number = cpu_of(task);
