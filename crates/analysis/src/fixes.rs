@@ -22,8 +22,9 @@ use model::{Arm, ArmResult, Changed, Comparison, Fix, FixOutcome, Role, State, T
 /// What is left of a block's stall that counts as gone, as part of what the case had there.
 pub const MOST_LEFT: f64 = 0.1;
 
-/// The fewest blocks after which a fix is given up that has not been called fixed.
-const LEAST_BLOCKS: f64 = 6.0;
+/// Trials of a fix, or blocks in which it was held against a stall, with fewer of which nothing is
+/// said against it.
+pub const FEWEST: u32 = 6;
 
 /// A judged figure: the plan that is judged by it, and what is said of each arm by it.
 struct ByFigure {
@@ -79,7 +80,7 @@ fn could_be_fixed(fix: &Fix) -> bool {
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
     // Once it is settled that the stall is gone, more blocks wait for nothing but `less`.
     let settled = fix.threshold.is_some_and(|threshold| gone >= threshold);
-    !settled && (gone >= 1.0 || seen < LEAST_BLOCKS)
+    !settled && (gone >= 1.0 || seen < f64::from(FEWEST))
 }
 
 /// The wealth that every one of `affected` stalls takes to be called fixed, of `all` that could

@@ -8,7 +8,7 @@ pub use bisect::{Runs, bisect};
 use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
 use model::{ChangeState, Judged, Meta, Role, State};
-pub use repeat::{Between, Repeating, spread, to_repeat};
+pub use repeat::{Between, Repeating, add_spread, is_due, to_repeat};
 use statrs::distribution::{ContinuousCDF, Normal};
 use way::{Way, effect};
 
@@ -62,6 +62,7 @@ pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> La
         whole,
         arm: followed,
         spread: None,
+        would_be_named: None,
     }
 }
 

@@ -40,7 +40,7 @@ pub use blocks::blocks_to_not_affected;
 pub use change::{Sides, change};
 pub use effects::effects;
 pub use explain::explain;
-pub use fixes::{fixes, is_open};
+pub use fixes::{FEWEST as FEWEST_OF_FIX, fixes, is_open};
 pub use judge::{Outcome, decide};
 pub use reading::Reading;
 pub use trust::Ground;

@@ -54,7 +54,8 @@ fn of_case(
     let shown = highest_rate(hit, spared, 1.0 / error_rate.max(1e-12));
     let share = (shown / SHARE_OF_BLOCKS).min(1.0);
     let of_arm = trials.iter().filter(|trial| trial.arm == case.id);
-    let window_ms = middle(&ascending(of_arm.map(|trial| trial.observation.window_ms)))?;
+    let window_ms = middle(&ascending(of_arm.clone().map(|trial| trial.observation.window_ms)))?;
+    let warm_up_ms = of_arm.filter_map(|trial| trial.observation.warm_up_ms).reduce(f64::min);
     let unit = judged_unit(&plan.judging, arms);
     let is_rate = unit == Unit::MillisecondsPerSecond;
     Some(Missed {
@@ -63,6 +64,7 @@ fn of_case(
         freeze_ms: is_rate.then_some(shown_above * window_ms / 1e3),
         share,
         trial_ms: Some(window_ms),
+        warm_up_ms,
         every_s: every_s(window_ms, share),
         confidence: 1.0 - error_rate,
     })

@@ -50,6 +50,8 @@ pub struct StudyOptions {
     pub wash_out: bool,
     /// When it is looked once more, with probes.
     pub probe: ProbeWhen,
+    /// Whether arms that try a fix are run.
+    pub fixes: bool,
     /// Studies that share one error rate, this one among them.
     pub studies: u32,
     /// Whether a study of the same settings that was left undecided is gone on with.
@@ -105,7 +107,8 @@ impl StudyOptions {
     }
 
     /// The plan for these arms.
-    pub fn plan(&self, scenario: &dyn AnyScenario, arms: Arms) -> Plan {
+    pub fn plan(&self, scenario: &dyn AnyScenario, mut arms: Arms) -> Plan {
+        arms.arms.retain(|arm| self.fixes || arm.role != Role::Fix);
         let mut judging = scenario.judging(&self.settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
         let mut plan = Plan {
@@ -162,9 +165,31 @@ mod tests {
             time,
             seed: 1,
             probe: ProbeWhen::Never,
+            fixes: true,
             studies: 1,
             go_on: false,
         }
+    }
+
+    #[test]
+    fn a_study_without_fixes_has_none_of_their_arms() {
+        let scenario = scenarios::find("cpu-quota").unwrap();
+        let arm = |id: &str, role| Arm {
+            id: id.to_owned(),
+            role,
+            against: None,
+            settings: CpuQuotaParams::default().settings(),
+            change: None,
+        };
+        let arms = || {
+            let all = [arm("a", Role::Control), arm("b", Role::Case), arm("c", Role::Fix)];
+            Arms { arms: all.to_vec(), ..Arms::default() }
+        };
+        let planned = |fixes| {
+            let options = StudyOptions { fixes, ..options(None) };
+            options.plan(scenario, arms()).arms.len()
+        };
+        assert_eq!((planned(true), planned(false)), (3, 2));
     }
 
     /// The time for three arms of `cpu-quota` with trials of that many seconds.

@@ -42,6 +42,10 @@ pub struct Ladder {
     /// How much runs of one version differed, where one was run several times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+    /// About the smallest step that would have been named a boundary with 95%, in the figure's
+    /// unit, with what runs of one version differ by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_be_named: Option<f64>,
 }
 
 /// How much the effect differs between runs of one version.

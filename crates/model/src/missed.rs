@@ -20,6 +20,9 @@ pub struct Missed {
     /// How long a trial measured, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_ms: Option<f64>,
+    /// How long its load ran before that, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_ms: Option<f64>,
     /// A stall that comes at random once in so many seconds or more often would have shown.
     pub every_s: f64,
     /// How surely, however the study was stopped.

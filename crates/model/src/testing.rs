@@ -148,6 +148,7 @@ pub fn ladder(steps: Vec<Step>) -> Ladder {
         whole: None,
         would_show: None,
         spread: None,
+        would_be_named: None,
     }
 }
 

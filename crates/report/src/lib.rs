@@ -38,7 +38,7 @@ pub use explain::{explanation, timeline};
 pub use identity::identity;
 pub use live::live;
 pub use look::Look;
-pub use matrix::{Row, ladder, matrix, matrix_markdown};
+pub use matrix::{Row, below_matrix, matrix, matrix_markdown};
 pub use perfetto::trace;
 pub use shown::Shown;
 pub use text::{check, record};

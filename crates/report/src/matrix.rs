@@ -2,9 +2,8 @@
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use crate::prose::{ladder as prose, plain};
-use model::ladder::Ladder;
-use model::{Meta, State};
+use crate::prose::plain;
+use model::State;
 use std::fmt::Write as _;
 
 /// A version and what came of it.
@@ -51,21 +50,17 @@ fn numbers(release: &str) -> &str {
     }
 }
 
-/// Which figure the effects are of, and the boundaries.
-pub fn ladder(ladder: &Ladder, meta: Option<&Meta>, look: Look) -> String {
+/// What is said below the table, a line each.
+pub fn below_matrix(said: &[String], look: Look) -> String {
     let mut text = String::new();
-    for line in prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder)) {
-        let _ = writeln!(text, "{}", look.wrap(&line, "  ", "    "));
+    for line in said {
+        let _ = writeln!(text, "{}", look.wrap(line, "  ", "    "));
     }
     text
 }
 
-/// The table and the boundaries as Markdown, for a document.
-pub fn matrix_markdown(
-    rows: impl Iterator<Item = Row>,
-    ladder: &Ladder,
-    meta: Option<&Meta>,
-) -> String {
+/// The table, and what is said below it, as Markdown, for a document.
+pub fn matrix_markdown(rows: impl Iterator<Item = Row>, said: &[String]) -> String {
     let rows: Vec<Row> = rows.collect();
     let with_fixes = rows.iter().any(|row| !row.fixes.is_empty());
     let mut titles = vec!["version", "release", "verdict", "effect (95%)"];
@@ -82,7 +77,6 @@ pub fn matrix_markdown(
         cells.extend(with_fixes.then(|| cell(&row.fixes.join("; "))));
         text.push_str(&line(&cells));
     }
-    let said = prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder));
     for line in said {
         let _ = writeln!(text, "\n{line}");
     }
@@ -122,14 +116,10 @@ mod tests {
             expected: None,
             fixes: Vec::new(),
         };
-        let ladder: Ladder = serde_json::from_value(serde_json::json!({
-            "schema": "", "scenario": "s", "confidence": 0.95, "rungs": [], "steps": []
-        }))
-        .unwrap();
-        let text = matrix_markdown([row.clone()].into_iter(), &ladder, None);
+        let text = matrix_markdown([row.clone()].into_iter(), &[]);
         assert!(text.ends_with("| a\\|b | 7.2.12 | affected | - |\n"), "{text}");
         let fixed = Row { fixes: vec!["+S 1: fixed here".to_owned(); 2], ..row.clone() };
-        let text = matrix_markdown([row, fixed].into_iter(), &ladder, None);
+        let text = matrix_markdown([row.clone(), fixed].into_iter(), &[]);
         assert!(
             text.starts_with("| version | release | verdict | effect (95%) | with a change |\n")
         );
@@ -137,5 +127,7 @@ mod tests {
             text.ends_with("| affected | - | +S 1: fixed here; +S 1: fixed here |\n"),
             "{text}"
         );
+        let text = matrix_markdown([row].into_iter(), &["No boundary.".to_owned()]);
+        assert!(text.ends_with("| affected | - |\n\nNo boundary.\n"), "{text}");
     }
 }

@@ -39,6 +39,7 @@ static FAKE: Scenario<MmapLockParams> = Scenario {
     sketch: None,
     judging: None,
     expected: |_| Duration::from_secs(1),
+    warm_up: None,
     trial,
     review: None,
     summary: |_, _, _| Summary::default(),

@@ -173,7 +173,10 @@ impl<P: Params> AnyScenario for Scenario<P> {
     }
 
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError> {
-        (self.trial)(&read(&arm.settings)?, context)
+        let params = read(&arm.settings)?;
+        let mut seen = (self.trial)(&params, context)?;
+        seen.observation.warm_up_ms = self.warm_up.map(|warm_up| os::time::ms(warm_up(&params)));
+        Ok(seen)
     }
 
     fn review(&self, results: &Results) -> Review {

@@ -201,9 +201,6 @@ fn judge_also(
     debug_assert_eq!(outcome.state, together);
 }
 
-/// The trials of a fix after which it is said that it was not shown to help.
-const ENOUGH: u32 = 6;
-
 /// What each fix did to what is affected, but those whose arms are `doubted`, and those of which so
 /// few trials say nothing yet.
 fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcome) -> Vec<Fix> {
@@ -211,7 +208,8 @@ fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcom
         return Vec::new();
     }
     let mut tried = analysis::fixes(&facts.plan, &facts.trials, arms, &outcome.measure);
-    let few = |id: &str| arms.iter().any(|arm| arm.id == id && arm.trials < ENOUGH);
+    let few =
+        |id: &str| arms.iter().any(|arm| arm.id == id && arm.trials < analysis::FEWEST_OF_FIX);
     let says_nothing = |fix: &Fix| fix.outcome == FixOutcome::NotShown && few(&fix.arm);
     tried.retain(|fix| !doubted.contains(&fix.arm));
     tried.retain(|fix| !says_nothing(fix));
@@ -273,7 +271,7 @@ fn fixes_are_open(plan: &Plan, judgement: &Judgement) -> bool {
     };
     let says = |arm: &Arm| judgement.fixes.iter().any(|fix| fix.arm == arm.id);
     let mut fixes = plan.arms.iter().filter(|arm| arm.role == Role::Fix);
-    let early = fixes.any(|arm| !says(arm) && trials(arm) < ENOUGH);
+    let early = fixes.any(|arm| !says(arm) && trials(arm) < analysis::FEWEST_OF_FIX);
     judgement.state == State::Affected && (early || judgement.fixes.iter().any(analysis::is_open))
 }
 
@@ -287,7 +285,12 @@ pub fn stands(plan: &Plan, judgement: &Judgement) -> bool {
 }
 
 /// How many blocks the verdict takes after the first `blocks`, if they are like those; at least 1.
+/// Before the first block, as few as a verdict can take: a study that was not tried yet is not put
+/// off for taking long.
 pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
+    if blocks == 0 {
+        return plan.min_blocks.max(1);
+    }
     let more = judgement.caveats.iter().find_map(|caveat| match caveat {
         Caveat::MoreBlocks { more, .. } => Some(*more),
         Caveat::NeverSettles { blocks } => Some(*blocks),

@@ -2,7 +2,7 @@
 
 use crate::Answer;
 use crate::random::normal;
-use analysis::ladder::{Repeating, Runs, Version, bisect, ladder, to_repeat};
+use analysis::ladder::{Repeating, Runs, Version, bisect, is_due, ladder, to_repeat};
 use model::Judged;
 use model::ladder::{Ladder, Repeated, Step};
 use rand_chacha::ChaCha8Rng;
@@ -64,6 +64,9 @@ pub fn simulate(ladders: &Ladders, rng: &mut ChaCha8Rng, run: Run<'_>) -> (Answe
     let mut found = versions.ladder(&places);
     let again = to_repeat(&found);
     for between in &again {
+        if !is_due(&found, *between) {
+            continue;
+        }
         let repeated = versions.repeat(&found.clone(), *between, again.len());
         if let Some(step) = between.of_mut(&mut found) {
             step.repeated = repeated;

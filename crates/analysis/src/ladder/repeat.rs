@@ -1,9 +1,11 @@
 //! Steps that are run again: two runs of one version may differ as two versions do, so only fresh
 //! runs that differ alike make a boundary.
 
+use super::POWER;
 use super::way::{Way, effect};
 use model::ladder::{Ladder, Repeated, Spread, Step};
-use model::{Judged, Meta};
+use model::{ChangeState, Judged, Meta};
+use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::BTreeMap;
 
 /// Steps that are repeated at most, those with the largest differences.
@@ -36,18 +38,28 @@ impl Between {
     }
 }
 
-/// The steps in which the first runs differ, the largest first, three at most; where no two
-/// neighbours do, from the first to the last.
+/// The steps in which the first runs differ, the largest first, three at most; then from the first
+/// version to the last where these differ, which is made again only where [`is_due`].
 pub fn to_repeat(ladder: &Ladder) -> Vec<Between> {
     let size = |step: &Step| step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
     let mut differ: Vec<(usize, &Step)> =
         ladder.steps.iter().enumerate().filter(|(_, step)| step.differs()).collect();
     differ.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
     differ.truncate(MOST);
-    if differ.is_empty() {
-        return ladder.whole.iter().filter(|step| step.differs()).map(|_| Between::Ends).collect();
-    }
-    differ.into_iter().map(|(number, _)| Between::Neighbours(number)).collect()
+    let ends = ladder.whole.iter().filter(|step| step.differs()).map(|_| Between::Ends);
+    differ.into_iter().map(|(number, _)| Between::Neighbours(number)).chain(ends).collect()
+}
+
+/// Whether a step is still to be repeated: the first version and the last are only where no step
+/// between them is a boundary.
+pub fn is_due(ladder: &Ladder, between: Between) -> bool {
+    between != Between::Ends || !ladder.steps.iter().any(Step::is_boundary)
+}
+
+/// Pairs that a step takes where `among` may be repeated.
+fn needed(ladder: &Ladder, among: usize) -> usize {
+    let error_rate = (1.0 - ladder.confidence) / among.max(1) as f64;
+    error_rate.log(0.5).ceil().max(1.0) as usize
 }
 
 /// A step under way.
@@ -77,8 +89,7 @@ impl<'a> Repeating<'a> {
         by: Option<&'a str>,
     ) -> Option<Self> {
         let shift = between.of(ladder)?.shift.as_ref()?;
-        let error_rate = (1.0 - ladder.confidence) / among.max(1) as f64;
-        let needed = error_rate.log(0.5).ceil().max(1.0) as usize;
+        let needed = needed(ladder, among);
         Some(Repeating {
             way: Way { arm: ladder.arm.as_deref(), meta, by, among: 1 },
             rises: shift.shift > 0.0,
@@ -120,9 +131,32 @@ impl<'a> Repeating<'a> {
     }
 }
 
-/// How much runs of one version differ in the figure and the arm that this ladder follows; none
-/// where no version was run twice. Each run stands with its version.
-pub fn spread<'r>(
+/// Says how much runs of one version differ, and which step would have been named; neither where no
+/// version was run twice. Each run stands with its version.
+pub fn add_spread<'r>(ladder: &mut Ladder, runs: impl IntoIterator<Item = (&'r str, &'r Judged)>) {
+    ladder.spread = spread(ladder, runs);
+    ladder.would_be_named = would_be_named(ladder);
+}
+
+/// About the smallest step that would have been named with the probability [`POWER`], where runs
+/// are normal: the first runs have to differ by the margin and half their interval, and each fresh
+/// pair by the margin. Two runs differ with the square root of two times the deviation of one.
+fn would_be_named(ladder: &Ladder) -> Option<f64> {
+    let of_two = std::f64::consts::SQRT_2 * ladder.spread?.deviation;
+    let half = |step: &Step| {
+        let shift = step.shift.as_ref()?;
+        Some((shift.high? - shift.low?) / 2.0)
+    };
+    let compared = ladder.steps.iter().filter(|step| step.state != ChangeState::NotComparable);
+    let halves: Option<Vec<f64>> = compared.map(half).collect();
+    let widest = halves?.into_iter().reduce(f64::max)?;
+    let all_differ = needed(ladder, to_repeat(ladder).len()) as f64 + 1.0;
+    let away = Normal::standard().inverse_cdf(POWER.powf(1.0 / all_differ)) * of_two;
+    Some(ladder.margin? + widest + away).filter(|step| step.is_finite())
+}
+
+/// How much runs of one version differ in the figure and the arm that this ladder follows.
+fn spread<'r>(
     ladder: &Ladder,
     runs: impl IntoIterator<Item = (&'r str, &'r Judged)>,
 ) -> Option<Spread> {
@@ -158,7 +192,7 @@ fn of_effects<'e>(versions: impl Iterator<Item = &'e [f64]>) -> Option<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ChangeState, testing};
+    use model::{ChangeState, Comparison, testing};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -178,12 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_differences_are_repeated_and_the_ends_where_there_are_none() {
+    fn the_largest_differences_are_repeated_and_the_ends_where_none_holds() {
         let steps = [10.0, -500.0, 40.0, 30.0].iter().enumerate();
         let mut ladder = testing::ladder(steps.map(|(at, shift)| differs(at, *shift)).collect());
         ladder.whole = Some(differs(9, -420.0));
-        let places = [1, 2, 3].map(Between::Neighbours);
-        assert_eq!(to_repeat(&ladder), places);
+        let [a, b, c] = [1, 2, 3].map(Between::Neighbours);
+        assert_eq!(to_repeat(&ladder), [a, b, c, Between::Ends]);
+        assert!(is_due(&ladder, a) && is_due(&ladder, Between::Ends));
+        let mut with = ladder.clone();
+        with.steps[1].repeated = Some(testing::repeated(-500.0, 6));
+        assert!(!is_due(&with, Between::Ends), "a boundary explains it");
         ladder.steps.iter_mut().for_each(|step| step.state = ChangeState::NoDifferenceShown);
         assert_eq!(to_repeat(&ladder), [Between::Ends]);
         ladder.whole = None;
@@ -220,6 +258,30 @@ mod tests {
         assert_eq!(of_effects([&[1.0][..]].into_iter()), None);
     }
 
+    /// As many as a probability of 95% asks for, with the first runs and the pairs simulated.
+    #[test]
+    fn a_step_of_the_size_that_would_be_named_is() {
+        let half = 10.0;
+        let shift = testing::shift(1.0);
+        let shift = Comparison { low: Some(1.0 - half), high: Some(1.0 + half), ..shift };
+        let ladder = Ladder {
+            margin: Some(20.0),
+            spread: Some(Spread { deviation: 30.0, most: 80.0, versions: 1, runs: 12 }),
+            ..testing::ladder(vec![Step { shift: Some(shift), ..differs(0, 1.0) }])
+        };
+        let size = would_be_named(&ladder).unwrap();
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let mut run = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let named = (0..4_000).filter(|_| {
+            let mut differ = || size + 30.0 * (run() - run());
+            let first = differ() - half > 20.0;
+            first && (0..needed(&ladder, 1)).all(|_| differ() > 20.0)
+        });
+        let share = named.count() as f64 / 4_000.0;
+        assert!((0.94..0.99).contains(&share), "{size}: {share}");
+        assert_eq!(would_be_named(&Ladder { spread: None, ..ladder }), None);
+    }
+
     /// Runs of one version differ by as much as blocks do and by three times that: the first runs
     /// say that steps differ, and fresh runs do not.
     #[test]
@@ -252,6 +314,7 @@ mod tests {
                     }
                     step.end().holds()
                 };
+                // Without the ends, which such a ladder does not have.
                 named += usize::from(again.iter().any(|between| one(between, &mut random)));
             }
             // Three pairs of 1.6% each: 4.7% of ladders where the margin is nothing.

@@ -44,7 +44,8 @@ fn the_boundary_is_where_the_effect_changes_by_more_than_the_margin() {
         .collect();
     assert_eq!(differ, [("6.16", "6.17"), ("7.0", "7.2")]);
     // The larger one is repeated first.
-    assert_eq!(to_repeat(&ladder), [Between::Neighbours(2), Between::Neighbours(0)]);
+    let [largest, smaller] = [2, 0].map(Between::Neighbours);
+    assert_eq!(to_repeat(&ladder), [largest, smaller, Between::Ends]);
     let whole = ladder.whole.as_ref().unwrap();
     assert_eq!((whole.from.as_str(), whole.to.as_str(), whole.differs()), ("6.16", "7.2", true));
     let last = &ladder.steps[2];
@@ -75,7 +76,9 @@ fn fresh_runs_that_differ_as_the_first_did_make_a_boundary() {
     let mut repeating = Repeating::new(&first, again[0], 1, None, None).unwrap();
     assert!(!repeating.add(&at(480.0, State::Untrustworthy), &at(3.0, State::Affected)));
     let runs = records.iter().map(|(_, record)| ("a", record.as_ref().unwrap()));
-    let spread = spread(&first, runs).unwrap();
+    add_spread(&mut ladder, runs);
+    let spread = ladder.spread.unwrap();
+    assert!(ladder.would_be_named.unwrap() > spread.deviation, "{ladder:?}");
     assert!((spread.versions, spread.runs) == (1, 2) && spread.most > 400.0, "{spread:?}");
 }
 

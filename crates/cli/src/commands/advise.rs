@@ -113,6 +113,7 @@ impl Run for Advise {
             time: Some(TIME),
             seed: self.flags.seed.unwrap_or_else(draw_seed),
             probe: ProbeWhen::Never,
+            fixes: true,
             studies: 1,
             go_on: false,
         };

@@ -88,6 +88,7 @@ impl Check {
             time: Some(Duration::MAX),
             seed: self.seed.unwrap_or_else(draw_seed),
             probe: if self.no_probe { ProbeWhen::Never } else { ProbeWhen::Stalled },
+            fixes: true,
             studies: studies.max(1),
             go_on: self.seed.is_none(),
         })

@@ -311,10 +311,11 @@ fn ladders() -> Lines {
     ]
     .into_iter()
     .map(|(name, step)| {
+        let named = (name == "verdicts alone").then_some(58.0);
         let whole = json!({ "schema": "", "scenario": "mmap-lock", "arm": "busy-10",
             "measure": "stalled", "margin": 1.0, "confidence": 0.95,
             "rungs": [rung("6.17", "voluntary"), rung("6.18", "lazy")], "steps": [step],
-            "would_show": 64.0, "spread": { "deviation": 4.0, "most": 9.0, "versions": 2,
+            "would_show": 64.0, "would_be_named": named, "spread": { "deviation": 4.0, "most": 9.0, "versions": 2,
             "runs": 12 } });
         let ladder: Ladder = serde_json::from_value(whole).unwrap();
         ("ladder".to_owned(), name.to_owned(), prose::ladder::boundaries(&ladder).join(" "))

@@ -184,7 +184,6 @@ fn headline(shown: &[Shown]) -> String {
     names.dedup();
     match (names.as_slice(), shown) {
         (_, []) => "No record".to_owned(),
-        // They were provoked: whether they happen, `watch` says.
         ([one], _) => format!("{one} can stall work here"),
         ([first, second], _) => format!("{first} and {second} can stall work here"),
         ([], [one]) => {
@@ -196,6 +195,10 @@ fn headline(shown: &[Shown]) -> String {
     }
 }
 
+fn is_affected(shown: &[Shown]) -> bool {
+    shown.iter().any(|one| one.record.judgement.state == model::State::Affected)
+}
+
 fn header(shown: &[Shown]) -> Markup {
     let mut hosts: Vec<String> =
         shown.iter().map(|one| crate::text::host(&one.record.machine)).collect();
@@ -204,6 +207,9 @@ fn header(shown: &[Shown]) -> Markup {
         header {
             p.brand { "tailback" }
             h1 { (headline(shown)) }
+            @if is_affected(shown) {
+                p.sub { "These loads were provoked here; tailback watch says whether such stalls happen by themselves." }
+            }
             @if let [host] = hosts.as_slice() { p.sub { (host) } }
             @if let Some(one) = shown.first() { p.sub { "Measured " (plain(&one.record.started)) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
         }

@@ -148,7 +148,9 @@ pub fn would_have_shown(missed: &Missed) -> String {
     };
     let trials = missed.trial_ms.map(|ms| {
         let length = figure(ms, Unit::Milliseconds);
-        format!("; trials of {length}, so a stall that begins later was not tried")
+        let warm_up = missed.warm_up_ms.map(|ms| figure(ms, Unit::Milliseconds));
+        let after = warm_up.map_or_else(String::new, |ms| format!(" after {ms} of warm-up"));
+        format!("; trials of {length}{after}, so a stall that begins later was not tried")
     });
     format!(
         "{what} once in {} s, at random, would have shown with {} confidence{}.",
@@ -190,6 +192,7 @@ mod tests {
             freeze_ms: Some(1.0),
             share: 0.3,
             trial_ms: Some(250.0),
+            warm_up_ms: None,
             every_s: 0.7,
             confidence: 0.95,
         };
@@ -202,6 +205,8 @@ mod tests {
             "A freeze of 1 ms once in 0.7 s, at random, would have shown with 95% confidence; \
              trials of 250 ms, so a stall that begins later was not tried."
         );
+        let said = would_have_shown(&Missed { warm_up_ms: Some(50.0), ..freeze });
+        assert!(said.contains("; trials of 250 ms after 50 ms of warm-up, so"), "{said}");
     }
 
     #[test]

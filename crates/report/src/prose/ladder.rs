@@ -1,11 +1,11 @@
 //! A ladder of versions in words.
 
 use super::change::setting;
-use super::plain;
+use super::{Prose, plain};
 use model::change::ChangeReason;
 use model::ladder::{KnownChange, Ladder, Repeated, Rung, Step};
 use model::prose::figures::{self, heading};
-use model::{ChangeState, Meta, State, Unit};
+use model::{ChangeState, Judged, Meta, State, Unit};
 
 /// What a boundary proves and what it does not.
 pub const NOTE: &str = "One run of a version is one guest, or one node, and two runs of one version \
@@ -25,18 +25,20 @@ pub fn effect(rung: &Rung) -> Option<String> {
 }
 
 /// A sentence for each step whose runs differ, and for each pair that could not be compared; one
-/// where there is none of either. Then what such runs would have shown.
+/// where no boundary is named, or how often one is named wrongly. Then what would have been named.
 pub fn boundaries(ladder: &Ladder) -> Vec<String> {
     let all = || ladder.steps.iter().chain(&ladder.whole);
     let mut said: Vec<String> = ladder.steps.iter().filter_map(|s| step(s, ladder)).collect();
-    if let (Some(whole), false) = (&ladder.whole, ladder.steps.iter().any(Step::differs)) {
+    if let (Some(whole), false) = (&ladder.whole, ladder.steps.iter().any(Step::is_boundary)) {
         said.extend(step(whole, ladder));
     }
     let compared = all().any(|step| step.state != ChangeState::NotComparable);
-    if compared && !all().any(Step::is_boundary) {
-        said.push(no_boundary(ladder));
+    match all().any(Step::is_boundary) {
+        true => said.push(error_rate(ladder)),
+        false if compared => said.push(no_boundary(ladder)),
+        false => {}
     }
-    said.extend(would_show(ladder));
+    said.extend(would_be_named(ladder).or_else(|| would_show(ladder)));
     said.extend(spread(ladder));
     said.extend(ladder.steps.iter().filter_map(own));
     said.extend(preemption(ladder));
@@ -94,6 +96,20 @@ fn no_boundary(ladder: &Ladder) -> String {
     }
 }
 
+/// How often a boundary is named wrongly.
+fn error_rate(ladder: &Ladder) -> String {
+    let rate = figures::percent(1.0 - ladder.confidence);
+    format!("Of ladders without a boundary, at most {rate} name one.")
+}
+
+fn would_be_named(ladder: &Ladder) -> Option<String> {
+    let step = figures::figure(ladder.would_be_named?, unit(ladder)?);
+    Some(format!(
+        "A step of {step} between two versions would have been named with a probability of about \
+         95%."
+    ))
+}
+
 fn would_show(ladder: &Ladder) -> Option<String> {
     let step = figures::figure(ladder.would_show?, unit(ladder)?);
     Some(format!(
@@ -143,8 +159,8 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             // Between the first version and the last is more than one cause.
             if ladder.whole.as_ref() == Some(step) {
                 return Some(format!(
-                    "{from} to {to}, in steps that are each too small to show: {shift}; fresh runs: \
-                     {pairs}."
+                    "{from} to {to}, in steps none of which is a boundary by itself: {shift}; fresh \
+                     runs: {pairs}."
                 ));
             }
             let known = known(step).unwrap_or_else(|| "the cause is not known".to_owned());
@@ -166,6 +182,19 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             ),
         },
     })
+}
+
+/// What the runs without a stall would have shown: that of the one that shows least.
+pub fn shows_least<'r>(
+    runs: impl Iterator<Item = (&'r str, &'r Judged)>,
+    meta: Option<&Meta>,
+) -> Option<String> {
+    let without = runs.filter(|(_, run)| run.judgement.state == State::NotAffected);
+    let every_s = |run: &Judged| Some(run.judgement.test.as_ref()?.missed.as_ref()?.every_s);
+    let all = without.filter_map(|(name, run)| Some((every_s(run)?, name, run)));
+    let (_, name, run) = all.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let would = Prose::new(run, meta).would_have_shown().join(" ");
+    Some(format!("Of the runs without a stall, that of {} shows least: {would}", plain(name)))
 }
 
 fn ends(pairs: &[f64]) -> Option<(f64, f64)> {
@@ -209,7 +238,7 @@ fn known_change(known: &KnownChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Comparison, testing};
+    use model::{Comparison, Missed, Test, testing};
 
     fn step(state: ChangeState, known: Vec<KnownChange>) -> Step {
         Step {
@@ -315,6 +344,31 @@ mod tests {
             "Runs of one version differed by 9 ms/s at most, with a standard deviation of 4 ms/s (12 \
              runs of 1 version)."
         );
+    }
+
+    #[test]
+    fn the_run_that_shows_least_says_what_it_would_have_shown() {
+        let run = |every_s: f64| {
+            let mut run = crate::testing::record();
+            run.judgement.state = State::NotAffected;
+            let missed = Missed {
+                shown_above: 4.0,
+                unit: Unit::MillisecondsPerSecond,
+                freeze_ms: Some(1.0),
+                share: 0.3,
+                trial_ms: Some(250.0),
+                warm_up_ms: None,
+                every_s,
+                confidence: 0.95,
+            };
+            run.judgement.test = Some(Test { missed: Some(missed), ..Test::default() });
+            run
+        };
+        let (rare, often) = (run(0.9), run(0.6));
+        let said = shows_least([("a", &rare), ("b", &often)].into_iter(), None).unwrap();
+        assert!(said.starts_with("Of the runs without a stall, that of b shows least: A freeze"));
+        assert!(said.contains("once in 0.6 s"), "{said}");
+        assert_eq!(shows_least(std::iter::empty(), None), None);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub static SCENARIO: Scenario<BusyWaitParams> = Scenario {
     sketch: Some(plan::sketch),
     judging: None,
     expected: plan::expected,
+    warm_up: None,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
     review: Some(review::review),
     summary: summary::summary,

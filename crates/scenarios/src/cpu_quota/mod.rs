@@ -31,6 +31,7 @@ pub static SCENARIO: Scenario<CpuQuotaParams> = Scenario {
         vec![META.judging, excess]
     }),
     expected: |params| params.duration.get() + plan::SET_UP,
+    warm_up: Some(plan::warm_up),
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
     review: Some(review::review),
     summary: summary::summary,

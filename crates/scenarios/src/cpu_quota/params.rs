@@ -31,7 +31,7 @@ pub struct CpuQuotaParams {
     pub on_cpus: u32,
     /// How long a trial is measured. It is longer where one tick, or the quota that many CPUs hold,
     /// would distort the result
-    #[arg(long, default_value = "500ms", value_parser = between(Time::ms(100)..=Time::s(3600)))]
+    #[arg(long, default_value = "400ms", value_parser = between(Time::ms(100)..=Time::s(3600)))]
     pub duration: Time,
 }
 

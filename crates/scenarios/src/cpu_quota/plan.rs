@@ -19,7 +19,7 @@ pub(super) const SET_UP: Duration = Duration::from_millis(60);
 const KEPT_PART: f64 = 0.03;
 
 /// A tick, as a part of the quota in a trial, at most.
-const TICK_PART: f64 = 0.01;
+const TICK_PART: f64 = 0.0125;
 
 /// Ticks a second where the kernel does not say: the fewest that are usual.
 const HZ: u32 = 100;
@@ -170,9 +170,7 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
     }
     let bandwidth = bandwidth(params);
     let period = Duration::from_micros(bandwidth.period_us);
-    let kept_us = KEPT_MS * 1e3 * cpus.len() as f64;
-    // Until each CPU keeps what it may, part of the quota goes there.
-    let warm_up = WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64;
+    let warm_up = warm_up_periods(&bandwidth, cpus.len());
     let periods =
         ((params.duration.get().as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
     let all = u32::try_from(warm_up + periods + SPARE).unwrap_or(u32::MAX);
@@ -186,6 +184,18 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
         cpus,
         window: Some(Window { warm_up, periods }),
     })
+}
+
+/// Until each CPU keeps what it may, part of the quota goes there.
+fn warm_up_periods(bandwidth: &Bandwidth, cpus: usize) -> u64 {
+    let kept_us = KEPT_MS * 1e3 * cpus as f64;
+    WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64
+}
+
+/// How long a trial of these parameters runs before it is measured.
+pub(super) fn warm_up(params: &CpuQuotaParams) -> Duration {
+    let periods = warm_up_periods(&bandwidth(params), params.on_cpus.max(1) as usize);
+    params.period.get().saturating_mul(u32::try_from(periods).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -228,12 +238,12 @@ mod tests {
     #[test]
     fn a_trial_is_so_long_that_neither_ticks_nor_what_cpus_keep_count() {
         let bandwidth = Bandwidth { quota_us: 8_000, period_us: 10_000, burst_us: 0 };
-        let asked = Duration::from_millis(500);
+        let asked = Duration::from_millis(400);
         for (cpus, hz, ms) in [
-            (2, Some(250), 500),
-            (2, Some(1000), 500),
-            (2, Some(100), 1250),
-            (2, None, 1250),
+            (2, Some(250), 400),
+            (2, Some(1000), 400),
+            (2, Some(100), 1000),
+            (2, None, 1000),
             (32, Some(250), 1340),
             (512, Some(250), 10_000),
         ] {
@@ -249,9 +259,10 @@ mod tests {
         let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
         let on = |on_cpus| CpuQuotaParams { on_cpus, ..CpuQuotaParams::default() };
         let of_case = spec(&on(32), &host).unwrap();
-        assert_eq!(of_case.window, Some(Window { warm_up: 7, periods: 50 }));
+        assert_eq!(of_case.window, Some(Window { warm_up: 7, periods: 40 }));
+        assert_eq!(warm_up(&on(32)), Duration::from_millis(70));
         let of_control = spec(&on(1), &host).unwrap();
         assert_eq!(of_control.cpus, [0]);
-        assert_eq!(of_control.duration, Duration::from_millis(10) * (4 + 50 + 30));
+        assert_eq!(of_control.duration, Duration::from_millis(10) * (4 + 40 + 30));
     }
 }

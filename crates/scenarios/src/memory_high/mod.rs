@@ -32,6 +32,7 @@ pub static SCENARIO: Scenario<MemoryHighParams> = Scenario {
     }),
     judging: None,
     expected: |params| params.duration.get() + plan::SET_UP,
+    warm_up: None,
     trial: trial::run,
     review: None,
     summary: summary::summary,

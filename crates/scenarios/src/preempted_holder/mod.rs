@@ -31,6 +31,7 @@ pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
     sketch: None,
     judging: Some(|params| vec![plan::judging(params)]),
     expected: |params| params.duration.get() + plan::SET_UP,
+    warm_up: None,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
     review: Some(|results| {
         let params = PreemptedHolderParams::of_case(results.plan);

@@ -36,6 +36,7 @@ pub static SCENARIO: Scenario<QuotaBlindParams> = Scenario {
     sketch: None,
     judging: None,
     expected: |params| params.duration.get() + plan::SET_UP,
+    warm_up: None,
     trial: trial::run,
     review: Some(review::review),
     summary: summary::summary,

@@ -51,8 +51,8 @@ pub struct QuotaBlindParams {
     /// How long requests arrive in a trial
     #[arg(
         long,
-        default_value = "1500ms",
-        default_value_if("quick", "true", "1s"),
+        default_value = "1s",
+        default_value_if("quick", "true", "700ms"),
         value_parser = between(Time::ms(200)..=Time::s(600))
     )]
     pub duration: Time,

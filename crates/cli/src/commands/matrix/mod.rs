@@ -60,7 +60,7 @@ impl Run for Matrix {
         let run = |names: &[Name], words: &[String]| way.rows(names, scenario, words);
         let runs = repeat::Runs { run: &run, scenario, seed, fresh: &fresh };
         let repeated = if self.once {
-            ladder.spread = repeat::spread(&ladder, names, &rows);
+            repeat::first_spread(&mut ladder, names, &rows);
             Ok(())
         } else {
             repeat::repeat(&mut ladder, names, &rows, &runs)

@@ -4,8 +4,8 @@ use super::names::Name;
 use super::row::Row;
 use crate::exit::Failure;
 use crate::output;
-use analysis::ladder::{Between, Repeating, to_repeat};
-use model::ladder::{Ladder, Repeated, Spread};
+use analysis::ladder::{Between, Repeating, add_spread, is_due, to_repeat};
+use model::ladder::{Ladder, Repeated};
 use model::{Judged, Meta};
 use scenarios::AnyScenario;
 
@@ -45,6 +45,9 @@ pub fn repeat(
     let mut all: Vec<(String, Judged)> = Vec::new();
     let mut ended = Ok(());
     for between in &again {
+        if !is_due(ladder, *between) {
+            continue;
+        }
         let found = step(ladder, *between, again.len(), names, runs, &mut all);
         let Some((repeated, end)) = found else { continue };
         if let Some(step) = between.of_mut(ladder) {
@@ -56,13 +59,13 @@ pub fn repeat(
         }
     }
     let fresh = all.iter().map(|(version, record)| (version.as_str(), record));
-    ladder.spread = analysis::ladder::spread(ladder, firsts(names, rows).chain(fresh));
+    add_spread(ladder, firsts(names, rows).chain(fresh));
     ended
 }
 
-/// How much the rows of one version differ.
-pub fn spread(ladder: &Ladder, names: &[Name], rows: &[Row]) -> Option<Spread> {
-    analysis::ladder::spread(ladder, firsts(names, rows))
+/// Says how much the rows of one version differ.
+pub fn first_spread(ladder: &mut Ladder, names: &[Name], rows: &[Row]) {
+    add_spread(ladder, firsts(names, rows));
 }
 
 /// The first runs, each with its version.

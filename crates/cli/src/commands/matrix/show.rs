@@ -41,11 +41,12 @@ pub fn all(
         session.out.value(&table);
     } else if flags.markdown {
         let shown = shown(meta, rows, ladder);
-        session.out.print(&report::matrix_markdown(shown, ladder, Some(meta)));
+        let said = said(meta, rows, ladder);
+        session.out.print(&report::matrix_markdown(shown, &said));
     } else {
         let look = output::look();
         session.out.print(&report::matrix(shown(meta, rows, ladder), look));
-        session.out.print(&report::ladder(ladder, Some(meta), look));
+        session.out.print(&report::below_matrix(&said(meta, rows, ladder), look));
     }
     for line in rows.iter().filter_map(|row| row.failure(meta)) {
         output::complain(&line);
@@ -62,6 +63,14 @@ pub fn all(
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
     page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))
+}
+
+/// Which figure the effects are of, the boundaries, and what the runs without a stall would have
+/// shown.
+fn said(meta: &Meta, rows: &[Row], ladder: &Ladder) -> Vec<String> {
+    let runs = rows.iter().filter_map(|row| Some((row.name(), row.record()?)));
+    let said = prose::followed(ladder, Some(meta)).into_iter().chain(prose::boundaries(ladder));
+    said.chain(prose::shows_least(runs, Some(meta))).collect()
 }
 
 /// The rows as they are shown, each with the effect of the arm that is followed.

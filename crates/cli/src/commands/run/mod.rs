@@ -74,6 +74,9 @@ pub struct RunFlags {
     /// Skip the trials with probes. They show who holds up whom, after a stall was found
     #[arg(long)]
     pub no_probe: bool,
+    /// Skip the arms that try a fix: the study ends with its verdict
+    #[arg(long)]
+    pub no_fixes: bool,
     #[command(flatten)]
     pub brief: BriefFlags,
 }
@@ -182,6 +185,7 @@ impl RunScenario {
                 (false, true) => ProbeWhen::Always,
                 (false, false) => ProbeWhen::Stalled,
             },
+            fixes: !flags.no_fixes,
             studies: 1,
             go_on: !flags.fresh && flags.seed.is_none(),
         }
