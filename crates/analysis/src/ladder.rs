@@ -8,7 +8,7 @@ pub use bisect::{Runs, bisect};
 use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
 use model::{ChangeState, Judged, Meta, Role, State};
-pub use repeat::{Between, Repeating, add_spread, is_due, to_repeat};
+pub use repeat::{Between, Repeating, add_spread, add_would_be_named, is_due, to_repeat};
 use statrs::distribution::{ContinuousCDF, Normal};
 use way::{Way, effect};
 
@@ -142,16 +142,25 @@ fn step(
 /// the margin, half the interval, and as much as a step is underestimated in one case of twenty.
 /// None where an interval has an open end.
 fn would_show(steps: &[Step], margin: f64) -> Option<f64> {
+    let confidence = compared(steps).find_map(|step| Some(step.shift.as_ref()?.confidence))?;
     let normal = Normal::standard();
-    let of = |step: &Step| {
+    let quantile = normal.inverse_cdf(f64::midpoint(1.0, confidence));
+    let away = widest_half(steps)? * (1.0 + normal.inverse_cdf(POWER) / quantile);
+    Some(margin + away).filter(|step| step.is_finite())
+}
+
+/// Half of the widest interval of these; none where one has an open end.
+fn widest_half(steps: &[Step]) -> Option<f64> {
+    let half = |step: &Step| {
         let shift = step.shift.as_ref()?;
-        let half = (shift.high? - shift.low?) / 2.0;
-        let quantile = normal.inverse_cdf(f64::midpoint(1.0, shift.confidence));
-        Some(margin + half * (1.0 + normal.inverse_cdf(POWER) / quantile))
+        Some((shift.high? - shift.low?) / 2.0)
     };
-    let each: Option<Vec<f64>> =
-        steps.iter().filter(|step| step.state != ChangeState::NotComparable).map(of).collect();
-    each?.into_iter().reduce(f64::max).filter(|step| step.is_finite())
+    let halves: Option<Vec<f64>> = compared(steps).map(half).collect();
+    halves?.into_iter().reduce(f64::max)
+}
+
+fn compared(steps: &[Step]) -> impl Iterator<Item = &Step> {
+    steps.iter().filter(|step| step.state != ChangeState::NotComparable)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Exit codes of commands that give a verdict.
-pub const VERDICT: &str = "  0    no stall; the answer says which one would have shown\n  1    affected\n  2    bad usage or input\n  3    a need \
+pub const VERDICT: &str = "  0    no stall; the report says what would have shown\n  1    affected\n  2    bad usage or input\n  3    a need \
     is missing: CPUs, a privilege, free disk space\n  4    inconclusive or untrustworthy\n  130  \
     interrupted; the partial record is kept";
 

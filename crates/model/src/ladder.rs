@@ -119,7 +119,7 @@ pub struct Repeated {
     pub alike: usize,
     /// How many have to: so that they all do by chance is rarer than what is left to error.
     pub needed: usize,
-    /// Steps that were repeated: what is left to error is split over them.
+    /// Steps that may be repeated: what is left to error is split over them.
     pub among: usize,
 }
 

@@ -20,7 +20,7 @@ pub struct Missed {
     /// How long a trial measured, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_ms: Option<f64>,
-    /// How long its load ran before that, in milliseconds.
+    /// How long its load ran before that at least, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_ms: Option<f64>,
     /// A stall that comes at random once in so many seconds or more often would have shown.

@@ -261,7 +261,8 @@ pub struct ProbeCost {
 pub struct Observation {
     /// How long was measured, in milliseconds.
     pub window_ms: f64,
-    /// How long the load ran before that, in milliseconds; absent where both begin together.
+    /// How long the load ran before that at least, as its scenario declares, in milliseconds;
+    /// absent where none is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_ms: Option<f64>,
     /// The work under test did not come back by its deadline.

@@ -34,13 +34,22 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
     old.trials.retain(|trial| trial.block < blocks);
     old.wash_outs.retain(|trial| trial.block < blocks);
     old.probed.clear();
+    let arms = arms(&old.plan, plan);
+    old.trials.retain(|trial| arms.iter().any(|arm| arm.id == trial.arm));
     let plan = Plan {
-        arms: old.plan.arms.clone(),
+        arms,
         seed: old.plan.seed,
         max_blocks: blocks.saturating_add(plan.max_blocks),
         ..plan.clone()
     };
     Some((plan, old))
+}
+
+/// The arms of the new plan, each as the old one has it where it does: what a fix does is no part
+/// of what is undecided, so a study may go on with other fixes, or without.
+fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
+    let of_old = |arm: &Arm| old.arms.iter().find(|old| is_same_arm(old, arm)).cloned();
+    new.arms.iter().map(|arm| of_old(arm).unwrap_or_else(|| arm.clone())).collect()
 }
 
 /// Whether the evidence of the first figure is beyond a threshold already.
@@ -58,7 +67,9 @@ fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {
         let all = std::iter::once(&plan.judging).chain(&plan.also);
         all.map(|judging| (judging.measure.to_string(), judging.margin.to_bits())).collect()
     };
-    let arms = (&old.plan.arms, &plan.arms);
+    let [before, now] = [&old.plan, plan].map(|plan| -> Vec<&Arm> {
+        plan.arms.iter().filter(|arm| arm.role != Role::Fix).collect()
+    });
     old.tool.version == env!("CARGO_PKG_VERSION")
         && old.machine.kernel == machine.kernel
         && old.machine.kernel_build == machine.kernel_build
@@ -71,8 +82,8 @@ fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {
         && old.plan.stop_when_settled
         && old.plan.wash_out == plan.wash_out
         && plan.stop_when_settled
-        && arms.0.len() == arms.1.len()
-        && arms.0.iter().zip(arms.1).all(|(old, new)| is_same_arm(old, new))
+        && before.len() == now.len()
+        && before.iter().zip(now).all(|(old, new)| is_same_arm(old, new))
         && judged(&old.plan) == judged(plan)
 }
 

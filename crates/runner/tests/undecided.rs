@@ -5,7 +5,7 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, read, run};
-use model::{Facts, Machine, State};
+use model::{Arm, Facts, Machine, Role, State};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::{Auto, Cpu, Params};
 use tailback_runner::undecided;
@@ -63,6 +63,21 @@ fn what_the_study_found_out_of_the_machine_stays() {
     assert_eq!(plan.arms, placed.plan.arms);
     // What the new one asks for has to be what the old one had.
     assert!(undecided(old, &placed.plan, &Machine::default()).is_none());
+}
+
+#[test]
+fn a_study_goes_on_with_fixes_or_without() {
+    let (without, machine) = (left_open(), Machine::default());
+    let mut with = without.clone();
+    let case = with.plan.arms.iter().find(|arm| arm.role == Role::Case).unwrap();
+    with.plan.arms.push(Arm { id: "fix".to_owned(), role: Role::Fix, ..case.clone() });
+    let (plan, record) = undecided(without.clone(), &with.plan, &machine).unwrap();
+    assert_eq!((plan.arms, record.trials), (with.plan.arms.clone(), without.trials.clone()));
+    let mut of_fix = with.trials[0].clone();
+    of_fix.arm = "fix".to_owned();
+    with.trials.push(of_fix);
+    let (plan, record) = undecided(with, &without.plan, &machine).unwrap();
+    assert_eq!((plan.arms, record.trials), (without.plan.arms, without.trials));
 }
 
 #[test]

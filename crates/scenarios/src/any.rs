@@ -175,7 +175,8 @@ impl<P: Params> AnyScenario for Scenario<P> {
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError> {
         let params = read(&arm.settings)?;
         let mut seen = (self.trial)(&params, context)?;
-        seen.observation.warm_up_ms = self.warm_up.map(|warm_up| os::time::ms(warm_up(&params)));
+        let warm_up = self.warm_up.map(|warm_up| warm_up(&params));
+        seen.observation.warm_up_ms = warm_up.filter(|time| !time.is_zero()).map(os::time::ms);
         Ok(seen)
     }
 

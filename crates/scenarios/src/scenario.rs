@@ -42,8 +42,8 @@ pub struct Scenario<P> {
     pub judging: Option<fn(&P) -> Vec<Judging>>,
     /// How long a trial with these parameters is expected to take, for a progress bar.
     pub expected: fn(&P) -> Duration,
-    /// How long the load of a trial with these parameters runs before what is measured begins. None
-    /// where both begin together.
+    /// How long the load of a trial with these parameters runs at least before what is measured
+    /// begins. None where both begin together.
     pub warm_up: Option<fn(&P) -> Duration>,
     /// Runs one trial to its end or to its deadline. Fails if it could not be run or was
     /// interrupted; a hang is no error.

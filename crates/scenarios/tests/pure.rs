@@ -7,7 +7,7 @@ use model::record::{Cause, Ended};
 use model::testing::{facts, plan, trial};
 use model::{Facts, Problem, Role};
 use std::path::Path;
-use tailback_scenarios::{ALL, judge, judged};
+use tailback_scenarios::{ALL, blocks_left, judge, judged};
 
 /// A study of a scenario whose case loses so much in each of so many blocks.
 fn study(scenario: &str, blocks: u32, lost: f64) -> Facts {
@@ -67,4 +67,16 @@ fn nothing_that_judges_reads_a_verdict() {
         }
     }
     assert!(files > 100, "{files} files were looked at");
+}
+
+#[test]
+fn a_study_without_a_block_takes_as_few_as_a_verdict_can() {
+    let of = |blocks: u32| {
+        let facts = study("mmap-lock", blocks, 0.0);
+        (blocks_left(&facts.plan, &judge(&facts), blocks), facts.plan.min_blocks)
+    };
+    let (left, fewest) = of(0);
+    assert_eq!(left, fewest);
+    let (left, fewest) = of(1);
+    assert!(left > fewest, "{left}: not-affected takes more");
 }

@@ -1,11 +1,11 @@
 //! Steps that are run again: two runs of one version may differ as two versions do, so only fresh
 //! runs that differ alike make a boundary.
 
-use super::POWER;
 use super::way::{Way, effect};
+use super::{POWER, widest_half};
 use model::ladder::{Ladder, Repeated, Spread, Step};
-use model::{ChangeState, Judged, Meta};
-use statrs::distribution::{ContinuousCDF, Normal};
+use model::{Judged, Meta};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use std::collections::BTreeMap;
 
 /// Steps that are repeated at most, those with the largest differences.
@@ -79,7 +79,7 @@ pub struct Repeating<'a> {
 }
 
 impl<'a> Repeating<'a> {
-    /// Repeats a step of this ladder, where `among` steps are repeated in all; none where its
+    /// Repeats a step of this ladder, where `among` steps may be repeated in all; none where its
     /// versions were not compared. `by` names the parameter that chooses the version.
     pub fn new(
         ladder: &'a Ladder,
@@ -131,28 +131,33 @@ impl<'a> Repeating<'a> {
     }
 }
 
-/// Says how much runs of one version differ, and which step would have been named; neither where no
-/// version was run twice. Each run stands with its version.
+/// Says how much runs of one version differ; nothing where no version was run twice. Each run
+/// stands with its version.
 pub fn add_spread<'r>(ladder: &mut Ladder, runs: impl IntoIterator<Item = (&'r str, &'r Judged)>) {
     ladder.spread = spread(ladder, runs);
+}
+
+/// Says which step would have been named; nothing where no version was run twice.
+///
+/// It is about the smallest that would be with the probability [`POWER`], where runs are normal.
+/// The first runs have to differ by the margin and half their interval, and each fresh pair by the
+/// margin. Two runs differ with the square root of two times the deviation of one, for which the
+/// upper limit stands that the runs leave with that probability (chi-squared).
+pub fn add_would_be_named(ladder: &mut Ladder) {
     ladder.would_be_named = would_be_named(ladder);
 }
 
-/// About the smallest step that would have been named with the probability [`POWER`], where runs
-/// are normal: the first runs have to differ by the margin and half their interval, and each fresh
-/// pair by the margin. Two runs differ with the square root of two times the deviation of one.
 fn would_be_named(ladder: &Ladder) -> Option<f64> {
-    let of_two = std::f64::consts::SQRT_2 * ladder.spread?.deviation;
-    let half = |step: &Step| {
-        let shift = step.shift.as_ref()?;
-        Some((shift.high? - shift.low?) / 2.0)
-    };
-    let compared = ladder.steps.iter().filter(|step| step.state != ChangeState::NotComparable);
-    let halves: Option<Vec<f64>> = compared.map(half).collect();
-    let widest = halves?.into_iter().reduce(f64::max)?;
-    let all_differ = needed(ladder, to_repeat(ladder).len()) as f64 + 1.0;
+    let spread = ladder.spread?;
+    let freedom = spread.runs.checked_sub(spread.versions).filter(|freedom| *freedom > 0)? as f64;
+    let low = ChiSquared::new(freedom).ok()?.inverse_cdf(1.0 - POWER);
+    let of_two = (2.0 * freedom / low).sqrt() * spread.deviation;
+    // A ladder with such a step would repeat that step, and the ends where there are others.
+    let among = to_repeat(ladder).len().max(1 + usize::from(ladder.whole.is_some()));
+    let all_differ = needed(ladder, among) as f64 + 1.0;
     let away = Normal::standard().inverse_cdf(POWER.powf(1.0 / all_differ)) * of_two;
-    Some(ladder.margin? + widest + away).filter(|step| step.is_finite())
+    let step = ladder.margin? + widest_half(&ladder.steps)? + away;
+    Some(step).filter(|step| step.is_finite())
 }
 
 /// How much runs of one version differ in the figure and the arm that this ladder follows.
@@ -258,28 +263,35 @@ mod tests {
         assert_eq!(of_effects([&[1.0][..]].into_iter()), None);
     }
 
-    /// As many as a probability of 95% asks for, with the first runs and the pairs simulated.
+    /// The spread of twelve runs is estimated anew for each ladder; the first runs and the pairs
+    /// are simulated.
     #[test]
     fn a_step_of_the_size_that_would_be_named_is() {
         let half = 10.0;
         let shift = testing::shift(1.0);
         let shift = Comparison { low: Some(1.0 - half), high: Some(1.0 + half), ..shift };
-        let ladder = Ladder {
-            margin: Some(20.0),
-            spread: Some(Spread { deviation: 30.0, most: 80.0, versions: 1, runs: 12 }),
-            ..testing::ladder(vec![Step { shift: Some(shift), ..differs(0, 1.0) }])
+        let first = Step { shift: Some(shift), ..differs(0, 1.0) };
+        let flat = Step { state: ChangeState::NoDifferenceShown, ..differs(9, 1.0) };
+        let with = |spread, whole: bool| {
+            let whole = whole.then(|| flat.clone());
+            let ladder = testing::ladder(vec![first.clone()]);
+            Ladder { margin: Some(20.0), spread, whole, ..ladder }
         };
-        let size = would_be_named(&ladder).unwrap();
         let mut random = ChaCha8Rng::seed_from_u64(5);
-        let mut run = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
-        let named = (0..4_000).filter(|_| {
-            let mut differ = || size + 30.0 * (run() - run());
-            let first = differ() - half > 20.0;
-            first && (0..needed(&ladder, 1)).all(|_| differ() > 20.0)
-        });
-        let share = named.count() as f64 / 4_000.0;
-        assert!((0.94..0.99).contains(&share), "{size}: {share}");
-        assert_eq!(would_be_named(&Ladder { spread: None, ..ladder }), None);
+        let mut run = || 30.0 * ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0);
+        for whole in [false, true] {
+            let pairs = needed(&with(None, whole), 1 + usize::from(whole));
+            let named = (0..4_000).filter(|_| {
+                let runs: Vec<f64> = (0..12).map(|_| run()).collect();
+                let ladder = with(of_effects([&runs[..]].into_iter()), whole);
+                let size = would_be_named(&ladder).unwrap();
+                let mut differ = || size + run() - run();
+                differ() - half > 20.0 && (0..pairs).all(|_| differ() > 20.0)
+            });
+            let share = named.count() as f64 / 4_000.0;
+            assert!((0.95..1.0).contains(&share), "{share}");
+        }
+        assert_eq!(would_be_named(&with(None, false)), None);
     }
 
     /// Runs of one version differ by as much as blocks do and by three times that: the first runs

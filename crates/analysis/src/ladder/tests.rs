@@ -78,7 +78,6 @@ fn fresh_runs_that_differ_as_the_first_did_make_a_boundary() {
     let runs = records.iter().map(|(_, record)| ("a", record.as_ref().unwrap()));
     add_spread(&mut ladder, runs);
     let spread = ladder.spread.unwrap();
-    assert!(ladder.would_be_named.unwrap() > spread.deviation, "{ladder:?}");
     assert!((spread.versions, spread.runs) == (1, 2) && spread.most > 400.0, "{spread:?}");
 }
 

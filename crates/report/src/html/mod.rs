@@ -208,7 +208,7 @@ fn header(shown: &[Shown]) -> Markup {
             p.brand { "tailback" }
             h1 { (headline(shown)) }
             @if is_affected(shown) {
-                p.sub { "These loads were provoked here; tailback watch says whether such stalls happen by themselves." }
+                p.sub { "tailback provoked these stalls with a load of its own. Whether they happen in normal operation, tailback watch shows." }
             }
             @if let [host] = hosts.as_slice() { p.sub { (host) } }
             @if let Some(one) = shown.first() { p.sub { "Measured " (plain(&one.record.started)) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }

@@ -1,11 +1,12 @@
 //! A ladder of versions in words.
 
 use super::change::setting;
+use super::record::would_have_shown;
 use super::{Prose, plain};
 use model::change::ChangeReason;
 use model::ladder::{KnownChange, Ladder, Repeated, Rung, Step};
 use model::prose::figures::{self, heading};
-use model::{ChangeState, Judged, Meta, State, Unit};
+use model::{ChangeState, Judged, Meta, Missed, State, Unit};
 
 /// What a boundary proves and what it does not.
 pub const NOTE: &str = "One run of a version is one guest, or one node, and two runs of one version \
@@ -99,14 +100,14 @@ fn no_boundary(ladder: &Ladder) -> String {
 /// How often a boundary is named wrongly.
 fn error_rate(ladder: &Ladder) -> String {
     let rate = figures::percent(1.0 - ladder.confidence);
-    format!("Of ladders without a boundary, at most {rate} name one.")
+    format!("If all versions were equal, at most {rate} of such ladders would name a boundary.")
 }
 
 fn would_be_named(ladder: &Ladder) -> Option<String> {
     let step = figures::figure(ladder.would_be_named?, unit(ladder)?);
     Some(format!(
-        "A step of {step} between two versions would have been named with a probability of about \
-         95%."
+        "A step of {step} between two neighbouring versions would have been named with a \
+         probability of about 95%."
     ))
 }
 
@@ -159,7 +160,7 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             // Between the first version and the last is more than one cause.
             if ladder.whole.as_ref() == Some(step) {
                 return Some(format!(
-                    "{from} to {to}, in steps none of which is a boundary by itself: {shift}; fresh \
+                    "{from} to {to}, in steps of which none was named a boundary: {shift}; fresh \
                      runs: {pairs}."
                 ));
             }
@@ -184,17 +185,34 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
     })
 }
 
-/// What the runs without a stall would have shown: that of the one that shows least.
-pub fn shows_least<'r>(
-    runs: impl Iterator<Item = (&'r str, &'r Judged)>,
-    meta: Option<&Meta>,
+/// What would have shown in each of the runs without a stall, a line for each judged figure.
+pub fn shown_by_all<'r>(
+    runs: impl Iterator<Item = &'r Judged>,
+    meta: Option<&'r Meta>,
 ) -> Option<String> {
-    let without = runs.filter(|(_, run)| run.judgement.state == State::NotAffected);
-    let every_s = |run: &Judged| Some(run.judgement.test.as_ref()?.missed.as_ref()?.every_s);
-    let all = without.filter_map(|(name, run)| Some((every_s(run)?, name, run)));
-    let (_, name, run) = all.min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let would = Prose::new(run, meta).would_have_shown().join(" ");
-    Some(format!("Of the runs without a stall, that of {} shows least: {would}", plain(name)))
+    let mut all: Vec<(Option<&str>, Missed)> = Vec::new();
+    for (measure, missed) in runs.flat_map(|run| Prose::new(run, meta).missed_by_figure()) {
+        match all.iter_mut().find(|(of, _)| *of == measure) {
+            Some((_, least)) => *least = of_both(least, &missed),
+            None => all.push((measure, missed)),
+        }
+    }
+    let said = would_have_shown(&all, meta).join(" ");
+    (!said.is_empty()).then(|| format!("In each run without a stall: {said}"))
+}
+
+/// What would have shown in both.
+fn of_both(one: &Missed, other: &Missed) -> Missed {
+    let shortest = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(a, b)| a.min(b));
+    Missed {
+        shown_above: one.shown_above.max(other.shown_above),
+        freeze_ms: one.freeze_ms.zip(other.freeze_ms).map(|(a, b)| a.max(b)),
+        share: one.share.max(other.share),
+        trial_ms: shortest(one.trial_ms, other.trial_ms),
+        warm_up_ms: shortest(one.warm_up_ms, other.warm_up_ms),
+        every_s: one.every_s.min(other.every_s),
+        ..*one
+    }
 }
 
 fn ends(pairs: &[f64]) -> Option<(f64, f64)> {
@@ -238,7 +256,7 @@ fn known_change(known: &KnownChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Comparison, Missed, Test, testing};
+    use model::{Comparison, Test, testing};
 
     fn step(state: ChangeState, known: Vec<KnownChange>) -> Step {
         Step {
@@ -347,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn the_run_that_shows_least_says_what_it_would_have_shown() {
-        let run = |every_s: f64| {
+    fn what_all_runs_would_have_shown_is_the_least_of_each() {
+        let run = |freeze_ms: f64, every_s: f64| {
             let mut run = crate::testing::record();
             run.judgement.state = State::NotAffected;
             let missed = Missed {
                 shown_above: 4.0,
                 unit: Unit::MillisecondsPerSecond,
-                freeze_ms: Some(1.0),
+                freeze_ms: Some(freeze_ms),
                 share: 0.3,
                 trial_ms: Some(250.0),
                 warm_up_ms: None,
@@ -364,11 +382,14 @@ mod tests {
             run.judgement.test = Some(Test { missed: Some(missed), ..Test::default() });
             run
         };
-        let (rare, often) = (run(0.9), run(0.6));
-        let said = shows_least([("a", &rare), ("b", &often)].into_iter(), None).unwrap();
-        assert!(said.starts_with("Of the runs without a stall, that of b shows least: A freeze"));
-        assert!(said.contains("once in 0.6 s"), "{said}");
-        assert_eq!(shows_least(std::iter::empty(), None), None);
+        let mut runs = [run(3.0, 0.9), run(1.0, 0.6), run(9.0, 0.1)];
+        runs[2].judgement.state = State::Affected;
+        let said = shown_by_all(runs.iter(), None).unwrap();
+        assert!(
+            said.starts_with("In each run without a stall: A freeze of 3 ms once in 0.6 s"),
+            "{said}"
+        );
+        assert_eq!(shown_by_all(std::iter::empty(), None), None);
     }
 
     #[test]

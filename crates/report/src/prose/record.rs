@@ -45,21 +45,21 @@ impl<'a> Prose<'a> {
     /// What a study that shows no stall would have shown, a line for each judged figure. How long
     /// its trials are stands in the first alone.
     pub fn would_have_shown(&self) -> Vec<String> {
+        would_have_shown(&self.missed_by_figure(), self.meta)
+    }
+
+    /// What a study that shows no stall could have missed, for each judged figure; the first is the
+    /// one that the study follows.
+    pub(super) fn missed_by_figure(&self) -> Vec<(Option<&'a str>, Missed)> {
         if self.record.judgement.state != State::NotAffected {
             return Vec::new();
         }
-        let first = self.record.judgement.test.as_ref().and_then(|test| test.missed.as_ref());
+        let first = self.record.judgement.test.as_ref().and_then(|test| test.missed);
         let others = self.record.judgement.reasons.iter().filter_map(|reason| match reason {
-            Reason::NorIn { measure, missed } => Some((measure, missed.as_ref()?)),
+            Reason::NorIn { measure, missed } => Some((Some(measure.as_str()), (*missed)?)),
             _ => None,
         });
-        let length = first.and_then(|first| first.trial_ms);
-        let others = others.map(|(measure, missed)| {
-            let trial_ms = missed.trial_ms.filter(|_| missed.trial_ms != length);
-            let said = caveat::would_have_shown(&Missed { trial_ms, ..*missed });
-            format!("By \"{}\": {said}", heading(measure, self.meta))
-        });
-        first.map(caveat::would_have_shown).into_iter().chain(others).collect()
+        first.map(|missed| (None, missed)).into_iter().chain(others).collect()
     }
 
     /// The first reason of a verdict that settles nothing.
@@ -169,4 +169,18 @@ impl<'a> Prose<'a> {
     pub fn matters(&self) -> Option<String> {
         self.meta.map(|meta| format!("Matters to {}", sentence::ended(meta.who)))
     }
+}
+
+/// A line for each of these figures, the first without its name.
+pub(super) fn would_have_shown(all: &[(Option<&str>, Missed)], meta: Option<&Meta>) -> Vec<String> {
+    let length = all.first().and_then(|(_, first)| first.trial_ms);
+    let line = |(measure, missed): &(Option<&str>, Missed)| match measure {
+        None => caveat::would_have_shown(missed),
+        Some(measure) => {
+            let trial_ms = missed.trial_ms.filter(|_| missed.trial_ms != length);
+            let said = caveat::would_have_shown(&Missed { trial_ms, ..*missed });
+            format!("By \"{}\": {said}", heading(measure, meta))
+        }
+    };
+    all.iter().map(line).collect()
 }

@@ -35,7 +35,7 @@ pub static SCENARIO: Scenario<MmapLockParams> = Scenario {
     }),
     judging: Some(|params| vec![plan::judging(params)]),
     expected: plan::expected,
-    warm_up: Some(|params| params.lead.get()),
+    warm_up: Some(plan::warm_up),
     trial: |params, context| {
         let spec = plan::spec(params, context.host, context.seed)?;
         let quota = params.reader_quota.get().map(Quota::bandwidth);

@@ -231,6 +231,11 @@ pub(super) fn expected(params: &MmapLockParams) -> Duration {
     SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy
 }
 
+/// How long the scanners read before the mapper is measured; without scanners nothing runs before.
+pub(super) fn warm_up(params: &MmapLockParams) -> Duration {
+    if params.busy.most() > 0 { params.lead.get() } else { Duration::ZERO }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use super::names::Name;
 use super::row::Row;
 use crate::exit::Failure;
 use crate::output;
-use analysis::ladder::{Between, Repeating, add_spread, is_due, to_repeat};
+use analysis::ladder::{Between, Repeating, add_spread, add_would_be_named, is_due, to_repeat};
 use model::ladder::{Ladder, Repeated};
 use model::{Judged, Meta};
 use scenarios::AnyScenario;
@@ -60,6 +60,9 @@ pub fn repeat(
     }
     let fresh = all.iter().map(|(version, record)| (version.as_str(), record));
     add_spread(ladder, firsts(names, rows).chain(fresh));
+    if ended.is_ok() {
+        add_would_be_named(ladder);
+    }
     ended
 }
 

@@ -68,9 +68,9 @@ pub fn all(
 /// Which figure the effects are of, the boundaries, and what the runs without a stall would have
 /// shown.
 fn said(meta: &Meta, rows: &[Row], ladder: &Ladder) -> Vec<String> {
-    let runs = rows.iter().filter_map(|row| Some((row.name(), row.record()?)));
+    let runs = rows.iter().filter_map(Row::record);
     let said = prose::followed(ladder, Some(meta)).into_iter().chain(prose::boundaries(ladder));
-    said.chain(prose::shows_least(runs, Some(meta))).collect()
+    said.chain(prose::shown_by_all(runs, Some(meta))).collect()
 }
 
 /// The rows as they are shown, each with the effect of the arm that is followed.

@@ -10,7 +10,7 @@ use crate::progress::Among;
 use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, parse_seed};
 use clap::{Args, Command, FromArgMatches};
 pub use done::Done;
-use model::{Machine, Settings, units};
+use model::{Judged, Machine, Settings, units};
 use runner::ProbeWhen;
 pub use running::{Begun, Planned, RunContext, Running, begin, begin_planned};
 use scenarios::AnyScenario;
@@ -146,6 +146,9 @@ impl Run for RunScenario {
         } else {
             done.show(session, scenario.meta(), output::look_with(flags.why));
         }
+        if let Some(line) = flags.rare.and_then(|rare| falls_short(&done.record, rare)) {
+            output::complain(&line);
+        }
         done.tell_where();
         done.code().map(|code| briefs::code(wanted.as_ref(), code))
     }
@@ -190,6 +193,20 @@ impl RunScenario {
             go_on: !flags.fresh && flags.seed.is_none(),
         }
     }
+}
+
+/// That a study without a stall shows less than was asked for with `--rare`: trials that end with
+/// their work are no longer for it, and noisy blocks show nothing.
+fn falls_short(record: &Judged, rare: Duration) -> Option<String> {
+    let missed = record.judgement.test.as_ref()?.missed.as_ref()?;
+    let (asked, every_s) = (rare.as_secs_f64(), missed.every_s);
+    (every_s < 0.95 * asked).then(|| {
+        format!(
+            "--rare {}: these trials show what comes once in {} s, and nothing rarer",
+            units::format_duration(rare),
+            model::estimate::number(every_s)
+        )
+    })
 }
 
 /// Runs one study and keeps its record.
