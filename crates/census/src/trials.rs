@@ -1,7 +1,7 @@
 //! The trials of a record, as rows of their own: what stands in each, and where they are kept until
 //! it is known which records count.
 
-use model::{Measure, Trial, Unit};
+use model::{Measure, Trial};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
@@ -48,13 +48,6 @@ pub struct TrialRow {
     pub memory_pressure_ms: Option<f64>,
     /// Time in which some task waited for I/O, in milliseconds.
     pub io_pressure_ms: Option<f64>,
-}
-
-impl TrialRow {
-    /// Its figure's unit.
-    pub fn unit(&self) -> Option<Unit> {
-        self.value.map(|value| value.unit)
-    }
 }
 
 /// The rows of a record's trials, in the form in which they are kept; `None` where the name of an
@@ -130,7 +123,7 @@ pub fn kept(file: &File, span: Span) -> io::Result<Trials> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Disturbance, Observation};
+    use model::{Disturbance, Observation, Unit};
 
     fn trial(arm: &str) -> Trial {
         let lost = Measure::at_least(7.5, Unit::MillisecondsPerSecond);
@@ -155,7 +148,8 @@ mod tests {
         let trials = kept(&file, one).unwrap();
         assert_eq!((trials.all.len(), trials.all[0].arm.as_str()), (2, "busy "));
         assert_eq!(trials.all[1].value.map(|value| value.value), Some(7.5));
-        assert_eq!(trials.all[1].unit(), Some(Unit::MillisecondsPerSecond));
+        let unit = trials.all[1].value.map(|value| value.unit);
+        assert_eq!(unit, Some(Unit::MillisecondsPerSecond));
         assert_eq!(trials.all[1].steal_ms, Some(4.0));
         assert_eq!(kept(&file, other).unwrap().all, []);
     }

@@ -11,7 +11,7 @@ use host::{Roots, private, temporary};
 use std::fs::{DirBuilder, File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn lock(path: PathBuf) -> Claim {
     for _ in 0..MOST_TRIES {
         let Ok(mut file) = private::lock_file(&path) else { return Claim::Impossible };
         match file.try_lock() {
-            Ok(()) if is_at(&file, &path) => {
+            Ok(()) if private::is_still_at(&file, &path) => {
                 // Who holds it is for people to read; the lock is what counts.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
                 return Claim::Ours(Held { path, _file: file, noted: None });
@@ -119,19 +119,11 @@ pub fn process(holder: Option<u32>) -> String {
 /// The name of a record's lock, the same by whatever path the record is named.
 fn name(record: &Path) -> String {
     let target = runner::target(record).unwrap_or_else(|_| record.to_owned());
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = paths::folder_of(&target);
     let mut hasher = DefaultHasher::new();
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).hash(&mut hasher);
     target.file_name().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(ours), Ok(there)) = (file.metadata(), path.symlink_metadata()) else { return false };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
 fn holder(file: File) -> Option<u32> {
@@ -173,9 +165,9 @@ mod tests {
         assert!(matches!(held, Claim::Ours(_)));
         assert_eq!(std::fs::read_to_string(&lock).unwrap(), std::process::id().to_string());
         let file = File::open(&lock).unwrap();
-        assert!(is_at(&file, &lock));
+        assert!(private::is_still_at(&file, &lock));
         std::fs::remove_file(&lock).unwrap();
-        assert!(!is_at(&file, &lock));
+        assert!(!private::is_still_at(&file, &lock));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Exit codes, and failures that end the program with one line.
 
+use load::protocol::FailureKind;
 use model::Meta;
 use report::{ReportError, prose};
 use runner::studies::StudyError;
@@ -44,6 +45,17 @@ impl From<ReportError> for Failure {
     /// A report that could not be made.
     fn from(error: ReportError) -> Self {
         Failure::broken(error.to_string())
+    }
+}
+
+impl From<load::protocol::Failure> for Failure {
+    /// A load that could not be set up, or broke.
+    fn from(load::protocol::Failure { kind, what }: load::protocol::Failure) -> Self {
+        match kind {
+            FailureKind::Unusable => Failure::usage(what),
+            FailureKind::Permission | FailureKind::Limit => Failure::need(what),
+            FailureKind::System => Failure::broken(what),
+        }
     }
 }
 

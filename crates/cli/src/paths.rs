@@ -82,14 +82,11 @@ fn writable(session: &Session, path: &Path) -> Result<(), String> {
 fn place(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    os::folders::make(folder).map_err(message)?;
+    let folder = folder_of(&target);
+    os::folders::make(&folder).map_err(message)?;
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
-    runner::sweep(folder);
+    rustix::fs::access(&folder, flags).map_err(|error| message(error.into()))?;
+    runner::sweep(&folder);
     if let Some(unfinished) = runner::unfinished(path) {
         session.guard.may_leave(&unfinished);
     }

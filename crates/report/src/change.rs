@@ -33,7 +33,7 @@ pub fn text(change: &Change, meta: Option<&Meta>, look: Look) -> String {
 
 fn painted(state: ChangeState, look: Look) -> String {
     let style: Style = color(state).on_default().bold();
-    if look.color { format!("{style}{}{style:#}", state.word()) } else { state.word().to_owned() }
+    look.paint(style, state.word())
 }
 
 fn color(state: ChangeState) -> AnsiColor {

@@ -56,35 +56,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The word, as records and rows have it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Answer::Affected => "affected",
-            Answer::NotAffected => "not-affected",
-            Answer::Inconclusive => "inconclusive",
-            Answer::Untrustworthy => "untrustworthy",
-            Answer::Skipped => "skipped",
-            Answer::Fixed => "fixed",
-            Answer::Helped => "helped",
-            Answer::NotShown => "not-shown",
-            Answer::Worse => "worse",
-            Answer::Better => "better",
-            Answer::Differs => "differs",
-            Answer::NoDifferenceShown => "no-difference-shown",
-            Answer::NotComparable => "not-comparable",
-            Answer::Boundary => "boundary",
-            Answer::WrongBoundary => "wrong-boundary",
-            Answer::NoBoundary => "no-boundary",
-            Answer::Covered => "covered",
-            Answer::NotCovered => "not-covered",
-            Answer::FactorNamed => "factor-named",
-            Answer::WrongFactorNamed => "wrong-factor-named",
-            Answer::NoFactorNamed => "no-factor-named",
-            Answer::AllSettled => "all-settled",
-            Answer::WrongClaim => "wrong-claim",
-        }
-    }
-
     /// Whether it leaves open what was asked.
     pub fn is_open(self) -> bool {
         use Answer::{Inconclusive, NotComparable, Skipped, Untrustworthy};
@@ -97,9 +68,10 @@ impl Answer {
     }
 }
 
+/// The word, as records and rows have it.
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.word())
+        self.serialize(f)
     }
 }
 
@@ -139,7 +111,7 @@ mod tests {
     #[test]
     fn words_are_those_of_records() {
         for state in [State::Affected, State::NotAffected, State::Skipped, State::Untrustworthy] {
-            assert_eq!(Answer::from(state).word(), state.word());
+            assert_eq!(Answer::from(state).to_string(), state.word());
             assert_eq!(Answer::of_word(state.word()), Some(Answer::from(state)));
         }
         assert_eq!(Answer::from(ChangeState::Worse), Answer::Worse);

@@ -21,6 +21,7 @@ mod random;
 pub mod real;
 pub mod records;
 pub mod row;
+pub mod seal;
 pub mod session;
 pub mod simulate;
 pub mod standing;

@@ -12,6 +12,7 @@ use tailback_truth::history::{Build, History, Machine};
 use tailback_truth::page::Page;
 use tailback_truth::real::Programs;
 use tailback_truth::records::Records;
+use tailback_truth::seal::sealed;
 use tailback_truth::session::{Session, seed, today};
 use tailback_truth::standing::Standing;
 use tailback_truth::{Row, TruthError, row, simulate, table};
@@ -91,11 +92,11 @@ fn run(flags: &Flags) -> Result<u8, TruthError> {
     let code = if flags.no_run { 0 } else { session(flags, &rows, &build, &mut history)? };
     let standings: Vec<Standing> = all.iter().map(|row| Standing::of(row, &history)).collect();
     if let Some(path) = &flags.table {
-        write(path, &table::text(&standings))?;
+        write(path, &sealed(&table::text(&standings)))?;
     }
     if let Some(path) = &flags.write {
         let page = Page { rows: &standings, day: &today(), build: &build };
-        write(path, &page.text())?;
+        write(path, &sealed(&page.text()))?;
     }
     Ok(code)
 }

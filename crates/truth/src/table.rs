@@ -42,7 +42,7 @@ fn line(standing: &Standing, text: &mut String) {
         row.place(),
         runs(standing),
         answers(standing),
-        row.wanted.map_or("", Answer::word),
+        row.wanted.map_or_else(String::new, |wanted| wanted.to_string()),
         row.forbidden.iter().map(|a| with_share(row, *a)).collect::<Vec<_>>().join(", "),
         tenths(tally.seconds),
         tenths(tally.blocks),
@@ -71,7 +71,7 @@ fn answers(standing: &Standing) -> String {
     match tally.wrong.as_slice() {
         [] => words,
         wrong => {
-            let wrong: Vec<&str> = wrong.iter().map(|answer| answer.word()).collect();
+            let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             format!("{words} **WRONG: {}**", wrong.join(", "))
         }
     }

@@ -123,7 +123,7 @@ fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
     let mut fair = Left(left.0 - forced.min(left.0));
     if let Some((cpus, _, idle_share)) = &sums.confined {
         let ns = left.take(fair.take(sums.confined_ns));
-        let part = ConfinedPart { cpus: cpu_list(cpus), ns, idle_share: *idle_share };
+        let part = ConfinedPart { cpus: os::cpulist::format(cpus), ns, idle_share: *idle_share };
         parts.confined = Some(part).filter(|part| part.ns > 0);
     }
     parts.beside_idle_ns = left.take(fair.take(sums.all.beside_idle_ns));
@@ -173,21 +173,6 @@ fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
         ..one.clone()
     };
     all.into_iter().take(NAMED).map(part).collect()
-}
-
-/// CPUs as a list: `0-3,7`.
-fn cpu_list(cpus: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match runs.last_mut() {
-            Some((_, to)) if *to + 1 == *cpu => *to = *cpu,
-            _ => runs.push((*cpu, *cpu)),
-        }
-    }
-    let run = |(from, to): &(u32, u32)| {
-        if from == to { from.to_string() } else { format!("{from}-{to}") }
-    };
-    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 fn threads(sums: &Sums) -> Vec<VictimThread> {

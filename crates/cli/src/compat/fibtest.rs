@@ -4,7 +4,7 @@ use super::options::{Next, Options};
 use crate::exit::Failure;
 use crate::session::Session;
 use load::child::fibonacci::{Fibonacci, FibonacciArgs, MOST_THREADS};
-use load::protocol::{FailureKind, FibonacciReport};
+use load::protocol::FibonacciReport;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ Options
 /// Runs the threads in this process.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some(args) = parse(args)? else { return Ok(0) };
-    let fibonacci = Fibonacci::set_up(&args).map_err(failed)?;
+    let fibonacci = Fibonacci::set_up(&args)?;
     let report = fibonacci.work(|duration| {
         std::thread::sleep(duration);
         false
     });
-    session.out.print(&lines(&report.map_err(failed)?, args.verbose));
+    session.out.print(&lines(&report?, args.verbose));
     Ok(0)
 }
 
@@ -77,14 +77,6 @@ fn parse(args: &[String]) -> Result<Option<FibonacciArgs>, Failure> {
 
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn failed(failure: load::protocol::Failure) -> Failure {
-    match failure.kind {
-        FailureKind::Unusable => Failure::usage(failure.what),
-        FailureKind::Permission | FailureKind::Limit => Failure::need(failure.what),
-        FailureKind::System => Failure::broken(failure.what),
-    }
 }
 
 #[cfg(test)]

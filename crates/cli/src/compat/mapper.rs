@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::session::Session;
 use load::child::mapper::{Mapper, MapperArgs};
 use load::live::LivePage;
-use load::protocol::{FailureKind, MapperReport};
+use load::protocol::MapperReport;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let duration = Duration::from_secs(wanted.duration);
     let args = MapperArgs::new(wanted.region.unwrap_or(DEFAULT_REGION), duration, PAUSE);
     session.out.print(&first_line(std::process::id(), wanted.duration, args.region_bytes()));
-    let mut mapper = Mapper::set_up(&args).map_err(failed)?;
+    let mut mapper = Mapper::set_up(&args)?;
     if let Some(file) = &wanted.waitfile {
         while file.exists() {
             std::thread::sleep(Duration::from_millis(20));
@@ -52,7 +52,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     }
     let live = LivePage::create().map_err(|e| Failure::broken(format!("mapper: {e}")))?;
     let region = mapper.region();
-    mapper.work(&args, &live).map_err(failed)?;
+    mapper.work(&args, &live)?;
     session.out.print(&last_line(region, wanted.duration, &mapper.report(&live), wanted.opavg));
     Ok(0)
 }
@@ -103,13 +103,5 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
             "--waitfile" => wanted.waitfile = Some(options.text(word)?.into()),
             _ => return Err(options.mistake(&format!("Unrecognized argument: {word}"))),
         }
-    }
-}
-
-fn failed(failure: load::protocol::Failure) -> Failure {
-    match failure.kind {
-        FailureKind::Unusable => Failure::usage(failure.what),
-        FailureKind::Permission | FailureKind::Limit => Failure::need(failure.what),
-        FailureKind::System => Failure::broken(failure.what),
     }
 }

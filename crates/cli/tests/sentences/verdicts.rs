@@ -47,7 +47,7 @@ pub fn lines() -> Lines {
     }));
     for outcome in ["fixed", "helped", "not-shown"] {
         let fix: Fix = serde_json::from_value(fix(outcome)).unwrap();
-        all.push(("fix".to_owned(), outcome.to_owned(), prose::fix::fix(&fix, meta)));
+        all.push(("fix".to_owned(), outcome.to_owned(), prose::fix::effect(&fix, meta)));
     }
     all
 }

@@ -44,16 +44,6 @@ fn left(fix: &Fix) -> Option<String> {
     }
 }
 
-/// The same with its outcome, as one sentence.
-pub fn fix(fix: &Fix, meta: Option<&Meta>) -> String {
-    let change = effect(fix, meta);
-    match fix.outcome {
-        FixOutcome::Fixed => format!("Fixed here by {change}"),
-        FixOutcome::Helped => format!("Helped here by {change}"),
-        FixOutcome::NotShown => format!("Not shown to help: {change}"),
-    }
-}
-
 /// A change and what became of the stall with it: `+sbwt none: fixed here`.
 pub fn short(fix: &Fix, meta: Option<&Meta>) -> String {
     format!("{}: {}", arm::change(&fix.change, meta), outcome(fix.outcome))
@@ -68,12 +58,10 @@ mod tests {
     fn a_change_is_said_with_both_figures() {
         let fixed = testing::fix("+sbwt none", FixOutcome::Fixed);
         assert_eq!(
-            fix(&fixed, None),
-            "Fixed here by +sbwt none: lost 1.5 ms/s [0.5, 2.5] instead of 900 ms/s [899, 901]."
+            effect(&fixed, None),
+            "+sbwt none: lost 1.5 ms/s [0.5, 2.5] instead of 900 ms/s [899, 901]."
         );
         assert_eq!(short(&fixed, None), "+sbwt none: fixed here");
-        let vain = testing::fix("+S 1", FixOutcome::NotShown);
-        assert!(fix(&vain, None).starts_with("Not shown to help: +S 1: lost"));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::caveat;
 use super::fact::fact;
-use super::suggestion::{Step, step};
 use super::{arm, fix, headline, reason};
 use model::prose::figures::{self, heading};
 use model::prose::sentence;
@@ -119,21 +118,9 @@ impl<'a> Prose<'a> {
         self.reasons().into_iter().chain(also).chain(missed).chain(caveats).collect()
     }
 
-    /// What each change that was tried did.
-    pub fn fixes(&self) -> Vec<String> {
-        self.record.judgement.fixes.iter().map(|one| fix::fix(one, self.meta)).collect()
-    }
-
-    /// The same in a few words each.
+    /// What each change that was tried did, in a few words each.
     pub fn fixes_in_short(&self) -> Vec<String> {
         self.record.judgement.fixes.iter().map(|one| fix::short(one, self.meta)).collect()
-    }
-
-    /// What to do next.
-    pub fn suggestions(&self) -> Vec<Step> {
-        let suggestions = self.record.judgement.suggestions.iter();
-        let guest = self.record.machine.guest_of();
-        suggestions.map(|one| step(one, self.meta, guest.as_ref())).collect()
     }
 
     /// What else should be known of its trials, each once.
