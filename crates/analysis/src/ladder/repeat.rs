@@ -139,7 +139,7 @@ pub fn add_spread<'r>(ladder: &mut Ladder, runs: impl IntoIterator<Item = (&'r s
 
 /// Says which step would have been named; nothing where no version was run twice.
 ///
-/// It is about the smallest that would be with the probability [`POWER`], where runs are normal.
+/// It is about the smallest that would be with a probability of 95%, where runs are normal.
 /// The first runs have to differ by the margin and half their interval, and each fresh pair by the
 /// margin. Two runs differ with the square root of two times the deviation of one, for which the
 /// upper limit stands that the runs leave with that probability (chi-squared).
