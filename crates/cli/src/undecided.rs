@@ -3,7 +3,7 @@
 use crate::claim::{self, Claim, Held};
 use crate::{output, paths, records};
 use model::record::Plan;
-use model::{Facts, Machine};
+use model::{Facts, Machine, Settings, Value};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -68,8 +68,22 @@ fn found(
     held: Option<Held>,
     begun: impl Fn(&Path) -> Option<(Plan, Facts)>,
 ) -> Option<Undecided> {
-    let (plan, facts) = begun(&path)?;
+    let (mut plan, facts) = begun(&path)?;
+    take_from_others(&mut plan);
     Some(Undecided { path, plan, facts, held })
+}
+
+/// Gives an arm that is new to a study what its other arms were tried out with, as their rate of
+/// requests: the load is the same in all.
+fn take_from_others(plan: &mut Plan) {
+    let tried: Vec<Settings> = plan.arms.iter().map(|arm| arm.settings.clone()).collect();
+    let open = plan.arms.iter_mut().flat_map(|arm| arm.settings.0.iter_mut());
+    for (name, value) in open.filter(|(_, value)| value.is_open()) {
+        let numbers = tried.iter().filter_map(|settings| settings.0.get(name));
+        if let Some(number) = numbers.into_iter().find(|value| matches!(value, Value::Number(_))) {
+            *value = number.clone();
+        }
+    }
 }
 
 /// The claim to an undecided record; where there is none, that is said, since a study begins anew.
@@ -131,6 +145,22 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!(found[0].ends_with("mmap-lock-20261122T1.json"));
         assert_eq!(newest(folder.path(), "busy-wait"), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn an_arm_that_is_new_takes_what_the_others_were_tried_out_with() {
+        let mut plan = crate::testing::affected_record().plan.clone();
+        let rate = |value: Value| Settings([("rate".to_owned(), value)].into());
+        let open: Value = serde_json::from_value("auto".into()).unwrap();
+        assert!(open.is_open());
+        plan.arms.truncate(2);
+        plan.arms[0].settings = rate(Value::Number(400));
+        plan.arms[1].settings = rate(open.clone());
+        take_from_others(&mut plan);
+        assert_eq!(plan.arms[1].settings, rate(Value::Number(400)));
+        plan.arms.iter_mut().for_each(|arm| arm.settings = rate(open.clone()));
+        take_from_others(&mut plan);
+        assert_eq!(plan.arms[1].settings, rate(open));
     }
 
     #[test]

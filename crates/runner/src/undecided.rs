@@ -46,7 +46,7 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
 }
 
 /// The arms of the new plan, each as the old one has it where it does: what a fix does is no part
-/// of what is undecided, so a study may go on with other fixes, or without.
+/// of what is undecided, so a study may go on with its fixes or without.
 fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
     let of_old = |arm: &Arm| old.arms.iter().find(|old| is_same_arm(old, arm)).cloned();
     new.arms.iter().map(|arm| of_old(arm).unwrap_or_else(|| arm.clone())).collect()

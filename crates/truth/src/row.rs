@@ -146,20 +146,26 @@ impl Row {
     /// What it runs and where, in a line: answers of a row of the same name that ran something else
     /// do not count.
     pub fn asked(&self) -> String {
-        match &self.simulate {
-            Some(simulation) => format!("simulated: {}", simulation.injected()),
-            None => {
-                let command = self.command.as_deref().unwrap_or_default();
-                let boundary = self.boundary.as_ref();
-                let boundary = boundary.map(|[from, to]| format!("; boundary from {from} to {to}"));
-                let boundary = boundary.unwrap_or_default();
-                let studies = match self.studies.as_str() {
-                    "" => String::new(),
-                    digest => format!("; studies {digest}"),
-                };
-                format!("tailback {command} ({}{boundary}{studies})", self.environment.words())
-            }
+        match self.what_and_where() {
+            (what, None) => what,
+            (what, Some(place)) => format!("{what} ({place})"),
         }
+    }
+
+    /// What it runs; and where, with what is known of it, where it is a command.
+    pub fn what_and_where(&self) -> (String, Option<String>) {
+        if let Some(simulation) = &self.simulate {
+            return (format!("simulated: {}", simulation.injected()), None);
+        }
+        let mut place = self.environment.words();
+        if let Some([from, to]) = &self.boundary {
+            place.push_str(&format!("; boundary from {from} to {to}"));
+        }
+        if !self.studies.is_empty() {
+            place.push_str(&format!("; studies {}", self.studies));
+        }
+        let command = self.command.as_deref().unwrap_or_default();
+        (format!("tailback {command}"), Some(place))
     }
 
     /// The largest share of the runs that may give this answer.

@@ -26,8 +26,10 @@ pub fn text(rows: &[Standing]) -> String {
     rows.iter().for_each(|standing| line(standing, &mut text));
     text.push_str("\n## Why each answer is known\n\n| row | what is run | why |\n|---|---|---|\n");
     for Standing { row, .. } in rows {
-        let what = row.asked().replace('|', "\\|");
-        let _ = writeln!(text, "| {} | `{what}` | {} |", row.id, row.why);
+        let (what, place) = row.what_and_where();
+        let place = place.map_or_else(String::new, |place| format!(", {place}"));
+        let line = format!("`{what}`{place}").replace('|', "\\|");
+        let _ = writeln!(text, "| {} | {line} | {} |", row.id, row.why);
     }
     text
 }
@@ -112,7 +114,7 @@ mod tests {
             "| other | idle host | 0 of 10 | not run yet | not-affected | affected |  |  |  |";
         assert!(text.contains(missing), "{text}");
         assert!(text.contains("| old | idle host | 0 of 10 | stale: inconclusive 1 |"), "{text}");
-        assert!(text.contains("| `tailback run mmap-lock --procfile status --busy '0,10' (idle"));
+        assert!(text.contains("| `tailback run mmap-lock --procfile status --busy '0,10'`, idle"));
     }
 
     #[test]

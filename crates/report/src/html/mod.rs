@@ -18,6 +18,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::ladder::Ladder;
 use model::{Census, Change};
 
+/// What a stall on the page is, and what it is not.
+const PROVOKED: &str = "Provoked here by a load of tailback's own. Run tailback watch to see whether \
+                        work is held up in normal operation.";
+
 /// The largest page, in bytes, but for its table of what was left out.
 const MOST_BYTES: usize = 1_300_000;
 
@@ -178,8 +182,7 @@ fn title(shown: &[Shown]) -> String {
 }
 
 fn headline(shown: &[Shown]) -> String {
-    let affected = shown.iter().filter(|one| one.record.judgement.state == model::State::Affected);
-    let mut names: Vec<String> = affected.map(|one| plain(&one.record.scenario)).collect();
+    let mut names: Vec<String> = provoked(shown).map(|one| plain(&one.record.scenario)).collect();
     names.sort_unstable();
     names.dedup();
     match (names.as_slice(), shown) {
@@ -195,8 +198,10 @@ fn headline(shown: &[Shown]) -> String {
     }
 }
 
-fn is_affected(shown: &[Shown]) -> bool {
-    shown.iter().any(|one| one.record.judgement.state == model::State::Affected)
+/// The studies that show a stall; what a live system loses was not provoked.
+fn provoked<'a>(shown: &'a [Shown<'a>]) -> impl Iterator<Item = &'a Shown<'a>> {
+    let affected = |one: &&Shown| one.record.judgement.state == model::State::Affected;
+    shown.iter().filter(affected).filter(|one| one.record.live.is_none())
 }
 
 fn header(shown: &[Shown]) -> Markup {
@@ -207,11 +212,32 @@ fn header(shown: &[Shown]) -> Markup {
         header {
             p.brand { "tailback" }
             h1 { (headline(shown)) }
-            @if is_affected(shown) {
-                p.sub { "tailback provoked these stalls with a load of its own. Whether they happen in normal operation, tailback watch shows." }
-            }
+            @if provoked(shown).next().is_some() { p.sub { (PROVOKED) } }
             @if let [host] = hosts.as_slice() { p.sub { (host) } }
             @if let Some(one) = shown.first() { p.sub { "Measured " (plain(&one.record.started)) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use model::State;
+
+    #[test]
+    fn a_page_says_that_a_stall_was_provoked_where_it_was() {
+        let is_told = |record: &model::Judged| {
+            let page = page(&[Shown::new(record, None, "a")]).unwrap();
+            page.contains("Run tailback watch to see whether")
+        };
+        let mut record = testing::record();
+        record.judgement.state = State::Affected;
+        assert!(is_told(&record));
+        record.judgement.state = State::NotAffected;
+        assert!(!is_told(&record));
+        record.judgement.state = State::Affected;
+        record.facts.live = Some(model::live::Live::default());
+        assert!(!is_told(&record), "a watch provokes nothing");
     }
 }

@@ -234,3 +234,37 @@ pub fn study(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Missed, Test, Unit};
+
+    #[test]
+    fn a_run_that_shows_less_than_was_asked_says_so() {
+        let mut record = crate::testing::affected_record();
+        let told = |record: &Judged| falls_short(record, Duration::from_secs(5));
+        assert_eq!(told(&record), None, "nothing is claimed to be absent");
+        let with = |every_s| {
+            let missed = Missed {
+                shown_above: 20.0,
+                unit: Unit::MillisecondsPerSecond,
+                freeze_ms: Some(5.0),
+                share: 0.3,
+                trial_ms: Some(250.0),
+                warm_up_ms: None,
+                every_s,
+                confidence: 0.95,
+            };
+            Some(Test { missed: Some(missed), ..Test::default() })
+        };
+        record.judgement.test = with(0.5);
+        let line = told(&record).unwrap();
+        assert!(
+            line.starts_with("--rare 5s: these trials show what comes once in 0.5 s"),
+            "{line}"
+        );
+        record.judgement.test = with(5.0);
+        assert_eq!(told(&record), None);
+    }
+}
