@@ -86,7 +86,8 @@ pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportErr
 /// If a chart could not be drawn.
 pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportError> {
     let meta = shown.first().and_then(|one| one.meta);
-    let main = with_records(ladder::section(ladder, meta)?, shown)?;
+    let runs = shown.iter().map(|one| one.record);
+    let main = with_records(ladder::section(ladder, runs, meta)?, shown)?;
     let body = html! {
         header { p.brand { "tailback" } h1 { (plain(&ladder.scenario)) ", version by version" } }
         (main)

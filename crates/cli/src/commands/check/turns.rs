@@ -31,6 +31,9 @@ struct Turn<'a> {
 struct Waiting {
     place: usize,
     blocks: u32,
+    /// How long a block takes.
+    block: Duration,
+    /// How long its verdict takes.
     left: Duration,
 }
 
@@ -81,15 +84,17 @@ impl<'a> Turns<'a> {
     }
 
     /// The study whose turn it is: of those that time is left for, which are nearest to a verdict,
-    /// the one with the fewest blocks.
+    /// the one with the fewest blocks. Of several the one with the shortest: each claim makes it
+    /// easier for the others to be made, so the cheapest come first.
     fn next(&self, left: Duration) -> Option<usize> {
         let is_late = left.is_zero();
         let waiting = |(place, turn): (usize, &Turn)| {
             let underway = turn.running.underway();
             let (blocks, more) = (underway.blocks(), underway.blocks_left());
             let late = is_late && blocks > 0 && more.saturating_add(turn.overtime) > OVERTIME;
-            let left = underway.block_time().saturating_mul(more);
-            (turn.is_open() && !late).then_some(Waiting { place, blocks, left })
+            let block = underway.block_time();
+            let left = block.saturating_mul(more);
+            (turn.is_open() && !late).then_some(Waiting { place, blocks, block, left })
         };
         next(self.all.iter().enumerate().filter_map(waiting).collect(), left)
     }
@@ -129,7 +134,7 @@ fn next(mut all: Vec<Waiting>, left: Duration) -> Option<usize> {
         needed = needed.saturating_add(one.left);
         first || needed <= left
     });
-    fits.min_by_key(|one| (one.blocks, one.place)).map(|one| one.place)
+    fits.min_by_key(|one| (one.blocks, one.block, one.place)).map(|one| one.place)
 }
 
 #[cfg(test)]
@@ -140,6 +145,7 @@ mod tests {
         let one = |(place, (blocks, left)): (usize, &(u32, u64))| Waiting {
             place,
             blocks: *blocks,
+            block: Duration::from_secs(1),
             left: Duration::from_secs(*left),
         };
         all.iter().enumerate().map(one).collect()
@@ -154,5 +160,18 @@ mod tests {
         assert_eq!(next(all.clone(), seconds(15)), Some(0));
         assert_eq!(next(all, seconds(0)), Some(0));
         assert_eq!(next(Vec::new(), seconds(9)), None);
+    }
+
+    #[test]
+    fn of_studies_with_as_many_blocks_the_one_with_the_shortest_is_next() {
+        let of = |blocks: [u64; 3]| {
+            let mut all = waiting(&[(6, 10), (6, 10), (6, 10)]);
+            for (one, seconds) in all.iter_mut().zip(blocks) {
+                one.block = Duration::from_secs(seconds);
+            }
+            next(all, Duration::from_secs(200))
+        };
+        assert_eq!(of([3, 1, 2]), Some(1));
+        assert_eq!(of([2, 2, 2]), Some(0));
     }
 }

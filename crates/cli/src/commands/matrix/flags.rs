@@ -13,8 +13,8 @@ const HELP: &str = "Versions take turns, one block of trials each, so that a dis
     side in 5 or 6 pairs, and a boundary is named where each pair differs as the first runs did. \
     This is done for three steps at most, those with the largest differences.\n\nNAME*12 runs a \
     version 12 times, which shows how much its runs differ.\n\nExit codes:\n  that of the worst \
-    verdict; with --expect:\n  0  all are as expected\n  1  one differs\n  4  one is \
-    undecided\n\n";
+    verdict; with --expect:\n  0  all are as expected\n  1  one differs: a verdict in a fresh run \
+    too, or the way an effect goes\n  4  one is undecided\n\n";
 
 /// Compare one scenario across several kernels or OTPs
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `tailback matrix`: one scenario in several versions of a kernel or an OTP.
 
+mod confirm;
 mod flags;
 mod guests;
 mod held;
@@ -54,16 +55,21 @@ impl Run for Matrix {
             }
         };
         let rows = all(names, scenario, &way, &words, self.bisect)?;
-        let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
+        let mut rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
         let mut ladder = ladder::of(&rows, meta);
         let fresh = |seed| names::words(self, seed, Length::Fresh);
         let run = |names: &[Name], words: &[String]| way.rows(names, scenario, words);
-        let runs = repeat::Runs { run: &run, scenario, seed, fresh: &fresh };
+        let whole = |seed| names::words(self, seed, Length::Whole);
+        let runs = repeat::Runs { run: &run, scenario, seed, fresh: &fresh, whole: &whole };
         let repeated = if self.once {
             repeat::first_spread(&mut ladder, names, &rows);
             Ok(())
         } else {
             repeat::repeat(&mut ladder, names, &rows, &runs)
+        };
+        let repeated = match self.expect {
+            true => repeated.and_then(|()| confirm::confirm(&mut rows, names, &runs)),
+            false => repeated,
         };
         // What was measured before an interruption is shown.
         show::all(session, meta, &rows, &ladder, self, page)?;

@@ -44,6 +44,11 @@ impl Name {
     pub fn fresh(&self, pair: usize) -> Name {
         Name { asked: self.asked.clone(), shown: format!("{}, pair {pair}", self.shown) }
     }
+
+    /// The same version once more.
+    pub fn again(&self) -> Name {
+        Name { asked: self.asked.clone(), shown: format!("{}, again", self.shown) }
+    }
 }
 
 impl Asked {

@@ -26,8 +26,10 @@ pub struct Runs<'a> {
     pub scenario: &'static dyn AnyScenario,
     /// The seed of the matrix.
     pub seed: u64,
-    /// The words of a run with a seed of its own.
+    /// The words of a run of a pair, with a seed of its own.
     pub fresh: &'a dyn Fn(u64) -> Vec<String>,
+    /// The words of a run to its verdict, with a seed of its own.
+    pub whole: &'a dyn Fn(u64) -> Vec<String>,
 }
 
 /// Runs the versions again between which the first runs differ, and says of each step what came of
@@ -191,7 +193,8 @@ mod tests {
             calls.push(names.iter().map(|name| name.shown.clone()).collect::<Vec<String>>());
             run(calls.len(), names)
         };
-        let runs = Runs { run: &counted, scenario, seed: 1, fresh: &|_| Vec::new() };
+        let words = |_| Vec::new();
+        let runs = Runs { run: &counted, scenario, seed: 1, fresh: &words, whole: &words };
         let ended = repeat(&mut found, &names, &rows, &runs);
         let step = found.steps.remove(0);
         (step.repeated.unwrap(), ended, calls.take())

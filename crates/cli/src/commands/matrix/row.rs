@@ -28,13 +28,15 @@ pub struct Row {
     release: String,
     came: Result,
     expected: Option<(String, String)>,
+    /// How a fresh run ended, in a word.
+    fresh: Option<String>,
 }
 
 impl Row {
     /// The row of a kernel.
     pub fn of_kernel(name: &str, release: &str, came: Result) -> Self {
         let (name, release) = (name.to_owned(), release.to_owned());
-        Row { of: Of::Kernel, name, release, came, expected: None }
+        Row { of: Of::Kernel, name, release, came, expected: None, fresh: None }
     }
 
     /// The row of an OTP.
@@ -94,13 +96,31 @@ impl Row {
         }
     }
 
-    /// Whether the verdict is the expected one; none where nothing was expected, or where there is
-    /// no verdict.
+    /// Whether the verdict is the expected one; none where nothing was expected, where there is no
+    /// verdict, or where no fresh run came to the same verdict that was not expected.
     pub fn met(&self) -> Option<bool> {
+        match self.meets()? {
+            true => Some(true),
+            false => (self.fresh.as_deref() == Some(self.word())).then_some(false),
+        }
+    }
+
+    /// Whether the verdict stands and is not the expected one.
+    pub fn is_unexpected(&self) -> bool {
+        self.meets() == Some(false)
+    }
+
+    /// Whether the verdict of this run is the expected one.
+    fn meets(&self) -> Option<bool> {
         let (expected, _) = self.expected.as_ref()?;
         let state = self.state()?;
         let settled = matches!(state, State::Affected | State::NotAffected);
         settled.then(|| state.word() == expected)
+    }
+
+    /// Takes what a fresh run of the same version came to.
+    pub fn add_fresh(&mut self, fresh: &Row) {
+        self.fresh = Some(fresh.word().to_owned());
     }
 
     /// Whether something is expected of it.
@@ -111,7 +131,12 @@ impl Row {
     /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
-        format!("{}: {}, but {expected} was expected: {source}", self.name, self.word())
+        let fresh = match &self.fresh {
+            Some(word) if word == self.word() => ", twice".to_owned(),
+            Some(word) => format!(", and {word} in a fresh run"),
+            None => String::new(),
+        };
+        format!("{}: {}{fresh}, but {expected} was expected: {source}", self.name, self.word())
     }
 
     /// One line on what came instead of a verdict.
@@ -161,6 +186,7 @@ impl Row {
             "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
             "source": self.expected.as_ref().map(|(_, source)| source),
             "as_expected": self.met(),
+            "fresh_result": self.fresh,
             "guest": record.and_then(|record| record.machine.guest.as_ref()),
         })
     }
@@ -254,10 +280,21 @@ mod tests {
         use State::{Affected, Inconclusive, NotAffected};
         let met = |expected, state| row(Some(expected), Ok(state)).met();
         assert_eq!(met("affected", Affected), Some(true));
-        assert_eq!(met("affected", NotAffected), Some(false));
+        assert_eq!(met("affected", NotAffected), None, "one run may be wrong");
         assert_eq!(met("affected", Inconclusive), None);
         assert_eq!(row(Some("affected"), Err(panic())).met(), None);
         assert_eq!(row(None, Ok(Affected)).met(), None);
+        let twice = |fresh| {
+            let mut row = row(Some("affected"), Ok(NotAffected));
+            row.add_fresh(&self::row(None, Ok(fresh)));
+            (row.met(), row.complaint())
+        };
+        let [same, other] = [twice(NotAffected), twice(Inconclusive)];
+        assert_eq!((same.0, other.0), (Some(false), None));
+        assert_eq!(same.1, "k: not-affected, twice, but affected was expected: a table");
+        let said = "k: not-affected, and inconclusive in a fresh run, but affected was expected: a \
+                    table";
+        assert_eq!(other.1, said);
     }
 
     #[test]
@@ -274,7 +311,10 @@ mod tests {
         assert_eq!(code(&[row(None, Err(panic()))], None), 4);
         let expecting = |rows: &[Row]| code(rows, Some(None));
         assert_eq!(expecting(&[row(Some("affected"), Ok(Affected)), row(None, Ok(Affected))]), 0);
-        assert_eq!(expecting(&[row(Some("not-affected"), Ok(Affected))]), 1);
+        let mut unexpected = row(Some("not-affected"), Ok(Affected));
+        assert_eq!(expecting(std::slice::from_ref(&unexpected)), 4);
+        unexpected.add_fresh(&row(None, Ok(Affected)));
+        assert_eq!(expecting(&[unexpected]), 1);
         assert_eq!(expecting(&[row(Some("affected"), Err(panic()))]), 4);
         assert_eq!(expecting(&[row(None, Ok(Affected))]), 2, "nothing to hold it against");
         let plain = [row(None, Ok(Affected))];

@@ -57,7 +57,7 @@ pub fn all(
                 "--expect: vm/versions.toml expects nothing of these versions and parameters",
             );
         }
-        for row in rows.iter().filter(|row| row.met() == Some(false)) {
+        for row in rows.iter().filter(|row| row.is_unexpected()) {
             output::complain(&row.complaint());
         }
         complaints(ladder).iter().for_each(|line| output::complain(line));
