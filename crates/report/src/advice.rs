@@ -30,7 +30,7 @@ impl Sure {
         match self {
             Sure::Fixed => Some(outcome(FixOutcome::Fixed)),
             Sure::Helped => Some(outcome(FixOutcome::Helped)),
-            Sure::Try => Some("not tried here"),
+            Sure::Try => Some("not tested here"),
             Sure::NotShown => Some(outcome(FixOutcome::NotShown)),
             Sure::Next => None,
         }

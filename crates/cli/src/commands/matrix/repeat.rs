@@ -228,6 +228,36 @@ mod tests {
         assert_eq!((never.pairs.len(), calls.len()), (0, 1 + MADE_AGAIN));
     }
 
+    /// Neighbours whose first runs alone differ, and ends that differ in fresh runs too.
+    #[test]
+    fn the_ends_run_again_where_no_step_between_them_holds() {
+        let name = |text: &str| Name { asked: text.to_owned(), shown: text.to_owned() };
+        let names = ["first", "middle", "last"].map(name);
+        let lost = |version: &str| match version {
+            "first" => 100.0,
+            _ => 300.0,
+        };
+        let of = |version: &str, lost: f64| {
+            Row::of_kernel(version, "", Came::Judged(Box::new(record(lost))))
+        };
+        let rows = names.each_ref().map(|name| of(&name.shown, lost(&name.asked)));
+        let scenario = scenarios::find("mmap-lock").unwrap();
+        let mut found = ladder::of(&rows, scenario.meta());
+        // In a pair of neighbours the middle is as good as the first version.
+        let again = |names: &[Name], _: &[String]| {
+            let ends = names.iter().any(|name| name.asked == "last");
+            let lost = |name: &Name| if ends { lost(&name.asked) } else { 100.0 };
+            Ok(names.iter().map(|name| of(&name.shown, lost(name))).collect())
+        };
+        let words = |_| Vec::new();
+        let runs = Runs { run: &again, scenario, seed: 1, fresh: &words, whole: &words };
+        assert!(repeat(&mut found, &names, &rows, &runs).is_ok());
+        assert!(!found.steps[0].is_boundary() && found.steps[0].repeated.is_some());
+        let ends = found.whole.as_ref().unwrap();
+        assert!(ends.is_boundary(), "{ends:?}");
+        assert_eq!(ends.repeated.as_ref().map(|repeated| repeated.among), Some(2));
+    }
+
     #[test]
     fn an_interruption_keeps_the_pairs_that_were_made() {
         let (some, ended, _) = repeated(|call, names| match call {
