@@ -202,7 +202,8 @@ lint: lint-needs
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
-	  deploy/kubernetes/census deploy/test/engines
+	  deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
+	  deploy/test-definitions/automated/linux/tailback/tailback.sh
 	scripts/columns
 	scripts/commits
 	scripts/deny

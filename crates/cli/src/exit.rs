@@ -5,6 +5,7 @@ use model::Meta;
 use report::{ReportError, prose};
 use runner::studies::StudyError;
 use scenarios::ScenarioError;
+use std::ffi::{OsStr, OsString};
 
 /// Bad usage or bad input.
 pub const USAGE: u8 = 2;
@@ -14,6 +15,61 @@ pub const NEED: u8 = 3;
 pub const BROKEN: u8 = 4;
 /// Somebody interrupted.
 pub const INTERRUPTED: u8 = 130;
+
+/// To `git bisect run`: this commit cannot be tested.
+const SKIP: u8 = 125;
+/// To `git bisect run`: stop. From here on up it ends a bisection.
+const ABORT: u8 = 128;
+
+/// For whom the program ends with its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codes {
+    /// For people and scripts.
+    Own,
+    /// For `git bisect run`, to which every code from 1 to 127 but 125 is a bad commit.
+    Bisect,
+}
+
+/// The flag of `tailback run` that asks for exit codes, and its value for `git bisect run`.
+const FLAG: [&str; 2] = ["--exit-for", "bisect"];
+
+impl Codes {
+    /// Those that these words ask for. They are read before anything parses them, since a line that
+    /// is no command has to end a bisection too, and a command in a guest stands behind `--`.
+    pub fn asked_for(words: &[OsString]) -> Self {
+        let [flag, value] = FLAG.map(OsStr::new);
+        let mut joined = flag.to_owned();
+        joined.push("=");
+        joined.push(value);
+        let two = words.windows(2).any(|two| two[0] == flag && two[1] == value);
+        if two || words.contains(&joined) { Codes::Bisect } else { Codes::Own }
+    }
+
+    /// The code of a command that came to this one. A guest may have put it into these codes
+    /// already.
+    pub fn of_result(self, code: u8) -> u8 {
+        match (self, code) {
+            (Codes::Own, _) | (_, 0 | 1 | SKIP | ABORT..) => code,
+            (Codes::Bisect, BROKEN) => SKIP,
+            (Codes::Bisect, _) => ABORT,
+        }
+    }
+
+    /// The code of a failure.
+    pub fn of_failure(self, code: u8) -> u8 {
+        match (self, code) {
+            (Codes::Own, _) | (_, ABORT..) => code,
+            (Codes::Bisect, NEED) => SKIP,
+            (Codes::Bisect, _) => ABORT,
+        }
+    }
+}
+
+/// For whom `tailback run` ends with its exit code.
+#[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitFor {
+    Bisect,
+}
 
 /// What ends the program: one line and an exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +100,10 @@ impl Failure {
 impl From<ReportError> for Failure {
     /// A report that could not be made.
     fn from(error: ReportError) -> Self {
-        Failure::broken(error.to_string())
+        match error {
+            ReportError::NoReproducer(_) => Failure::usage(error.to_string()),
+            _ => Failure::broken(error.to_string()),
+        }
     }
 }
 
@@ -76,5 +135,41 @@ impl Failure {
                 Failure { line: "interrupted".to_owned(), code: INTERRUPTED }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked_for(line: &str) -> Codes {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Codes::asked_for(&words)
+    }
+
+    #[test]
+    fn a_bisection_is_asked_for_by_the_words_alone() {
+        for line in [
+            "tailback run mmap-lock --exit-for bisect",
+            "tailback run mmap-lock --exit-for=bisect --no-such-flag",
+            "tailback vm --kernel . -- run mmap-lock --exit-for bisect",
+        ] {
+            assert_eq!(asked_for(line), Codes::Bisect, "{line}");
+        }
+        for line in ["tailback run mmap-lock", "tailback run x --exit-for", "tailback bisect"] {
+            assert_eq!(asked_for(line), Codes::Own, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bisection_hears_of_a_bad_commit_only_where_a_stall_showed() {
+        let result = |code| Codes::Bisect.of_result(code);
+        assert_eq!([0, 1, BROKEN].map(result), [0, 1, SKIP]);
+        assert_eq!([USAGE, NEED, INTERRUPTED].map(result), [ABORT, ABORT, INTERRUPTED]);
+        assert_eq!([SKIP, ABORT].map(result), [SKIP, ABORT], "a guest says so already");
+        let failure = |code| Codes::Bisect.of_failure(code);
+        assert_eq!([USAGE, NEED, BROKEN].map(failure), [ABORT, SKIP, ABORT]);
+        assert_eq!(failure(INTERRUPTED), INTERRUPTED);
+        assert_eq!((Codes::Own.of_result(BROKEN), Codes::Own.of_failure(NEED)), (BROKEN, NEED));
     }
 }

@@ -11,6 +11,7 @@ mod exit;
 mod guard;
 mod identity;
 mod input;
+mod ktap;
 mod machine;
 mod output;
 mod page;
@@ -25,8 +26,9 @@ mod signals;
 mod testing;
 mod undecided;
 
-use exit::Failure;
+use exit::Codes;
 use session::Session;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -39,21 +41,32 @@ fn main() -> ExitCode {
     if let Some(arguments) = ansible::called() {
         return ExitCode::from(ansible::module(&arguments, &session));
     }
-    let code = match command_line::parse(std::env::args_os()) {
-        Ok(command) => command.run(&session).unwrap_or_else(|failure| complain(&failure)),
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let codes = Codes::asked_for(&words);
+    let code = match command_line::parse(words) {
+        Ok(command) => match command.run(&session) {
+            Ok(code) => codes.of_result(code),
+            Err(failure) => {
+                output::complain(&failure.line);
+                codes.of_failure(failure.code)
+            }
+        },
         Err(error) => {
             // clap chooses the right stream; it does not matter if that is closed.
             let _ = error.print();
             if error.kind() == clap::error::ErrorKind::InvalidSubcommand {
                 output::note("Scenarios and what they need: tailback list");
             }
-            u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
+            match u8::try_from(error.exit_code()) {
+                Ok(0) => 0,
+                _ => codes.of_failure(exit::USAGE),
+            }
         }
     };
     session.guard.end();
     // A verdict that could not be printed is no success.
     let unprinted = session.out.failed() && code < exit::USAGE;
-    ExitCode::from(if unprinted { exit::NEED } else { code })
+    ExitCode::from(if unprinted { codes.of_result(exit::NEED) } else { code })
 }
 
 /// Where root was given a folder for temporary files in which another user could replace them, as
@@ -68,9 +81,4 @@ fn forget_hostile_temporary_folder() {
         // SAFETY: no other thread has been started yet.
         unsafe { std::env::remove_var("TMPDIR") };
     }
-}
-
-fn complain(failure: &Failure) -> u8 {
-    output::complain(&failure.line);
-    failure.code
 }

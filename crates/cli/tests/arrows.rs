@@ -13,6 +13,7 @@ use std::process::Command;
 /// What the binary may use; the fuzzer calls into each of these too, and into `beam`.
 const BINARY: &[&str] = &[
     "analysis",
+    "bisect",
     "census",
     "dist",
     "guest",
@@ -39,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-guest", &["debian", "host", "model", "os"]),
     ("tailback-report", &["model", "os", "watch"]),
     ("tailback-analysis", &["model"]),
+    ("tailback-bisect", &[]),
     ("tailback-dist", &["beam", "model", "os"]),
     ("tailback-beam", &["debian", "host", "os"]),
     ("tailback-debian", &["host", "os"]),

@@ -62,6 +62,7 @@ fn help_of_each_command() {
         "export",
         "census",
         "matrix",
+        "bisect",
         "vm",
         "sim cpu-quota",
         "sim fleet",

@@ -122,7 +122,7 @@ fn split(arguments: &[String]) -> (&[String], Option<Vec<String>>) {
     let (own, rest) = (&arguments[..at], arguments[at + 1..].to_vec());
     let before: Vec<&str> = match own[0].as_str() {
         "vm" => Vec::new(),
-        "matrix" => {
+        "matrix" | "bisect" => {
             let named = |word: &&String| scenarios::find(word).is_some();
             vec!["run", own.iter().find(named).map_or("nosuch", String::as_str)]
         }

@@ -5,38 +5,11 @@
 
 mod common;
 
+use common::readers::{python, read_with};
 use common::{Place, packed};
 use model::Census;
 use model::census::Run;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// A Python with the packages of tests/readers/python.txt; `None` where it cannot be had, as
-/// without a network.
-fn python() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // The folder of the build, wherever it is.
-    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
-    let ran = Command::new(root.join("scripts/need-python"))
-        .env("CARGO_TARGET_DIR", built)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    let why = said.lines().last().unwrap_or("scripts/need-python");
-    if !testing::has_or_skip(ran.status.success(), why) {
-        return None;
-    }
-    Some(String::from_utf8(ran.stdout).unwrap().trim().into())
-}
-
-/// What a script of `readers/` prints.
-fn read_with(python: &Path, script: &str, args: &[&str]) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers").join(script);
-    let ran = Command::new(python).arg(script).args(args).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said}");
-    String::from_utf8(ran.stdout).unwrap()
-}
+use std::path::Path;
 
 /// A folder with a simulated fleet and three records with trials, of which one comes twice. It has
 /// a folder for each host.
@@ -265,4 +238,24 @@ fn node_problem_detector_has_its_line_and_codes() {
         let ran = place.say(&[&[command, path.to_str().unwrap()], &format[..]].concat());
         assert_eq!((ran.code(), ran.out.as_str()), (code, line), "{command} {ran:?}");
     }
+}
+
+/// Without warnings, and short enough for a mail.
+#[test]
+fn a_c_compiler_takes_the_reproducer() {
+    let place = Place::new();
+    let record = place.golden("mmap-lock");
+    let (source, program) = (place.path("stall.c"), place.path("stall"));
+    let args = ["export", "--format", "reproducer", record.to_str().unwrap(), "-o"];
+    let ran = place.say(&[&args[..], &[source.to_str().unwrap()]].concat());
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let text = std::fs::read_to_string(&source).unwrap();
+    assert!((100..=400).contains(&text.lines().count()), "{}", text.lines().count());
+    assert!(text.contains("#define PROCFILE \"smaps\""), "{text}");
+    let words = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-static", "-o"];
+    let mut gcc = std::process::Command::new("gcc");
+    let Ok(ran) = gcc.args(words).arg(&program).arg(&source).output() else {
+        return testing::skipped("no gcc");
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }

@@ -15,6 +15,14 @@ pub enum GuestError {
         /// What it is instead.
         why: String,
     },
+    /// A kernel that was built without what a guest needs.
+    #[error("{}: without {lacking}, which a guest needs; switch it on and build again", .path.display())]
+    Options {
+        /// Its configuration.
+        path: PathBuf,
+        /// The options.
+        lacking: String,
+    },
     /// A kernel for another architecture.
     #[error("{}: a kernel for {arch}, and this host and its binary are x86_64", .path.display())]
     WrongArch {
@@ -93,10 +101,12 @@ impl GuestError {
     pub fn kind(&self) -> ErrorKind {
         use GuestError as E;
         match self {
-            E::NotKernel { .. } | E::WrongArch { .. } | E::Unknown { .. } | E::Size(_) => {
-                ErrorKind::Usage
-            }
-            E::File { .. } => ErrorKind::Usage,
+            E::NotKernel { .. }
+            | E::WrongArch { .. }
+            | E::Unknown { .. }
+            | E::Options { .. }
+            | E::Size(_)
+            | E::File { .. } => ErrorKind::Usage,
             E::Debian(DebianError::Tool(ToolError::System { .. }))
             | E::System { .. }
             | E::Qemu(_) => ErrorKind::Broken,

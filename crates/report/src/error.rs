@@ -11,6 +11,9 @@ pub enum ReportError {
         /// What the drawing library says.
         why: String,
     },
+    /// A record has no program that shows its stall.
+    #[error("no reproducer: {0}")]
+    NoReproducer(String),
     /// A file format could not hold what the record says.
     #[error("{format}: {why}; export another format")]
     Export {

@@ -4,7 +4,8 @@ use model::Judged;
 use os::quote;
 
 /// Flags of the original command that have no part in what is measured.
-const OF_FILES: [&str; 5] = ["--record", "--report", "--only", "--skip", "--seed"];
+const OF_FILES: [&str; 8] =
+    ["--record", "--report", "--only", "--skip", "--seed", "--format", "--undecided", "--exit-for"];
 
 /// Switches that have no part in what is measured.
 const OF_SHOWING: [&str; 2] = ["--json", "--why"];

@@ -6,11 +6,13 @@ use super::run::{Begun, Done, RunContext, begin};
 use crate::briefs::{self, BriefFlags, Briefs};
 use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::exit;
+use crate::ktap::{self, KtapFlags};
 use crate::progress::{Among, Shared};
 use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, otp_of, parse_seed};
 use crate::{output, page, paths};
 use host::Roots;
 use model::{Judged, Machine, Meta, State, units};
+use report::export::ktap::{Test, Undecided};
 use report::{Look, Shown};
 use runner::ProbeWhen;
 use scenarios::erlang::Otps;
@@ -24,6 +26,7 @@ use turns::Turns;
 /// Several scenarios take turns for two minutes and use their quick settings. A single one has its
 /// own settings.
 #[derive(clap::Args)]
+#[command(mut_arg("format", |arg| arg.conflicts_with("brief")))]
 #[command(after_help = below(VERDICT, [
     "tailback check",
     "tailback check --only mmap-lock,cpu-quota --why",
@@ -60,6 +63,8 @@ pub struct Check {
     /// Write the page to FILE [default: beside the records, in the state folder]
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    pub ktap: KtapFlags,
     #[command(flatten)]
     brief: BriefFlags,
 }
@@ -103,6 +108,20 @@ pub fn scenario_names() -> Vec<&'static str> {
 impl Run for Check {
     /// The exit code is that of the worst verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.ktap.told(session, self.ran(session))
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("check".to_owned())
+    }
+
+    fn jitter(&self) -> Option<Duration> {
+        self.brief.jitter
+    }
+}
+
+impl Check {
+    fn ran(&self, session: &Session) -> Result<u8, Failure> {
         let asked = Briefs::asked(session, &self.brief)?;
         let page = page_file(session, self, asked.is_some())?;
         let done = studies(session, self)?;
@@ -111,7 +130,13 @@ impl Run for Check {
         }
         let files: Vec<String> = done.iter().map(Done::file).collect();
         let shown: Vec<Shown> =
-            done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
+            done.iter().zip(&files).map(|(one, file)| one.shown(file)).collect();
+        if let Some(undecided) = self.ktap.wanted() {
+            if let Some(page) = page.and_then(|page| draw(session, &shown, page)) {
+                output::note(&format!("page: {}", page.display()));
+            }
+            return Ok(tests(session, &done, shown, undecided));
+        }
         match &asked {
             Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
             None => show(session, &shown, self),
@@ -124,14 +149,6 @@ impl Run for Check {
             (false, page) => end(session, &shown, self, page),
         }
         Ok(briefs::code(asked.as_ref(), code(&done)))
-    }
-
-    fn load(&self) -> Option<String> {
-        Some("check".to_owned())
-    }
-
-    fn jitter(&self) -> Option<Duration> {
-        self.brief.jitter
     }
 }
 
@@ -211,9 +228,12 @@ fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
     scenarios::ALL.iter().copied().filter(|scenario| wanted(scenario.meta().id)).collect()
 }
 
-fn shown<'a>(one: &'a Done, file: &'a str) -> Shown<'a> {
-    let scenario = scenarios::find(&one.record.scenario);
-    Shown::new(&one.record, scenario.map(AnyScenario::meta), file)
+/// Prints the verdicts for a test runner; the exit code.
+fn tests(session: &Session, done: &[Done], shown: Vec<Shown>, undecided: Undecided) -> u8 {
+    let tests: Vec<Test> = shown.into_iter().map(Test::of).collect();
+    let code = ktap::print(session, &tests, undecided, code(done));
+    done.iter().for_each(Done::tell_where);
+    code
 }
 
 /// Each record in full where the reasons or the records are asked for.

@@ -2,15 +2,20 @@
 
 use crate::command::{Failure, Run, Session, below};
 use crate::identity::HostFlags;
+use crate::ktap::WithoutVerdict;
 use crate::records::Named;
 use crate::{page, records};
 use model::Identity;
 use report::Shown;
+use report::export::ktap::{self, Test};
 use report::export::{Format, answers, node_problem};
 use std::path::{Path, PathBuf};
 
 /// The format that is made of what is judged, and so not by `report`.
 const BRIEF: &str = "brief";
+
+/// The format that has a flag of its own.
+const KTAP: &str = "ktap";
 
 /// Write records in a format for other tools
 #[derive(clap::Args)]
@@ -20,8 +25,9 @@ const BRIEF: &str = "brief";
 ]))]
 pub struct Export {
     /// csv: every trial. openmetrics: for node_exporter's textfile collector. markdown: for an
-    /// issue. junit: for CI. node-problem-detector: a line and an exit code for its plugin monitor.
-    /// brief: for tailback census
+    /// issue. junit: for CI. ktap: for kselftest and LAVA. reproducer: a C file that shows the
+    /// stall of a single record. node-problem-detector: a line and an exit code for its plugin
+    /// monitor. brief: for tailback census
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: String,
     /// The records
@@ -30,18 +36,27 @@ pub struct Export {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// ktap: what a study without a verdict is [default: fail]
+    #[arg(long, value_name = "RESULT")]
+    undecided: Option<WithoutVerdict>,
     #[command(flatten, next_help_heading = "Brief records")]
     host: HostFlags,
 }
 
 fn formats() -> Vec<&'static str> {
-    Format::ALL.map(|(name, _)| name).into_iter().chain([BRIEF]).collect()
+    Format::ALL.map(|(name, _)| name).into_iter().chain([BRIEF, KTAP]).collect()
 }
 
 impl Run for Export {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         if self.format == BRIEF {
             return self.briefs(session);
+        }
+        if self.format == KTAP {
+            return self.ktap(session);
+        }
+        if self.undecided.is_some() {
+            return Err(Failure::usage("--undecided: only --format ktap has it"));
         }
         let known = Format::ALL.into_iter().find(|(format, _)| *format == self.format);
         let (_, format) =
@@ -61,6 +76,15 @@ impl Run for Export {
 }
 
 impl Export {
+    /// A test for each record.
+    fn ktap(&self, session: &Session) -> Result<u8, Failure> {
+        let named = records::named(&self.records)?;
+        let tests: Vec<Test> = named.iter().map(|one| Test::of(one.shown())).collect();
+        let undecided = crate::ktap::of(self.undecided);
+        page::write(session, &ktap::ktap(&tests, undecided), self.output.as_ref())?;
+        Ok(ktap::code(&tests, undecided))
+    }
+
     /// A line of JSON for each record. They may come from other machines, so they do not get this
     /// one's name.
     fn briefs(&self, session: &Session) -> Result<u8, Failure> {

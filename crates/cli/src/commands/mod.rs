@@ -1,6 +1,7 @@
 //! The commands, a file or folder each. The fields of a command are its flags.
 
 mod advise;
+mod bisect;
 pub mod census;
 pub mod check;
 mod compare;
@@ -46,6 +47,7 @@ commands! {
         Export: export::Export,
         Census: census::CensusFlags,
         Matrix: matrix::Matrix,
+        Bisect: bisect::Bisect,
         Vm: vm::Vm,
         #[command(subcommand)]
         Sim: sim::Sim,

@@ -6,6 +6,7 @@ pub mod browser;
 pub mod groups;
 pub mod packed;
 pub mod processes;
+pub mod readers;
 pub mod story;
 pub mod trials;
 pub mod turn;

@@ -1,5 +1,6 @@
 //! Finding a kernel by the name that the user gives.
 
+mod config;
 mod debian;
 pub mod image;
 mod modules;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the cache that `make kernels` builds into.
 const BUILT: &str = "built";
+
+/// Where a tree of the kernel's source has the image that `make` builds in it.
+const IMAGE: &str = "arch/x86/boot/bzImage";
 
 /// A kernel that can be booted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +47,8 @@ impl Kernel {
     }
 }
 
-/// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package or a
-/// folder of an unpacked one.
+/// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package, the
+/// folder of an unpacked one, or a tree of the kernel's source in which it was built.
 ///
 /// `note` gets a line about what takes long; `refresh` looks for a newer package than the cached.
 ///
@@ -66,6 +70,7 @@ pub fn find(
         _ => of_path(Path::new(name), cache, interrupted)?,
     };
     let release = image::check(&image)?;
+    config.as_deref().map_or(Ok(()), config::check)?;
     let sha256 = sha256(&image)?;
     // Those of a kernel that is installed here lie apart from it.
     let modules = match modules.is_empty() && host::roots::is_release(&release) {
@@ -105,10 +110,21 @@ fn of_path(
 ) -> Result<Found, GuestError> {
     let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
         spec: path.display().to_string(),
-        why: format!("{error}; name a bzImage, a Debian package, a folder of one, or debian:6.12"),
+        why: format!(
+            "{error}; name a bzImage, a Debian package, a folder of one, a built kernel tree, or \
+                      debian:6.12"
+        ),
     })?;
     if metadata.is_dir() {
-        return of_folder(path);
+        return match is_tree(path) {
+            true => of_tree(path),
+            false => of_folder(path),
+        };
+    }
+    // What people name of their tree; QEMU boots the image that is made of it.
+    let tree = path.parent().filter(|tree| is_tree(tree));
+    if let (Some(tree), true) = (tree, path.file_name().is_some_and(|name| name == "vmlinux")) {
+        return of_tree(tree);
     }
     if !metadata.is_file() {
         return Err(GuestError::NotKernel { path: path.to_owned(), why: "no file".to_owned() });
@@ -119,6 +135,23 @@ fn of_path(
         return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
+}
+
+/// Whether a folder is a tree of the kernel's source, or one that it is built into (`make O=`).
+fn is_tree(folder: &Path) -> bool {
+    ["Kbuild", "source", IMAGE].iter().any(|name| folder.join(name).exists())
+        && folder.join("Makefile").is_file()
+}
+
+/// What was built in a tree.
+fn of_tree(tree: &Path) -> Result<Found, GuestError> {
+    let image = tree.join(IMAGE);
+    if !image.is_file() {
+        let why = format!("a kernel tree without {IMAGE}: run make in it");
+        return Err(GuestError::Unknown { spec: tree.display().to_string(), why });
+    }
+    let config = Some(tree.join(".config")).filter(|config| config.is_file());
+    Ok(Found { image, config, modules: Vec::new() })
 }
 
 /// What was unpacked into the cache, if it is still the same.
@@ -187,7 +220,7 @@ mod tests {
         let boot = folder.path().join("boot");
         std::fs::create_dir_all(&boot).unwrap();
         std::fs::write(boot.join("vmlinuz-6.1"), image::tests::bzimage("6.1.0-x")).unwrap();
-        std::fs::write(boot.join("config-6.1"), "CONFIG_HZ=250\n").unwrap();
+        std::fs::write(boot.join("config-6.1"), config::tests::whole()).unwrap();
         for name in [folder.path().to_owned(), boot.clone(), boot.join("vmlinuz-6.1")] {
             let kernel = find_in(&cache, name.to_str().unwrap()).unwrap();
             assert_eq!((kernel.release.as_str(), kernel.sha256.len()), ("6.1.0-x", 64));
@@ -195,6 +228,27 @@ mod tests {
         }
         std::fs::write(boot.join("vmlinuz-6.2"), "").unwrap();
         assert!(find_in(&cache, boot.to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_kernel_tree_is_booted_by_its_folder_or_its_vmlinux() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let tree = folder.path().join("linux");
+        std::fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
+        for name in ["Makefile", "Kbuild", "vmlinux"] {
+            std::fs::write(tree.join(name), "").unwrap();
+        }
+        let find = |path: &Path| find_in(&cache, path.to_str().unwrap());
+        let error = find(&tree).unwrap_err().to_string();
+        assert!(error.ends_with("run make in it"), "{error}");
+        std::fs::write(tree.join(IMAGE), image::tests::bzimage("6.18.0-rc1")).unwrap();
+        for path in [tree.clone(), tree.join("vmlinux"), tree.join(IMAGE)] {
+            assert_eq!(find(&path).unwrap().release, "6.18.0-rc1", "{}", path.display());
+        }
+        std::fs::write(tree.join(".config"), "CONFIG_64BIT=y\n").unwrap();
+        let error = find(&tree).unwrap_err().to_string();
+        assert!(error.contains(".config: without CONFIG_BINFMT_ELF, "), "{error}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! JUnit XML: a suite for each record, a test case for each arm that is held against the control.
 
+use super::figure;
 use super::suites::{Case, Problem, Suite, write};
 use crate::Shown;
 use crate::prose::{Prose, plain};
-use model::prose::figures::{self, heading};
 use model::{ArmResult, Judged, State};
 
 /// Seconds that a study is said to have taken at most; a record may say anything.
@@ -43,11 +43,8 @@ fn state(record: &Judged, arm: &ArmResult) -> State {
 
 /// The verdict, and the judged figure of an arm.
 fn sentence(record: &Judged, prose: &Prose, arm: &ArmResult) -> String {
-    let name = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let figure = arm.measures.get(name).map(|estimate| {
-        let (arm, heading) = (plain(&arm.id), heading(name, prose.meta()));
-        format!(" {arm}: {heading} {}.", figures::estimate(estimate))
-    });
+    let figure = figure::judged(record, prose, arm);
+    let figure = figure.map(|figure| format!(" {}: {figure}.", plain(&arm.id)));
     format!("{}{}", prose.brief(), figure.unwrap_or_default())
 }
 

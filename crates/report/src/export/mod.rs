@@ -3,14 +3,17 @@
 pub mod census;
 pub mod csv;
 mod family;
+mod figure;
 #[cfg(test)]
 mod hostile;
 pub mod junit;
+pub mod ktap;
 pub mod live;
 pub mod markdown;
 pub mod names;
 pub mod node_problem;
 pub mod openmetrics;
+pub mod reproducer;
 pub mod scrape;
 mod suites;
 
@@ -28,17 +31,20 @@ pub enum Format {
     Markdown,
     /// A test case for each arm, for CI systems.
     JUnit,
+    /// One C file that shows the stall of one record.
+    Reproducer,
     /// The line of a plugin, for Kubernetes' node-problem-detector.
     NodeProblem,
 }
 
 impl Format {
     /// Every format, as it is named on the command line.
-    pub const ALL: [(&'static str, Format); 5] = [
+    pub const ALL: [(&'static str, Format); 6] = [
         ("csv", Format::Csv),
         ("openmetrics", Format::OpenMetrics),
         ("markdown", Format::Markdown),
         ("junit", Format::JUnit),
+        ("reproducer", Format::Reproducer),
         (node_problem::NAME, Format::NodeProblem),
     ];
 
@@ -53,6 +59,10 @@ impl Format {
             Format::OpenMetrics => Ok(openmetrics::openmetrics(&records)),
             Format::Markdown => Ok(markdown::markdown(shown)),
             Format::JUnit => Ok(junit::junit(shown)),
+            Format::Reproducer => match shown {
+                [one] => reproducer::reproducer(one),
+                _ => Err(ReportError::NoReproducer("name one record".to_owned())),
+            },
             Format::NodeProblem => Ok(node_problem::line(&answers(&records))),
         }
     }

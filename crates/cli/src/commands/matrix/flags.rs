@@ -3,6 +3,7 @@
 use crate::command::below;
 use crate::commands::check::scenario_names;
 use crate::commands::vm::session::Machine;
+use crate::ktap::KtapFlags;
 use crate::settings::parse_seed;
 use std::path::PathBuf;
 
@@ -47,14 +48,16 @@ pub struct Matrix {
     #[arg(long)]
     pub(super) quick: bool,
     /// Check verdicts and boundaries against vm/kernels.toml and vm/versions.toml
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub(super) expect: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
     pub(super) json: bool,
     /// Print Markdown
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub(super) markdown: bool,
+    #[command(flatten)]
+    pub(super) ktap: KtapFlags,
     /// Seed of every random choice, in all guests [default: a new one, which is printed]
     #[arg(long, value_name = "S", value_parser = parse_seed)]
     pub(super) seed: Option<u64>,

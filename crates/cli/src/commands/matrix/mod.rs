@@ -20,10 +20,11 @@ pub use flags::Matrix;
 pub use guests::{Member, run_all};
 use hosted::Hosted;
 use model::ladder::Ladder;
-use names::{Asked, Length, Name};
+use names::Length;
+pub use names::{Asked, Name};
 pub use row::Row;
 use scenarios::AnyScenario;
-use way::{Guests, Way, inner};
+pub use way::{Guests, Way, inner};
 
 impl Run for Matrix {
     /// The exit code is that of the worst verdict, or of `--expect`.
@@ -74,6 +75,10 @@ impl Run for Matrix {
         // What was measured before an interruption is shown.
         show::all(session, meta, &rows, &ladder, self, page)?;
         repeated?;
+        if let Some(undecided) = self.ktap.wanted() {
+            let tests: Vec<_> = rows.iter().map(|row| show::test(row, meta)).collect();
+            return Ok(report::export::ktap::code(&tests, undecided));
+        }
         Ok(row::code(&rows, self.expect.then(|| ladder::held(&ladder))))
     }
 

@@ -70,6 +70,14 @@ impl Asked {
         }
     }
 
+    /// The kernels that these words name; ranges stand for all between.
+    ///
+    /// # Errors
+    /// As [`Asked::of`].
+    pub fn kernels(words: &[String]) -> Result<Vec<Name>, Failure> {
+        named(words, "kernels", Of::Kernel)
+    }
+
     /// The versions, in order.
     pub fn names(&self) -> &[Name] {
         match self {

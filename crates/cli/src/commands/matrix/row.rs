@@ -148,8 +148,16 @@ impl Row {
                 let why = has_none.then(|| Prose::new(record, Some(meta)).brief())?;
                 Some(format!("{}: {why}", self.name))
             }
-            Result::Ending(ending) => Some(format!("{}: {}", self.name, ending.sentence())),
-            Result::Nothing(why) => Some(format!("{}: {why}", self.name)),
+            _ => self.instead().map(|why| format!("{}: {why}", self.name)),
+        }
+    }
+
+    /// What came instead of a record.
+    pub fn instead(&self) -> Option<String> {
+        match &self.came {
+            Result::Judged(_) => None,
+            Result::Ending(ending) => Some(ending.sentence()),
+            Result::Nothing(why) => Some(why.clone()),
         }
     }
 
@@ -170,11 +178,8 @@ impl Row {
     pub fn json(&self, meta: &Meta) -> serde_json::Value {
         let record = self.record();
         let key = if self.of == Of::Kernel { "kernel" } else { "otp" };
-        let why = match &self.came {
-            Result::Judged(record) => Prose::new(record, Some(meta)).brief(),
-            Result::Ending(ending) => ending.sentence(),
-            Result::Nothing(why) => why.clone(),
-        };
+        let why = record.map(|record| Prose::new(record, Some(meta)).brief());
+        let why = why.or_else(|| self.instead());
         serde_json::json!({
             key: self.name,
             "release": self.release,

@@ -9,6 +9,7 @@ use crate::{output, paths};
 use model::Meta;
 use model::ladder::Ladder;
 use report::Shown;
+use report::export::ktap::{self, Test};
 use report::prose::ladder as prose;
 use std::path::PathBuf;
 
@@ -30,7 +31,12 @@ pub fn all(
     flags: &Matrix,
     page: Option<PathBuf>,
 ) -> Result<(), Failure> {
-    if flags.json {
+    if let Some(undecided) = flags.ktap.wanted() {
+        let tests: Vec<Test> = rows.iter().map(|row| test(row, meta)).collect();
+        session.out.print(&ktap::ktap(&tests, undecided));
+        let said = said(meta, rows, ladder);
+        session.out.print(&said.iter().map(|line| format!("# {line}\n")).collect::<String>());
+    } else if flags.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(|row| row.json(meta)).collect();
         let table = serde_json::json!({
             "schema": "tailback/matrix/1",
@@ -63,6 +69,13 @@ pub fn all(
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
     page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))
+}
+
+/// A version as a test.
+pub fn test<'a>(row: &'a Row, meta: &'a Meta) -> Test<'a> {
+    let came = row.record().map(|record| Shown::new(record, Some(meta), row.name()));
+    let instead = || row.instead().unwrap_or_default();
+    Test { name: row.name().to_owned(), came: came.ok_or_else(instead) }
 }
 
 /// Which figure the effects are of, the boundaries, and what the runs without a stall would have

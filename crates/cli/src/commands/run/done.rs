@@ -1,12 +1,15 @@
 //! A study that was run: its record, where that is, and the exit code.
 
 use crate::exit::{self, Failure};
+use crate::ktap;
 use crate::output;
 use crate::paths;
 use crate::session::Session;
 use model::{Judged, Meta};
+use report::export::ktap::{Test, Undecided};
 use report::{Look, Shown, prose};
 use runner::End;
+use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
 
 /// A study that was run, or that could not be.
@@ -55,6 +58,24 @@ impl Done {
             let text = report::explanation(&explanation, Some(meta), look);
             session.out.print(&format!("\n{text}"));
         }
+    }
+
+    /// Prints the verdict for a test runner; the exit code.
+    pub fn ktap(&self, session: &Session, undecided: Undecided) -> u8 {
+        let file = self.file();
+        let code = self.code().unwrap_or_else(|failure| {
+            output::complain(&failure.line);
+            failure.code
+        });
+        let code = ktap::print(session, &[Test::of(self.shown(&file))], undecided, code);
+        self.tell_where();
+        code
+    }
+
+    /// The record as it is shown, by the file that it is in.
+    pub fn shown<'a>(&'a self, file: &'a str) -> Shown<'a> {
+        let scenario = scenarios::find(&self.record.scenario);
+        Shown::new(&self.record, scenario.map(AnyScenario::meta), file)
     }
 
     /// Whether the record is where it was to be, or was to be nowhere.

@@ -5,6 +5,8 @@ mod running;
 
 use crate::briefs::{self, BriefFlags, Briefs};
 use crate::command::{Failure, Run, Session, VERDICT, below};
+use crate::exit::ExitFor;
+use crate::ktap::KtapFlags;
 use crate::output;
 use crate::progress::Among;
 use crate::settings::{MIN_BLOCKS, StudyOptions, draw_seed, parse_seed};
@@ -30,6 +32,7 @@ pub struct RunScenario {
 // No doc comment: each scenario has its own.
 #[derive(Args)]
 #[command(next_help_heading = "Study")]
+#[command(mut_arg("format", |arg| arg.conflicts_with("brief")))]
 pub struct RunFlags {
     /// Print only the record, as JSON
     #[arg(long)]
@@ -77,6 +80,12 @@ pub struct RunFlags {
     /// Skip the arms that try a fix: the study ends with its verdict
     #[arg(long)]
     pub no_fixes: bool,
+    /// Exit codes for git bisect run: 0 no stall, 1 a stall, 125 no verdict, no boot or a missing
+    /// need, 128 and more where the bisection should stop
+    #[arg(long, value_name = "WHOM", conflicts_with = "format")]
+    pub exit_for: Option<ExitFor>,
+    #[command(flatten)]
+    pub ktap: KtapFlags,
     #[command(flatten)]
     pub brief: BriefFlags,
 }
@@ -133,24 +142,7 @@ impl FromArgMatches for RunScenario {
 impl Run for RunScenario {
     /// The exit code is that of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        let (scenario, flags) = (self.scenario, &self.flags);
-        let machine = session.machine();
-        let options = self.options();
-        let asked = flags.record.as_ref();
-        let wanted = Briefs::asked(session, &flags.brief)?;
-        let done = study(session, scenario, &options, &machine, asked, Among::None)?;
-        if let Some(briefs) = &wanted {
-            briefs.give(session, std::iter::once(&done.record))?;
-        } else if flags.json {
-            session.out.json(&done.record.to_json());
-        } else {
-            done.show(session, scenario.meta(), output::look_with(flags.why));
-        }
-        if let Some(line) = flags.rare.and_then(|rare| falls_short(&done.record, rare)) {
-            output::complain(&line);
-        }
-        done.tell_where();
-        done.code().map(|code| briefs::code(wanted.as_ref(), code))
+        self.flags.ktap.told(session, self.ran(session))
     }
 
     fn load(&self) -> Option<String> {
@@ -163,6 +155,29 @@ impl Run for RunScenario {
 }
 
 impl RunScenario {
+    fn ran(&self, session: &Session) -> Result<u8, Failure> {
+        let (scenario, flags) = (self.scenario, &self.flags);
+        let machine = session.machine();
+        let options = self.options();
+        let asked = flags.record.as_ref();
+        let wanted = Briefs::asked(session, &flags.brief)?;
+        let done = study(session, scenario, &options, &machine, asked, Among::None)?;
+        if let Some(briefs) = &wanted {
+            briefs.give(session, std::iter::once(&done.record))?;
+        } else if let Some(undecided) = flags.ktap.wanted() {
+            return Ok(done.ktap(session, undecided));
+        } else if flags.json {
+            session.out.json(&done.record.to_json());
+        } else {
+            done.show(session, scenario.meta(), output::look_with(flags.why));
+        }
+        if let Some(line) = flags.rare.and_then(|rare| falls_short(&done.record, rare)) {
+            output::complain(&line);
+        }
+        done.tell_where();
+        done.code().map(|code| briefs::code(wanted.as_ref(), code))
+    }
+
     /// The command behind `tailback run`, in these words.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use crate::commands::sim::Sim;
 use crate::commands::watch::Watch;
 use crate::exit::Failure;
 use clap::{CommandFactory, Parser};
+use report::export::ktap::Undecided;
 use std::path::PathBuf;
 
 /// A command line for a guest.
@@ -39,6 +40,8 @@ pub struct Inner {
     pub record: Option<PathBuf>,
     /// Whether the record alone goes to standard output.
     pub json: bool,
+    /// What a study without a verdict is, where KTAP goes to standard output.
+    pub ktap: Option<Undecided>,
     /// Whether the reasons are shown too.
     pub why: bool,
     /// The scenario of `run`.
@@ -62,11 +65,13 @@ impl Inner {
             Failure::usage(format!("the command behind --: {}", command::first_line(&error)))
         })?;
         let args = without_record(words);
-        let inner = Inner { args, record: None, json: false, why: false, scenario: None };
+        let inner =
+            Inner { args, record: None, json: false, ktap: None, why: false, scenario: None };
         Ok(match line.command {
             Allowed::Run(run) => Inner {
                 record: run.flags.record,
                 json: run.flags.json,
+                ktap: run.flags.ktap.wanted(),
                 why: run.flags.why,
                 scenario: Some(run.scenario.meta().id.to_owned()),
                 ..inner

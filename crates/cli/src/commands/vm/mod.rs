@@ -5,10 +5,12 @@ pub mod session;
 
 use crate::command::{Failure, Run, Session as Program, below};
 use crate::exit;
+use crate::ktap;
 use crate::{output, paths};
 use guest::{Ending, Outcome};
 use inner::Inner;
 use model::{Facts, Judged};
+use report::export::ktap::Test;
 use report::{Look, Shown};
 use scenarios::AnyScenario;
 use session::{Host, Machine, Pause, Session};
@@ -16,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists of its own), and \
     cached: debian:6.12\n  built:NAME      see make kernels: built:slices-expire\n  a file          \
-    a bzImage or a Debian kernel package\n  a folder        an unpacked kernel package\n\n\
+    a bzImage or a Debian kernel package\n  a folder        an unpacked kernel package, or a kernel \
+    tree after make\n\n\
     Without KVM the guest is emulated. Its times stretch, so only differences between the arms of \
     a study count. If a guest does not boot, panics, hangs or takes too long, the exit code is 4 \
     and the last lines of its console are shown.";
@@ -107,13 +110,17 @@ fn finish(
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
-    if inner.json {
+    let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
+    let name = path.display().to_string();
+    let shown = Shown::new(&record, meta, &name);
+    if let Some(undecided) = inner.ktap {
+        // The guest ended with the code for it.
+        ktap::print(program, &[Test::of(shown)], undecided, code);
+    } else if inner.json {
         program.out.json(&record.to_json());
     } else {
-        let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
-        let name = path.display().to_string();
         let look = Look { why: inner.why, ..output::look() };
-        program.out.print(&report::record(&Shown::new(&record, meta, &name), look));
+        program.out.print(&report::record(&shown, look));
     }
     match runner::save(&record, &path) {
         Ok(()) => output::note(&format!("record: {}", path.display())),
@@ -145,6 +152,10 @@ fn failed(
     let tail = console(session, ending);
     if inner.scenario.is_some() {
         show_kept(session, kept);
+    }
+    if let (Some(undecided), Some(scenario)) = (inner.ktap, &inner.scenario) {
+        let test = Test { name: scenario.clone(), came: Err(ending.sentence()) };
+        return ktap::print(program, &[test], undecided, exit::BROKEN);
     }
     if inner.json {
         let facts = session.facts();

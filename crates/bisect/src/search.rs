@@ -1,0 +1,330 @@
+//! The bisection itself: the ends first, then the middle of what is left.
+
+use crate::budget::{Budget, ERROR_RATE};
+use crate::evidence::{Answer, Evidence, Said};
+use serde::{Deserialize, Serialize};
+
+/// Where versions come from: a list, or a tree of git.
+pub trait Source {
+    /// What can go wrong.
+    type Error;
+
+    /// The version that is said to be without the stall, and the one with it.
+    fn ends(&self) -> [String; 2];
+
+    /// The version that is to be tested next; none where nothing is left to test.
+    ///
+    /// # Errors
+    /// If it cannot be said.
+    fn next(&mut self) -> Result<Option<String>, Self::Error>;
+
+    /// Steps that are expected from here on.
+    ///
+    /// # Errors
+    /// If it cannot be said.
+    fn steps(&mut self) -> Result<u32, Self::Error>;
+
+    /// Takes the answer for a version; none where it cannot be tested.
+    ///
+    /// # Errors
+    /// If it cannot be taken.
+    fn tell(&mut self, version: &str, answer: Option<Answer>) -> Result<(), Self::Error>;
+
+    /// What is left.
+    ///
+    /// # Errors
+    /// If it cannot be said.
+    fn found(&mut self) -> Result<Found, Self::Error>;
+}
+
+/// What boots versions.
+pub trait Boots {
+    /// What can go wrong.
+    type Error;
+
+    /// Boots a version for the time of this number, from 1 on.
+    ///
+    /// # Errors
+    /// If the bisection cannot go on.
+    fn boot(&mut self, version: &str, number: u32) -> Result<Boot, Self::Error>;
+}
+
+/// What a boot came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Boot {
+    /// The stall is there.
+    Bad,
+    /// It is not.
+    Good,
+    /// Its study has no verdict; why.
+    Nothing(String),
+    /// This version cannot be tested, however often it is booted; why.
+    Untestable(String),
+}
+
+/// What came of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The version.
+    pub version: String,
+    /// The answer; none where there is none.
+    pub answer: Option<Answer>,
+    /// What its boots came to.
+    pub boots: Vec<Boot>,
+}
+
+/// What is left of the versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Whether the stall begins there; else it ends there.
+    pub begins: bool,
+    /// The last version before it.
+    pub before: String,
+    /// Versions one of which is the first where it changed: one where all could be tested.
+    pub among: Vec<String>,
+}
+
+/// How a bisection ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It came to its end.
+    Found {
+        /// What was found.
+        found: Found,
+        /// How often such a bisection is wrong at most.
+        error_rate: f64,
+        /// Each version that was tested.
+        steps: Vec<Step>,
+    },
+    /// An end is not what was said of it, or cannot be tested.
+    EndDiffers {
+        /// What came of it.
+        step: Step,
+        /// What was said of it.
+        said: Answer,
+    },
+}
+
+/// What a bisection tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A version is tested; so many steps are expected, this one among them.
+    Begins(&'a str, u32),
+    /// A boot ended.
+    Booted(&'a str, &'a Boot),
+    /// A version has its answer, or none.
+    Ends(&'a Step),
+}
+
+/// Bisects, with `most` boots of a version at most.
+///
+/// # Errors
+/// Those of the source and of the boots.
+pub fn search<E>(
+    source: &mut dyn Source<Error = E>,
+    boots: &mut dyn Boots<Error = E>,
+    most: u32,
+    told: &mut dyn FnMut(Event),
+) -> Result<Outcome, E> {
+    let mut budget = Budget::new(ERROR_RATE);
+    let mut steps = Vec::new();
+    let inside = source.steps()?;
+    let ends = source.ends();
+    for (place, said) in [Answer::Good, Answer::Bad].into_iter().enumerate() {
+        let left = inside + 2 - place as u32;
+        let step = answered(&ends[place], boots, budget.take(left), most, left, told)?;
+        if step.answer != Some(said) {
+            return Ok(Outcome::EndDiffers { step, said });
+        }
+        steps.push(step);
+    }
+    while let Some(version) = source.next()? {
+        let left = source.steps()?.max(1);
+        let step = answered(&version, boots, budget.take(left), most, left, told)?;
+        source.tell(&version, step.answer)?;
+        steps.push(step);
+    }
+    Ok(Outcome::Found { found: source.found()?, error_rate: budget.spent(), steps })
+}
+
+/// Boots a version until its answer is wrong with at most this rate.
+fn answered<E>(
+    version: &str,
+    boots: &mut dyn Boots<Error = E>,
+    rate: f64,
+    most: u32,
+    left: u32,
+    told: &mut dyn FnMut(Event),
+) -> Result<Step, E> {
+    told(Event::Begins(version, left));
+    let mut evidence = Evidence::default();
+    let mut all = Vec::new();
+    while evidence.answer(rate).is_none() && evidence.boots() < most {
+        let boot = boots.boot(version, evidence.boots() + 1)?;
+        told(Event::Booted(version, &boot));
+        let said = boot.said();
+        all.push(boot);
+        match said {
+            Some(said) => evidence.add(said),
+            None => break,
+        }
+    }
+    let step = Step { version: version.to_owned(), answer: evidence.answer(rate), boots: all };
+    told(Event::Ends(&step));
+    Ok(step)
+}
+
+impl Boot {
+    fn said(&self) -> Option<Said> {
+        match self {
+            Boot::Bad => Some(Said::Bad),
+            Boot::Good => Some(Said::Good),
+            Boot::Nothing(_) => Some(Said::Nothing),
+            Boot::Untestable(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halving::Halving;
+    use std::convert::Infallible;
+
+    /// Versions by their place.
+    struct List(Halving, usize);
+
+    impl Source for List {
+        type Error = Infallible;
+
+        fn ends(&self) -> [String; 2] {
+            ["0".to_owned(), self.1.to_string()]
+        }
+
+        fn next(&mut self) -> Result<Option<String>, Infallible> {
+            Ok(self.0.next().map(|place| place.to_string()))
+        }
+
+        fn steps(&mut self) -> Result<u32, Infallible> {
+            Ok(self.0.steps())
+        }
+
+        fn tell(&mut self, version: &str, answer: Option<Answer>) -> Result<(), Infallible> {
+            self.0.tell(version.parse().unwrap(), answer);
+            Ok(())
+        }
+
+        fn found(&mut self) -> Result<Found, Infallible> {
+            let (good, bad) = self.0.ends();
+            let among = (good + 1..=bad).map(|place| place.to_string()).collect();
+            Ok(Found { begins: true, before: good.to_string(), among })
+        }
+    }
+
+    /// Boots by a rule.
+    struct Rule<F>(F);
+
+    impl<F: FnMut(usize, u32) -> Boot> Boots for Rule<F> {
+        type Error = Infallible;
+
+        fn boot(&mut self, version: &str, number: u32) -> Result<Boot, Infallible> {
+            Ok((self.0)(version.parse().unwrap(), number))
+        }
+    }
+
+    fn searched(of: usize, rule: impl FnMut(usize, u32) -> Boot) -> Outcome {
+        let mut list = List(Halving::new(0, of - 1), of - 1);
+        let Ok(outcome) = search(&mut list, &mut Rule(rule), 12, &mut |_| {});
+        outcome
+    }
+
+    fn among(outcome: &Outcome) -> Vec<String> {
+        match outcome {
+            Outcome::Found { found, .. } => found.among.clone(),
+            Outcome::EndDiffers { .. } => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_version_is_booted_twice_where_boots_agree() {
+        let mut boots = 0;
+        let outcome = searched(16, |place, _| {
+            boots += 1;
+            if place >= 5 { Boot::Bad } else { Boot::Good }
+        });
+        assert_eq!(among(&outcome), ["5"]);
+        assert_eq!(boots, 2 * 6, "both ends and four steps");
+        let Outcome::Found { error_rate, .. } = outcome else { panic!() };
+        assert!(error_rate > 0.0 && error_rate < ERROR_RATE);
+    }
+
+    #[test]
+    fn a_wrong_boot_is_outvoted_and_an_undecided_version_is_gone_round() {
+        let outcome = searched(16, |place, number| match (place >= 5, place, number) {
+            (_, 7, _) => Boot::Nothing("noise".to_owned()),
+            (true, _, 2) => Boot::Good,
+            (true, ..) => Boot::Bad,
+            (false, ..) => Boot::Good,
+        });
+        assert_eq!(among(&outcome), ["5"]);
+        let outcome = searched(16, |place, _| match place {
+            4..=6 => Boot::Untestable("it does not build".to_owned()),
+            place if place >= 5 => Boot::Bad,
+            _ => Boot::Good,
+        });
+        assert_eq!(among(&outcome), ["4", "5", "6", "7"]);
+    }
+
+    #[test]
+    fn an_end_that_is_not_what_was_said_stops_it_at_once() {
+        let outcome = searched(16, |_, _| Boot::Good);
+        let Outcome::EndDiffers { step, said } = outcome else { panic!() };
+        assert_eq!(
+            (step.version.as_str(), step.answer, said),
+            ("15", Some(Answer::Good), Answer::Bad)
+        );
+    }
+
+    /// A number between 0 and 1 that looks like chance (Knuth, The Art of Computer Programming 2,
+    /// 3.3.4).
+    fn chance(state: &mut u64) -> f64 {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// How many of 2,000 bisections of 16 versions named a wrong one, and how many left several. Of
+    /// 1,000 boots so many are without a verdict and so many wrong: of bad versions, of good ones.
+    fn simulated(bad: [u32; 2], good: [u32; 2]) -> (u32, u32) {
+        let mut state = 7;
+        let (mut wrong, mut open) = (0, 0);
+        for round in 0..2000 {
+            let begins = 1 + round % 15;
+            let outcome = searched(16, |place, _| {
+                let is_bad = place >= begins;
+                let [nothing, lies] = if is_bad { bad } else { good };
+                match (chance(&mut state) * 1000.0) as u32 {
+                    drawn if drawn < nothing => Boot::Nothing("noise".to_owned()),
+                    drawn if (drawn < nothing + lies) == is_bad => Boot::Good,
+                    _ => Boot::Bad,
+                }
+            });
+            let among = among(&outcome);
+            wrong += u32::from(!among.is_empty() && !among.contains(&begins.to_string()));
+            open += u32::from(among.len() != 1);
+        }
+        (wrong, open)
+    }
+
+    #[test]
+    fn a_wrong_version_is_named_in_at_most_one_of_twenty() {
+        // As wrong as studies may be.
+        let (wrong, open) = simulated([100, 50], [100, 50]);
+        assert!(wrong <= 100 && open < 100, "{wrong} wrong, {open} open");
+        // A stall in three trials of ten, as often seen and missed as in the known answers
+        // sim-rare-30 and sim-no-stall.
+        let (wrong, open) = simulated([316, 48], [25, 0]);
+        assert!(wrong <= 100 && open < 600, "{wrong} wrong, {open} open");
+    }
+}

@@ -1,0 +1,202 @@
+//! What boots the versions of a bisection, each time afresh.
+
+use super::log::Log;
+use super::tree::{Built, Tree};
+use crate::commands::matrix::{Name, Way};
+use crate::exit::{self, Failure};
+use bisect::{Boot, Boots};
+use model::{Comparison, Judged, Role, State};
+use report::prose::Prose;
+use scenarios::AnyScenario;
+
+/// Boots guests with the kernels of a list, or with what a tree builds.
+pub struct Booted<'a> {
+    /// The scenario.
+    pub scenario: &'static dyn AnyScenario,
+    /// Where guests run.
+    pub way: Way<'a>,
+    /// The words of `run` with a seed of their own.
+    pub words: &'a dyn Fn(u64) -> Vec<String>,
+    /// The seed of the bisection.
+    pub seed: u64,
+    /// What was booted before.
+    pub log: &'a mut Log,
+    /// What versions are commits of; none where they are kernels.
+    pub building: Option<Building<'a>>,
+    /// Whether sizes are held against a threshold.
+    pub by_effect: bool,
+    /// The version whose last boot brought no record.
+    pub lost: Option<String>,
+    /// Guests that were started.
+    pub started: u32,
+}
+
+/// Why a boot has no record.
+enum Without {
+    /// There is no kernel to boot.
+    Kernel(String),
+    /// Its guest came to another end.
+    Record(String),
+}
+
+/// What builds commits.
+pub struct Building<'a> {
+    /// The tree.
+    pub tree: &'a Tree<'a>,
+    /// The command.
+    pub command: String,
+    /// The kernel that it builds.
+    pub kernel: String,
+    /// The commit that was built last, and what came of it.
+    pub built: Option<(String, Built)>,
+}
+
+impl Boots for Booted<'_> {
+    type Error = Failure;
+
+    fn boot(&mut self, version: &str, number: u32) -> Result<Boot, Failure> {
+        if let Some(came) = self.log.booted(version, number) {
+            return Ok(came.clone());
+        }
+        let came = match self.run(version, number)? {
+            Ok(record) => self.said(&record),
+            // What failed once may work when the bisection goes on.
+            Err(Without::Kernel(why)) => return Ok(Boot::Untestable(why)),
+            // A guest without a record once may be chance, and twice is its kernel.
+            Err(Without::Record(why)) if self.lost.as_deref() == Some(version) => {
+                Boot::Untestable(why)
+            }
+            Err(Without::Record(why)) => {
+                self.lost = Some(version.to_owned());
+                Boot::Nothing(why)
+            }
+        };
+        self.log.add_boot(version, number, &came)?;
+        Ok(came)
+    }
+}
+
+impl Booted<'_> {
+    /// Finds the size half way between both ends, from a boot of each that counts for nothing else.
+    ///
+    /// # Errors
+    /// If there is none, or the user interrupts.
+    pub fn find_threshold(&mut self, ends: &[String; 2]) -> Result<(), Failure> {
+        if self.log.threshold().is_some() {
+            return Ok(());
+        }
+        let mut sizes = Vec::new();
+        for end in ends {
+            let size = match self.run(end, 0)? {
+                Ok(record) => effect(&record)
+                    .map(|effect| effect.shift)
+                    .ok_or_else(|| "its first boot shows no effect".to_owned()),
+                Err(Without::Kernel(why) | Without::Record(why)) => Err(why),
+            };
+            sizes.push(size.map_err(|why| {
+                Failure::broken(format!("--by-effect: {}: {why}", self.shown(end)))
+            })?);
+        }
+        match sizes[0] < sizes[1] {
+            true => self.log.add_threshold(f64::midpoint(sizes[0], sizes[1])),
+            false => Err(Failure::broken(
+                "--by-effect: the first boot of --bad has no larger effect than that of --good",
+            )),
+        }
+    }
+
+    /// A version as it is shown.
+    pub fn shown(&self, version: &str) -> String {
+        match &self.building {
+            Some(building) => building.tree.shown(version),
+            None => version.to_owned(),
+        }
+    }
+
+    /// The record of a boot, or what came instead.
+    fn run(&mut self, version: &str, number: u32) -> Result<Result<Judged, Without>, Failure> {
+        let asked = match self.kernel(version)? {
+            Ok(kernel) => kernel,
+            Err(why) => return Ok(Err(Without::Kernel(why))),
+        };
+        let shown = match number {
+            0 => format!("{}, first boot", self.shown(version)),
+            number => format!("{}, boot {number}", self.shown(version)),
+        };
+        self.started += 1;
+        let seed = runner::seed_of_trial(self.seed, self.started) >> 11;
+        let words = (self.words)(seed);
+        let rows = match self.way.rows(&[Name { asked, shown }], self.scenario, &words) {
+            // What was built cannot be booted here: it is no kernel, or lacks what a guest needs.
+            Err(failure) if failure.code == exit::USAGE && self.building.is_some() => {
+                return Ok(Err(Without::Kernel(failure.line)));
+            }
+            rows => rows?,
+        };
+        let none = || Without::Record("there is no record".to_owned());
+        let record = rows.into_iter().next().ok_or_else(none);
+        Ok(record.and_then(|row| row.into_record().map_err(Without::Record)))
+    }
+
+    /// The kernel of a version; why there is none.
+    fn kernel(&mut self, version: &str) -> Result<Result<String, String>, Failure> {
+        let Some(building) = &mut self.building else { return Ok(Ok(version.to_owned())) };
+        if building.built.as_ref().is_none_or(|(commit, _)| commit != version) {
+            building.tree.check_out(version)?;
+            let built = building.tree.build(&building.command)?;
+            building.built = Some((version.to_owned(), built));
+        }
+        let kernel = building.tree.folder().join(&building.kernel);
+        let is_file = kernel.exists();
+        Ok(match &building.built {
+            Some((_, Built::No(why))) => Err(why.clone()),
+            _ if is_file => Ok(kernel.display().to_string()),
+            // A name, as built:plain.
+            _ if building.kernel.contains(':') => Ok(building.kernel.clone()),
+            _ => Err(format!("the build left no {}", building.kernel)),
+        })
+    }
+
+    /// What a record says of its version.
+    fn said(&self, record: &Judged) -> Boot {
+        let meta = self.scenario.meta();
+        let brief = || Prose::new(record, Some(meta)).brief();
+        let threshold = self.log.threshold().filter(|_| self.by_effect);
+        match (record.judgement.state, threshold) {
+            (State::Skipped, _) => Boot::Untestable(brief()),
+            (State::Untrustworthy, _) => Boot::Nothing(brief()),
+            (_, Some(threshold)) => match effect(record) {
+                Some(effect) if effect.low.is_some_and(|low| low > threshold) => Boot::Bad,
+                Some(effect) if effect.high.is_some_and(|high| high < threshold) => Boot::Good,
+                _ => Boot::Nothing("its effect is not clear of the threshold".to_owned()),
+            },
+            (State::Affected, None) => Boot::Bad,
+            (State::NotAffected, None) => Boot::Good,
+            (State::Inconclusive, None) => Boot::Nothing(brief()),
+        }
+    }
+}
+
+/// The largest effect of an arm with the cause over its control, in the figure that is judged.
+fn effect(record: &Judged) -> Option<&Comparison> {
+    let measure = &*record.plan.judging.measure;
+    let cases = record.judgement.arms.iter().filter(|arm| arm.role == Role::Case);
+    let effects = cases.filter_map(|arm| arm.against_control.get(measure));
+    effects.max_by(|one, other| one.shift.total_cmp(&other.shift))
+}
+
+/// That somebody stopped the bisection, which the same command goes on with.
+pub fn interrupted(failure: Failure, log: &Log) -> Failure {
+    match failure.code {
+        exit::INTERRUPTED => Failure {
+            line: format!(
+                "{}; {} boots are in {}: the same command goes on",
+                failure.line,
+                log.boots(),
+                log.path.display()
+            ),
+            code: exit::INTERRUPTED,
+        },
+        _ => failure,
+    }
+}

@@ -1,0 +1,73 @@
+//! The flags of `tailback bisect`.
+
+use crate::command::below;
+use crate::commands::check::scenario_names;
+use crate::commands::vm::session::Machine;
+use crate::settings::parse_seed;
+use std::path::PathBuf;
+
+const HELP: &str = "With --kernels it halves a list. With --build it halves the commits between two, \
+    in the tree of git that this is run in: it checks a commit out, runs the command, and boots \
+    --kernel. In the end the tree is at the commit where it was.\n\nA version is booted afresh until \
+    its answer is so sure that the whole bisection names a wrong version in at most 5% of cases: \
+    as a rule, twice where both boots agree. The ends come first: a good one that has the stall, or a bad one \
+    that has not, ends it. A commit that does not build or boot, or has no verdict in --boots boots, \
+    is gone round.\n\nEach boot goes into a log. The same command goes on where it was stopped.\n\n\
+    Exit codes:\n  0    found\n  1    an end is not what was said of it\n  2    bad usage or \
+    input\n  3    a need is missing\n  4    an end has no verdict, or versions were left that could not be tested\n  130  \
+    interrupted; the same command goes on\n\n";
+
+/// Find the kernel or the commit where a stall begins or ends
+#[derive(clap::Args)]
+#[command(after_help = format!("{HELP}{}", below("", [
+    "tailback bisect mmap-lock --good debian:6.17 --bad debian:6.12 --kernels debian:6.12..6.18 \
+     -- --procfile maps --busy 1 --nice 0",
+    "tailback bisect cpu-quota --good v5.4 --bad v4.19 --build ./build.sh --cpus 8",
+])))]
+pub struct Bisect {
+    /// The scenario
+    #[arg(value_name = "SCENARIO", value_parser = scenario_names())]
+    pub(super) scenario: String,
+    /// A version without the stall: one of --kernels, or a commit
+    #[arg(long, value_name = "VERSION")]
+    pub(super) good: String,
+    /// A version with the stall: one of --kernels, or a commit
+    #[arg(long, value_name = "VERSION")]
+    pub(super) bad: String,
+    /// Kernels in their order, as --kernel of `tailback vm` takes them
+    #[arg(long, value_name = "K,..", value_delimiter = ',')]
+    #[arg(required_unless_present = "build", conflicts_with = "build")]
+    pub(super) kernels: Vec<String>,
+    /// Command that builds the commit that is checked out, run at the top of the tree. A commit for
+    /// which it fails is gone round; an exit code of 128 or more stops the bisection
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) build: Option<String>,
+    /// The kernel that the command builds, as --kernel of `tailback vm` takes it; a path begins at
+    /// the top of the tree [default: the tree itself]
+    #[arg(long, value_name = "KERNEL", requires = "build")]
+    pub(super) kernel: Option<String>,
+    /// Find where the effect crosses the middle between those of both ends, whatever the verdicts
+    #[arg(long)]
+    pub(super) by_effect: bool,
+    /// Boots of a version at most
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub(super) boots: u32,
+    /// Keep the log in FILE [default: one in the state folder, by what is asked]
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
+    /// Use fewer arms: verdicts come sooner, with less detail
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Seed of every random choice [default: a new one, which is printed]
+    #[arg(long, value_name = "S", value_parser = parse_seed)]
+    pub(super) seed: Option<u64>,
+    /// More flags of `tailback run SCENARIO`: -- --procfile maps
+    #[arg(value_name = "PARAMETERS", num_args = 0.., last = true)]
+    pub(super) words: Vec<String>,
+    #[command(flatten)]
+    pub(super) machine: Machine,
+}

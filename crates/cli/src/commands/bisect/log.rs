@@ -1,0 +1,273 @@
+//! What a bisection has measured so far, in a file: it goes on from there after it was stopped.
+
+use crate::exit::Failure;
+use crate::paths;
+use bisect::Boot;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The schema of its lines.
+const SCHEMA: &str = "tailback/bisect/1";
+
+/// The longest log that is read, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// What a bisection was asked: another question has another log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub(super) schema: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The words of `run` behind it, but for the seed.
+    pub words: Vec<String>,
+    /// The good end.
+    pub good: String,
+    /// The bad end.
+    pub bad: String,
+    /// The versions of a list; none in a tree.
+    pub versions: Vec<String>,
+    /// The tree, and what builds it.
+    pub tree: Option<(PathBuf, String)>,
+    /// Whether sizes are held against a threshold.
+    pub by_effect: bool,
+    /// What guests are given.
+    pub machine: String,
+}
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Asked(Asked),
+    /// What the tree was at before.
+    Was(String),
+    /// The size half way between both ends.
+    Threshold(f64),
+    Booted {
+        version: String,
+        number: u32,
+        came: Boot,
+    },
+    /// It came to its end: the same question is asked afresh.
+    Ended,
+}
+
+/// The log.
+pub struct Log {
+    /// Where it is.
+    pub path: PathBuf,
+    file: File,
+    booted: BTreeMap<(String, u32), Boot>,
+    threshold: Option<f64>,
+    was: Option<String>,
+}
+
+impl Asked {
+    /// Of a question.
+    pub fn new(scenario: &str, words: Vec<String>, good: &str, bad: &str) -> Self {
+        Asked {
+            schema: SCHEMA.to_owned(),
+            scenario: scenario.to_owned(),
+            words,
+            good: good.to_owned(),
+            bad: bad.to_owned(),
+            versions: Vec::new(),
+            tree: None,
+            by_effect: false,
+            machine: String::new(),
+        }
+    }
+
+    /// The name of its log.
+    fn file_name(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        let digest = Sha256::digest(text);
+        let short: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("bisect-{}-{short}.jsonl", self.scenario)
+    }
+}
+
+impl Log {
+    /// That of a question: the one that is there, or a new one.
+    ///
+    /// # Errors
+    /// If it cannot be read or written, or belongs to another question.
+    pub fn open(asked: &Asked, named: Option<&Path>) -> Result<Self, Failure> {
+        let usual = || paths::state_folder().join(asked.file_name());
+        let path = named.map_or_else(usual, Path::to_owned);
+        let wrong = |why: &dyn std::fmt::Display| {
+            let line = format!("--log {}: {why}; name another file", path.display());
+            Failure::usage(line)
+        };
+        if named.is_none() {
+            os::folders::make(&paths::state_folder()).map_err(|error| wrong(&error))?;
+        }
+        let (lines, length) = read(&path).map_err(|why| wrong(&why))?;
+        let open = || {
+            let mut options = OpenOptions::new();
+            options.create(true).append(true).mode(0o600).custom_flags(libc_nofollow());
+            options.open(&path)
+        };
+        if !matches!(lines.first(), None | Some(Line::Asked(_))) {
+            return Err(wrong(&"it is no log of a bisection"));
+        }
+        if matches!(lines.first(), Some(Line::Asked(other)) if other != asked) {
+            return Err(wrong(&"it is the log of another bisection"));
+        }
+        let file = open().map_err(|error| wrong(&error))?;
+        // A line that was cut off is no line; of a bisection that ended nothing is left.
+        let ended = lines.contains(&Line::Ended);
+        file.set_len(if ended { 0 } else { length }).map_err(|error| wrong(&error))?;
+        let lines = if ended { Vec::new() } else { lines };
+        let mut log =
+            Log { path: path.clone(), file, booted: BTreeMap::new(), threshold: None, was: None };
+        if lines.is_empty() {
+            log.add(&Line::Asked(asked.clone()))?;
+        }
+        lines.into_iter().for_each(|line| log.take(line));
+        Ok(log)
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Asked(_) | Line::Ended => {}
+            Line::Was(head) => self.was = Some(head),
+            Line::Threshold(size) => self.threshold = Some(size),
+            Line::Booted { version, number, came } => {
+                self.booted.insert((version, number), came);
+            }
+        }
+    }
+
+    /// What this boot of a version came to, where it was made before.
+    pub fn booted(&self, version: &str, number: u32) -> Option<&Boot> {
+        self.booted.get(&(version.to_owned(), number))
+    }
+
+    /// How many boots it has.
+    pub fn boots(&self) -> usize {
+        self.booted.len()
+    }
+
+    /// The size half way between both ends, where it is known.
+    pub fn threshold(&self) -> Option<f64> {
+        self.threshold
+    }
+
+    /// What the tree was at before a bisection that was killed.
+    pub fn was(&self) -> Option<&str> {
+        self.was.as_deref()
+    }
+
+    /// Keeps a boot.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add_boot(&mut self, version: &str, number: u32, came: &Boot) -> Result<(), Failure> {
+        self.keep(Line::Booted { version: version.to_owned(), number, came: came.clone() })
+    }
+
+    /// Keeps the size half way between both ends.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add_threshold(&mut self, size: f64) -> Result<(), Failure> {
+        self.keep(Line::Threshold(size))
+    }
+
+    /// Keeps what the tree is at.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add_was(&mut self, head: &str) -> Result<(), Failure> {
+        self.keep(Line::Was(head.to_owned()))
+    }
+
+    /// Says that it came to its end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        self.add(&Line::Ended)
+    }
+
+    fn keep(&mut self, line: Line) -> Result<(), Failure> {
+        self.add(&line)?;
+        self.take(line);
+        Ok(())
+    }
+
+    fn add(&mut self, line: &Line) -> Result<(), Failure> {
+        let text = serde_json::to_string(line).unwrap_or_default() + "\n";
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(|error| Failure::need(format!("log {}: {error}", self.path.display())))
+    }
+}
+
+/// The lines of a log, and how many bytes they are; none where there is no file. A last line that
+/// was cut off is left out.
+fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
+    let bytes = match os::file::read_start(path, LONGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        Err(error) => return Err(error.to_string()),
+    };
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let text = String::from_utf8_lossy(&bytes[..end]);
+    let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
+    let none = bytes.len() > end && end == 0 && !bytes.starts_with(b"{\"asked\"");
+    match lines {
+        Ok(lines) if !none => Ok((lines, end as u64)),
+        _ => Err("it is no log of a bisection".to_owned()),
+    }
+}
+
+/// That a link is not followed.
+fn libc_nofollow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> Asked {
+        Asked::new("mmap-lock", vec!["--quick".to_owned()], "a", "b")
+    }
+
+    #[test]
+    fn a_log_goes_on_where_it_was_stopped_and_belongs_to_one_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        log.add_was("main").unwrap();
+        log.add_boot("a", 1, &Boot::Good).unwrap();
+        log.add_threshold(50.0).unwrap();
+        drop(log);
+        // A line that was cut off when the program was killed.
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"booted\":{\"vers").unwrap();
+        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        assert_eq!(log.booted("a", 1), Some(&Boot::Good));
+        assert_eq!((log.booted("a", 2), log.boots()), (None, 1));
+        assert_eq!((log.threshold(), log.was()), (Some(50.0), Some("main")));
+        log.add_boot("a", 2, &Boot::Bad).unwrap();
+        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        assert_eq!((log.booted("a", 2), log.boots()), (Some(&Boot::Bad), 2));
+        let other = Asked { good: "c".to_owned(), ..asked() };
+        assert_ne!(other.file_name(), asked().file_name());
+        let failure = Log::open(&other, Some(&path)).err().unwrap();
+        assert!(failure.line.contains("another bisection"), "{failure:?}");
+        log.end().unwrap();
+        assert_eq!(Log::open(&asked(), Some(&path)).unwrap().boots(), 0, "it is asked afresh");
+        for other in ["hello\n", "hello"] {
+            std::fs::write(&path, other).unwrap();
+            assert!(Log::open(&asked(), Some(&path)).err().unwrap().line.contains("no log"));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `tailback bisect`: the version or the commit where a stall begins.
+
+mod boots;
+mod flags;
+mod log;
+mod show;
+mod tree;
+mod versions;
+
+use super::matrix::{Asked as Names, Guests, Name, Way, inner};
+use super::vm::session::Host;
+use crate::command::{Failure, Run, Session};
+use crate::output;
+use crate::settings::draw_seed;
+use ::bisect::{Event, Outcome, Source, search};
+use boots::{Booted, Building};
+pub use flags::Bisect;
+use log::{Asked, Log};
+use scenarios::AnyScenario;
+use tree::{Commits, Restored, Tree};
+use versions::Versions;
+
+impl Run for Bisect {
+    /// The exit code says whether one version was found.
+    fn run(&self, session: &Session) -> Result<u8, Failure> {
+        let scenario = scenarios::find(&self.scenario)
+            .ok_or_else(|| Failure::usage("no such scenario; see tailback list"))?;
+        inner(&self.scenario, &self.run_words(0))?;
+        let interruption = session.interruption();
+        let interrupted = || interruption.noticed();
+        let host = Host::look(session.machine(), self.machine.clone(), 1)?;
+        let way = Way::Guests(Guests { session, host: &host, interrupted: &interrupted });
+        let asked = Asked {
+            by_effect: self.by_effect,
+            machine: format!("{:?}", self.machine),
+            ..Asked::new(&self.scenario, self.run_words(0)[2..].to_vec(), &self.good, &self.bad)
+        };
+        match &self.build {
+            None => self.of_list(session, scenario, way, asked),
+            Some(command) => {
+                let folder = std::env::current_dir().map_err(|error| {
+                    Failure::usage(format!("the folder that this is run in: {error}"))
+                })?;
+                let tree = Tree::open(&folder, &interrupted)?;
+                self.of_tree(session, scenario, way, asked, &tree, command)
+            }
+        }
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("bisect".to_owned())
+    }
+}
+
+impl Bisect {
+    fn of_list(
+        &self,
+        session: &Session,
+        scenario: &'static dyn AnyScenario,
+        way: Way,
+        asked: Asked,
+    ) -> Result<u8, Failure> {
+        let names = Names::kernels(&self.kernels)?;
+        let all: Vec<String> = names.into_iter().map(|Name { asked, .. }| asked).collect();
+        let mut versions = Versions::new(all.clone(), &self.good, &self.bad)?;
+        let mut log = Log::open(&Asked { versions: all, ..asked }, self.log.as_deref())?;
+        self.search(session, scenario, way, &mut versions, &mut log, None)
+    }
+
+    fn of_tree(
+        &self,
+        session: &Session,
+        scenario: &'static dyn AnyScenario,
+        way: Way,
+        asked: Asked,
+        tree: &Tree,
+        command: &str,
+    ) -> Result<u8, Failure> {
+        let (good, bad) = (tree.commit(&self.good)?, tree.commit(&self.bad)?);
+        let mut commits = Commits::new(tree, &good, &bad)?;
+        let kernel = self.kernel.clone().unwrap_or_else(|| ".".to_owned());
+        let with = Some((tree.folder().to_owned(), format!("{command}\n{kernel}")));
+        let asked = Asked { good, bad, tree: with, ..asked };
+        let mut log = Log::open(&asked, self.log.as_deref())?;
+        // One that was killed left the tree at a commit, and no branch.
+        let was = match (tree.branch(), log.was()) {
+            (None, Some(was)) => was.to_owned(),
+            _ => tree.head()?,
+        };
+        log.add_was(&was)?;
+        let _restored = Restored::to(tree, &was);
+        let building = Building { tree, command: command.to_owned(), kernel, built: None };
+        self.search(session, scenario, way, &mut commits, &mut log, Some(building))
+    }
+
+    fn search(
+        &self,
+        session: &Session,
+        scenario: &'static dyn AnyScenario,
+        way: Way,
+        source: &mut dyn Source<Error = Failure>,
+        log: &mut Log,
+        building: Option<Building>,
+    ) -> Result<u8, Failure> {
+        let seed = self.seed.unwrap_or_else(draw_seed);
+        let (inside, before) = (source.steps()?, log.boots());
+        let gone_on = match before {
+            0 => String::new(),
+            boots => format!("; going on after {boots} boots"),
+        };
+        output::note(&format!(
+            "bisect {}: both ends and about {inside} versions between them, each booted at least \
+             twice; seed {seed}{gone_on}",
+            self.scenario
+        ));
+        let tree = building.as_ref().map(|building| building.tree);
+        let shown = |version: &str| tree.map_or_else(|| version.to_owned(), |t| t.shown(version));
+        let words = |seed| self.run_words(seed);
+        let by_effect = self.by_effect;
+        let mut boots = Booted {
+            scenario,
+            way,
+            words: &words,
+            seed,
+            log,
+            building,
+            by_effect,
+            lost: None,
+            started: before as u32,
+        };
+        let ran = self.ran(source, &mut boots, &shown);
+        let outcome = ran.map_err(|failure| boots::interrupted(failure, boots.log))?;
+        boots.log.end()?;
+        Ok(show::outcome(session, &outcome, &shown, &boots.log.path, self.json))
+    }
+
+    fn ran(
+        &self,
+        source: &mut dyn Source<Error = Failure>,
+        boots: &mut Booted,
+        shown: &dyn Fn(&str) -> String,
+    ) -> Result<Outcome, Failure> {
+        if self.by_effect {
+            boots.find_threshold(&source.ends())?;
+        }
+        search(source, boots, self.boots, &mut |event| tell(&event, shown))
+    }
+
+    /// The words of `run SCENARIO`.
+    fn run_words(&self, seed: u64) -> Vec<String> {
+        let mut words = vec!["--seed".to_owned(), seed.to_string()];
+        words.extend(self.quick.then(|| "--quick".to_owned()));
+        for flag in ["--no-probe", "--no-fixes"] {
+            let asked = |word: &String| word == flag || flag == "--no-probe" && word == "--probe";
+            if !self.words.iter().any(asked) {
+                words.push(flag.to_owned());
+            }
+        }
+        words.extend(self.words.iter().cloned());
+        words
+    }
+}
+
+/// Says how it goes on.
+fn tell(event: &Event, shown: &dyn Fn(&str) -> String) {
+    match event {
+        Event::Begins(version, left) => {
+            output::note(&format!("bisect: {}; about {left} versions to go", shown(version)));
+        }
+        Event::Booted(version, came) => {
+            output::note(&format!("bisect: {}: {}", shown(version), show::boot(came)));
+        }
+        Event::Ends(_) => {}
+    }
+}

@@ -1,0 +1,369 @@
+//! Commits of a tree of git.
+//!
+//! Which commit comes next is git's own choice (`git rev-list --bisect-all`): the tree has no state
+//! of a bisection, and its own one is not disturbed.
+
+use crate::exit::{self, Failure};
+use crate::output;
+use bisect::{Answer, Found, Source};
+use os::child::Child;
+use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a command of git may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The longest answer of git that is read, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// How often a build is looked at.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A tree of git.
+pub struct Tree<'a> {
+    folder: PathBuf,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Its commits between a good one and a bad one.
+pub struct Commits<'a> {
+    tree: &'a Tree<'a>,
+    ends: [String; 2],
+    /// Whether the bad one is the later: the stall begins between them, and else it ends.
+    begins: bool,
+    /// Commits as the older end is.
+    old: Vec<String>,
+    /// The earliest commit that is known to be as the later end is.
+    new: String,
+    skipped: BTreeSet<String>,
+}
+
+/// What a build came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It is there.
+    Yes,
+    /// It failed; how.
+    No(String),
+}
+
+impl<'a> Tree<'a> {
+    /// The one that a folder is in.
+    ///
+    /// # Errors
+    /// If there is none, or something in it was changed and not committed.
+    pub fn open(folder: &Path, interrupted: &'a dyn Fn() -> bool) -> Result<Self, Failure> {
+        let mut tree = Tree { folder: folder.to_owned(), interrupted };
+        let top = tree.git(&["rev-parse", "--show-toplevel"])?;
+        tree.folder = PathBuf::from(top);
+        match tree.git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
+            true => Ok(tree),
+            false => Err(Failure::usage(format!(
+                "{}: it has changes that are not committed; commit or stash them",
+                tree.folder.display()
+            ))),
+        }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The commit that a word names.
+    ///
+    /// # Errors
+    /// If it names none.
+    pub fn commit(&self, word: &str) -> Result<String, Failure> {
+        let named = format!("{word}^{{commit}}");
+        self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named])
+            .map_err(|_| Failure::usage(format!("{word}: no commit of {}", self.folder.display())))
+    }
+
+    /// The branch that is checked out, where one is.
+    pub fn branch(&self) -> Option<String> {
+        self.git(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
+    }
+
+    /// The branch that is checked out, or the commit where none is.
+    ///
+    /// # Errors
+    /// If git does not say.
+    pub fn head(&self) -> Result<String, Failure> {
+        self.branch().map_or_else(|| self.git(&["rev-parse", "HEAD"]), Ok)
+    }
+
+    /// Checks a commit or a branch out.
+    ///
+    /// # Errors
+    /// If git cannot.
+    pub fn check_out(&self, what: &str) -> Result<(), Failure> {
+        let is_commit = what.len() >= 40 && what.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let words: &[&str] = match is_commit {
+            true => &["checkout", "--quiet", "--detach", what, "--"],
+            false => &["checkout", "--quiet", what, "--"],
+        };
+        self.git(words).map(drop)
+    }
+
+    /// A commit in a line: the beginning of its name, and its subject.
+    pub fn shown(&self, commit: &str) -> String {
+        let line = self.git(&["log", "-1", "--format=%h %s", commit, "--"]);
+        os::terminal::line(&line.unwrap_or_else(|_| commit.to_owned()))
+    }
+
+    /// Builds what is checked out. What the command prints goes to standard error.
+    ///
+    /// # Errors
+    /// If it cannot be started, was ended by a signal, says that the bisection is to stop (128 and
+    /// more), or the user interrupts.
+    pub fn build(&self, command: &str) -> Result<Built, Failure> {
+        let broken = |why: String| Failure::broken(format!("--build {command}: {why}"));
+        let errors = std::io::stderr();
+        let out = rustix::io::fcntl_dupfd_cloexec(&errors, 0).map_err(|e| broken(e.to_string()))?;
+        let mut started = Command::new("sh");
+        started.args(["-c", command]).current_dir(&self.folder).stdin(Stdio::null()).stdout(out);
+        os::death::bind(&mut started, rustix::process::Signal::KILL);
+        let process =
+            started.process_group(0).spawn().map_err(|error| broken(error.to_string()))?;
+        let mut child = Child::leading(process);
+        let status = loop {
+            if (self.interrupted)() {
+                let line = "interrupted".to_owned();
+                return Err(Failure { line, code: exit::INTERRUPTED });
+            }
+            if let Some(status) = child.wait_until(Instant::now() + TICK) {
+                break status;
+            }
+        };
+        match status.code() {
+            Some(0) => Ok(Built::Yes),
+            Some(code @ 128..) => Err(broken(format!("it ended with {code}, so nothing goes on"))),
+            Some(code) => Ok(Built::No(format!("the build ended with {code}"))),
+            None => Err(broken(format!("it was ended: {status}"))),
+        }
+    }
+
+    /// What git prints, without the end of the last line.
+    fn git(&self, words: &[&str]) -> Result<String, Failure> {
+        let broken = |why: &str| {
+            let line = format!("git {} in {}: {why}", words.join(" "), self.folder.display());
+            Failure::broken(line)
+        };
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.folder).args(words).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let process = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::need("git is not on the PATH; install it"),
+            _ => broken(&error.to_string()),
+        })?;
+        let ran = Child::leading(process)
+            .run_to_end(LONGEST, Instant::now() + PATIENCE, &|| false)
+            .map_err(|error| broken(&error.to_string()))?;
+        if !ran.status.is_some_and(|status| status.success()) {
+            let said = String::from_utf8_lossy(&ran.stderr);
+            return Err(broken(said.lines().next().unwrap_or("it failed")));
+        }
+        let text = String::from_utf8_lossy(&ran.stdout);
+        Ok(text.trim_end_matches('\n').to_owned())
+    }
+}
+
+impl<'a> Commits<'a> {
+    /// Those between two, of which one is an ancestor of the other.
+    ///
+    /// # Errors
+    /// If neither is.
+    pub fn new(tree: &'a Tree<'a>, good: &str, bad: &str) -> Result<Self, Failure> {
+        let older = |one, other| tree.git(&["merge-base", "--is-ancestor", one, other]).is_ok();
+        let (begins, old, new) = match () {
+            () if older(good, bad) => (true, good, bad),
+            () if older(bad, good) => (false, bad, good),
+            () => {
+                return Err(Failure::usage(
+                    "neither of --good and --bad is an ancestor of the other",
+                ));
+            }
+        };
+        if good == bad {
+            return Err(Failure::usage("--good and --bad are the same commit"));
+        }
+        let (old, new) = (vec![old.to_owned()], new.to_owned());
+        let ends = [good, bad].map(str::to_owned);
+        Ok(Commits { tree, ends, begins, old, new, skipped: BTreeSet::new() })
+    }
+
+    /// Those behind the older commits, up to the later one.
+    fn list(&self, how: &str) -> Result<String, Failure> {
+        let mut words = vec!["rev-list"];
+        words.extend((!how.is_empty()).then_some(how));
+        words.extend([self.new.as_str(), "--not"]);
+        words.extend(self.old.iter().map(String::as_str));
+        words.push("--");
+        self.tree.git(&words)
+    }
+}
+
+impl Source for Commits<'_> {
+    type Error = Failure;
+
+    fn ends(&self) -> [String; 2] {
+        self.ends.clone()
+    }
+
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        // To sort all commits takes long, and the best of them is enough until one is gone round.
+        // Behind each of all stands how far it is from the ends; the best comes first.
+        let all = self.list(if self.skipped.is_empty() { "--bisect" } else { "--bisect-all" })?;
+        let commits = all.lines().filter_map(|line| line.split_whitespace().next());
+        let mut left = commits.filter(|one| *one != self.new && !self.skipped.contains(*one));
+        Ok(left.next().map(str::to_owned))
+    }
+
+    fn steps(&mut self) -> Result<u32, Failure> {
+        let left: usize = self.list("--count")?.trim().parse().unwrap_or(usize::MAX / 2);
+        Ok(left.next_power_of_two().trailing_zeros())
+    }
+
+    fn tell(&mut self, version: &str, answer: Option<Answer>) -> Result<(), Failure> {
+        let turned = |answer: Answer| if self.begins { answer } else { answer.opposite() };
+        match answer.map(turned) {
+            Some(Answer::Good) => self.old.push(version.to_owned()),
+            Some(Answer::Bad) => version.clone_into(&mut self.new),
+            None => drop(self.skipped.insert(version.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn found(&mut self) -> Result<Found, Failure> {
+        let among: Vec<String> = self.list("")?.lines().map(str::to_owned).collect();
+        let before = self.old.last().cloned().unwrap_or_default();
+        Ok(Found { begins: self.begins, before, among })
+    }
+}
+
+/// Puts the tree back to what it was at, where this is dropped.
+pub struct Restored<'a> {
+    tree: &'a Tree<'a>,
+    to: String,
+}
+
+impl<'a> Restored<'a> {
+    /// To this branch or commit.
+    pub fn to(tree: &'a Tree<'a>, to: &str) -> Self {
+        Restored { tree, to: to.to_owned() }
+    }
+}
+
+impl Drop for Restored<'_> {
+    fn drop(&mut self) {
+        if let Err(failure) = self.tree.check_out(&self.to) {
+            output::complain(&failure.line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree with so many commits, in each of which a file has the number.
+    fn tree(commits: usize) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |words: &[&str]| {
+            let mut command = Command::new("git");
+            let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+            command.arg("-C").arg(folder.path()).args(who).args(words);
+            let ran = command.output().unwrap();
+            assert!(ran.status.success(), "{ran:?}");
+        };
+        git(&["init", "--quiet", "--initial-branch=main"]);
+        for number in 0..commits {
+            std::fs::write(folder.path().join("number"), number.to_string()).unwrap();
+            git(&["add", "number"]);
+            git(&["commit", "--quiet", "-m", &format!("commit {number}")]);
+        }
+        folder
+    }
+
+    fn has_git() -> bool {
+        testing::has_or_skip(Command::new("git").arg("--version").output().is_ok(), "no git")
+    }
+
+    #[test]
+    fn the_commit_is_found_that_begins_it_and_the_tree_is_put_back() {
+        if !has_git() {
+            return;
+        }
+        let folder = tree(17);
+        let not = || false;
+        let tree = Tree::open(folder.path(), &not).unwrap();
+        let (good, bad) = (tree.commit("main~16").unwrap(), tree.commit("main").unwrap());
+        let was = tree.head().unwrap();
+        assert_eq!(was, "main");
+        for begins in 1..=16 {
+            let _restored = Restored::to(&tree, &was);
+            let mut commits = Commits::new(&tree, &good, &bad).unwrap();
+            assert_eq!(commits.steps().unwrap(), 4);
+            let mut asked = 0;
+            while let Some(commit) = commits.next().unwrap() {
+                asked += 1;
+                tree.check_out(&commit).unwrap();
+                let number = std::fs::read_to_string(folder.path().join("number")).unwrap();
+                let number: usize = number.parse().unwrap();
+                let answer = if number >= begins { Answer::Bad } else { Answer::Good };
+                // One cannot be tested.
+                commits.tell(&commit, (number != 8).then_some(answer)).unwrap();
+            }
+            assert!(asked <= 6, "{asked}");
+            let found = commits.found().unwrap();
+            let shown: Vec<String> = found.among.iter().map(|one| tree.shown(one)).collect();
+            let is_in = shown.iter().any(|line| line.ends_with(&format!(" commit {begins}")));
+            assert!(is_in && shown.len() <= 2, "{begins}: {shown:?}");
+        }
+        assert_eq!(tree.head().unwrap(), "main");
+    }
+
+    #[test]
+    fn what_cannot_be_bisected_is_refused() {
+        if !has_git() {
+            return;
+        }
+        let folder = tree(3);
+        let not = || false;
+        let tree = Tree::open(folder.path(), &not).unwrap();
+        assert_eq!(tree.commit("no-such").unwrap_err().code, exit::USAGE);
+        let (old, new) = (tree.commit("main~2").unwrap(), tree.commit("main").unwrap());
+        assert!(Commits::new(&tree, &new, &new).is_err());
+        let mut ends = Commits::new(&tree, &new, &old).unwrap();
+        let middle = ends.next().unwrap().unwrap();
+        ends.tell(&middle, Some(Answer::Good)).unwrap();
+        let found = ends.found().unwrap();
+        assert!(!found.begins && found.among == [middle], "it ends there: {found:?}");
+        std::fs::write(folder.path().join("number"), "changed").unwrap();
+        let failure = Tree::open(folder.path(), &not).err().unwrap();
+        assert!(failure.line.contains("not committed"), "{failure:?}");
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Tree::open(empty.path(), &not).is_err());
+    }
+
+    #[test]
+    fn a_build_that_fails_leaves_out_its_commit_and_128_stops() {
+        if !has_git() {
+            return;
+        }
+        let folder = tree(1);
+        let not = || false;
+        let tree = Tree::open(folder.path(), &not).unwrap();
+        assert_eq!(tree.build("test -e number").unwrap(), Built::Yes);
+        assert_eq!(tree.build("exit 3").unwrap(), Built::No("the build ended with 3".to_owned()));
+        assert_eq!(tree.build("exit 128").unwrap_err().code, exit::BROKEN);
+        assert_eq!(tree.build("kill -9 $$").unwrap_err().code, exit::BROKEN);
+        let yes = || true;
+        let tree = Tree { folder: folder.path().to_owned(), interrupted: &yes };
+        assert_eq!(tree.build("sleep 60").unwrap_err().code, exit::INTERRUPTED);
+    }
+}

@@ -1,0 +1,169 @@
+//! KTAP: what the binary prints for all verdicts, and what two other programs read in it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{BINARY, Place, packed, readers};
+use serde_json::{Value, json};
+use snapbox::{assert_data_eq, file};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Records of all verdicts, by name, each with the exit code that kselftest has for it where an
+/// undecided study fails, and where it is skipped.
+const RECORDS: [(&str, i32, i32); 5] = [
+    ("affected", 1, 1),
+    ("not-affected", 0, 0),
+    ("inconclusive", 1, 4),
+    ("untrustworthy", 1, 4),
+    ("skipped", 4, 4),
+];
+
+/// A folder with these records.
+fn records() -> Place {
+    let place = Place::new();
+    let golden = |name: &str| packed::read(&packed::golden(name));
+    let write = |name: &str, text: String| std::fs::write(place.path(name), text).unwrap();
+    write("affected", golden("mmap-lock"));
+    write("not-affected", golden("mmap-lock.quiet"));
+    write("inconclusive", golden("cpu-quota"));
+    let mut tainted: Value = serde_json::from_str(&golden("mmap-lock")).unwrap();
+    tainted["machine"]["tainted"] = json!(0);
+    let last = tainted["trials"].as_array_mut().unwrap().last_mut().unwrap();
+    last["disturbance"]["tainted"] = json!(512);
+    write("untrustworthy", tainted.to_string());
+    let mut skipped: Value = serde_json::from_str(&golden("mmap-lock")).unwrap();
+    skipped["trials"] = json!([]);
+    skipped["probed"] = json!([]);
+    skipped["ended"] =
+        json!({ "not-run": { "missing": { "cpus": { "least": 2, "allowed": 1 } } } });
+    write("skipped", skipped.to_string());
+    place
+}
+
+/// What `export` writes of some records, and its exit code.
+fn exported(place: &Place, names: &[&str], more: &[&str]) -> (String, i32) {
+    let mut command = place.tailback(&["export", "--format", "ktap"]);
+    command.args(more).args(names).current_dir(place.path(""));
+    let ran = place.run(command);
+    let code = ran.code();
+    (ran.out, code)
+}
+
+#[test]
+fn every_verdict_in_ktap() {
+    let place = records();
+    let names = RECORDS.map(|(name, ..)| name);
+    let (text, code) = exported(&place, &names, &[]);
+    assert_eq!(code, 1, "{text}");
+    assert_data_eq!(text, file!["golden/export.ktap"]);
+    let (text, code) = exported(&place, &names, &["--undecided", "skip"]);
+    assert_eq!(code, 1, "{text}");
+    assert_data_eq!(text, file!["golden/export.skip.ktap"]);
+}
+
+#[test]
+fn exit_codes_are_those_of_kselftest() {
+    let place = records();
+    for (name, failing, skipping) in RECORDS {
+        let fails = exported(&place, &[name], &["--undecided", "fail"]);
+        assert_eq!(fails.1, failing, "{name}: {}", fails.0);
+        let skips = exported(&place, &[name], &["--undecided", "skip"]);
+        assert_eq!(skips.1, skipping, "{name}: {}", skips.0);
+    }
+}
+
+#[test]
+fn a_package_for_tap_reads_the_results() {
+    let Some(python) = readers::python() else { return };
+    let place = records();
+    let names = RECORDS.map(|(name, ..)| name);
+    exported(&place, &names, &["--undecided", "skip", "-o", "all.ktap"]);
+    let said =
+        readers::read_with(&python, "tap_results.py", &[place.path("all.ktap").to_str().unwrap()]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["planned"], 5, "{said}");
+    let results: BTreeMap<String, String> =
+        serde_json::from_value(said["results"].clone()).unwrap();
+    // Of the same name the last one counts there: mmap-lock was skipped last.
+    assert_eq!(results["mmap-lock"], "skip", "{said}");
+    assert_eq!(results["cpu-quota"], "skip", "{said}");
+}
+
+#[test]
+fn the_parser_of_linux_reads_the_same_tests() {
+    let Some(python) = readers::python() else { return };
+    let Some(parser) = readers::fetched("need-kunit-parser") else { return };
+    let place = records();
+    for (more, undecided) in [(&["--undecided", "skip"][..], "SKIPPED"), (&[], "FAILURE")] {
+        let names = RECORDS.map(|(name, ..)| name);
+        exported(&place, &names, &[more, &["-o", "all.ktap"]].concat());
+        let file = place.path("all.ktap");
+        let said = readers::read_with(
+            &python,
+            "kunit_results.py",
+            &[parser.as_str(), file.to_str().unwrap()],
+        );
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["errors"], 0, "{said}");
+        let tests = said["tests"].as_array().unwrap();
+        let results: Vec<&str> = tests.iter().filter_map(|test| test["status"].as_str()).collect();
+        assert_eq!(results, ["FAILURE", "SUCCESS", undecided, undecided, "SKIPPED"], "{said}");
+        let arms = |place: usize| tests[place]["below"].as_array().unwrap().len();
+        assert!((0..4).all(|place| arms(place) >= 2) && arms(4) == 0, "{said}");
+    }
+}
+
+/// A program that stands for the binary, from these lines of sh.
+fn program(place: &Place, lines: &str) -> PathBuf {
+    let path = place.path("program");
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn deploy(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(folder)
+}
+
+#[test]
+fn the_selftest_runs_outside_of_a_kernel_tree() {
+    let place = Place::new();
+    let short =
+        program(&place, &format!("exec {BINARY} \"$@\" --only preempted-holder --time 20s"));
+    let mut command = Command::new("make");
+    command.args(["--silent", "-C"]).arg(deploy("kselftest")).arg("run_tests");
+    command.env("TAILBACK", &short).env("XDG_STATE_HOME", place.path("state"));
+    let ran = command.output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.starts_with("KTAP version 1\n1..1\n"), "{text}");
+    let last = text.lines().next_back().unwrap();
+    let results = ["ok 1 preempted-holder", "not ok 1 preempted-holder"];
+    assert!(results.iter().any(|result| last.starts_with(result)), "{text}");
+    let missing = Command::new(deploy("kselftest").join("tailback.sh"))
+        .env("TAILBACK", "/no/such/program")
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(4), "{missing:?}");
+}
+
+#[test]
+fn the_test_definition_has_a_line_for_each_scenario() {
+    let place = records();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export.skip.ktap");
+    let stub = program(&place, &format!("cat {}; exit 1", golden.display()));
+    let script = deploy("test-definitions/automated/linux/tailback/tailback.sh");
+    let ran = Command::new(script)
+        .args(["-p", stub.to_str().unwrap(), "-s", "mmap-lock"])
+        .current_dir(place.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let lines = std::fs::read_to_string(place.path("output/result.txt")).unwrap();
+    let expected =
+        "mmap-lock fail\nmmap-lock pass\ncpu-quota skip\nmmap-lock skip\nmmap-lock skip\n";
+    assert_eq!(lines, expected);
+}

@@ -1,0 +1,260 @@
+//! KTAP, version 1, which kernel developers' tools read: a test for each record, and before its
+//! result a subtest for each arm.
+//!
+//! The format is that of Documentation/dev-tools/ktap.rst, the exit codes are those of
+//! tools/testing/selftests/kselftest.h, both in the sources of Linux.
+
+use super::figure;
+use crate::Shown;
+use crate::prose::{fix, plain};
+use model::{ArmResult, FixOutcome, Judged, Role, State};
+use std::fmt::Write as _;
+
+/// Exit code where nothing failed, and something passed.
+const PASS: u8 = 0;
+
+/// Exit code where a test failed.
+const FAIL: u8 = 1;
+
+/// Exit code where all tests were skipped.
+const SKIP: u8 = 4;
+
+/// What a study without a verdict counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undecided {
+    /// As a failure: nobody knows whether there is a stall.
+    #[default]
+    Fail,
+    /// As a test that was skipped.
+    Skip,
+}
+
+/// A test.
+pub struct Test<'a> {
+    /// Its name: a scenario, or a version.
+    pub name: String,
+    /// The record, or what came instead of one.
+    pub came: Result<Shown<'a>, String>,
+}
+
+/// What a test comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Pass,
+    Fail,
+    Skip,
+}
+
+/// A result, and what is said beside it.
+struct Line {
+    name: String,
+    outcome: Outcome,
+    why: Option<String>,
+}
+
+impl<'a> Test<'a> {
+    /// A record, by the name of its scenario.
+    pub fn of(shown: Shown<'a>) -> Self {
+        Test { name: shown.record.scenario.clone(), came: Ok(shown) }
+    }
+
+    fn line(&self, undecided: Undecided) -> Line {
+        let (outcome, why) = match &self.came {
+            Ok(shown) => {
+                let state = shown.record.judgement.state;
+                (outcome(state, undecided), format!("{state}: {}", shown.prose().brief()))
+            }
+            Err(why) => (Outcome::Fail, why.clone()),
+        };
+        Line { name: self.name.clone(), outcome, why: Some(why) }
+    }
+
+    /// The arms; none where nothing was measured.
+    fn arms(&self, undecided: Undecided) -> Vec<Line> {
+        let Ok(shown) = &self.came else { return Vec::new() };
+        if shown.record.judgement.state == State::Skipped {
+            return Vec::new();
+        }
+        let arms = shown.record.judgement.arms.iter();
+        arms.map(|result| arm(shown, result, undecided)).collect()
+    }
+}
+
+/// Writes tests.
+pub fn ktap(tests: &[Test], undecided: Undecided) -> String {
+    let mut text = String::new();
+    write(&mut text, tests.len(), "", None);
+    for (number, test) in (1..).zip(tests) {
+        let arms = test.arms(undecided);
+        if !arms.is_empty() {
+            let name = of_line(&test.name);
+            write(&mut text, arms.len(), "  ", Some(&name));
+        }
+        for (number, arm) in (1..).zip(&arms) {
+            result(&mut text, number, arm, "  ");
+        }
+        result(&mut text, number, &test.line(undecided), "");
+    }
+    text
+}
+
+/// What is written where nothing could be run: that all is skipped, or that it broke off.
+pub fn nothing(why: &str, is_need: bool) -> (String, u8) {
+    let why = plain(why);
+    match is_need {
+        true => (format!("KTAP version 1\n1..0 # SKIP {why}\n"), SKIP),
+        false => (format!("KTAP version 1\nBail out! {why}\n"), FAIL),
+    }
+}
+
+/// The exit code of a program that runs these tests.
+pub fn code(tests: &[Test], undecided: Undecided) -> u8 {
+    let has = |outcome| tests.iter().any(|test| test.line(undecided).outcome == outcome);
+    match (has(Outcome::Fail), has(Outcome::Pass)) {
+        (true, _) => FAIL,
+        (false, true) => PASS,
+        (false, false) => SKIP,
+    }
+}
+
+/// The head of some tests. Parsers before Linux 6.2 know subtests by the name of their test alone.
+fn write(text: &mut String, tests: usize, indent: &str, below: Option<&str>) {
+    let _ = writeln!(text, "{indent}KTAP version 1");
+    if let Some(name) = below {
+        let _ = writeln!(text, "{indent}# Subtest: {name}");
+    }
+    let _ = writeln!(text, "{indent}1..{tests}");
+}
+
+/// A name as a line has it.
+fn of_line(name: &str) -> String {
+    plain(name).replace('#', " ")
+}
+
+/// A result: what is said of one that was skipped stands in its line, as the format has it; else in
+/// a line before.
+fn result(text: &mut String, number: usize, line: &Line, indent: &str) {
+    let name = of_line(&line.name);
+    let why = line.why.as_deref().map(plain);
+    let (word, skipped) = match line.outcome {
+        Outcome::Pass => ("ok", None),
+        Outcome::Fail => ("not ok", None),
+        Outcome::Skip => ("ok", Some(why.as_deref().unwrap_or_default())),
+    };
+    if let (None, Some(why)) = (skipped, &why) {
+        let _ = writeln!(text, "{indent}# {name}: {why}");
+    }
+    let skipped = skipped.map(|why| format!(" # SKIP {why}")).unwrap_or_default();
+    let _ = writeln!(text, "{indent}{word} {number} {name}{skipped}");
+}
+
+fn outcome(state: State, undecided: Undecided) -> Outcome {
+    match (state, undecided) {
+        (State::NotAffected, _) => Outcome::Pass,
+        (State::Affected, _) => Outcome::Fail,
+        (State::Skipped, _) | (_, Undecided::Skip) => Outcome::Skip,
+        (State::Inconclusive | State::Untrustworthy, Undecided::Fail) => Outcome::Fail,
+    }
+}
+
+/// The subtest of an arm. One with the cause fails where it shows the stall; a fix never does, and
+/// is skipped where it was not shown to help.
+fn arm(shown: &Shown, arm: &ArmResult, undecided: Undecided) -> Line {
+    let (record, prose) = (shown.record, shown.prose());
+    let figure = figure::judged(record, &prose, arm);
+    let (outcome, why) = match arm.role {
+        Role::Control | Role::Baseline => (Outcome::Pass, figure),
+        Role::Case => {
+            let state = of_case(record, arm);
+            let said = figure.map_or_else(|| state.to_string(), |said| format!("{state}: {said}"));
+            (outcome(state, undecided), Some(said))
+        }
+        Role::Fix => of_fix(record, &arm.id),
+    };
+    Line { name: arm.id.clone(), outcome, why }
+}
+
+/// What is said of an arm with the cause. A verdict of the whole study that there is no stall, or
+/// that nothing can be said, speaks for each arm: a test passes where all its subtests do.
+fn of_case(record: &Judged, arm: &ArmResult) -> State {
+    match record.judgement.state {
+        State::Affected => arm.state.unwrap_or(State::Inconclusive),
+        whole => whole,
+    }
+}
+
+fn of_fix(record: &Judged, arm: &str) -> (Outcome, Option<String>) {
+    let tried = record.judgement.fixes.iter().find(|fix| fix.arm == arm);
+    let Some(tried) = tried else { return (Outcome::Skip, Some("not tested here".to_owned())) };
+    let said = Some(fix::outcome(tried.outcome).to_owned());
+    match tried.outcome {
+        FixOutcome::Fixed | FixOutcome::Helped => (Outcome::Pass, said),
+        FixOutcome::NotShown => (Outcome::Skip, said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn of(state: State, undecided: Undecided) -> (String, u8) {
+        let mut record = testing::record();
+        record.judgement.state = state;
+        let tests = [Test::of(Shown::new(&record, None, "x"))];
+        (ktap(&tests, undecided), code(&tests, undecided))
+    }
+
+    #[test]
+    fn each_verdict_has_its_result_and_its_exit_code() {
+        use State::{Affected, Inconclusive, NotAffected, Skipped, Untrustworthy};
+        let last = |state, undecided| {
+            let (text, code) = of(state, undecided);
+            (text.lines().next_back().unwrap().to_owned(), code)
+        };
+        assert_eq!(last(Affected, Undecided::Skip), ("not ok 1 some-stall".to_owned(), FAIL));
+        assert_eq!(last(NotAffected, Undecided::Fail), ("ok 1 some-stall".to_owned(), PASS));
+        for state in [Inconclusive, Untrustworthy] {
+            assert_eq!(last(state, Undecided::Fail), ("not ok 1 some-stall".to_owned(), FAIL));
+            let (line, code) = last(state, Undecided::Skip);
+            assert!(line.starts_with(&format!("ok 1 some-stall # SKIP {state}: ")), "{line}");
+            assert_eq!(code, SKIP);
+        }
+        let (line, code) = last(Skipped, Undecided::Fail);
+        assert!(line.starts_with("ok 1 some-stall # SKIP skipped: ") && code == SKIP, "{line}");
+    }
+
+    /// As the format asks: a test fails where one of its subtests does.
+    #[test]
+    fn a_subtest_fails_only_where_its_test_does() {
+        for state in State::ALL {
+            for undecided in [Undecided::Fail, Undecided::Skip] {
+                let (text, _) = of(state, undecided);
+                let fails = |indent: &str| {
+                    text.lines().any(|line| line.starts_with(&format!("{indent}not ok ")))
+                };
+                assert!(fails("") || !fails("  "), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_stand_as_the_format_has_them() {
+        let mut record = testing::record();
+        record.scenario = "some # \n not ok 2 stall".to_owned();
+        let tests = [
+            Test::of(Shown::new(&record, None, "x")),
+            Test { name: "debian:9".to_owned(), came: Err("the guest did not boot".to_owned()) },
+        ];
+        let text = ktap(&tests, Undecided::Fail);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..3], ["KTAP version 1", "1..2", "  KTAP version 1"], "{text}");
+        assert!(lines[3].starts_with("  # Subtest: some ") && lines[4] == "  1..2", "{text}");
+        assert!(lines[5].starts_with("  # control: ") && lines[6] == "  ok 1 control", "{text}");
+        assert!(lines[7].starts_with("  # case: affected: ") && lines[8] == "  not ok 2 case");
+        assert!(lines[10].starts_with("not ok 1 some") && !lines[10].contains('#'), "{text}");
+        assert_eq!(lines[11..], ["# debian:9: the guest did not boot", "not ok 2 debian:9"]);
+        assert_eq!(code(&tests, Undecided::Skip), FAIL);
+        assert_eq!(code(&[], Undecided::Skip), SKIP);
+    }
+}

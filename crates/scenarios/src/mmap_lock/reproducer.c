@@ -1,0 +1,136 @@
+/*
+ * A process maps and unmaps single pages of a region, alone on a CPU. On another CPU readers of low
+ * priority read a file of its folder in /proc among spinners of ordinary priority. A reader that is
+ * preempted while it holds the mmap lock keeps each call waiting. In the control they read an idle
+ * twin with as many mappings as that process has half way through a trial.
+ */
+#define PAGES (REGION_BYTES / 4096)
+#define CALLS_OF_TWIN (DURATION_MS * 1000L / 2 / (PAUSE_US + 20))
+
+struct seen {
+	volatile uint64_t pid[2], begun, lost, done, go;
+};
+static struct seen *seen;
+static int cpu_mapper, cpu_load, read_mapper;
+
+static void clean_up(void)
+{
+	stop(0);
+}
+
+static void set_up(void)
+{
+	char path[64];
+
+	cpu_mapper = cpu_at(0);
+	cpu_load = cpu_at(1);
+	seen = shared(sizeof(*seen));
+	snprintf(path, sizeof(path), "/proc/self/%s", PROCFILE);
+	if (access(path, R_OK))
+		skip("%s: %s", path, strerror(errno));
+}
+
+/* Maps or unmaps one page; both split the region into ever more mappings. */
+static void call(char *region, char *there)
+{
+	uint64_t page = chance() % PAGES;
+	char *at = region + page * 4096;
+
+	if (there[page])
+		munmap(at, 4096);
+	else
+		mmap(at, 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0);
+	there[page] = !there[page];
+}
+
+/* The process with the mappings: the mapper, or its idle twin. */
+static void mapper(long twin)
+{
+	char *there = malloc(PAGES);
+	char *region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (region == MAP_FAILED || !there)
+		_exit(1);
+	memset(there, 1, PAGES);
+	pin(twin ? cpu_load : cpu_mapper);
+	for (long i = 0; i < 256 + (twin ? CALLS_OF_TWIN : 0); i++)
+		call(region, there);
+	seen->pid[twin] = getpid();
+	while (twin)
+		pause();
+	while (!seen->go)
+		rest_ms(1);
+	for (uint64_t end = now() + DURATION_MS * 1000000ULL; now() < end;) {
+		uint64_t took;
+
+		seen->begun = now();
+		call(region, there);
+		took = now() - seen->begun;
+		seen->begun = 0;
+		if (took > 1000000)
+			seen->lost += took;
+		rest_ns(PAUSE_US * 1000);
+	}
+	seen->done = 1;
+	pause();
+}
+
+static void reader(long nice)
+{
+	static char buffer[128 << 10];
+	char path[64];
+	int file;
+
+	pin(cpu_load);
+	setpriority(PRIO_PROCESS, 0, nice);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)seen->pid[!read_mapper], PROCFILE);
+	while ((file = open(path, O_RDONLY)) >= 0) {
+		while (read(file, buffer, sizeof(buffer)) > 0)
+			;
+		close(file);
+	}
+}
+
+static void spinner(long unused)
+{
+	struct stat status;
+	char path[64];
+
+	(void)unused;
+	pin(cpu_load);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)seen->pid[!read_mapper], PROCFILE);
+	while (stat(path, &status) == 0)
+		;
+}
+
+/* Milliseconds lost in calls longer than one, in each second. */
+static double trial(int with_cause)
+{
+	uint64_t end, lost, begun, at;
+
+	memset(seen, 0, sizeof(*seen));
+	read_mapper = with_cause;
+	start(mapper, 1);
+	start(mapper, 0);
+	for (end = now() + 10000000000ULL; !seen->pid[0] || !seen->pid[1]; rest_ms(1))
+		if (now() > end)
+			broken("the process with the mappings does not come up");
+	for (int i = 0; i < READERS; i++)
+		start(reader, NICE);
+	rest_ms(LEAD_MS);
+	for (int i = 0; i < SPINNERS; i++)
+		start(spinner, 0);
+	seen->go = 1;
+	for (at = now(), end = at + (DURATION_MS + HANG_MS) * 1000000ULL; !seen->done && now() < end;)
+		rest_ms(1);
+	lost = seen->lost;
+	begun = seen->begun;
+	/* A call that has not come back was lost whole. */
+	if (!seen->done && begun && now() > begun)
+		lost += now() - begun;
+	at = now() - at;
+	stop(0);
+	return lost / 1e6 / (at / 1e9);
+}
