@@ -28,6 +28,11 @@ impl Budget {
         part
     }
 
+    /// Takes a part back: no evidence was looked at, so nothing could go wrong.
+    pub fn give_back(&mut self, part: f64) {
+        self.left = (self.left + part).min(self.whole);
+    }
+
     /// What was taken.
     pub fn spent(&self) -> f64 {
         self.whole - self.left
@@ -45,6 +50,10 @@ mod tests {
         assert!(parts.iter().all(|part| *part > 0.0), "{parts:?}");
         assert!((parts.iter().sum::<f64>() - budget.spent()).abs() < 1e-12);
         assert!(budget.spent() < 0.05);
+        let before = budget;
+        let part = budget.take(3);
+        budget.give_back(part);
+        assert!((budget.spent() - before.spent()).abs() < 1e-12);
         assert!((parts[0] - parts[5]).abs() < 1e-12, "expected steps have equal parts: {parts:?}");
     }
 }

@@ -141,7 +141,11 @@ pub fn search<E>(
     }
     while let Some(version) = source.next()? {
         let left = source.steps()?.max(1);
-        let step = answered(&version, boots, budget.take(left), most, left, told)?;
+        let rate = budget.take(left);
+        let step = answered(&version, boots, rate, most, left, told)?;
+        if matches!(step.boots.as_slice(), [Boot::Untestable(_)]) {
+            budget.give_back(rate);
+        }
         source.tell(&version, step.answer)?;
         steps.push(step);
     }

@@ -45,6 +45,17 @@ impl Codes {
         if two || words.contains(&joined) { Codes::Bisect } else { Codes::Own }
     }
 
+    /// Has a panic of this program end a bisection, which would take its usual code for a stall.
+    pub fn hold_on_panic(self) {
+        if self == Codes::Bisect {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                usual(info);
+                std::process::exit(i32::from(ABORT));
+            }));
+        }
+    }
+
     /// The code of a command that came to this one. A guest may have put it into these codes
     /// already.
     pub fn of_result(self, code: u8) -> u8 {

@@ -166,4 +166,17 @@ fn the_test_definition_has_a_line_for_each_scenario() {
     let expected =
         "mmap-lock fail\nmmap-lock pass\ncpu-quota skip\nmmap-lock skip\nmmap-lock skip\n";
     assert_eq!(lines, expected);
+    for (line, code, expected) in
+        [("Bail out! no room", 1, "tailback fail\n"), ("1..0 # SKIP no room", 0, "tailback skip\n")]
+    {
+        let stub = program(&place, &format!("echo '{line}'; exit 4"));
+        let ran = Command::new(deploy("test-definitions/automated/linux/tailback/tailback.sh"))
+            .args(["-p", stub.to_str().unwrap()])
+            .current_dir(place.path(""))
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(code), "{line}");
+        let lines = std::fs::read_to_string(place.path("output/result.txt")).unwrap();
+        assert_eq!(lines, expected);
+    }
 }

@@ -135,7 +135,7 @@ impl Check {
             if let Some(page) = page.and_then(|page| draw(session, &shown, page)) {
                 output::note(&format!("page: {}", page.display()));
             }
-            return Ok(tests(session, &done, shown, undecided));
+            return Ok(tests(session, &done, &files, undecided));
         }
         match &asked {
             Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
@@ -229,8 +229,8 @@ fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
 }
 
 /// Prints the verdicts for a test runner; the exit code.
-fn tests(session: &Session, done: &[Done], shown: Vec<Shown>, undecided: Undecided) -> u8 {
-    let tests: Vec<Test> = shown.into_iter().map(Test::of).collect();
+fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecided) -> u8 {
+    let tests: Vec<Test> = done.iter().zip(files).map(|(one, file)| one.test(file)).collect();
     let code = ktap::print(session, &tests, undecided, code(done));
     done.iter().for_each(Done::tell_where);
     code

@@ -3,6 +3,9 @@
 use crate::error::GuestError;
 use std::path::Path;
 
+/// The longest configuration that is read, in bytes.
+const LONGEST: u64 = 4 << 20;
+
 /// What a guest does not come up without.
 const NEEDED: [&str; 9] = [
     "64BIT",
@@ -21,9 +24,9 @@ const NEEDED: [&str; 9] = [
 /// # Errors
 /// If it lacks something, with its name, or cannot be read.
 pub fn check(path: &Path) -> Result<(), GuestError> {
-    let text = std::fs::read_to_string(path)
+    let bytes = os::file::read_start(path, LONGEST)
         .map_err(|source| GuestError::File { path: path.to_owned(), source })?;
-    let lacking = lacking(&text);
+    let lacking = lacking(&String::from_utf8_lossy(&bytes));
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(GuestError::Options { path: path.to_owned(), lacking: lacking.join(", ") }),

@@ -150,6 +150,11 @@ fn of_tree(tree: &Path) -> Result<Found, GuestError> {
         let why = format!("a kernel tree without {IMAGE}: run make in it");
         return Err(GuestError::Unknown { spec: tree.display().to_string(), why });
     }
+    let changed = |file: &Path| std::fs::metadata(file).and_then(|file| file.modified()).ok();
+    if changed(&tree.join("vmlinux")) > changed(&image) {
+        let why = format!("{IMAGE} is older than vmlinux: run make in it");
+        return Err(GuestError::Unknown { spec: tree.display().to_string(), why });
+    }
     let config = Some(tree.join(".config")).filter(|config| config.is_file());
     Ok(Found { image, config, modules: Vec::new() })
 }

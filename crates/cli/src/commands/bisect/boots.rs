@@ -47,6 +47,8 @@ pub struct Building<'a> {
     pub command: String,
     /// The kernel that it builds.
     pub kernel: String,
+    /// Says whether a guest could boot a kernel.
+    pub look: &'a dyn Fn(&str) -> Result<(), Failure>,
     /// The commit that was built last, and what came of it.
     pub built: Option<(String, Built)>,
 }
@@ -59,7 +61,10 @@ impl Boots for Booted<'_> {
             return Ok(came.clone());
         }
         let came = match self.run(version, number)? {
-            Ok(record) => self.said(&record),
+            Ok(record) => {
+                self.lost = None;
+                self.said(&record)
+            }
             // What failed once may work when the bisection goes on.
             Err(Without::Kernel(why)) => return Ok(Boot::Untestable(why)),
             // A guest without a record once may be chance, and twice is its kernel.
@@ -126,16 +131,16 @@ impl Booted<'_> {
         self.started += 1;
         let seed = runner::seed_of_trial(self.seed, self.started) >> 11;
         let words = (self.words)(seed);
-        let rows = match self.way.rows(&[Name { asked, shown }], self.scenario, &words) {
-            // What was built cannot be booted here: it is no kernel, or lacks what a guest needs.
-            Err(failure) if failure.code == exit::USAGE && self.building.is_some() => {
-                return Ok(Err(Without::Kernel(failure.line)));
-            }
-            rows => rows?,
-        };
-        let none = || Without::Record("there is no record".to_owned());
-        let record = rows.into_iter().next().ok_or_else(none);
-        Ok(record.and_then(|row| row.into_record().map_err(Without::Record)))
+        let rows = self.way.rows(&[Name { asked, shown }], self.scenario, &words)?;
+        let row = rows.into_iter().next();
+        let row = row.ok_or_else(|| Failure::broken("the guest came to nothing"))?;
+        // A guest that ended speaks for its kernel; what the host could not do says nothing of it.
+        let is_ending = row.is_ending();
+        match row.into_record() {
+            Ok(record) => Ok(Ok(record)),
+            Err(why) if is_ending => Ok(Err(Without::Record(why))),
+            Err(why) => Err(Failure::broken(why)),
+        }
     }
 
     /// The kernel of a version; why there is none.
@@ -146,15 +151,21 @@ impl Booted<'_> {
             let built = building.tree.build(&building.command)?;
             building.built = Some((version.to_owned(), built));
         }
-        let kernel = building.tree.folder().join(&building.kernel);
-        let is_file = kernel.exists();
-        Ok(match &building.built {
-            Some((_, Built::No(why))) => Err(why.clone()),
-            _ if is_file => Ok(kernel.display().to_string()),
-            // A name, as built:plain.
-            _ if building.kernel.contains(':') => Ok(building.kernel.clone()),
-            _ => Err(format!("the build left no {}", building.kernel)),
-        })
+        if let Some((_, Built::No(why))) = &building.built {
+            return Ok(Err(why.clone()));
+        }
+        let path = building.tree.folder().join(&building.kernel);
+        // Else a name, as built:plain.
+        let kernel = match path.exists() || !building.kernel.contains(':') {
+            true => path.display().to_string(),
+            false => building.kernel.clone(),
+        };
+        match (building.look)(&kernel) {
+            Ok(()) => Ok(Ok(kernel)),
+            // It is no kernel, or lacks what a guest needs.
+            Err(failure) if failure.code == exit::USAGE => Ok(Err(failure.line)),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// What a record says of its version.

@@ -6,16 +6,18 @@ use crate::commands::vm::session::Machine;
 use crate::settings::parse_seed;
 use std::path::PathBuf;
 
-const HELP: &str = "With --kernels it halves a list. With --build it halves the commits between two, \
-    in the tree of git that this is run in: it checks a commit out, runs the command, and boots \
-    --kernel. In the end the tree is at the commit where it was.\n\nA version is booted afresh until \
-    its answer is so sure that the whole bisection names a wrong version in at most 5% of cases: \
-    as a rule, twice where both boots agree. The ends come first: a good one that has the stall, or a bad one \
-    that has not, ends it. A commit that does not build or boot, or has no verdict in --boots boots, \
-    is gone round.\n\nEach boot goes into a log. The same command goes on where it was stopped.\n\n\
-    Exit codes:\n  0    found\n  1    an end is not what was said of it\n  2    bad usage or \
-    input\n  3    a need is missing\n  4    an end has no verdict, or versions were left that could not be tested\n  130  \
-    interrupted; the same command goes on\n\n";
+const HELP: &str = "With --kernels it halves a list. With --build it halves the commits between \
+    two, in the tree of git that this is run in: it checks a commit out, runs the command, and \
+    boots --kernel. In the end the tree is at the commit where it was.\n\nA version is booted \
+    afresh until its answer is so sure that the whole bisection names a wrong version in at most \
+    5% of cases: twice where both boots agree and at most 15 steps are expected, else three \
+    times. The ends come first: a good one that has the stall, or a bad one that has not, ends \
+    it. A commit that does not build or boot, or has no verdict in --boots boots, is gone \
+    round.\n\nEach boot goes into a log. The same command goes on where it was stopped.\n\nExit \
+    codes:\n  0    found\n  1    an end is not what was said of it\n  2    bad usage or input\n  \
+    3    a need is missing\n  4    an end has no verdict, versions were left that could not be \
+    tested, or git, the build or the host failed\n  130  interrupted; the same command goes \
+    on\n\n";
 
 /// Find the kernel or the commit where a stall begins or ends
 #[derive(clap::Args)]
@@ -46,13 +48,17 @@ pub struct Bisect {
     /// the top of the tree [default: the tree itself]
     #[arg(long, value_name = "KERNEL", requires = "build")]
     pub(super) kernel: Option<String>,
-    /// Find where the effect crosses the middle between those of both ends, whatever the verdicts
+    /// Find where the effect crosses the middle between those of both ends, whatever the verdicts.
+    /// How often this is wrong is not known
     #[arg(long)]
     pub(super) by_effect: bool,
     /// Boots of a version at most
     #[arg(long, value_name = "N", default_value_t = 12)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=100))]
     pub(super) boots: u32,
+    /// Forget what was booted before
+    #[arg(long)]
+    pub(super) fresh: bool,
     /// Keep the log in FILE [default: one in the state folder, by what is asked]
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,

@@ -53,6 +53,8 @@ enum Line {
         number: u32,
         came: Boot,
     },
+    /// The tree is at what it was at before.
+    Restored,
     /// It came to its end: the same question is asked afresh.
     Ended,
 }
@@ -71,7 +73,7 @@ impl Asked {
     /// Of a question.
     pub fn new(scenario: &str, words: Vec<String>, good: &str, bad: &str) -> Self {
         Asked {
-            schema: SCHEMA.to_owned(),
+            schema: format!("{SCHEMA} of tailback {}", env!("CARGO_PKG_VERSION")),
             scenario: scenario.to_owned(),
             words,
             good: good.to_owned(),
@@ -93,11 +95,11 @@ impl Asked {
 }
 
 impl Log {
-    /// That of a question: the one that is there, or a new one.
+    /// That of a question: the one that is there, or a new one where a `fresh` one is wanted.
     ///
     /// # Errors
-    /// If it cannot be read or written, or belongs to another question.
-    pub fn open(asked: &Asked, named: Option<&Path>) -> Result<Self, Failure> {
+    /// If it cannot be read or written, belongs to another question, or is in use.
+    pub fn open(asked: &Asked, named: Option<&Path>, fresh: bool) -> Result<Self, Failure> {
         let usual = || paths::state_folder().join(asked.file_name());
         let path = named.map_or_else(usual, Path::to_owned);
         let wrong = |why: &dyn std::fmt::Display| {
@@ -120,8 +122,10 @@ impl Log {
             return Err(wrong(&"it is the log of another bisection"));
         }
         let file = open().map_err(|error| wrong(&error))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| wrong(&"another bisection is using it"))?;
         // A line that was cut off is no line; of a bisection that ended nothing is left.
-        let ended = lines.contains(&Line::Ended);
+        let ended = fresh || lines.contains(&Line::Ended);
         file.set_len(if ended { 0 } else { length }).map_err(|error| wrong(&error))?;
         let lines = if ended { Vec::new() } else { lines };
         let mut log =
@@ -137,6 +141,7 @@ impl Log {
         match line {
             Line::Asked(_) | Line::Ended => {}
             Line::Was(head) => self.was = Some(head),
+            Line::Restored => self.was = None,
             Line::Threshold(size) => self.threshold = Some(size),
             Line::Booted { version, number, came } => {
                 self.booted.insert((version, number), came);
@@ -186,6 +191,14 @@ impl Log {
     /// If it cannot be written.
     pub fn add_was(&mut self, head: &str) -> Result<(), Failure> {
         self.keep(Line::Was(head.to_owned()))
+    }
+
+    /// Says that the tree is at what it was at before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add_restored(&mut self) -> Result<(), Failure> {
+        self.keep(Line::Restored)
     }
 
     /// Says that it came to its end.
@@ -244,7 +257,7 @@ mod tests {
     fn a_log_goes_on_where_it_was_stopped_and_belongs_to_one_question() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        let mut log = Log::open(&asked(), Some(&path), false).unwrap();
         log.add_was("main").unwrap();
         log.add_boot("a", 1, &Boot::Good).unwrap();
         log.add_threshold(50.0).unwrap();
@@ -252,22 +265,32 @@ mod tests {
         // A line that was cut off when the program was killed.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"booted\":{\"vers").unwrap();
-        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        let mut log = Log::open(&asked(), Some(&path), false).unwrap();
         assert_eq!(log.booted("a", 1), Some(&Boot::Good));
         assert_eq!((log.booted("a", 2), log.boots()), (None, 1));
         assert_eq!((log.threshold(), log.was()), (Some(50.0), Some("main")));
         log.add_boot("a", 2, &Boot::Bad).unwrap();
-        let mut log = Log::open(&asked(), Some(&path)).unwrap();
+        let used = Log::open(&asked(), Some(&path), false).err().unwrap();
+        assert!(used.line.contains("is using it"), "{used:?}");
+        log.add_restored().unwrap();
+        drop(log);
+        let mut log = Log::open(&asked(), Some(&path), false).unwrap();
         assert_eq!((log.booted("a", 2), log.boots()), (Some(&Boot::Bad), 2));
+        assert_eq!(log.was(), None);
         let other = Asked { good: "c".to_owned(), ..asked() };
         assert_ne!(other.file_name(), asked().file_name());
-        let failure = Log::open(&other, Some(&path)).err().unwrap();
+        let failure = Log::open(&other, Some(&path), false).err().unwrap();
         assert!(failure.line.contains("another bisection"), "{failure:?}");
         log.end().unwrap();
-        assert_eq!(Log::open(&asked(), Some(&path)).unwrap().boots(), 0, "it is asked afresh");
+        drop(log);
+        assert_eq!(
+            Log::open(&asked(), Some(&path), false).unwrap().boots(),
+            0,
+            "it is asked afresh"
+        );
         for other in ["hello\n", "hello"] {
             std::fs::write(&path, other).unwrap();
-            assert!(Log::open(&asked(), Some(&path)).err().unwrap().line.contains("no log"));
+            assert!(Log::open(&asked(), Some(&path), false).err().unwrap().line.contains("no log"));
         }
     }
 }

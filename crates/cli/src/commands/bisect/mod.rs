@@ -10,12 +10,14 @@ mod versions;
 use super::matrix::{Asked as Names, Guests, Name, Way, inner};
 use super::vm::session::Host;
 use crate::command::{Failure, Run, Session};
+use crate::exit;
 use crate::output;
 use crate::settings::draw_seed;
 use ::bisect::{Event, Outcome, Source, search};
 use boots::{Booted, Building};
 pub use flags::Bisect;
 use log::{Asked, Log};
+use model::prose::figures;
 use scenarios::AnyScenario;
 use tree::{Commits, Restored, Tree};
 use versions::Versions;
@@ -29,6 +31,7 @@ impl Run for Bisect {
         let interruption = session.interruption();
         let interrupted = || interruption.noticed();
         let host = Host::look(session.machine(), self.machine.clone(), 1)?;
+        let look = |name: &str| host.kernel(name, &interrupted).map(drop);
         let way = Way::Guests(Guests { session, host: &host, interrupted: &interrupted });
         let asked = Asked {
             by_effect: self.by_effect,
@@ -42,7 +45,7 @@ impl Run for Bisect {
                     Failure::usage(format!("the folder that this is run in: {error}"))
                 })?;
                 let tree = Tree::open(&folder, &interrupted)?;
-                self.of_tree(session, scenario, way, asked, &tree, command)
+                self.of_tree(session, scenario, way, asked, &tree, command, &look)
             }
         }
     }
@@ -63,10 +66,12 @@ impl Bisect {
         let names = Names::kernels(&self.kernels)?;
         let all: Vec<String> = names.into_iter().map(|Name { asked, .. }| asked).collect();
         let mut versions = Versions::new(all.clone(), &self.good, &self.bad)?;
-        let mut log = Log::open(&Asked { versions: all, ..asked }, self.log.as_deref())?;
+        let asked = Asked { versions: all, ..asked };
+        let mut log = Log::open(&asked, self.log.as_deref(), self.fresh)?;
         self.search(session, scenario, way, &mut versions, &mut log, None)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what the search needs, and the tree")]
     fn of_tree(
         &self,
         session: &Session,
@@ -75,22 +80,26 @@ impl Bisect {
         asked: Asked,
         tree: &Tree,
         command: &str,
+        look: &dyn Fn(&str) -> Result<(), Failure>,
     ) -> Result<u8, Failure> {
         let (good, bad) = (tree.commit(&self.good)?, tree.commit(&self.bad)?);
         let mut commits = Commits::new(tree, &good, &bad)?;
         let kernel = self.kernel.clone().unwrap_or_else(|| ".".to_owned());
         let with = Some((tree.folder().to_owned(), format!("{command}\n{kernel}")));
         let asked = Asked { good, bad, tree: with, ..asked };
-        let mut log = Log::open(&asked, self.log.as_deref())?;
+        let mut log = Log::open(&asked, self.log.as_deref(), self.fresh)?;
         // One that was killed left the tree at a commit, and no branch.
         let was = match (tree.branch(), log.was()) {
             (None, Some(was)) => was.to_owned(),
             _ => tree.head()?,
         };
         log.add_was(&was)?;
-        let _restored = Restored::to(tree, &was);
-        let building = Building { tree, command: command.to_owned(), kernel, built: None };
-        self.search(session, scenario, way, &mut commits, &mut log, Some(building))
+        let restored = Restored::to(tree, &was);
+        let building = Building { tree, command: command.to_owned(), kernel, look, built: None };
+        let ended = self.search(session, scenario, way, &mut commits, &mut log, Some(building));
+        drop(restored);
+        log.add_restored()?;
+        ended
     }
 
     fn search(
@@ -106,11 +115,10 @@ impl Bisect {
         let (inside, before) = (source.steps()?, log.boots());
         let gone_on = match before {
             0 => String::new(),
-            boots => format!("; going on after {boots} boots"),
+            boots => format!("; going on after {}", figures::plural(boots as u64, "boot")),
         };
         output::note(&format!(
-            "bisect {}: both ends and about {inside} versions between them, each booted at least \
-             twice; seed {seed}{gone_on}",
+            "bisect {}: both ends and about {inside} versions between them; seed {seed}{gone_on}",
             self.scenario
         ));
         let tree = building.as_ref().map(|building| building.tree);
@@ -130,8 +138,12 @@ impl Bisect {
         };
         let ran = self.ran(source, &mut boots, &shown);
         let outcome = ran.map_err(|failure| boots::interrupted(failure, boots.log))?;
-        boots.log.end()?;
-        Ok(show::outcome(session, &outcome, &shown, &boots.log.path, self.json))
+        let code = show::outcome(session, &outcome, &shown, &boots.log.path, self);
+        // One that is open may go on, with more boots.
+        if code != exit::BROKEN {
+            boots.log.end()?;
+        }
+        Ok(code)
     }
 
     fn ran(

@@ -1,5 +1,6 @@
 //! What a bisection prints.
 
+use super::flags::Bisect;
 use crate::exit;
 use crate::session::Session;
 use bisect::{Answer, Boot, Outcome, Step};
@@ -12,12 +13,12 @@ pub fn outcome(
     outcome: &Outcome,
     shown: &dyn Fn(&str) -> String,
     log: &Path,
-    json: bool,
+    flags: &Bisect,
 ) -> u8 {
-    if json {
+    if flags.json {
         session.out.value(&as_json(outcome, shown, log));
     } else {
-        session.out.print(&text(outcome, shown));
+        session.out.print(&text(outcome, shown, flags.by_effect));
         crate::output::note(&format!("log: {}", log.display()));
     }
     match outcome {
@@ -27,7 +28,7 @@ pub fn outcome(
     }
 }
 
-fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String) -> String {
+fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> String {
     let mut text = String::new();
     match outcome {
         Outcome::Found { found, error_rate, steps } => {
@@ -45,7 +46,11 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String) -> String {
             };
             let _ = writeln!(text, "The last one {before} is {}.", shown(&found.before));
             let percent = (error_rate * 1000.0).ceil() / 10.0;
-            let _ = writeln!(text, "At most {percent}% of such bisections are wrong.\n");
+            let _ = match by_effect {
+                false => writeln!(text, "At most {percent}% of such bisections are wrong.\n"),
+                // How much the boots of one version differ in size is not known.
+                true => writeln!(text, "How often a bisection by effect is wrong is not known.\n"),
+            };
             steps.iter().for_each(|step| line(&mut text, step, shown));
         }
         Outcome::EndDiffers { step, said } => {
@@ -143,12 +148,13 @@ mod tests {
             ],
         };
         assert_eq!(
-            text(&found(&["c"]), &shown),
+            text(&found(&["c"]), &shown, false),
             "The stall begins with <c>.\nThe last one without it is <a>.\nAt most 4.2% of such \
              bisections are wrong.\n\n<a>: good (good, good)\n<b>: gone round (cannot be tested)\n  the \
              build ended with 2\n"
         );
-        let two = text(&found(&["b", "c"]), &shown);
+        let two = text(&found(&["b", "c"]), &shown, true);
+        assert!(two.contains("is not known") && !two.contains("At most"), "{two}");
         assert!(two.starts_with("The stall begins with one of these:\n  <b>\n  <c>\n"), "{two}");
         let ends = Outcome::Found {
             found: Found { begins: false, before: "a".to_owned(), among: vec!["b".to_owned()] },
@@ -156,12 +162,12 @@ mod tests {
             steps: Vec::new(),
         };
         let said = "The stall ends with <b>.\nThe last one with it is <a>.\n";
-        assert!(text(&ends, &shown).starts_with(said));
+        assert!(text(&ends, &shown, false).starts_with(said));
         let differs = Outcome::EndDiffers {
             step: step("z", Some(Answer::Good), vec![Boot::Good, Boot::Good]),
             said: Answer::Bad,
         };
-        let said = text(&differs, &shown);
+        let said = text(&differs, &shown, false);
         assert!(said.starts_with("--bad <z> does not have the stall, so nothing"), "{said}");
     }
 }

@@ -6,11 +6,13 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use bisect::{Answer, Found, Source};
+use host::{private, program};
 use os::child::Child;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How long a command of git may take.
@@ -18,6 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The longest answer of git that is read, in bytes.
 const LONGEST: usize = 64 << 20;
+
+/// How long a build may take to end once it was asked to: it removes what is half written.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Settings of git with which no program of the tree is run.
+const WITHOUT_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
 
 /// How often a build is looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -54,8 +62,14 @@ impl<'a> Tree<'a> {
     /// The one that a folder is in.
     ///
     /// # Errors
-    /// If there is none, or something in it was changed and not committed.
+    /// If there is none, another user could change it while this is root, or something in it was
+    /// changed and not committed.
     pub fn open(folder: &Path, interrupted: &'a dyn Fn() -> bool) -> Result<Self, Failure> {
+        if os::user::is_exposed() {
+            private::reached(folder).map_err(|why| {
+                Failure::usage(format!("{why}; bisect as the owner of the tree: it needs no root"))
+            })?;
+        }
         let mut tree = Tree { folder: folder.to_owned(), interrupted };
         let top = tree.git(&["rev-parse", "--show-toplevel"])?;
         tree.folder = PathBuf::from(top);
@@ -85,7 +99,8 @@ impl<'a> Tree<'a> {
 
     /// The branch that is checked out, where one is.
     pub fn branch(&self) -> Option<String> {
-        self.git(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
+        let name = self.git(&["symbolic-ref", "--quiet", "HEAD"]).ok()?;
+        name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
     /// The branch that is checked out, or the commit where none is.
@@ -124,14 +139,19 @@ impl<'a> Tree<'a> {
         let broken = |why: String| Failure::broken(format!("--build {command}: {why}"));
         let errors = std::io::stderr();
         let out = rustix::io::fcntl_dupfd_cloexec(&errors, 0).map_err(|e| broken(e.to_string()))?;
-        let mut started = Command::new("sh");
+        let mut started = program::command("sh").map_err(|why| broken(why.to_string()))?;
         started.args(["-c", command]).current_dir(&self.folder).stdin(Stdio::null()).stdout(out);
-        os::death::bind(&mut started, rustix::process::Signal::KILL);
+        os::death::bind(&mut started, Signal::TERM);
         let process =
             started.process_group(0).spawn().map_err(|error| broken(error.to_string()))?;
         let mut child = Child::leading(process);
         let status = loop {
             if (self.interrupted)() {
+                // So that compilers remove what they have half written.
+                if let Some(group) = i32::try_from(child.pid()).ok().and_then(Pid::from_raw) {
+                    let _ = kill_process_group(group, Signal::TERM);
+                }
+                child.wait_until(Instant::now() + GRACE);
                 let line = "interrupted".to_owned();
                 return Err(Failure { line, code: exit::INTERRUPTED });
             }
@@ -153,8 +173,8 @@ impl<'a> Tree<'a> {
             let line = format!("git {} in {}: {why}", words.join(" "), self.folder.display());
             Failure::broken(line)
         };
-        let mut command = Command::new("git");
-        command.arg("-C").arg(&self.folder).args(words).stdin(Stdio::null());
+        let mut command = program::command("git").map_err(|why| broken(&why.to_string()))?;
+        command.args(WITHOUT_HOOKS).arg("-C").arg(&self.folder).args(words).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let process = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::need("git is not on the PATH; install it"),
@@ -269,6 +289,7 @@ impl Drop for Restored<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     /// A tree with so many commits, in each of which a file has the number.
     fn tree(commits: usize) -> tempfile::TempDir {
@@ -362,8 +383,10 @@ mod tests {
         assert_eq!(tree.build("exit 3").unwrap(), Built::No("the build ended with 3".to_owned()));
         assert_eq!(tree.build("exit 128").unwrap_err().code, exit::BROKEN);
         assert_eq!(tree.build("kill -9 $$").unwrap_err().code, exit::BROKEN);
-        let yes = || true;
-        let tree = Tree { folder: folder.path().to_owned(), interrupted: &yes };
-        assert_eq!(tree.build("sleep 60").unwrap_err().code, exit::INTERRUPTED);
+        let begun = || folder.path().join("half").exists();
+        let tree = Tree { folder: folder.path().to_owned(), interrupted: &begun };
+        let slow = "trap 'rm half; exit 1' TERM; touch half; sleep 60 & wait";
+        assert_eq!(tree.build(slow).unwrap_err().code, exit::INTERRUPTED);
+        assert!(!folder.path().join("half").exists(), "it could clean up");
     }
 }

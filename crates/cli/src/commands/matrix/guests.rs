@@ -170,9 +170,7 @@ fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failur
         Outcome::Done { record: Some(text), .. } => {
             Came::Judged(Box::new(taken_over(session, &text)?))
         }
-        Outcome::Done { code, .. } => {
-            Came::Nothing(format!("it ended with exit code {code} and without a record"))
-        }
+        Outcome::Done { code, .. } => Came::Unrecorded(code),
         Outcome::Failed { ending, record } => {
             console(session, &ending);
             let kept = record.and_then(|text| keep_partial(session, &text, path));

@@ -29,6 +29,16 @@ pub use way::{Guests, Way, inner};
 impl Run for Matrix {
     /// The exit code is that of the worst verdict, or of `--expect`.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.ktap.told(session, self.ran(session))
+    }
+
+    fn load(&self) -> Option<String> {
+        Some("matrix".to_owned())
+    }
+}
+
+impl Matrix {
+    fn ran(&self, session: &Session) -> Result<u8, Failure> {
         let id = self.scenario.as_str();
         let scenario = scenarios::find(id)
             .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
@@ -80,10 +90,6 @@ impl Run for Matrix {
             return Ok(report::export::ktap::code(&tests, undecided));
         }
         Ok(row::code(&rows, self.expect.then(|| ladder::held(&ladder))))
-    }
-
-    fn load(&self) -> Option<String> {
-        Some("matrix".to_owned())
     }
 }
 

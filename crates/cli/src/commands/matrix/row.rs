@@ -16,6 +16,9 @@ pub enum Result {
     Judged(Box<Judged>),
     /// The guest came to another end.
     Ending(Ending),
+    /// The command ended in the guest with this exit code, and without a record: a need is missing
+    /// there.
+    Unrecorded(u8),
     /// There is no record; why.
     Nothing(String),
 }
@@ -88,11 +91,10 @@ impl Row {
 
     /// The record; else one line on what came instead.
     pub fn into_record(self) -> std::result::Result<Judged, String> {
-        let kernel = self.name;
+        let instead = self.instead().unwrap_or_default();
         match self.came {
             Result::Judged(record) => Ok(*record),
-            Result::Ending(ending) => Err(format!("guest {kernel}: {}", ending.sentence())),
-            Result::Nothing(why) => Err(format!("guest {kernel}: {why}")),
+            _ => Err(format!("guest {}: {instead}", self.name)),
         }
     }
 
@@ -152,11 +154,19 @@ impl Row {
         }
     }
 
+    /// Whether its guest came to an end without a record.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.came, Result::Ending(_) | Result::Unrecorded(_))
+    }
+
     /// What came instead of a record.
     pub fn instead(&self) -> Option<String> {
         match &self.came {
             Result::Judged(_) => None,
             Result::Ending(ending) => Some(ending.sentence()),
+            Result::Unrecorded(code) => {
+                Some(format!("it ended with exit code {code} and without a record"))
+            }
             Result::Nothing(why) => Some(why.clone()),
         }
     }
@@ -200,7 +210,7 @@ impl Row {
         match &self.came {
             Result::Judged(record) => record.judgement.state.word(),
             Result::Ending(ending) => ending.word(),
-            Result::Nothing(_) => "no-record",
+            Result::Unrecorded(_) | Result::Nothing(_) => "no-record",
         }
     }
 

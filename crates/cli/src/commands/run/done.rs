@@ -67,9 +67,19 @@ impl Done {
             output::complain(&failure.line);
             failure.code
         });
-        let code = ktap::print(session, &[Test::of(self.shown(&file))], undecided, code);
+        let code = ktap::print(session, &[self.test(&file)], undecided, code);
         self.tell_where();
         code
+    }
+
+    /// The study as a test. One that broke, or could not be used, says nothing of the machine.
+    pub fn test<'a>(&'a self, file: &'a str) -> Test<'a> {
+        match (&self.end, self.code()) {
+            (End::Broken(_) | End::Unusable(_), Err(failure)) => {
+                Test { name: self.record.scenario.clone(), came: Err(failure.line) }
+            }
+            _ => Test::of(self.shown(file)),
+        }
     }
 
     /// The record as it is shown, by the file that it is in.

@@ -52,7 +52,10 @@ static int has(const char *path, const char *word)
 			*text = 0;
 		fclose(f);
 	}
-	return strstr(text, word) != NULL;
+	for (char *at = strtok(text, " \n"); at; at = strtok(NULL, " \n"))
+		if (!strcmp(at, word))
+			return 1;
+	return 0;
 }
 
 /* Makes a group with one of these controllers of version 1, or that of version 2. */

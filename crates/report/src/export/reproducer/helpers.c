@@ -128,6 +128,7 @@ static pid_t start(void (*run)(long), long what)
 	if (pid < 0)
 		broken("fork: %s", strerror(errno));
 	if (pid == 0) {
+		signal(SIGHUP, SIG_DFL);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

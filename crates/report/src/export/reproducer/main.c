@@ -20,6 +20,7 @@ int main(void)
 	double sum[2] = { 0, 0 }, share = 1;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGHUP, interrupted);
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
 	if (getpid() == 1) {

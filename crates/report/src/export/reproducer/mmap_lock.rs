@@ -15,6 +15,8 @@ fn defines(_: Read, read: Read) -> Result<Defines, String> {
     read.is("reader-quota", "none")?;
     read.is("busyduration", "0s")?;
     read.is("target", "mapper")?;
+    read.is("cpu-mapper", "auto")?;
+    read.is("cpu-load", "auto")?;
     let readers = read.number("busy")?;
     let spinners = match read.text("spinners").as_str() {
         "auto" => readers,

@@ -162,4 +162,44 @@ mod tests {
         assert!(inside && text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert_eq!(quoted("a\"; system(\"b\\\n"), "\"a systemb\"");
     }
+
+    /// A C compiler takes each part without a warning.
+    #[test]
+    fn each_part_is_c() {
+        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=12 SEED=1ULL CPUS=2";
+        const OWN: [(&str, &str); 4] = [
+            (
+                "mmap-lock",
+                "PROCFILE=\"smaps\" READERS=1 SPINNERS=1 NICE=1 LEAD_MS=1 DURATION_MS=1 HANG_MS=1 \
+                 PAUSE_US=1 REGION_BYTES=65536ULL",
+            ),
+            (
+                "cpu-quota",
+                "SPREAD=2 NARROW=1 THREADS=3 FAST=1 QUOTA_US=8000 PERIOD_US=10000 WAKE_US=3000 \
+                 DURATION_MS=400",
+            ),
+            ("preempted-holder", "THREADS=8 INSIDE_US=20 OUTSIDE_US=60 DURATION_MS=400"),
+            (
+                "memory-high",
+                "LIMIT_BYTES=65536ULL NEED_BYTES=65536ULL UNIT_BYTES=4096ULL EVERY_US=1 \
+                 DURATION_MS=1",
+            ),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        for part in PARTS {
+            let own = OWN.iter().find(|(scenario, _)| *scenario == part.scenario).unwrap().1;
+            let defines = COMMON.split(' ').chain(own.split_whitespace());
+            let defines = defines.map(|one| format!("#define {}\n", one.replacen('=', " ", 1)));
+            let groups = if part.groups { GROUPS } else { "" };
+            let text = [&defines.collect::<String>(), HELPERS, groups, part.source, MAIN].concat();
+            let path = folder.path().join("part.c");
+            std::fs::write(&path, text).unwrap();
+            let words = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"];
+            let Ok(ran) = std::process::Command::new("gcc").args(words).arg(&path).output() else {
+                return ::testing::skipped("no gcc");
+            };
+            let said = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success(), "{}: {said}", part.scenario);
+        }
+    }
 }

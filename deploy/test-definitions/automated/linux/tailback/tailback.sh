@@ -25,6 +25,11 @@ awk '
     /^not ok [0-9]+ /      { print $4, "fail" }
 ' output/results.ktap >output/result.txt
 # That a stall showed is a result; that nothing could be run is none.
+if grep -q '^Bail out!' output/results.ktap; then
+    echo tailback fail >output/result.txt
+    exit 1
+fi
+[ -s output/result.txt ] || echo tailback skip >output/result.txt
 case $code in
 0 | 1 | 4) exit 0 ;;
 *) exit "$code" ;;
