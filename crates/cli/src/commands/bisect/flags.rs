@@ -22,8 +22,8 @@ const HELP: &str = "With --kernels it halves a list. With --build it halves the 
 /// Find the kernel or the commit where a stall begins or ends
 #[derive(clap::Args)]
 #[command(after_help = format!("{HELP}{}", below("", [
-    "tailback bisect mmap-lock --good debian:6.17 --bad debian:6.12 --kernels debian:6.12..6.18 \
-     -- --procfile maps --busy 1 --nice 0",
+    "tailback bisect mmap-lock --good debian:6.18 --bad debian:6.12 --kernels debian:6.12..6.18 \
+     -- --reader-quota 10ms/100ms --busy 4 --nice 0",
     "tailback bisect cpu-quota --good v5.4 --bad v4.19 --build ./build.sh --cpus 8",
 ])))]
 pub struct Bisect {
