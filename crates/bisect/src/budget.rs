@@ -6,8 +6,8 @@ pub const ERROR_RATE: f64 = 0.05;
 /// What is left of the error rate.
 ///
 /// The bisection names a wrong version only where at least one of its answers is wrong. So the
-/// rates of all steps add up to at most that of the whole (Boole's inequality), however many steps
-/// there come to be: each takes a part of what is left, and never all of it.
+/// rates of all steps only have to add up to at most that of the whole (Boole's inequality). Each
+/// step takes a part of what is left and never all of it, so this holds for any number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
     whole: f64,
@@ -20,8 +20,8 @@ impl Budget {
         Budget { whole: rate, left: rate }
     }
 
-    /// Takes the part of a step, where so many steps are expected, this one among them. More may
-    /// come, since versions that cannot be tested are gone round.
+    /// Takes the part of the next step. `steps` is how many steps are expected, the next one
+    /// included. There may be more: a version that cannot be tested is skipped.
     pub fn take(&mut self, steps: u32) -> f64 {
         let part = self.left / f64::from(steps.max(1).saturating_add(1));
         self.left -= part;

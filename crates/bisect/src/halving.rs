@@ -3,7 +3,7 @@
 use crate::evidence::Answer;
 use std::collections::BTreeSet;
 
-/// The versions of a list that may be where the stall begins: behind `good`, up to `bad`.
+/// The versions at which the stall may begin: those after `good`, up to and including `bad`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Halving {
     good: usize,
@@ -17,7 +17,7 @@ impl Halving {
         Halving { good, bad: bad.max(good), skipped: BTreeSet::new() }
     }
 
-    /// The place that is to be tested next: of those that can be, the nearest to the middle.
+    /// The place to test next: the one nearest to the middle that was not skipped.
     pub fn next(&self) -> Option<usize> {
         let middle = usize::midpoint(self.good, self.bad);
         let inside = self.good + 1..self.bad;

@@ -81,7 +81,7 @@ pub struct Found {
     pub begins: bool,
     /// The last version before it.
     pub before: String,
-    /// Versions one of which is the first where it changed: one where all could be tested.
+    /// The stall changed at one of these versions. A single one, where no version was skipped.
     pub among: Vec<String>,
 }
 
@@ -97,11 +97,11 @@ pub enum Outcome {
         /// Each version that was tested.
         steps: Vec<Step>,
     },
-    /// An end is not what was said of it, or cannot be tested.
+    /// An end differs from what the user said of it, or has no answer.
     EndDiffers {
-        /// What came of it.
+        /// The end, and its answer.
         step: Step,
-        /// What was said of it.
+        /// The answer that the user gave.
         said: Answer,
     },
 }
@@ -109,7 +109,7 @@ pub enum Outcome {
 /// What a bisection tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A version is tested; so many steps are expected, this one among them.
+    /// A version is about to be tested, and how many steps are expected, this one included.
     Begins(&'a str, u32),
     /// A boot ended.
     Booted(&'a str, &'a Boot),
@@ -298,8 +298,9 @@ mod tests {
         (*state >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// How many of 2,000 bisections of 16 versions named a wrong one, and how many left several. Of
-    /// 1,000 boots so many are without a verdict and so many wrong: of bad versions, of good ones.
+    /// Bisects 16 versions 2,000 times. Returns how often a wrong version was named, and how often
+    /// no single one. `bad` and `good` say how many of 1,000 boots of such a version have no
+    /// verdict, and how many have a wrong one.
     fn simulated(bad: [u32; 2], good: [u32; 2]) -> (u32, u32) {
         let mut state = 7;
         let (mut wrong, mut open) = (0, 0);

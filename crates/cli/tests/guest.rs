@@ -459,7 +459,7 @@ fn the_programs_of_watch_load_on_a_newer_kernel() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// A tree of git with so many commits, on its branch main.
+/// A git tree whose branch main has this many commits.
 fn tree(place: &Place, commits: usize) -> PathBuf {
     let folder = place.path("tree");
     std::fs::create_dir(&folder).unwrap();

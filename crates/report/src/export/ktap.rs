@@ -6,6 +6,7 @@
 
 use super::figure;
 use crate::Shown;
+use crate::advice::Sure;
 use crate::prose::{fix, plain};
 use model::{ArmResult, FixOutcome, Judged, Role, State};
 use std::fmt::Write as _;
@@ -58,15 +59,18 @@ impl<'a> Test<'a> {
         Test { name: shown.record.scenario.clone(), came: Ok(shown) }
     }
 
+    fn outcome(&self, undecided: Undecided) -> Outcome {
+        let state = self.came.as_ref().map(|shown| shown.record.judgement.state);
+        state.map_or(Outcome::Fail, |state| outcome(state, undecided))
+    }
+
     fn line(&self, undecided: Undecided) -> Line {
-        let (outcome, why) = match &self.came {
-            Ok(shown) => {
-                let state = shown.record.judgement.state;
-                (outcome(state, undecided), format!("{state}: {}", shown.prose().brief()))
-            }
-            Err(why) => (Outcome::Fail, why.clone()),
+        let why = match &self.came {
+            Ok(shown) => format!("{}: {}", shown.record.judgement.state, shown.prose().brief()),
+            Err(why) => why.clone(),
         };
-        Line { name: self.name.clone(), outcome, why: Some(why) }
+        let (name, outcome) = (self.name.clone(), self.outcome(undecided));
+        Line { name, outcome, why: Some(why) }
     }
 
     /// The arms; none where nothing was measured.
@@ -109,7 +113,7 @@ pub fn nothing(why: &str, is_need: bool) -> (String, u8) {
 
 /// The exit code of a program that runs these tests.
 pub fn code(tests: &[Test], undecided: Undecided) -> u8 {
-    let has = |outcome| tests.iter().any(|test| test.line(undecided).outcome == outcome);
+    let has = |outcome| tests.iter().any(|test| test.outcome(undecided) == outcome);
     match (has(Outcome::Fail), has(Outcome::Pass)) {
         (true, _) => FAIL,
         (false, true) => PASS,
@@ -185,7 +189,9 @@ fn of_case(record: &Judged, arm: &ArmResult) -> State {
 
 fn of_fix(record: &Judged, arm: &str) -> (Outcome, Option<String>) {
     let tried = record.judgement.fixes.iter().find(|fix| fix.arm == arm);
-    let Some(tried) = tried else { return (Outcome::Skip, Some("not tested here".to_owned())) };
+    let Some(tried) = tried else {
+        return (Outcome::Skip, Sure::Try.mark().map(str::to_owned));
+    };
     let said = Some(fix::outcome(tried.outcome).to_owned());
     match tried.outcome {
         FixOutcome::Fixed | FixOutcome::Helped => (Outcome::Pass, said),

@@ -134,7 +134,7 @@ impl Booted<'_> {
         let rows = self.way.rows(&[Name { asked, shown }], self.scenario, &words)?;
         let row = rows.into_iter().next();
         let row = row.ok_or_else(|| Failure::broken("the guest came to nothing"))?;
-        // A guest that ended speaks for its kernel; what the host could not do says nothing of it.
+        // How a guest ended says something of its kernel; a failure of the host does not.
         let is_ending = row.is_ending();
         match row.into_record() {
             Ok(record) => Ok(Ok(record)),
@@ -196,7 +196,7 @@ fn effect(record: &Judged) -> Option<&Comparison> {
     effects.max_by(|one, other| one.shift.total_cmp(&other.shift))
 }
 
-/// That somebody stopped the bisection, which the same command goes on with.
+/// Adds to the line of an interruption where the boots are, and how to go on.
 pub fn interrupted(failure: Failure, log: &Log) -> Failure {
     match failure.code {
         exit::INTERRUPTED => Failure {

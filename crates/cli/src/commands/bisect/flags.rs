@@ -7,17 +7,17 @@ use crate::settings::parse_seed;
 use std::path::PathBuf;
 
 const HELP: &str = "With --kernels it halves a list. With --build it halves the commits between \
-    two, in the tree of git that this is run in: it checks a commit out, runs the command, and \
-    boots --kernel. In the end the tree is at the commit where it was.\n\nA version is booted \
-    afresh until its answer is so sure that the whole bisection names a wrong version in at most \
-    5% of cases: twice where both boots agree and at most 15 steps are expected, else three \
-    times. The ends come first: a good one that has the stall, or a bad one that has not, ends \
-    it. A commit that does not build or boot, or has no verdict in --boots boots, is gone \
-    round.\n\nEach boot goes into a log. The same command goes on where it was stopped.\n\nExit \
-    codes:\n  0    found\n  1    an end is not what was said of it\n  2    bad usage or input\n  \
-    3    a need is missing\n  4    an end has no verdict, versions were left that could not be \
-    tested, or git, the build or the host failed\n  130  interrupted; the same command goes \
-    on\n\n";
+    two, in the git tree that it is run in: it checks out a commit, runs the command and boots \
+    --kernel. In the end it checks out again what was checked out before.\n\nEach version is \
+    booted until its answer is so sure that the whole bisection names a wrong version in at most \
+    5% of cases. Where all boots of a version agree, two are enough if at most 15 steps are \
+    expected, and three if more are.\n\nIt begins with both ends, and stops if --good has the \
+    stall or --bad has not. A version that does not build or boot, or has no verdict after \
+    --boots boots, is skipped.\n\nEach boot goes into a log, and the same command goes on where \
+    it was stopped.\n\nExit codes:\n  0    found\n  1    --good has the stall, or --bad has \
+    not\n  2    bad usage or input\n  3    a need is missing\n  4    an end has no verdict, \
+    several versions are left, or git, the build or the host failed\n  130  interrupted; the \
+    same command goes on\n\n";
 
 /// Find the kernel or the commit where a stall begins or ends
 #[derive(clap::Args)]
@@ -40,8 +40,8 @@ pub struct Bisect {
     #[arg(long, value_name = "K,..", value_delimiter = ',')]
     #[arg(required_unless_present = "build", conflicts_with = "build")]
     pub(super) kernels: Vec<String>,
-    /// Command that builds the commit that is checked out, run at the top of the tree. A commit for
-    /// which it fails is gone round; an exit code of 128 or more stops the bisection
+    /// Command that builds the checked-out commit, run at the top of the tree. Where it fails, the
+    /// commit is skipped; an exit code of 128 or more stops the bisection
     #[arg(long, value_name = "COMMAND")]
     pub(super) build: Option<String>,
     /// The kernel that the command builds, as --kernel of `tailback vm` takes it; a path begins at

@@ -44,7 +44,7 @@ pub struct Asked {
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Asked(Asked),
-    /// What the tree was at before.
+    /// The branch or commit that was checked out before.
     Was(String),
     /// The size half way between both ends.
     Threshold(f64),
@@ -53,7 +53,7 @@ enum Line {
         number: u32,
         came: Boot,
     },
-    /// The tree is at what it was at before.
+    /// It is checked out again.
     Restored,
     /// It came to its end: the same question is asked afresh.
     Ended,
@@ -95,7 +95,7 @@ impl Asked {
 }
 
 impl Log {
-    /// That of a question: the one that is there, or a new one where a `fresh` one is wanted.
+    /// Opens the log of this question, or begins it. `fresh` forgets what stands in it.
     ///
     /// # Errors
     /// If it cannot be read or written, belongs to another question, or is in use.
@@ -112,7 +112,7 @@ impl Log {
         let (lines, length) = read(&path).map_err(|why| wrong(&why))?;
         let open = || {
             let mut options = OpenOptions::new();
-            options.create(true).append(true).mode(0o600).custom_flags(libc_nofollow());
+            options.create(true).append(true).mode(0o600).custom_flags(nofollow());
             options.open(&path)
         };
         if !matches!(lines.first(), None | Some(Line::Asked(_))) {
@@ -164,7 +164,7 @@ impl Log {
         self.threshold
     }
 
-    /// What the tree was at before a bisection that was killed.
+    /// The branch or commit that was checked out before a bisection that was killed.
     pub fn was(&self) -> Option<&str> {
         self.was.as_deref()
     }
@@ -185,7 +185,7 @@ impl Log {
         self.keep(Line::Threshold(size))
     }
 
-    /// Keeps what the tree is at.
+    /// Keeps the branch or commit that is checked out.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -193,7 +193,7 @@ impl Log {
         self.keep(Line::Was(head.to_owned()))
     }
 
-    /// Says that the tree is at what it was at before.
+    /// Says that this branch or commit is checked out again.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -240,8 +240,8 @@ fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
     }
 }
 
-/// That a link is not followed.
-fn libc_nofollow() -> i32 {
+/// The flag of open(2) that refuses to follow a symbolic link.
+fn nofollow() -> i32 {
     i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
 

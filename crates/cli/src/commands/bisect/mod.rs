@@ -118,8 +118,9 @@ impl Bisect {
             boots => format!("; going on after {}", figures::plural(boots as u64, "boot")),
         };
         output::note(&format!(
-            "bisect {}: both ends and about {inside} versions between them; seed {seed}{gone_on}",
-            self.scenario
+            "bisect {}: both ends and about {} between them; seed {seed}{gone_on}",
+            self.scenario,
+            figures::plural(inside.into(), "version")
         ));
         let tree = building.as_ref().map(|building| building.tree);
         let shown = |version: &str| tree.map_or_else(|| version.to_owned(), |t| t.shown(version));
@@ -177,7 +178,8 @@ impl Bisect {
 fn tell(event: &Event, shown: &dyn Fn(&str) -> String) {
     match event {
         Event::Begins(version, left) => {
-            output::note(&format!("bisect: {}; about {left} versions to go", shown(version)));
+            let left = figures::plural((*left).into(), "version");
+            output::note(&format!("bisect: {}; about {left} to go", shown(version)));
         }
         Event::Booted(version, came) => {
             output::note(&format!("bisect: {}: {}", shown(version), show::boot(came)));

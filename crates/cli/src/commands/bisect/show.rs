@@ -85,7 +85,7 @@ fn answer(answer: Option<Answer>) -> &'static str {
     match answer {
         Some(Answer::Bad) => "bad",
         Some(Answer::Good) => "good",
-        None => "gone round",
+        None => "skipped",
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(
             text(&found(&["c"]), &shown, false),
             "The stall begins with <c>.\nThe last one without it is <a>.\nAt most 4.2% of such \
-             bisections are wrong.\n\n<a>: good (good, good)\n<b>: gone round (cannot be tested)\n  the \
+             bisections are wrong.\n\n<a>: good (good, good)\n<b>: skipped (cannot be tested)\n  the \
              build ended with 2\n"
         );
         let two = text(&found(&["b", "c"]), &shown, true);

@@ -1,7 +1,7 @@
 //! Commits of a tree of git.
 //!
-//! Which commit comes next is git's own choice (`git rev-list --bisect-all`): the tree has no state
-//! of a bisection, and its own one is not disturbed.
+//! Git chooses which commit comes next (`git rev-list --bisect`). `git bisect` itself is not used,
+//! so a bisection of the user's own in this tree stays as it is.
 
 use crate::exit::{self, Failure};
 use crate::output;
@@ -42,9 +42,9 @@ pub struct Commits<'a> {
     ends: [String; 2],
     /// Whether the bad one is the later: the stall begins between them, and else it ends.
     begins: bool,
-    /// Commits as the older end is.
+    /// The older end, and each tested commit that is like it.
     old: Vec<String>,
-    /// The earliest commit that is known to be as the later end is.
+    /// The earliest tested commit that is like the newer end.
     new: String,
     skipped: BTreeSet<String>,
 }
@@ -235,8 +235,8 @@ impl Source for Commits<'_> {
     }
 
     fn next(&mut self) -> Result<Option<String>, Failure> {
-        // To sort all commits takes long, and the best of them is enough until one is gone round.
-        // Behind each of all stands how far it is from the ends; the best comes first.
+        // Sorting all commits takes long, so git names only the best one until one was skipped.
+        // `--bisect-all` prints the best first, each with its distance behind it.
         let all = self.list(if self.skipped.is_empty() { "--bisect" } else { "--bisect-all" })?;
         let commits = all.lines().filter_map(|line| line.split_whitespace().next());
         let mut left = commits.filter(|one| *one != self.new && !self.skipped.contains(*one));
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// A tree with so many commits, in each of which a file has the number.
+    /// A git tree with this many commits. In each, the file `number` holds the commit's number.
     fn tree(commits: usize) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let git = |words: &[&str]| {

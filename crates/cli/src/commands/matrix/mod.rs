@@ -83,13 +83,10 @@ impl Matrix {
             false => repeated,
         };
         // What was measured before an interruption is shown.
-        show::all(session, meta, &rows, &ladder, self, page)?;
+        let told = show::all(session, meta, &rows, &ladder, self, page)?;
         repeated?;
-        if let Some(undecided) = self.ktap.wanted() {
-            let tests: Vec<_> = rows.iter().map(|row| show::test(row, meta)).collect();
-            return Ok(report::export::ktap::code(&tests, undecided));
-        }
-        Ok(row::code(&rows, self.expect.then(|| ladder::held(&ladder))))
+        let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
+        Ok(told.unwrap_or_else(own))
     }
 }
 

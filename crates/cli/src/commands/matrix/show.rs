@@ -19,7 +19,7 @@ pub fn page(session: &Session, flags: &Matrix) -> Result<Option<PathBuf>, Failur
     flags.page.as_ref().map(|named| paths::for_page(session, "--page", named)).transpose()
 }
 
-/// Shows it all.
+/// Shows it all; the exit code, where a test runner wants one.
 ///
 /// # Errors
 /// If the page cannot be drawn or written.
@@ -30,10 +30,12 @@ pub fn all(
     ladder: &Ladder,
     flags: &Matrix,
     page: Option<PathBuf>,
-) -> Result<(), Failure> {
+) -> Result<Option<u8>, Failure> {
+    let mut code = None;
     if let Some(undecided) = flags.ktap.wanted() {
         let tests: Vec<Test> = rows.iter().map(|row| test(row, meta)).collect();
         session.out.print(&ktap::ktap(&tests, undecided));
+        code = Some(ktap::code(&tests, undecided));
         let said = said(meta, rows, ladder);
         session.out.print(&said.iter().map(|line| format!("# {line}\n")).collect::<String>());
     } else if flags.json {
@@ -68,11 +70,12 @@ pub fn all(
         }
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
-    page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))
+    page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))?;
+    Ok(code)
 }
 
 /// A version as a test.
-pub fn test<'a>(row: &'a Row, meta: &'a Meta) -> Test<'a> {
+fn test<'a>(row: &'a Row, meta: &'a Meta) -> Test<'a> {
     let came = row.record().map(|record| Shown::new(record, Some(meta), row.name()));
     let instead = || row.instead().unwrap_or_default();
     Test { name: row.name().to_owned(), came: came.ok_or_else(instead) }
