@@ -100,14 +100,8 @@ impl<'a> Member<'a> {
         match session.run_until(&Step::ends_block, interrupted)? {
             Pause::Step => session.pause().map(|()| None),
             Pause::End(Outcome::Failed { ending, .. })
-                if !self.again && session.failed_by_emulation(&ending) =>
+                if !self.again && session.is_booted_again(&ending) =>
             {
-                output::complain(&format!(
-                    "guest {}: {}; an emulated CPU may fail where a kernel changes its own code: booting \
-                     once more",
-                    self.kernel.name,
-                    ending.sentence()
-                ));
                 (self.session, self.again) = (None, true);
                 Ok(None)
             }

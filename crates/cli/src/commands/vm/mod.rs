@@ -58,7 +58,15 @@ impl Run for Vm {
         let kernel = host.kernel(&self.kernel, &interrupted)?;
         let mut session = host.start(&kernel, &inner.args, &interrupted)?;
         session.announce();
-        match session.run_until(&|_| false, &interrupted)? {
+        let mut came = session.run_until(&|_| false, &interrupted)?;
+        if let Pause::End(Outcome::Failed { ending, .. }) = &came
+            && session.is_booted_again(ending)
+        {
+            session = host.start(&kernel, &inner.args, &interrupted)?;
+            session.announce();
+            came = session.run_until(&|_| false, &interrupted)?;
+        }
+        match came {
             Pause::End(Outcome::Done { code, output, record }) => {
                 finish(program, &session, &inner, path, code, &output, record)
             }

@@ -262,10 +262,20 @@ impl Session {
         self.guest.resume().map_err(failure)
     }
 
-    /// Whether an emulated kernel panicked while it booted, before anything was measured in it: it
-    /// patches its own code then, which an emulated CPU may see half done.
-    pub fn failed_by_emulation(&self, ending: &Ending) -> bool {
-        self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. })
+    /// Whether a guest that came to this end is to be booted once more, and says so: an emulated
+    /// kernel panicked while it booted, before anything was measured in it. It patches its own code
+    /// then, which an emulated CPU may see half done.
+    pub fn is_booted_again(&self, ending: &Ending) -> bool {
+        let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
+        if again {
+            output::complain(&format!(
+                "guest {}: {}; an emulated CPU may fail where a kernel changes its own code: booting \
+                 once more",
+                self.kernel.name,
+                ending.sentence()
+            ));
+        }
+        again
     }
 
     /// The kernel's name.
