@@ -93,7 +93,7 @@ fn of_advice(arg: Arg) -> Arg {
         ),
         "load" => arg.help("What a request does [default: port]"),
         "rate" => arg.help(
-            "Requests per second [default: the rate that uses 60% of the quota without busy \
+            "Requests per second [default: the rate that uses 65% of the quota without busy \
              waiting]",
         ),
         _ => arg.hide(true),

@@ -54,7 +54,7 @@ pub const META: Meta = Meta {
             for the rest of the period. Latency counts from the moment at which a request was \
             due. The control is the same node without busy waiting, the case the node with the \
             VM's defaults, both under the same quota. The rate is measured before the first \
-            trial, so that the control uses 60% of its quota on any machine. Judged is the 99th \
+            trial, so that the control uses 65% of its quota on any machine. Judged is the 99th \
             percentile of latency.",
     who: "people who run Erlang, Elixir, RabbitMQ, CouchDB or ejabberd in containers with a CPU \
           limit: Kubernetes, Docker, Nomad, systemd; above all where a host has many more CPUs \

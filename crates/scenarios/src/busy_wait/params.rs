@@ -15,7 +15,7 @@ pub struct BusyWaitParams {
     #[arg(long, default_value = "port")]
     pub load: Load,
     /// Requests per second, of all workers together. They arrive even if earlier ones are not done.
-    /// auto: the rate at which the control uses 60% of its quota
+    /// auto: the rate at which the control uses 65% of its quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000_000)))]
     pub rate: Auto<u32>,
     /// Number of processes that serve requests. auto: 64 per CPU of the quota, at least 32
