@@ -22,10 +22,14 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// What part of its quota the control is to use: enough that what is spun beside has no room, and
-/// so little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under
-/// half a CPU, by what the control used on average: below 55%, requests were not slow with the
-/// VM's defaults in 8 of 19 trials; from 55 to 84%, in 11 of 162, and in 2 without busy waiting;
-/// above 84%, in 7 of 25 without.
+/// so little that requests which arrive together by chance seldom use up the rest.
+///
+/// On 2 CPUs under half a CPU, with one process of background work, by what the control used on
+/// average: below 55%, requests were not slow with the VM's defaults in 8 of 19 trials; from 55 to
+/// 84%, in 11 of 162, and slow in 2 without busy waiting; above 84%, in 7 of 25 without. Where a
+/// request costs more, fewer arrive, and a scheduler sleeps before the next one comes; a second
+/// process of background work wakes it. With two, from 64 to 69%, requests were slow with the
+/// defaults in all 24 trials.
 const SHARE: f64 = 0.65;
 
 /// How long each rate is served.

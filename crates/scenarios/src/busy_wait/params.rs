@@ -22,7 +22,7 @@ pub struct BusyWaitParams {
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000)))]
     pub workers: Auto<u32>,
     /// Number of low-priority processes that do background work
-    #[arg(long, default_value = "1", value_parser = whole(0_u32..=10_000))]
+    #[arg(long, default_value = "2", value_parser = whole(0_u32..=10_000))]
     pub background: u32,
     /// Number of schedulers of the node. auto: one per CPU, at least 8
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1024)))]
