@@ -49,12 +49,7 @@ pub struct QuotaBlindParams {
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1_000_000_000)))]
     pub job_rounds: Auto<u32>,
     /// How long requests arrive in a trial
-    #[arg(
-        long,
-        default_value = "1s",
-        default_value_if("quick", "true", "700ms"),
-        value_parser = between(Time::ms(200)..=Time::s(600))
-    )]
+    #[arg(long, default_value = "700ms", value_parser = between(Time::ms(200)..=Time::s(600)))]
     pub duration: Time,
 }
 

@@ -82,7 +82,7 @@ pub(super) fn spec(
         parts: parts as u32,
         part_rounds: rounds(job, ms(params.job) / parts),
         every_ns: ns(params.every),
-        // Anywhere in the period of the quota.
+        // Anywhere between two jobs.
         first_ns: seed % ns(params.every).max(1),
         duration_ns: ns(params.duration),
     };
