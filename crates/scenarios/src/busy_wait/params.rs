@@ -80,7 +80,7 @@ pub struct BusyWaitParams {
     /// How long requests arrive in a trial
     #[arg(
         long,
-        default_value = "800ms",
+        default_value = "700ms",
         default_value_if("quick", "true", "600ms"),
         value_parser = between(Time::ms(100)..=Time::s(3600))
     )]
