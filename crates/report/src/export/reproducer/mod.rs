@@ -27,8 +27,12 @@ const GROUPS: &str = include_str!("groups.c");
 /// What all have behind it.
 const MAIN: &str = include_str!("main.c");
 
-/// Blocks of a run: enough that a stall in nearly all and one in none are told apart.
-const BLOCKS: u32 = 12;
+/// Blocks before each look at what was found: enough that a stall in nearly all and one in none are
+/// told apart at the first.
+const BLOCKS: u32 = 14;
+
+/// Looks at most.
+const LOOKS: u32 = 4;
 
 /// The widest line of the comment at the head.
 const WIDTH: usize = 96;
@@ -67,6 +71,7 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
         ("UNIT", quoted(unit.map_or("", Unit::symbol))),
         ("MARGIN", judging.margin.to_string()),
         ("BLOCKS", BLOCKS.to_string()),
+        ("LOOKS", LOOKS.to_string()),
         ("SEED", format!("{seed}ULL")),
     ];
     for (name, value) in common.into_iter().chain(defines) {
@@ -166,7 +171,7 @@ mod tests {
     /// A C compiler takes each part without a warning.
     #[test]
     fn each_part_is_c() {
-        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=12 SEED=1ULL CPUS=2";
+        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=14 LOOKS=4 SEED=1ULL CPUS=2";
         const OWN: [(&str, &str); 4] = [
             (
                 "mmap-lock",
