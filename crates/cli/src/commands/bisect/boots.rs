@@ -5,7 +5,7 @@ use super::tree::{Built, Tree};
 use crate::commands::matrix::{Name, Way};
 use crate::exit::{self, Failure};
 use bisect::{Boot, Boots};
-use model::{Comparison, Judged, Role, State};
+use model::{Comparison, Judged, Meta, Role, State};
 use report::prose::Prose;
 use scenarios::AnyScenario;
 
@@ -63,7 +63,8 @@ impl Boots for Booted<'_> {
         let came = match self.run(version, number)? {
             Ok(record) => {
                 self.lost = None;
-                self.said(&record)
+                let threshold = self.log.threshold().filter(|_| self.by_effect);
+                answer(&record, self.scenario.meta(), threshold)
             }
             // What failed once may work when the bisection goes on.
             Err(Without::Kernel(why)) => return Ok(Boot::Untestable(why)),
@@ -167,24 +168,22 @@ impl Booted<'_> {
             Err(failure) => Err(failure),
         }
     }
+}
 
-    /// What a record says of its version.
-    fn said(&self, record: &Judged) -> Boot {
-        let meta = self.scenario.meta();
-        let brief = || Prose::new(record, Some(meta)).brief();
-        let threshold = self.log.threshold().filter(|_| self.by_effect);
-        match (record.judgement.state, threshold) {
-            (State::Skipped, _) => Boot::Untestable(brief()),
-            (State::Untrustworthy, _) => Boot::Nothing(brief()),
-            (_, Some(threshold)) => match effect(record) {
-                Some(effect) if effect.low.is_some_and(|low| low > threshold) => Boot::Bad,
-                Some(effect) if effect.high.is_some_and(|high| high < threshold) => Boot::Good,
-                _ => Boot::Nothing("its effect is not clear of the threshold".to_owned()),
-            },
-            (State::Affected, None) => Boot::Bad,
-            (State::NotAffected, None) => Boot::Good,
-            (State::Inconclusive, None) => Boot::Nothing(brief()),
-        }
+/// What a record says of its version: by its verdict, or by its effect, held against a threshold.
+fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
+    let brief = || Prose::new(record, Some(meta)).brief();
+    match (record.judgement.state, threshold) {
+        (State::Skipped, _) => Boot::Untestable(brief()),
+        (State::Untrustworthy, _) => Boot::Nothing(brief()),
+        (_, Some(threshold)) => match effect(record) {
+            Some(effect) if effect.low.is_some_and(|low| low > threshold) => Boot::Bad,
+            Some(effect) if effect.high.is_some_and(|high| high < threshold) => Boot::Good,
+            _ => Boot::Nothing("its effect is not clear of the threshold".to_owned()),
+        },
+        (State::Affected, None) => Boot::Bad,
+        (State::NotAffected, None) => Boot::Good,
+        (State::Inconclusive, None) => Boot::Nothing(brief()),
     }
 }
 
@@ -209,5 +208,40 @@ pub fn interrupted(failure: Failure, log: &Log) -> Failure {
             code: exit::INTERRUPTED,
         },
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{Affected, Inconclusive, NotAffected, Skipped, Untrustworthy};
+
+    fn of(state: State, threshold: Option<f64>) -> Boot {
+        let meta = scenarios::find("mmap-lock").unwrap().meta();
+        let mut record = crate::testing::affected_record();
+        record.judgement.state = state;
+        answer(&record, meta, threshold)
+    }
+
+    #[test]
+    fn a_verdict_is_an_answer_or_none() {
+        assert_eq!([Affected, NotAffected].map(|state| of(state, None)), [Boot::Bad, Boot::Good]);
+        for state in [Inconclusive, Untrustworthy] {
+            assert!(matches!(of(state, None), Boot::Nothing(_)), "{state:?}");
+        }
+        assert!(matches!(of(Skipped, None), Boot::Untestable(_)));
+    }
+
+    /// The arm of this record with the cause loses about 1000 ms/s.
+    #[test]
+    fn by_effect_the_size_is_the_answer_whatever_the_verdict() {
+        let inside = effect(&crate::testing::affected_record()).unwrap().shift;
+        for state in [Affected, Inconclusive, NotAffected] {
+            assert_eq!(of(state, Some(500.0)), Boot::Bad);
+            assert_eq!(of(state, Some(2000.0)), Boot::Good);
+            assert!(matches!(of(state, Some(inside)), Boot::Nothing(_)), "{state:?}");
+        }
+        assert!(matches!(of(Untrustworthy, Some(500.0)), Boot::Nothing(_)));
+        assert!(matches!(of(Skipped, Some(500.0)), Boot::Untestable(_)));
     }
 }
