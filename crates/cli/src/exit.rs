@@ -112,7 +112,9 @@ impl From<ReportError> for Failure {
     /// A report that could not be made.
     fn from(error: ReportError) -> Self {
         match error {
-            ReportError::NoReproducer(_) => Failure::usage(error.to_string()),
+            ReportError::NoReproducer(_) | ReportError::NoMail(_) => {
+                Failure::usage(error.to_string())
+            }
             _ => Failure::broken(error.to_string()),
         }
     }

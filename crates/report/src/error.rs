@@ -14,6 +14,9 @@ pub enum ReportError {
     /// A record has no program that shows its stall.
     #[error("no reproducer: {0}")]
     NoReproducer(String),
+    /// A ladder has nothing that a regression report could say.
+    #[error("no regression report: {0}")]
+    NoMail(String),
     /// A file format could not hold what the record says.
     #[error("{format}: {why}; export another format")]
     Export {

@@ -42,7 +42,7 @@ pub fn matrix(rows: impl Iterator<Item = Row>, look: Look) -> String {
 }
 
 /// The numbers of a release; what stands behind them is in the JSON.
-fn numbers(release: &str) -> &str {
+pub(crate) fn numbers(release: &str) -> &str {
     let end = release.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     match end.map_or(release, |end| &release[..end]) {
         "" => release,

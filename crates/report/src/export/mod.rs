@@ -9,6 +9,7 @@ mod hostile;
 pub mod junit;
 pub mod ktap;
 pub mod live;
+pub mod mail;
 pub mod markdown;
 pub mod names;
 pub mod node_problem;

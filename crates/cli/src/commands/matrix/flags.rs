@@ -44,6 +44,10 @@ pub struct Matrix {
     /// Also write an HTML page of the versions and their records to FILE
     #[arg(long, value_name = "FILE")]
     pub(super) page: Option<PathBuf>,
+    /// Also write a report for the kernel's mailing lists to FILE, where a newer kernel stalls
+    /// more. tailback does not send it
+    #[arg(long, value_name = "FILE", requires = "kernels", conflicts_with = "once")]
+    pub(super) mail: Option<PathBuf>,
     /// Use fewer arms: verdicts come sooner, with less detail
     #[arg(long)]
     pub(super) quick: bool,

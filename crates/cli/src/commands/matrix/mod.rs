@@ -45,7 +45,7 @@ impl Matrix {
         let meta = scenario.meta();
         let seed = self.seed.unwrap_or_else(draw_seed);
         let asked = Asked::of(self)?;
-        let page = show::page(session, self)?;
+        let files = show::Files::of(session, self)?;
         let words = names::words(self, seed, Length::Whole);
         let interruption = session.interruption();
         let interrupted = || interruption.noticed();
@@ -83,7 +83,7 @@ impl Matrix {
             false => repeated,
         };
         // What was measured before an interruption is shown.
-        let told = show::all(session, meta, &rows, &ladder, self, page)?;
+        let told = show::all(session, meta, &rows, &ladder, self, &files)?;
         repeated?;
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
         Ok(told.unwrap_or_else(own))

@@ -1,4 +1,4 @@
-//! What a matrix prints: a table and the boundaries, JSON, a page.
+//! What a matrix prints: a table and the boundaries, JSON, a page, a regression report.
 
 use super::flags::Matrix;
 use super::ladder::complaints;
@@ -10,26 +10,47 @@ use model::Meta;
 use model::ladder::Ladder;
 use report::Shown;
 use report::export::ktap::{self, Test};
+use report::export::mail;
 use report::prose::ladder as prose;
 use std::path::PathBuf;
 
-/// Where the page goes, where one is asked for. What cannot be written is refused before anything
-/// is measured.
-pub fn page(session: &Session, flags: &Matrix) -> Result<Option<PathBuf>, Failure> {
-    flags.page.as_ref().map(|named| paths::for_page(session, "--page", named)).transpose()
+/// Where files go that are asked for.
+pub struct Files {
+    page: Option<PathBuf>,
+    mail: Option<PathBuf>,
+}
+
+impl Files {
+    /// Those of the flags.
+    ///
+    /// # Errors
+    /// If one cannot be written, or has nothing to say of this scenario: before anything is
+    /// measured.
+    pub fn of(session: &Session, flags: &Matrix) -> Result<Self, Failure> {
+        if flags.mail.is_some() {
+            mail::is_of_the_kernel(&flags.scenario)?;
+        }
+        if flags.mail.is_some() && flags.mail == flags.page {
+            return Err(Failure::usage("--mail and --page name one file; give each its own"));
+        }
+        let file = |flag: &str, named: &Option<PathBuf>| {
+            named.as_ref().map(|named| paths::for_page(session, flag, named)).transpose()
+        };
+        Ok(Files { page: file("--page", &flags.page)?, mail: file("--mail", &flags.mail)? })
+    }
 }
 
 /// Shows it all; the exit code, where a test runner wants one.
 ///
 /// # Errors
-/// If the page cannot be drawn or written.
+/// If a file cannot be drawn or written.
 pub fn all(
     session: &Session,
     meta: &Meta,
     rows: &[Row],
     ladder: &Ladder,
     flags: &Matrix,
-    page: Option<PathBuf>,
+    files: &Files,
 ) -> Result<Option<u8>, Failure> {
     let mut code = None;
     if let Some(undecided) = flags.ktap.wanted() {
@@ -70,7 +91,9 @@ pub fn all(
         }
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
-    page.map_or(Ok(()), |path| draw(session, meta, rows, ladder, &path))?;
+    let runs = runs(meta, rows);
+    files.page.as_ref().map_or(Ok(()), |path| draw(session, &runs, ladder, path))?;
+    files.mail.as_ref().map_or(Ok(()), |path| report_regression(session, &runs, ladder, path))?;
     Ok(code)
 }
 
@@ -99,18 +122,35 @@ fn shown<'a>(
     rows.iter().zip(effects).map(|(row, effect)| row.shown(effect, meta))
 }
 
-fn draw(
+/// The records, by the names of their versions.
+fn runs<'a>(meta: &'a Meta, rows: &'a [Row]) -> Vec<Shown<'a>> {
+    let records = rows.iter().filter_map(|row| Some((row.name(), row.record()?)));
+    records.map(|(name, record)| Shown::new(record, Some(meta), name)).collect()
+}
+
+fn draw(session: &Session, runs: &[Shown], ladder: &Ladder, path: &PathBuf) -> Result<(), Failure> {
+    let page = report::html::ladder_page(ladder, runs)?;
+    crate::page::write(session, &page, Some(path))?;
+    output::note(&format!("page: {}", path.display()));
+    Ok(())
+}
+
+/// Writes a regression report, and says what is left to do before it is sent; or why there is none.
+fn report_regression(
     session: &Session,
-    meta: &Meta,
-    rows: &[Row],
+    runs: &[Shown],
     ladder: &Ladder,
     path: &PathBuf,
 ) -> Result<(), Failure> {
-    let records: Vec<_> = rows.iter().filter_map(|row| Some((row.name(), row.record()?))).collect();
-    let shown: Vec<Shown> =
-        records.iter().map(|(name, record)| Shown::new(record, Some(meta), name)).collect();
-    let page = report::html::ladder_page(ladder, &shown)?;
-    crate::page::write(session, &page, Some(path))?;
-    output::note(&format!("page: {}", path.display()));
+    let mail = match mail::mail(ladder, runs) {
+        Ok(mail) => mail,
+        Err(error) => {
+            output::complain(&format!("{error}; {} is not written", path.display()));
+            return Ok(());
+        }
+    };
+    crate::page::write(session, &mail.text, Some(path))?;
+    output::note(&format!("mail: {}. Before you send it, read it and", path.display()));
+    mail.before.iter().for_each(|line| output::note(&format!("  - {line}")));
     Ok(())
 }

@@ -1,0 +1,44 @@
+//! The regression report of a ladder that was measured, word for word, and why there is none of
+//! equal kernels. `make golden` writes the report anew.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::packed;
+use model::ladder::Ladder;
+use model::{Facts, Judged};
+use report::Shown;
+use report::export::mail::mail;
+use snapbox::{assert_data_eq, file};
+
+/// A ladder as `matrix --json` printed it.
+fn ladder(name: &str) -> Ladder {
+    let path = format!("{}/tests/golden/{name}.ladder.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn judged(name: &str) -> Judged {
+    scenarios::judged(Facts::from_json(&packed::read(&packed::golden(name))).unwrap())
+}
+
+/// Readers of smaps hold up a process for longer since 7.1.
+#[test]
+fn a_regression_is_reported() {
+    let ladder = ladder("smaps-7.1");
+    let [good, bad] = ["smaps-7.0", "smaps-7.1"].map(judged);
+    let meta = scenarios::find("mmap-lock").unwrap().meta();
+    let shown = [("debian:7.0", &good), ("debian:7.1", &bad)]
+        .map(|(name, record)| Shown::new(record, Some(meta), name));
+    let mail = mail(&ladder, &shown).unwrap();
+    assert_data_eq!(mail.text, file!["golden/mail.txt"]);
+    assert_data_eq!(mail.before.join("\n") + "\n", file!["golden/mail.before.txt"]);
+}
+
+/// One kernel that was booted twice.
+#[test]
+fn nothing_is_reported_of_equal_kernels() {
+    let why = mail(&ladder("equal"), &[]).unwrap_err().to_string();
+    let said = "no regression report: no boundary is named, so no regression is shown";
+    assert_eq!(why, said);
+}

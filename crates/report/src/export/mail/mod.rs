@@ -1,0 +1,467 @@
+//! A ladder as a regression report to the kernel's developers, as
+//! Documentation/admin-guide/reporting-regressions.rst in the sources of Linux asks for it. A person
+//! reads and sends it; tailback does not.
+
+mod names;
+mod refusal;
+mod release;
+mod upstream;
+
+use super::reproducer::reproducer;
+use crate::matrix::numbers;
+use crate::prose::{ladder as prose, plain};
+use crate::{Look, ReportError, Shown, repro, text};
+use model::ladder::{Ladder, Step};
+use model::prose::figures::{plural, signed};
+use model::{Judged, Machine, State};
+use names::{Names, without_folders};
+use release::Introduced;
+use std::fmt::Write as _;
+use upstream::Upstream;
+
+/// The width of mails.
+const LOOK: Look = Look { color: false, width: 72, why: false };
+
+/// Digits of a checksum that are enough to tell kernels apart.
+const DIGITS: usize = 16;
+
+/// How the command below it was run.
+const HOW: &str = "Each kernel ran this in a guest, block by block in turns. Then fresh pairs of \
+                   guests ran it with fewer blocks.";
+
+/// Distributions whose names stand in the build of their kernels (`uname -v`).
+const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
+
+/// A report, and what is left to its sender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// The report, with the header lines To, Cc and Subject.
+    pub text: String,
+    /// What to do before it is sent, a line each.
+    pub before: Vec<String>,
+}
+
+/// What a report is made from.
+struct Report<'a> {
+    ladder: &'a Ladder,
+    step: &'a Step,
+    good: Shown<'a>,
+    bad: Shown<'a>,
+    introduced: Introduced,
+    upstream: &'static Upstream,
+}
+
+/// Whether a scenario shows stalls of the kernel, which its developers are told of.
+///
+/// # Errors
+/// If it does not.
+pub fn is_of_the_kernel(scenario: &str) -> Result<(), ReportError> {
+    upstream::of(scenario).map(drop).map_err(ReportError::NoMail)
+}
+
+/// Writes the report of a ladder of kernels from the records of its versions, which bear their
+/// names.
+///
+/// # Errors
+/// If the ladder shows no regression, or none that counts as one.
+pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
+    let names = Names::of(ladder);
+    let ladder = names.ladder(ladder);
+    let records: Vec<(String, Judged)> =
+        runs.iter().map(|run| (names.short(run.name), without_folders(run.record))).collect();
+    let runs: Vec<Shown> = records
+        .iter()
+        .zip(runs)
+        .map(|((name, record), run)| Shown::new(record, run.meta, name))
+        .collect();
+    let report = Report::of(&ladder, &runs).map_err(ReportError::NoMail)?;
+    let mut text = report.head() + &report.body();
+    let mut before = report.before();
+    match reproducer(&report.bad) {
+        Ok(program) => text.push_str(&report.program(&program)),
+        Err(error) => before.push(format!("write a program that shows it: {error}")),
+    }
+    Ok(Mail { text, before })
+}
+
+impl<'a> Report<'a> {
+    fn of(ladder: &'a Ladder, runs: &[Shown<'a>]) -> Result<Self, String> {
+        let step = refusal::worst(ladder)?;
+        let upstream = upstream::of(&ladder.scenario)?;
+        let run = |name: &str| {
+            let found = runs.iter().find(|run| run.name == name).copied();
+            found.ok_or_else(|| format!("there is no record of {}", plain(name)))
+        };
+        let (good, bad) = (run(&step.from)?, run(&step.to)?);
+        refusal::of_step(ladder, step, good.record, bad.record)?;
+        let [older, newer] = refusal::releases(ladder, step)?;
+        let introduced = release::introduced(&older, &newer).ok_or_else(|| {
+            let [from, to] = [plain(&step.from), plain(&step.to)];
+            format!("{from} and {to} are one release; find the commit with tailback bisect")
+        })?;
+        Ok(Report { ladder, step, good, bad, introduced, upstream })
+    }
+
+    /// The header lines.
+    fn head(&self) -> String {
+        let stable = self.introduced.stable.then_some(upstream::STABLE);
+        let lists = self.upstream.lists.iter().copied();
+        let copies: Vec<&str> =
+            std::iter::once(upstream::REGRESSIONS).chain(lists).chain(stable).collect();
+        format!(
+            "To: {}\nCc: {}\nSubject: [REGRESSION] {}\n\n",
+            upstream::KERNEL,
+            copies.join(", "),
+            self.title()
+        )
+    }
+
+    /// What stalls.
+    fn stall(&self) -> String {
+        self.bad.meta.map_or_else(|| plain(&self.ladder.scenario), |meta| meta.title.into())
+    }
+
+    /// What regressed, by how much and between which releases, in one line.
+    fn title(&self) -> String {
+        let shift = self.step.shift.as_ref();
+        let by = shift.map(|shift| signed(shift.shift, shift.unit)).unwrap_or_default();
+        let [from, to] = self.releases();
+        format!("{}: {by} from {from} to {to}", self.stall())
+    }
+
+    /// Both releases, by their numbers where these tell them apart.
+    fn releases(&self) -> [String; 2] {
+        let both = [self.good, self.bad].map(|run| release(run.record));
+        let short = both.each_ref().map(|release| numbers(release).to_owned());
+        if short[0] == short[1] { both } else { short }
+    }
+
+    fn body(&self) -> String {
+        let [from, to] = self.releases();
+        let mut said = vec![
+            format!("In Linux {to} this stall is larger than in {from}: {}.", self.stall()),
+            format!("First bad of those measured: {}", version(self.ladder, self.bad)),
+            format!("Last good of those measured: {}", version(self.ladder, self.good)),
+        ];
+        said.extend(self.bad.meta.map(|meta| meta.about.to_owned()));
+        said.extend(prose::followed(self.ladder, self.bad.meta));
+        said.extend(prose::boundaries(self.ladder));
+        let regzbot = format!(
+            "#regzbot introduced: {}\n#regzbot title: {}\n\n",
+            self.introduced.range,
+            self.title()
+        );
+        let command = repro::command(self.bad.record);
+        [
+            paragraphs(&said),
+            self.others(),
+            regzbot,
+            paragraphs(&self.range()),
+            self.conditions(),
+            paragraphs(&[HOW.to_owned()]),
+            format!("  {command}\n"),
+        ]
+        .concat()
+    }
+
+    /// What the range does not say.
+    fn range(&self) -> Vec<String> {
+        let said = self.introduced.mainline.then(|| {
+            format!(
+                "The ends of {} are the mainline tags before the releases that were measured, and \
+                 were not measured themselves. The change may also be one that only a stable series \
+                 has.",
+                self.introduced.range
+            )
+        });
+        said.into_iter().collect()
+    }
+
+    /// The versions that the step does not have, a line each.
+    fn others(&self) -> String {
+        let other = |name: &str| name != self.step.from && name != self.step.to;
+        let others = self.ladder.rungs.iter().filter(|rung| other(&rung.name));
+        let line = |(name, release): (&str, &str)| {
+            let effect = refusal::effect(self.ladder, name);
+            format!("  {} ({}): {effect}\n", plain(release), plain(name))
+        };
+        let lines: String = others.map(|rung| line((&rung.name, &rung.release))).collect();
+        match lines.is_empty() {
+            true => lines,
+            false => format!("Other versions:\n{lines}\n"),
+        }
+    }
+
+    /// The machine and both kernels.
+    fn conditions(&self) -> String {
+        let machine = &self.bad.record.machine;
+        let mut said = vec![on(machine)];
+        if let Some(guest) = &machine.guest {
+            let (qemu, host) = (plain(&guest.qemu), plain(&guest.host_kernel));
+            let cpus = plural(guest.host_cpus.into(), "CPU");
+            said.push(format!(
+                "It is a guest of QEMU {qemu}. Its host has Linux {host} and {cpus}."
+            ));
+            said.extend(guest.emulated().then(|| {
+                "The guest is emulated. Its times stretch, so the sizes do not hold for real \
+                 machines. What counts is that arms of a study differ, and that versions do."
+                    .to_owned()
+            }));
+        }
+        let mut lines = paragraphs(&said);
+        for run in [self.bad, self.good] {
+            lines.push_str(&kernel(run.record));
+        }
+        let who: Vec<String> = self.distributions().iter().map(|who| format!("{who}.")).collect();
+        lines + &paragraphs(&who)
+    }
+
+    /// Which kernels are builds of a distribution, where their builds say so.
+    fn distributions(&self) -> Vec<String> {
+        let of = |run: &Shown| {
+            let build = &run.record.machine.kernel_build;
+            let name = DISTRIBUTIONS.into_iter().find(|name| build.contains(name))?;
+            Some(format!("Kernel {} is a build of {name}", release(run.record)))
+        };
+        [self.bad, self.good].iter().filter_map(of).collect()
+    }
+
+    /// Whether the kernels are known to differ in their configuration.
+    fn differ_in_configuration(&self) -> bool {
+        let of = |run: Shown<'a>| (run.record.machine.hz, &run.record.machine.preemption);
+        of(self.good) != of(self.bad)
+    }
+
+    /// The program that shows it without tailback.
+    fn program(&self, program: &str) -> String {
+        let both = match self.good.record.judgement.state {
+            State::Affected => {
+                " The older kernel has the stall too: compare what it loses on average on both."
+            }
+            _ => "",
+        };
+        let how = format!("The program below shows it; it needs a C compiler alone.{both}");
+        let build = "  gcc -O2 -pthread -o stall stall.c && ./stall";
+        format!("\n{}{build}\n\n----- stall.c -----\n{program}", paragraphs(&[how]))
+    }
+
+    /// What is left to the sender.
+    fn before(&self) -> Vec<String> {
+        let sources: Vec<String> =
+            self.upstream.sources.iter().map(|source| format!("-f {source}")).collect();
+        let mut steps = vec![
+            "look on https://lore.kernel.org/regressions/ and \
+             https://linux-regtracking.leemhuis.info/regzbot/ whether it is known"
+                .to_owned(),
+            "measure the newest mainline kernel too".to_owned(),
+            format!("add to To whom scripts/get_maintainer.pl {} names", sources.join(" ")),
+            "attach the .config of both kernels".to_owned(),
+        ];
+        if !self.distributions().is_empty() || self.differ_in_configuration() {
+            steps.push(
+                "measure two kernels from kernel.org with one configuration, --kernels TREE,TREE: \
+                 these are a distribution's, or differ in HZ or preemption"
+                    .to_owned(),
+            );
+        }
+        let guest = self.bad.record.machine.guest.as_ref();
+        if guest.is_some_and(|guest| guest.emulated()) {
+            steps
+                .push("the guests were emulated: show it on a real machine or with KVM".to_owned());
+        }
+        steps.push(
+            "send it as plain text whose lines are not wrapped, or attach stall.c".to_owned(),
+        );
+        steps
+    }
+}
+
+/// Sentences, each a paragraph.
+fn paragraphs(said: &[String]) -> String {
+    said.iter().map(|said| LOOK.wrap(said, "", "") + "\n\n").collect()
+}
+
+/// A version with its verdict and its effect.
+fn version(ladder: &Ladder, run: Shown) -> String {
+    let (release, name, state) = (release(run.record), plain(run.name), run.record.judgement.state);
+    format!("{release} ({name}): {state}, {}.", refusal::effect(ladder, run.name))
+}
+
+/// The machine in one sentence.
+fn on(machine: &Machine) -> String {
+    let mut words = vec![plain(&machine.arch)];
+    words.extend(machine.cpu_model.as_deref().map(plain));
+    words.push(plural(machine.cpus.len() as u64, "CPU"));
+    let gib = |bytes: u64| format!("{:.1} GiB of memory", bytes as f64 / f64::from(1 << 30));
+    words.extend(machine.memory_bytes.map(gib));
+    format!("Machine: {}.", words.join(", "))
+}
+
+/// A kernel: its build, the options that are known of it, and the begin of its checksum.
+fn kernel(record: &Judged) -> String {
+    let machine = &record.machine;
+    let mut text = format!("Kernel {}\n  {}\n", text::host(machine), plain(&machine.kernel_build));
+    if let Some(guest) = &machine.guest {
+        let sum: String = plain(&guest.kernel_sha256).chars().take(DIGITS).collect();
+        let _ = writeln!(text, "  SHA-256 of its image begins with {sum}");
+    }
+    text + "\n"
+}
+
+/// The release of a study's kernel.
+fn release(record: &Judged) -> String {
+    plain(&record.machine.kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing as of;
+    use model::change::ChangeReason;
+    use model::ladder::{Repeated, Rung};
+    use model::{ChangeState, Comparison, State, testing};
+
+    /// A version that loses so much.
+    fn rung(name: &str, release: &str, effect: f64) -> Rung {
+        let effect = Comparison {
+            low: Some(effect - 10.0),
+            high: Some(effect + 10.0),
+            ..testing::shift(effect)
+        };
+        Rung {
+            name: name.to_owned(),
+            release: release.to_owned(),
+            preemption: None,
+            verdict: Some(State::Affected),
+            effect: Some(effect),
+        }
+    }
+
+    /// From one version to the next, confirmed by fresh pairs.
+    fn step(from: &str, to: &str, by: f64) -> Step {
+        let shift =
+            Comparison { low: Some(by - 15.0), high: Some(by + 15.0), ..testing::shift(by) };
+        Step {
+            shift: Some(shift),
+            repeated: Some(Repeated { pairs: vec![by; 5], alike: 5, needed: 5, among: 1 }),
+            ..testing::step(from, to, ChangeState::Differs)
+        }
+    }
+
+    fn ladder(rungs: Vec<Rung>, steps: Vec<Step>) -> Ladder {
+        Ladder {
+            scenario: "mmap-lock".into(),
+            arm: Some("case".into()),
+            measure: Some("lost".into()),
+            margin: Some(20.0),
+            rungs,
+            ..testing::ladder(steps)
+        }
+    }
+
+    fn run(release: &str) -> Judged {
+        let mut record = of::record();
+        record.scenario = "mmap-lock".to_owned();
+        record.machine.kernel = release.to_owned();
+        record.machine.kernel_build = "#1 SMP Debian 7.0.13-1".to_owned();
+        record
+    }
+
+    fn refused(ladder: &Ladder) -> String {
+        let runs = ["7.0.13", "7.1.13", "7.2.2"].map(run);
+        let names = ["a", "b", "c"];
+        let shown: Vec<Shown> =
+            runs.iter().zip(names).map(|(run, name)| Shown::new(run, None, name)).collect();
+        mail(ladder, &shown).unwrap_err().to_string()
+    }
+
+    fn rungs() -> Vec<Rung> {
+        vec![rung("a", "7.0.13", 536.0), rung("b", "7.1.13", 778.0), rung("c", "7.2.2", 14.0)]
+    }
+
+    #[test]
+    fn a_report_names_both_versions_the_range_and_what_was_not_tried() {
+        let mut ladder = ladder(rungs(), vec![step("a", "b", 244.0)]);
+        ladder.rungs.pop();
+        ladder.rungs.insert(0, rung("old", "6.12.1", 907.0));
+        let runs = ["7.0.13+deb14", "7.1.13+deb14"].map(run);
+        let shown = [
+            Shown::new(&runs[0], Some(&of::META), "a"),
+            Shown::new(&runs[1], Some(&of::META), "b"),
+        ];
+        let mail = mail(&ladder, &shown).unwrap();
+        let text = &mail.text;
+        let subject = "Subject: [REGRESSION] something stalls: +244 ms/s from 7.0.13 to 7.1.13\n";
+        assert!(text.contains(subject), "{text}");
+        assert!(text.contains("\n#regzbot introduced: v7.0..v7.1\n"), "{text}");
+        assert!(text.contains("The ends of v7.0..v7.1 are"), "{text}");
+        assert!(!text.contains("stable@") && text.contains("\nCc: regressions@"), "{text}");
+        let bad =
+            "First bad of those measured: 7.1.13+deb14 (b): affected, +778 ms/s [768,\n788].\n";
+        assert!(text.contains(bad), "{text}");
+        assert!(text.contains("Other versions:\n  6.12.1 (old): +907 ms/s [897, 917]\n"), "{text}");
+        assert!(mail.before.iter().any(|line| line.contains("measure two kernels")), "{mail:?}");
+        let free = |line: &&str| line.starts_with(['#', ' ']);
+        let wide = |line: &&str| line.chars().count() > 72 && !free(line);
+        let body = text.lines().skip_while(|line| !line.is_empty());
+        assert_eq!(body.filter(wide).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_report_tells_nobody_where_the_kernels_are() {
+        let names = ["/home/me/a/linux", "/home/me/b/linux"];
+        let rungs = vec![rung(names[0], "7.0.0", 536.0), rung(names[1], "7.1.0-rc2", 778.0)];
+        let other = Step {
+            reasons: vec![ChangeReason::NoTrials { record: names[1].to_owned() }],
+            ..testing::step(names[1], "c", ChangeState::NotComparable)
+        };
+        let ladder = ladder(rungs, vec![step(names[0], names[1], 244.0), other]);
+        let mut runs = ["7.0.0", "7.1.0-rc2"].map(run);
+        for (run, name) in runs.iter_mut().zip(names) {
+            let kernel_name = name.to_owned();
+            let root = Some("/home/me/root".to_owned());
+            let guest = model::machine::Guest { kernel_name, root, ..Default::default() };
+            run.machine.guest = Some(guest);
+            run.machine.kernel_build = "#1 SMP".to_owned();
+        }
+        let shown: Vec<Shown> = runs
+            .iter()
+            .zip(names)
+            .map(|(run, name)| Shown::new(run, Some(&of::META), name))
+            .collect();
+        let text = mail(&ladder, &shown).unwrap().text;
+        assert!(!text.contains("/home/me"), "{text}");
+        assert!(text.contains("7.1.0-rc2 (linux (2)): affected, +778"), "{text}");
+        assert!(
+            text.contains("introduced: v7.0..v7.1-rc2\n") && !text.contains("a build of"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_shows_no_regression_is_refused_with_the_reason() {
+        let equal = Step { repeated: None, ..step("a", "b", 2.0) };
+        assert!(refused(&ladder(rungs(), vec![equal])).contains("no boundary is named"));
+        let falls = ladder(rungs(), vec![step("b", "c", -764.0)]);
+        assert!(refused(&falls).contains("c stalls less than b, which is no regression"));
+        let again = ladder(rungs(), vec![step("a", "b", 244.0)]);
+        assert!(refused(&again).contains("c stalls no more than a: look whether b was repaired"));
+        let turned = vec![rung("a", "7.1.13", 536.0), rung("b", "7.0.13", 778.0)];
+        let turned = ladder(turned, vec![step("a", "b", 244.0)]);
+        assert!(refused(&turned).contains("name the older one first"));
+        let same = vec![rung("a", "7.1.13", 536.0), rung("b", "7.1.13+own", 778.0)];
+        assert!(refused(&ladder(same, vec![step("a", "b", 244.0)])).contains("are one release"));
+        // The case of these records loses 900 ms/s.
+        let two = || rungs()[..2].to_vec();
+        let small = refused(&ladder(two(), vec![step("a", "b", 50.0)]));
+        assert!(small.contains("which may be less than 5%"), "{small}");
+        let slope = Ladder { whole: Some(step("a", "b", 244.0)), ..ladder(two(), Vec::new()) };
+        assert!(refused(&slope).contains("between which two is not known"));
+        let mut other = ladder(two(), vec![step("a", "b", 244.0)]);
+        other.measure = Some("another".to_owned());
+        assert!(refused(&other).contains("b is affected in another figure than"));
+        other.scenario = "busy-wait".to_owned();
+        assert!(refused(&other).contains("busy-wait shows no stall of the kernel; mmap-lock"));
+        assert!(is_of_the_kernel("busy-wait").is_err() && is_of_the_kernel("cpu-quota").is_ok());
+    }
+}

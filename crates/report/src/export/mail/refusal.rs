@@ -1,0 +1,127 @@
+//! What a regression report is not written of.
+
+use super::release::Release;
+use crate::prose::{ladder, plain};
+use model::ladder::{Direction, Ladder, Rung, Step};
+use model::prose::figures;
+use model::{Judged, State, Unit};
+use std::cmp::Ordering;
+
+/// A smaller part than this is unlikely to count as a regression: five per cent in a small
+/// benchmark (Documentation/admin-guide/reporting-regressions.rst).
+const SMALL: f64 = 0.05;
+
+/// The step that a report is of: of the boundaries where the effect rises in the newer version, the
+/// largest.
+///
+/// # Errors
+/// If there is none.
+pub fn worst(ladder: &Ladder) -> Result<&Step, String> {
+    let boundaries = || ladder.steps.iter().filter(|step| step.is_boundary());
+    let rising = boundaries().filter(|step| step.direction() == Some(Direction::Rises));
+    let size = |step: &Step| step.shift.as_ref().map_or(0.0, |shift| shift.shift);
+    if let Some(step) = rising.max_by(|one, other| size(one).total_cmp(&size(other))) {
+        return Ok(step);
+    }
+    Err(match boundaries().next() {
+        Some(step) => {
+            let [from, to] = names(step);
+            format!("{to} stalls less than {from}, which is no regression")
+        }
+        None if ladder.whole.as_ref().is_some_and(Step::is_boundary) => {
+            "the first version and the last differ, and between which two is not known".to_owned()
+        }
+        None => "no boundary is named, so no regression is shown".to_owned(),
+    })
+}
+
+/// Refuses a step that is no regression to the kernel's developers, or may be none.
+///
+/// # Errors
+/// If it is not one, with the reason.
+pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Result<(), String> {
+    let [from, to] = names(step);
+    let state = bad.judgement.state;
+    if state != State::Affected {
+        return Err(format!("the verdict of {to} is {state}"));
+    }
+    if bad.judgement.measure.is_some() && bad.judgement.measure != ladder.measure {
+        return Err(format!("{to} is affected in another figure than the one that differs"));
+    }
+    if let Some(better) = later_is_good(ladder, step) {
+        return Err(format!(
+            "{better} stalls no more than {from}: look whether {to} was repaired there"
+        ));
+    }
+    let known = level(ladder, good).zip(step.shift.as_ref());
+    let (before, shift) = known.ok_or_else(|| format!("the figure of {from} is not known"))?;
+    match shift.low.unwrap_or(0.0) < SMALL * before.max(all(shift.unit)) {
+        true => Err(format!(
+            "in {to} the figure is {} above {} of {from}, which may be less than {}: such a \
+             difference in a small benchmark is unlikely to count as a regression",
+            figures::shift(shift),
+            figures::figure(before, shift.unit),
+            figures::percent(SMALL)
+        )),
+        false => Ok(()),
+    }
+}
+
+/// All of the time, or of a quota, where the figure is a part of it.
+fn all(unit: Unit) -> f64 {
+    match unit {
+        Unit::MillisecondsPerSecond => 1000.0,
+        Unit::Percent => 100.0,
+        _ => 0.0,
+    }
+}
+
+/// A later version that is not shown to be worse than the one before the step.
+fn later_is_good(ladder: &Ladder, step: &Step) -> Option<String> {
+    let margin = ladder.margin.unwrap_or(0.0);
+    let shift = |rung: &Rung| rung.effect.as_ref().map(|effect| effect.shift);
+    let before = ladder.rungs.iter().find(|rung| rung.name == step.from).and_then(shift)?;
+    let later = ladder.rungs.iter().skip_while(|rung| rung.name != step.to).skip(1);
+    let good = later.filter(|rung| shift(rung).is_some_and(|effect| effect <= before + margin));
+    good.map(|rung| plain(&rung.name)).next()
+}
+
+/// What the arm loses in a version, at the median.
+fn level(ladder: &Ladder, run: &Judged) -> Option<f64> {
+    let arm = run.judgement.arms.iter().find(|arm| Some(&arm.id) == ladder.arm.as_ref())?;
+    Some(arm.measures.get(ladder.measure.as_ref()?)?.median)
+}
+
+/// The releases on both sides of a step, the older one first.
+///
+/// # Errors
+/// If they are not that, or not known.
+pub fn releases(ladder: &Ladder, step: &Step) -> Result<[Release; 2], String> {
+    let read = |name: &str| {
+        let rung = ladder.rungs.iter().find(|rung| rung.name == name);
+        let release = rung.map_or("", |rung| rung.release.as_str());
+        Release::read(release).ok_or_else(|| {
+            let (name, release) = (plain(name), plain(release));
+            format!("{name} has release {release}, which names neither a version nor a commit")
+        })
+    };
+    let [older, newer] = [read(&step.from)?, read(&step.to)?];
+    let [from, to] = names(step);
+    match older.partial_cmp(&newer) {
+        Some(Ordering::Less | Ordering::Equal) => Ok([older, newer]),
+        Some(Ordering::Greater) => {
+            Err(format!("{to} is older than {from}; name the older one first"))
+        }
+        None => Err(format!("which of {from} and {to} is older is not known")),
+    }
+}
+
+fn names(step: &Step) -> [String; 2] {
+    [plain(&step.from), plain(&step.to)]
+}
+
+/// The effect of a version.
+pub fn effect(ladder: &Ladder, name: &str) -> String {
+    let rung = ladder.rungs.iter().find(|rung| rung.name == name);
+    rung.and_then(ladder::effect).unwrap_or_else(|| "no figure".to_owned())
+}

@@ -1,0 +1,185 @@
+//! Releases of Linux as `uname -r` prints them, and the names that they have in git.
+
+use std::cmp::Ordering;
+
+/// A release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// 6, 17, 13; a third number of 0 is left out.
+    numbers: Vec<u64>,
+    /// The number of a pre-release.
+    candidate: Option<u64>,
+    /// Commits after the tag, of a build from git.
+    ahead: u64,
+    /// The commit of a build from git.
+    commit: Option<String>,
+    /// Whether a distribution counts its own builds instead of the stable releases in them:
+    /// `6.1.0-56-cloud-amd64`.
+    counted: bool,
+}
+
+/// What a report says of where a regression began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Introduced {
+    /// `v6.16..v6.17`.
+    pub range: String,
+    /// Whether both are of one stable series.
+    pub stable: bool,
+    /// Whether the ends are the mainline tags before the releases that were run.
+    pub mainline: bool,
+}
+
+impl Release {
+    /// Reads one: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`. None where it does
+    /// not begin with two numbers, or is a build from git that does not say of which commit:
+    /// `6.18.0+`, `6.18.0-rc2-next-20261120`.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut numbers = model::ladder::version(text);
+        numbers.truncate(3);
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let rest = &text[end..];
+        let number = |text: &str| {
+            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            text[..end].parse().ok()
+        };
+        let candidate = rest.strip_prefix("-rc").or_else(|| rest.strip_prefix("~rc"));
+        let words: Vec<&str> = rest.split('-').collect();
+        let place = words.iter().position(|word| is_commit(word));
+        let commit = place.map(|place| words[place][1..].to_owned());
+        let unknown = commit.is_none() && (rest.ends_with('+') || words.contains(&"next"));
+        if numbers.len() < 2 || unknown {
+            return None;
+        }
+        let is_first = numbers.get(2) == Some(&0);
+        if is_first {
+            numbers.pop();
+        }
+        let second = words.get(1).is_some_and(|word| word.parse::<u64>().is_ok());
+        Some(Release {
+            numbers,
+            candidate: candidate.and_then(number),
+            ahead: place.and_then(|place| number(words.get(place.checked_sub(1)?)?)).unwrap_or(0),
+            counted: is_first && second && commit.is_none(),
+            commit,
+        })
+    }
+
+    fn series(&self) -> &[u64] {
+        &self.numbers[..2]
+    }
+
+    /// The tag of the mainline release or pre-release that it comes from.
+    fn mainline(&self) -> String {
+        let [major, minor] = [self.numbers[0], self.numbers[1]];
+        match self.candidate {
+            Some(number) => format!("v{major}.{minor}-rc{number}"),
+            None => format!("v{major}.{minor}"),
+        }
+    }
+
+    /// Its own tag.
+    fn tag(&self) -> String {
+        match self.numbers.get(2) {
+            Some(patch) => format!("v{}.{}.{patch}", self.numbers[0], self.numbers[1]),
+            None => self.mainline(),
+        }
+    }
+
+    /// Whether it has more than the mainline tag before it.
+    fn is_beyond_mainline(&self) -> bool {
+        self.numbers.len() > 2 || self.counted
+    }
+}
+
+/// Whether a part of a release names a commit: `gabcdef012345`.
+fn is_commit(word: &str) -> bool {
+    let hash = word.strip_prefix('g').unwrap_or_default();
+    (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl PartialOrd for Release {
+    /// By numbers, pre-release and commits after the tag. None of two commits that are as far after
+    /// one tag: they lie on different branches.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        let key = |one: &Self| {
+            let candidate = one.candidate.unwrap_or(u64::MAX);
+            (one.numbers.clone(), candidate, one.ahead)
+        };
+        match key(self).cmp(&key(other)) {
+            Ordering::Equal if self != other => None,
+            order => Some(order),
+        }
+    }
+}
+
+/// Where a regression between two releases began; none where they have one name in git.
+pub fn introduced(good: &Release, bad: &Release) -> Option<Introduced> {
+    let one_series = good.series() == bad.series();
+    // A stable series branches off from mainline: what lies between two is in mainline.
+    let name = |one: &Release| match &one.commit {
+        Some(commit) => commit.clone(),
+        None if one_series => one.tag(),
+        None => one.mainline(),
+    };
+    let (from, to) = (name(good), name(bad));
+    let beyond = |one: &Release| one.commit.is_none() && one.is_beyond_mainline();
+    let both = beyond(good) || beyond(bad);
+    (from != to).then(|| Introduced {
+        range: format!("{from}..{to}"),
+        stable: one_series && both,
+        mainline: !one_series && both,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Release {
+        Release::read(text).unwrap()
+    }
+
+    #[test]
+    fn a_release_has_a_tag() {
+        let tag = |text| read(text).tag();
+        assert_eq!(tag("6.17.13+deb14-cloud-amd64"), "v6.17.13");
+        assert_eq!(tag("6.18.0"), "v6.18");
+        assert_eq!(tag("7.0-rc3+deb14"), "v7.0-rc3");
+        assert_eq!(tag("7.0.0-rc3"), "v7.0-rc3");
+        assert_eq!(tag("6.1.0-56-cloud-amd64"), "v6.1", "the 56 is Debian's");
+        let git = read("6.18.0-rc3-00123-gabcdef012345");
+        assert_eq!((git.commit.as_deref(), git.ahead), (Some("abcdef012345"), 123));
+        assert_eq!(read("6.18.5-generic").commit, None);
+        for unknown in ["sid", "6", "6.18.0+", "6.18.0-rc3+", "6.18.0-rc2-next-20261120"] {
+            assert_eq!(Release::read(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn releases_are_ordered_as_they_came() {
+        assert!(read("6.16.12") < read("6.17.0-rc1") && read("6.17.0-rc1") < read("6.17"));
+        assert!(read("6.17-rc1-00002-gaaaaaaa") < read("6.17-rc1-00010-gbbbbbbb"));
+        let [one, other] = ["6.18.0-gaaaaaaa", "6.18.0-gbbbbbbb"].map(read);
+        assert_eq!(one.partial_cmp(&other), None);
+    }
+
+    #[test]
+    fn a_range_is_one_of_mainline_or_of_one_series() {
+        let of = |good, bad| introduced(&read(good), &read(bad));
+        let range = |good, bad| of(good, bad).unwrap().range;
+        let over = of("6.16.12+deb13", "6.17.13+deb13").unwrap();
+        assert_eq!(
+            (over.range.as_str(), over.stable, over.mainline),
+            ("v6.16..v6.17", false, true)
+        );
+        assert_eq!(range("6.16.12", "6.17-rc2"), "v6.16..v6.17-rc2");
+        assert!(of("6.1.0-56-cloud-amd64", "6.12.1").unwrap().mainline);
+        let exact = of("6.16", "6.17").unwrap();
+        assert!(!exact.mainline && !exact.stable, "these are the tags themselves");
+        let stable = of("6.12.10", "6.12.117").unwrap();
+        assert_eq!((stable.range.as_str(), stable.stable), ("v6.12.10..v6.12.117", true));
+        assert_eq!(range("6.18.0", "6.18.0-00012-gabcdef012345"), "v6.18..abcdef012345");
+        assert_eq!(range("6.16.12", "6.18.0-00012-gabcdef012345"), "v6.16..abcdef012345");
+        assert_eq!(of("6.12.117", "6.12.117+own"), None);
+    }
+}
