@@ -100,7 +100,7 @@ impl<'a> Member<'a> {
         match session.run_until(&Step::ends_block, interrupted)? {
             Pause::Step => session.pause().map(|()| None),
             Pause::End(Outcome::Failed { ending, .. })
-                if !self.again && session.is_booted_again(&ending) =>
+                if !self.again && session.boots_again(&ending) =>
             {
                 (self.session, self.again) = (None, true);
                 Ok(None)

@@ -22,7 +22,8 @@ const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists
     tree after make\n\n\
     Without KVM the guest is emulated. Its times stretch, so only differences between the arms of \
     a study count. If a guest does not boot, panics, hangs or takes too long, the exit code is 4 \
-    and the last lines of its console are shown.";
+    and the last lines of its console are shown. An emulated kernel that panics while it boots is \
+    booted once more: that may be the emulation.";
 
 /// Run a command in a guest with another kernel
 #[derive(clap::Args)]
@@ -60,8 +61,11 @@ impl Run for Vm {
         session.announce();
         let mut came = session.run_until(&|_| false, &interrupted)?;
         if let Pause::End(Outcome::Failed { ending, .. }) = &came
-            && session.is_booted_again(ending)
+            && session.boots_again(ending)
         {
+            console(&session, ending);
+            // Two guests at a time were not counted.
+            drop(session);
             session = host.start(&kernel, &inner.args, &interrupted)?;
             session.announce();
             came = session.run_until(&|_| false, &interrupted)?;

@@ -265,7 +265,7 @@ impl Session {
     /// Whether a guest that came to this end is to be booted once more, and says so: an emulated
     /// kernel panicked while it booted, before anything was measured in it. It patches its own code
     /// then, which an emulated CPU may see half done.
-    pub fn is_booted_again(&self, ending: &Ending) -> bool {
+    pub fn boots_again(&self, ending: &Ending) -> bool {
         let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
         if again {
             output::complain(&format!(
