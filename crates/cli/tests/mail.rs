@@ -10,7 +10,7 @@ use model::ladder::Ladder;
 use model::{Facts, Judged};
 use report::Shown;
 use report::export::mail::mail;
-use snapbox::{assert_data_eq, file};
+use snapbox::{IntoData as _, assert_data_eq, file};
 
 /// A ladder as `matrix --json` printed it.
 fn ladder(name: &str) -> Ladder {
@@ -22,7 +22,8 @@ fn judged(name: &str) -> Judged {
     scenarios::judged(Facts::from_json(&packed::read(&packed::golden(name))).unwrap())
 }
 
-/// Readers of smaps hold up a process for longer since 7.1.
+/// Readers of smaps hold up a process for longer with 7.1.13 than with 7.0.13. From 7.2 on they do
+/// not: with that kernel in the ladder there is no report.
 #[test]
 fn a_regression_is_reported() {
     let ladder = ladder("smaps-7.1");
@@ -31,7 +32,8 @@ fn a_regression_is_reported() {
     let shown = [("debian:7.0", &good), ("debian:7.1", &bad)]
         .map(|(name, record)| Shown::new(record, Some(meta), name));
     let mail = mail(&ladder, &shown).unwrap();
-    assert_data_eq!(mail.text, file!["golden/mail.txt"]);
+    // Raw: a backslash stays one.
+    assert_data_eq!(mail.text.raw(), file!["golden/mail.txt"].raw());
     assert_data_eq!(mail.before.join("\n") + "\n", file!["golden/mail.before.txt"]);
 }
 

@@ -47,5 +47,6 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     let ran = place.run(place.program(harmless.to_str().unwrap()));
     // On a machine that is at work it may stay undecided.
     assert!(matches!(ran.code(), 0 | 4), "{ran:?}");
+    assert!(ran.out.contains("\n# block 14: "), "{ran:?}");
     assert!(ran.out.contains("\nok 1 mmap-lock"), "{ran:?}");
 }

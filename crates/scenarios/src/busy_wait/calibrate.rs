@@ -3,9 +3,9 @@
 //! A set number of requests a second is nothing to one machine and too much for another. So a node
 //! without busy waiting serves three rates without a quota before the first trial, and what its
 //! group was charged for each says at which rate the control uses [`SHARE`] of the quota: the first
-//! says where the second is worth trying, the line through both where the third is, and the mean of
-//! the second and the third is corrected in proportion. A line alone is no answer: where both
-//! readings are off by a tenth, it may be off by half.
+//! says where the second is worth trying, the line through both where the third is. The rate is the
+//! target over the mean cost of a request in the second and the third. A line alone is no answer:
+//! where both readings are off by a tenth, it may be off by half.
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// 84%, in 11 of 162, and slow in 2 without busy waiting; above 84%, in 7 of 25 without. Where a
 /// request costs more, fewer arrive, and a scheduler sleeps before the next one comes; a second
 /// process of background work wakes it. With two, from 64 to 69%, requests were slow with the
-/// defaults in all 24 trials.
+/// defaults in all 24 trials. All these trials took a second.
 const SHARE: f64 = 0.65;
 
 /// How long each rate is served.
@@ -163,7 +163,7 @@ fn solved(target: f64, first: Point, second: Point) -> f64 {
 /// sixth from one half second to the next.
 ///
 /// In proportion, which corrects too little where a part of the CPU time does not depend on the
-/// rate, and never too much.
+/// rate.
 fn corrected(target: f64, second: Point, third: Point) -> f64 {
     let cost = (second.cpus / second.rate + third.cpus / third.rate) / 2.0;
     (target / cost).clamp(third.rate / 2.0, third.rate * 2.0).clamp(RATES.0, RATES.1)
@@ -205,6 +205,14 @@ mod tests {
             let used = machine(corrected(0.3, second, third), 1.0).cpus;
             assert!((0.22..=0.4).contains(&used), "{one} {two} {three}: {used}");
         }
+    }
+
+    #[test]
+    fn one_reading_that_is_off_counts_half() {
+        let machine = |rate: f64, off: f64| Point { rate, cpus: rate * 60e-6 * off };
+        let rate = |off| corrected(SHARE / 2.0, machine(5000.0, 1.0), machine(5000.0, off));
+        let moved = rate(1.0) / rate(1.2);
+        assert!((1.09..=1.11).contains(&moved), "{moved}");
     }
 
     #[test]

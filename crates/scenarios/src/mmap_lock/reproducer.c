@@ -1,6 +1,6 @@
 /*
- * A process maps and unmaps single pages of a region, alone on a CPU. On another CPU readers of low
- * priority read a file of its folder in /proc among spinners of ordinary priority. A reader that is
+ * A process maps and unmaps single pages of a region, alone on a CPU. On another CPU readers with
+ * nice NICE read PROCFILE of its folder in /proc, among spinners with nice 0. A reader that is
  * preempted while it holds the mmap lock keeps each call waiting. In the control they read an idle
  * twin with as many mappings as that process has half way through a trial.
  */

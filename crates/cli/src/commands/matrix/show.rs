@@ -145,7 +145,8 @@ fn report_regression(
     let mail = match mail::mail(ladder, runs) {
         Ok(mail) => mail,
         Err(error) => {
-            output::complain(&format!("{error}; {} is not written", path.display()));
+            let old = if path.exists() { ", and what stands there is of another run" } else { "" };
+            output::complain(&format!("{error}; {} is not written{old}", path.display()));
             return Ok(());
         }
     };

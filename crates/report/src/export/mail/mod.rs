@@ -1,6 +1,6 @@
 //! A ladder as a regression report to the kernel's developers, as
-//! Documentation/admin-guide/reporting-regressions.rst in the sources of Linux asks for it. A person
-//! reads and sends it; tailback does not.
+//! Documentation/admin-guide/reporting-regressions.rst in the sources of Linux asks for it. A
+//! person reads and sends it; tailback does not.
 
 mod names;
 mod refusal;
@@ -25,9 +25,14 @@ const LOOK: Look = Look { color: false, width: 72, why: false };
 /// Digits of a checksum that are enough to tell kernels apart.
 const DIGITS: usize = 16;
 
+/// Why the difference is not that of the two effects.
+const SHIFT: &str = "A difference of two kernels is the median over all pairs of their blocks, so \
+                     it is not exactly that of their effects.";
+
 /// How the command below it was run.
-const HOW: &str = "Each kernel ran this in a guest, block by block in turns. Then fresh pairs of \
-                   guests ran it with fewer blocks.";
+const HOW: &str = "tailback runs a case with the cause beside a control without it. Each kernel \
+                   ran this in a guest, with its own --kernel. Then fresh pairs of guests, side by \
+                   side, ran it with fewer blocks.";
 
 /// Distributions whose names stand in the build of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
@@ -86,18 +91,30 @@ pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
 
 impl<'a> Report<'a> {
     fn of(ladder: &'a Ladder, runs: &[Shown<'a>]) -> Result<Self, String> {
-        let step = refusal::worst(ladder)?;
+        let steps = refusal::rising(ladder)?;
         let upstream = upstream::of(&ladder.scenario)?;
+        let of = |step| Report::of_step(ladder, step, runs, upstream);
+        let mut reports = steps.into_iter().map(of);
+        let largest = reports.next().unwrap_or_else(|| Err("there is no step".to_owned()));
+        largest.or_else(|why| reports.find_map(Result::ok).ok_or(why))
+    }
+
+    fn of_step(
+        ladder: &'a Ladder,
+        step: &'a Step,
+        runs: &[Shown<'a>],
+        upstream: &'static Upstream,
+    ) -> Result<Self, String> {
         let run = |name: &str| {
             let found = runs.iter().find(|run| run.name == name).copied();
             found.ok_or_else(|| format!("there is no record of {}", plain(name)))
         };
         let (good, bad) = (run(&step.from)?, run(&step.to)?);
-        refusal::of_step(ladder, step, good.record, bad.record)?;
         let [older, newer] = refusal::releases(ladder, step)?;
+        refusal::of_step(ladder, step, good.record, bad.record)?;
         let introduced = release::introduced(&older, &newer).ok_or_else(|| {
             let [from, to] = [plain(&step.from), plain(&step.to)];
-            format!("{from} and {to} are one release; find the commit with tailback bisect")
+            format!("{from} and {to} have one name in git; find the commit with tailback bisect")
         })?;
         Ok(Report { ladder, step, good, bad, introduced, upstream })
     }
@@ -139,13 +156,18 @@ impl<'a> Report<'a> {
     fn body(&self) -> String {
         let [from, to] = self.releases();
         let mut said = vec![
-            format!("In Linux {to} this stall is larger than in {from}: {}.", self.stall()),
+            format!(
+                "In Linux {to} this stall is larger than in {from}: {}.{}",
+                self.stall(),
+                self.emulated()
+            ),
             format!("First bad of those measured: {}", version(self.ladder, self.bad)),
-            format!("Last good of those measured: {}", version(self.ladder, self.good)),
+            format!("{}: {}", self.last_good(), version(self.ladder, self.good)),
+            format!("In {to}: {}", self.bad.prose().headline()),
         ];
-        said.extend(self.bad.meta.map(|meta| meta.about.to_owned()));
         said.extend(prose::followed(self.ladder, self.bad.meta));
         said.extend(prose::boundaries(self.ladder));
+        said.push(SHIFT.to_owned());
         let regzbot = format!(
             "#regzbot introduced: {}\n#regzbot title: {}\n\n",
             self.introduced.range,
@@ -164,14 +186,35 @@ impl<'a> Report<'a> {
         .concat()
     }
 
+    /// What has to be known of sizes where guests were emulated.
+    fn emulated(&self) -> &'static str {
+        let guest = self.bad.record.machine.guest.as_ref();
+        match guest.is_some_and(|guest| guest.emulated()) {
+            true => {
+                " It was measured in emulated guests. Their times stretch, so the sizes do not hold \
+                 for real machines: only differences between case and control, and between kernels, \
+                 count."
+            }
+            false => "",
+        }
+    }
+
+    /// What the older kernel is called.
+    fn last_good(&self) -> &'static str {
+        match self.good.record.judgement.state {
+            State::Affected => "Last better one of those measured",
+            _ => "Last good of those measured",
+        }
+    }
+
     /// What the range does not say.
     fn range(&self) -> Vec<String> {
-        let said = self.introduced.mainline.then(|| {
+        let tags = &self.introduced.not_measured;
+        let said = (!tags.is_empty()).then(|| {
             format!(
-                "The ends of {} are the mainline tags before the releases that were measured, and \
-                 were not measured themselves. The change may also be one that only a stable series \
-                 has.",
-                self.introduced.range
+                "Not measured itself: {}, on which a measured release is based. The change may also \
+                 be one that only a stable series has.",
+                tags.join(", ")
             )
         });
         said.into_iter().collect()
@@ -202,11 +245,6 @@ impl<'a> Report<'a> {
             said.push(format!(
                 "It is a guest of QEMU {qemu}. Its host has Linux {host} and {cpus}."
             ));
-            said.extend(guest.emulated().then(|| {
-                "The guest is emulated. Its times stretch, so the sizes do not hold for real \
-                 machines. What counts is that arms of a study differ, and that versions do."
-                    .to_owned()
-            }));
         }
         let mut lines = paragraphs(&said);
         for run in [self.bad, self.good] {
@@ -236,11 +274,11 @@ impl<'a> Report<'a> {
     fn program(&self, program: &str) -> String {
         let both = match self.good.record.judgement.state {
             State::Affected => {
-                " The older kernel has the stall too: compare what it loses on average on both."
+                " The older kernel has it too: run the program on both, and compare its averages."
             }
             _ => "",
         };
-        let how = format!("The program below shows it; it needs a C compiler alone.{both}");
+        let how = format!("The program below shows the stall; it needs only a C compiler.{both}");
         let build = "  gcc -O2 -pthread -o stall stall.c && ./stall";
         format!("\n{}{build}\n\n----- stall.c -----\n{program}", paragraphs(&[how]))
     }
@@ -250,22 +288,20 @@ impl<'a> Report<'a> {
         let sources: Vec<String> =
             self.upstream.sources.iter().map(|source| format!("-f {source}")).collect();
         let mut steps = vec![
-            "look on https://lore.kernel.org/regressions/ and \
-             https://linux-regtracking.leemhuis.info/regzbot/ whether it is known"
+            "check https://lore.kernel.org/regressions/ and \
+             https://linux-regtracking.leemhuis.info/regzbot/ for an existing report"
                 .to_owned(),
             "measure the newest mainline kernel too".to_owned(),
-            format!("add to To whom scripts/get_maintainer.pl {} names", sources.join(" ")),
+            format!("add to To whom this prints: scripts/get_maintainer.pl {}", sources.join(" ")),
             "attach the .config of both kernels".to_owned(),
         ];
-        if !self.distributions().is_empty() || self.differ_in_configuration() {
-            steps.push(
-                "measure two kernels from kernel.org with one configuration, --kernels TREE,TREE: \
-                 these are a distribution's, or differ in HZ or preemption"
-                    .to_owned(),
-            );
+        let vanilla = "measure two kernels from kernel.org with one configuration";
+        if self.differ_in_configuration() {
+            steps.push(format!("{vanilla}: these differ in HZ or preemption"));
+        } else if !self.distributions().is_empty() {
+            steps.push(format!("{vanilla}: these are of a distribution"));
         }
-        let guest = self.bad.record.machine.guest.as_ref();
-        if guest.is_some_and(|guest| guest.emulated()) {
+        if !self.emulated().is_empty() {
             steps
                 .push("the guests were emulated: show it on a real machine or with KVM".to_owned());
         }
@@ -300,7 +336,7 @@ fn on(machine: &Machine) -> String {
 /// A kernel: its build, the options that are known of it, and the begin of its checksum.
 fn kernel(record: &Judged) -> String {
     let machine = &record.machine;
-    let mut text = format!("Kernel {}\n  {}\n", text::host(machine), plain(&machine.kernel_build));
+    let mut text = format!("{}\n  {}\n", text::host(machine), plain(&machine.kernel_build));
     if let Some(guest) = &machine.guest {
         let sum: String = plain(&guest.kernel_sha256).chars().take(DIGITS).collect();
         let _ = writeln!(text, "  SHA-256 of its image begins with {sum}");
@@ -394,7 +430,7 @@ mod tests {
         let subject = "Subject: [REGRESSION] something stalls: +244 ms/s from 7.0.13 to 7.1.13\n";
         assert!(text.contains(subject), "{text}");
         assert!(text.contains("\n#regzbot introduced: v7.0..v7.1\n"), "{text}");
-        assert!(text.contains("The ends of v7.0..v7.1 are"), "{text}");
+        assert!(text.contains("Not measured itself: v7.0, v7.1, on which"), "{text}");
         assert!(!text.contains("stable@") && text.contains("\nCc: regressions@"), "{text}");
         let bad =
             "First bad of those measured: 7.1.13+deb14 (b): affected, +778 ms/s [768,\n788].\n";
@@ -450,11 +486,13 @@ mod tests {
         let turned = ladder(turned, vec![step("a", "b", 244.0)]);
         assert!(refused(&turned).contains("name the older one first"));
         let same = vec![rung("a", "7.1.13", 536.0), rung("b", "7.1.13+own", 778.0)];
-        assert!(refused(&ladder(same, vec![step("a", "b", 244.0)])).contains("are one release"));
+        assert!(
+            refused(&ladder(same, vec![step("a", "b", 244.0)])).contains("have one name in git")
+        );
         // The case of these records loses 900 ms/s.
         let two = || rungs()[..2].to_vec();
         let small = refused(&ladder(two(), vec![step("a", "b", 50.0)]));
-        assert!(small.contains("which may be less than 5%"), "{small}");
+        assert!(small.contains("which may be less than 50 ms/s, 5% of the old"), "{small}");
         let slope = Ladder { whole: Some(step("a", "b", 244.0)), ..ladder(two(), Vec::new()) };
         assert!(refused(&slope).contains("between which two is not known"));
         let mut other = ladder(two(), vec![step("a", "b", 244.0)]);

@@ -11,17 +11,18 @@ use std::cmp::Ordering;
 /// benchmark (Documentation/admin-guide/reporting-regressions.rst).
 const SMALL: f64 = 0.05;
 
-/// The step that a report is of: of the boundaries where the effect rises in the newer version, the
-/// largest.
+/// The steps that a report may be of: the boundaries where the effect rises, the largest first.
 ///
 /// # Errors
 /// If there is none.
-pub fn worst(ladder: &Ladder) -> Result<&Step, String> {
+pub fn rising(ladder: &Ladder) -> Result<Vec<&Step>, String> {
     let boundaries = || ladder.steps.iter().filter(|step| step.is_boundary());
-    let rising = boundaries().filter(|step| step.direction() == Some(Direction::Rises));
+    let rises = |step: &&Step| step.direction() == Some(Direction::Rises);
+    let mut rising: Vec<&Step> = boundaries().filter(rises).collect();
     let size = |step: &Step| step.shift.as_ref().map_or(0.0, |shift| shift.shift);
-    if let Some(step) = rising.max_by(|one, other| size(one).total_cmp(&size(other))) {
-        return Ok(step);
+    rising.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    if !rising.is_empty() {
+        return Ok(rising);
     }
     Err(match boundaries().next() {
         Some(step) => {
@@ -45,6 +46,10 @@ pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Res
     if state != State::Affected {
         return Err(format!("the verdict of {to} is {state}"));
     }
+    let before = good.judgement.state;
+    if !matches!(before, State::Affected | State::NotAffected) {
+        return Err(format!("the verdict of {from} is {before}"));
+    }
     if bad.judgement.measure.is_some() && bad.judgement.measure != ladder.measure {
         return Err(format!("{to} is affected in another figure than the one that differs"));
     }
@@ -55,12 +60,14 @@ pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Res
     }
     let known = level(ladder, good).zip(step.shift.as_ref());
     let (before, shift) = known.ok_or_else(|| format!("the figure of {from} is not known"))?;
-    match shift.low.unwrap_or(0.0) < SMALL * before.max(all(shift.unit)) {
+    let least = SMALL * before.max(all(shift.unit));
+    match shift.low.unwrap_or(0.0) < least {
         true => Err(format!(
-            "in {to} the figure is {} above {} of {from}, which may be less than {}: such a \
-             difference in a small benchmark is unlikely to count as a regression",
+            "in {to} the figure is {} above {} of {from}, which may be less than {}, {} of the old \
+             figure or of the whole: so small a difference is unlikely to count as a regression",
             figures::shift(shift),
             figures::figure(before, shift.unit),
+            figures::figure(least, shift.unit),
             figures::percent(SMALL)
         )),
         false => Ok(()),
@@ -76,13 +83,19 @@ fn all(unit: Unit) -> f64 {
     }
 }
 
-/// A later version that is not shown to be worse than the one before the step.
+/// A newer version whose effect exceeds that before the step by no more than the margin.
 fn later_is_good(ladder: &Ladder, step: &Step) -> Option<String> {
     let margin = ladder.margin.unwrap_or(0.0);
     let shift = |rung: &Rung| rung.effect.as_ref().map(|effect| effect.shift);
     let before = ladder.rungs.iter().find(|rung| rung.name == step.from).and_then(shift)?;
-    let later = ladder.rungs.iter().skip_while(|rung| rung.name != step.to).skip(1);
-    let good = later.filter(|rung| shift(rung).is_some_and(|effect| effect <= before + margin));
+    let to = ladder.rungs.iter().find(|rung| rung.name == step.to)?;
+    let than = Release::read(&to.release);
+    let newer = |rung: &&Rung| Release::read(&rung.release) > than;
+    let good = ladder
+        .rungs
+        .iter()
+        .filter(newer)
+        .filter(|rung| shift(rung).is_some_and(|effect| effect <= before + margin));
     good.map(|rung| plain(&rung.name)).next()
 }
 

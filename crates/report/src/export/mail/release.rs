@@ -14,7 +14,7 @@ pub struct Release {
     /// The commit of a build from git.
     commit: Option<String>,
     /// Whether a distribution counts its own builds instead of the stable releases in them:
-    /// `6.1.0-56-cloud-amd64`.
+    /// `6.1.0-56-cloud-amd64`, `5.14.0-503.11.1.el9_5.x86_64`.
     counted: bool,
 }
 
@@ -25,14 +25,14 @@ pub struct Introduced {
     pub range: String,
     /// Whether both are of one stable series.
     pub stable: bool,
-    /// Whether the ends are the mainline tags before the releases that were run.
-    pub mainline: bool,
+    /// Ends that are the mainline releases on which the measured ones are based.
+    pub not_measured: Vec<String>,
 }
 
 impl Release {
     /// Reads one: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`. None where it does
     /// not begin with two numbers, or is a build from git that does not say of which commit:
-    /// `6.18.0+`, `6.18.0-rc2-next-20261120`.
+    /// `6.18.0+`, `6.18.0-rc2-next-20261120`, `6.18.0-gabcdef012345-dirty`.
     pub fn read(text: &str) -> Option<Self> {
         let mut numbers = model::ladder::version(text);
         numbers.truncate(3);
@@ -46,7 +46,8 @@ impl Release {
         let words: Vec<&str> = rest.split('-').collect();
         let place = words.iter().position(|word| is_commit(word));
         let commit = place.map(|place| words[place][1..].to_owned());
-        let unknown = commit.is_none() && (rest.ends_with('+') || words.contains(&"next"));
+        let unnamed = commit.is_none() && (rest.ends_with('+') || words.contains(&"next"));
+        let unknown = unnamed || words.contains(&"dirty");
         if numbers.len() < 2 || unknown {
             return None;
         }
@@ -54,7 +55,8 @@ impl Release {
         if is_first {
             numbers.pop();
         }
-        let second = words.get(1).is_some_and(|word| word.parse::<u64>().is_ok());
+        let second =
+            words.get(1).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         Some(Release {
             numbers,
             candidate: candidate.and_then(number),
@@ -99,12 +101,16 @@ fn is_commit(word: &str) -> bool {
 
 impl PartialOrd for Release {
     /// By numbers, pre-release and commits after the tag. None of two commits that are as far after
-    /// one tag: they lie on different branches.
+    /// one tag, since they lie on different branches, and none in one series where a distribution
+    /// counts its own builds.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let key = |one: &Self| {
             let candidate = one.candidate.unwrap_or(u64::MAX);
             (one.numbers.clone(), candidate, one.ahead)
         };
+        if self.series() == other.series() && self != other && (self.counted || other.counted) {
+            return None;
+        }
         match key(self).cmp(&key(other)) {
             Ordering::Equal if self != other => None,
             order => Some(order),
@@ -122,12 +128,12 @@ pub fn introduced(good: &Release, bad: &Release) -> Option<Introduced> {
         None => one.mainline(),
     };
     let (from, to) = (name(good), name(bad));
-    let beyond = |one: &Release| one.commit.is_none() && one.is_beyond_mainline();
-    let both = beyond(good) || beyond(bad);
+    let is_based = |one: &&Release| !one_series && one.commit.is_none() && one.is_beyond_mainline();
+    let stable = one_series && (good.is_beyond_mainline() || bad.is_beyond_mainline());
     (from != to).then(|| Introduced {
         range: format!("{from}..{to}"),
-        stable: one_series && both,
-        mainline: !one_series && both,
+        stable,
+        not_measured: [good, bad].into_iter().filter(is_based).map(Release::mainline).collect(),
     })
 }
 
@@ -150,7 +156,7 @@ mod tests {
         let git = read("6.18.0-rc3-00123-gabcdef012345");
         assert_eq!((git.commit.as_deref(), git.ahead), (Some("abcdef012345"), 123));
         assert_eq!(read("6.18.5-generic").commit, None);
-        for unknown in ["sid", "6", "6.18.0+", "6.18.0-rc3+", "6.18.0-rc2-next-20261120"] {
+        for unknown in ["sid", "6", "6.18.0+", "6.18.0-rc3+", "6.18.0-gabcdef0-dirty"] {
             assert_eq!(Release::read(unknown), None, "{unknown}");
         }
     }
@@ -159,8 +165,9 @@ mod tests {
     fn releases_are_ordered_as_they_came() {
         assert!(read("6.16.12") < read("6.17.0-rc1") && read("6.17.0-rc1") < read("6.17"));
         assert!(read("6.17-rc1-00002-gaaaaaaa") < read("6.17-rc1-00010-gbbbbbbb"));
-        let [one, other] = ["6.18.0-gaaaaaaa", "6.18.0-gbbbbbbb"].map(read);
-        assert_eq!(one.partial_cmp(&other), None);
+        let unknown = |one, other| assert_eq!(read(one).partial_cmp(&read(other)), None);
+        unknown("6.18.0-gaaaaaaa", "6.18.0-gbbbbbbb");
+        unknown("6.1.0-56-cloud-amd64", "6.1.100");
     }
 
     #[test]
@@ -168,18 +175,21 @@ mod tests {
         let of = |good, bad| introduced(&read(good), &read(bad));
         let range = |good, bad| of(good, bad).unwrap().range;
         let over = of("6.16.12+deb13", "6.17.13+deb13").unwrap();
-        assert_eq!(
-            (over.range.as_str(), over.stable, over.mainline),
-            ("v6.16..v6.17", false, true)
-        );
+        assert_eq!((over.range.as_str(), over.stable), ("v6.16..v6.17", false));
+        assert_eq!(over.not_measured, ["v6.16", "v6.17"]);
         assert_eq!(range("6.16.12", "6.17-rc2"), "v6.16..v6.17-rc2");
-        assert!(of("6.1.0-56-cloud-amd64", "6.12.1").unwrap().mainline);
+        let el = of("5.14.0-503.11.1.el9_5.x86_64", "6.12-rc1").unwrap();
+        assert_eq!(el.not_measured, ["v5.14"], "and v6.12-rc1 was measured itself");
         let exact = of("6.16", "6.17").unwrap();
-        assert!(!exact.mainline && !exact.stable, "these are the tags themselves");
+        assert!(exact.not_measured.is_empty() && !exact.stable, "these are the tags themselves");
+        let mixed = of("6.16.12", "6.18.0-00012-gabcdef012345").unwrap();
+        assert_eq!(mixed.not_measured, ["v6.16"]);
+        assert!(of("6.12.3-gaaaaaaa", "6.12.9-gbbbbbbb").unwrap().stable);
         let stable = of("6.12.10", "6.12.117").unwrap();
         assert_eq!((stable.range.as_str(), stable.stable), ("v6.12.10..v6.12.117", true));
         assert_eq!(range("6.18.0", "6.18.0-00012-gabcdef012345"), "v6.18..abcdef012345");
         assert_eq!(range("6.16.12", "6.18.0-00012-gabcdef012345"), "v6.16..abcdef012345");
         assert_eq!(of("6.12.117", "6.12.117+own"), None);
+        assert_eq!(of("6.1.0-56-cloud-amd64", "6.1.0-57-cloud-amd64"), None);
     }
 }

@@ -128,8 +128,8 @@ fn head(shown: &Shown, case: &str) -> String {
         ),
         String::new(),
         "Build: gcc -O2 -pthread -o stall stall.c (with -static it runs as init of a guest).".into(),
-        "Exit codes and output are those of kselftest: 0 no stall, 1 a stall or an error, 4 skipped \
-         or undecided."
+        "Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, \
+         1 a stall in more than half or an error, 4 skipped or undecided."
             .into(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
     ];
