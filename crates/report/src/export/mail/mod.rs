@@ -32,7 +32,7 @@ const SHIFT: &str = "A difference of two kernels is the median over all pairs of
 /// How the command below it was run.
 const HOW: &str = "tailback runs a case with the cause beside a control without it. Each kernel \
                    ran this in a guest, with its own --kernel. Then fresh pairs of guests, side by \
-                   side, ran it with fewer blocks.";
+                   side, ran it too.";
 
 /// Distributions whose names stand in the build of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
@@ -212,8 +212,8 @@ impl<'a> Report<'a> {
         let tags = &self.introduced.not_measured;
         let said = (!tags.is_empty()).then(|| {
             format!(
-                "Not measured itself: {}, on which a measured release is based. The change may also \
-                 be one that only a stable series has.",
+                "Not measured, but what measured releases are based on: {}. The change may also be \
+                 one that only a stable series has.",
                 tags.join(", ")
             )
         });
@@ -225,7 +225,7 @@ impl<'a> Report<'a> {
         let other = |name: &str| name != self.step.from && name != self.step.to;
         let others = self.ladder.rungs.iter().filter(|rung| other(&rung.name));
         let line = |(name, release): (&str, &str)| {
-            let effect = refusal::effect(self.ladder, name);
+            let effect = effect_of(self.ladder, name);
             format!("  {} ({}): {effect}\n", plain(release), plain(name))
         };
         let lines: String = others.map(|rung| line((&rung.name, &rung.release))).collect();
@@ -320,7 +320,13 @@ fn paragraphs(said: &[String]) -> String {
 /// A version with its verdict and its effect.
 fn version(ladder: &Ladder, run: Shown) -> String {
     let (release, name, state) = (release(run.record), plain(run.name), run.record.judgement.state);
-    format!("{release} ({name}): {state}, {}.", refusal::effect(ladder, run.name))
+    format!("{release} ({name}): {state}, {}.", effect_of(ladder, run.name))
+}
+
+/// The effect of a version.
+fn effect_of(ladder: &Ladder, name: &str) -> String {
+    let rung = ladder.rungs.iter().find(|rung| rung.name == name);
+    rung.and_then(prose::effect).unwrap_or_else(|| "no figure".to_owned())
 }
 
 /// The machine in one sentence.
@@ -430,7 +436,7 @@ mod tests {
         let subject = "Subject: [REGRESSION] something stalls: +244 ms/s from 7.0.13 to 7.1.13\n";
         assert!(text.contains(subject), "{text}");
         assert!(text.contains("\n#regzbot introduced: v7.0..v7.1\n"), "{text}");
-        assert!(text.contains("Not measured itself: v7.0, v7.1, on which"), "{text}");
+        assert!(text.contains("are based on: v7.0, v7.1."), "{text}");
         assert!(!text.contains("stable@") && text.contains("\nCc: regressions@"), "{text}");
         let bad =
             "First bad of those measured: 7.1.13+deb14 (b): affected, +778 ms/s [768,\n788].\n";
@@ -493,6 +499,12 @@ mod tests {
         let two = || rungs()[..2].to_vec();
         let small = refused(&ladder(two(), vec![step("a", "b", 50.0)]));
         assert!(small.contains("which may be less than 50 ms/s, 5% of the old"), "{small}");
+        // What counts is the lower end of the interval, here 15 ms/s below the difference.
+        let limit = |by: f64| ladder(two(), vec![step("a", "b", by)]);
+        assert!(refused(&limit(64.0)).contains("which may be less than 50 ms/s"));
+        let shown = ["7.0.13", "7.1.13"].map(run);
+        let shown = [Shown::new(&shown[0], None, "a"), Shown::new(&shown[1], None, "b")];
+        assert!(mail(&limit(66.0), &shown).is_ok());
         let slope = Ladder { whole: Some(step("a", "b", 244.0)), ..ladder(two(), Vec::new()) };
         assert!(refused(&slope).contains("between which two is not known"));
         let mut other = ladder(two(), vec![step("a", "b", 244.0)]);

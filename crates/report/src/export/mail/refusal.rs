@@ -1,7 +1,7 @@
 //! What a regression report is not written of.
 
 use super::release::Release;
-use crate::prose::{ladder, plain};
+use crate::prose::plain;
 use model::ladder::{Direction, Ladder, Rung, Step};
 use model::prose::figures;
 use model::{Judged, State, Unit};
@@ -131,10 +131,4 @@ pub fn releases(ladder: &Ladder, step: &Step) -> Result<[Release; 2], String> {
 
 fn names(step: &Step) -> [String; 2] {
     [plain(&step.from), plain(&step.to)]
-}
-
-/// The effect of a version.
-pub fn effect(ladder: &Ladder, name: &str) -> String {
-    let rung = ladder.rungs.iter().find(|rung| rung.name == name);
-    rung.and_then(ladder::effect).unwrap_or_else(|| "no figure".to_owned())
 }
