@@ -33,6 +33,7 @@
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
 # make kernels-slice  one of Linux 7.3 with the time-slice extension of rseq
+# make kernels-tree TREE=/path/to/linux  the kernel of that tree, same options, as built:tree
 # make truth    run what is missing of the table of known answers, and write docs/truth.md; hours,
 #               and it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their
 #               number of runs
@@ -48,7 +49,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
   test-alone test-fast engines fuzz torture blind advice oracle contest dose cases sanitize lint bench install \
-  deb dist bare picture erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
+  deb dist bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
+  erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -239,6 +241,9 @@ kernels-hz:
 
 kernels-slice:
 	@vm/build-kernels --slice
+
+kernels-tree:
+	@vm/build-kernels --tree "$(TREE)"
 
 # TRUTH holds other flags, as TRUTH=--list.
 truth: release erlang-needs

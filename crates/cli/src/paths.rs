@@ -86,11 +86,27 @@ fn place(session: &Session, path: &Path) -> Result<(), String> {
     os::folders::make(&folder).map_err(message)?;
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(&folder, flags).map_err(|error| message(error.into()))?;
+    if is_of_the_kernel(&folder).map_err(message)? {
+        return Err("the kernel's own files are there".to_owned());
+    }
     runner::sweep(&folder);
     if let Some(unfinished) = runner::unfinished(path) {
         session.guard.may_leave(&unfinished);
     }
     Ok(())
+}
+
+/// The file systems of the kernel in which nobody can make files, though root may write to their
+/// folders: proc, sysfs, control groups of version 1 and 2, debugfs, tracefs (linux/magic.h).
+const OF_THE_KERNEL: [u64; 6] =
+    [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163];
+
+/// Whether a folder is on one of them.
+fn is_of_the_kernel(folder: &Path) -> std::io::Result<bool> {
+    // Of a type that differs from one machine to another; the number has 32 bits.
+    #[allow(clippy::unnecessary_cast, reason = "not on every architecture")]
+    let number = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
+    Ok(OF_THE_KERNEL.contains(&number))
 }
 
 /// Whether a file is empty or begins as a record does.

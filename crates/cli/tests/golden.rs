@@ -9,7 +9,15 @@ use snapbox::{Data, assert_data_eq, file};
 use std::path::PathBuf;
 
 /// The golden records.
-const RECORDS: [&str; 4] = ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"];
+const RECORDS: [&str; 7] = [
+    "mmap-lock",
+    "mmap-lock.quiet",
+    "study",
+    "cpu-quota",
+    "mailbox-flood",
+    "blocking-nif",
+    "busy-wait",
+];
 
 /// Standard output of the binary, which has to end with this exit code. It runs among the golden
 /// records, which are named by their files alone, so that the text is the same on every machine.
@@ -159,8 +167,14 @@ fn a_record_of_a_study_of_two_factors() {
 }
 
 #[test]
+fn a_reproducer_for_escript() {
+    let text = printed(&["export", "--format", "reproducer", "mailbox-flood.record.json"], 0);
+    assert_data_eq!(text, file!["golden/mailbox-flood.escript"]);
+}
+
+#[test]
 fn judging_a_judged_record_changes_nothing() {
-    for (name, code) in RECORDS.into_iter().zip([1, 0, 1, 4]) {
+    for (name, code) in RECORDS.into_iter().zip([1, 0, 1, 4, 1, 1, 1]) {
         let after = printed(&["judge", "--json", &format!("{name}.record.json")], code);
         let file = packed::golden(name);
         let mut before = packed::read(&file);

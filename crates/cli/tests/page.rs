@@ -123,6 +123,13 @@ fn everything_that_a_record_can_hold_is_shown() {
 }
 
 #[test]
+fn a_page_in_proc_is_refused_before_anything_is_measured() {
+    let ran = Place::new().say(&["check", "--only", "mmap-lock", "--report", "/proc/page.html"]);
+    assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.err.contains("--report /proc/page.html: "), "{ran:?}");
+}
+
+#[test]
 fn hostile_words_stay_words() {
     let place = Place::new();
     let evil = "<script>document.title='evil'</script><img src=x onerror=\"document.title='evil'\">\

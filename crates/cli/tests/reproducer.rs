@@ -1,13 +1,62 @@
-//! A reproducer that was exported, built and run: it shows the stall of its record, and where it
-//! reads a file that takes no lock it shows none.
+//! Reproducers that were exported and run: they show the stall of their record, and where the cause
+//! is taken out they show none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
 
-use common::{Place, turn};
-use std::path::PathBuf;
+use common::{Place, Ran, turn};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How long a study may take that stays undecided on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The program of a golden record.
+fn exported(place: &Place, name: &str) -> String {
+    let record = place.golden(name);
+    let said = place.say(&["export", "--format", "reproducer", record.to_str().unwrap()]);
+    assert_eq!(said.code(), 0, "{said:?}");
+    said.out
+}
+
+/// A script of Erlang's, to be run.
+fn escript(place: &Place, name: &str, script: &str) -> Command {
+    let file = place.path(&format!("{name}.escript"));
+    std::fs::write(&file, script).unwrap();
+    let mut escript = place.program("escript");
+    escript.arg(&file);
+    escript
+}
+
+/// Runs a script of Erlang's to its end.
+fn run_escript(place: &Place, name: &str, script: &str) -> Ran {
+    place.start(escript(place, name, script)).end_within(PATIENCE)
+}
+
+/// What studies that use folders for temporary files have left of them.
+fn left(place: &Place) -> Vec<String> {
+    let all = std::fs::read_dir(place.path("")).unwrap().flatten();
+    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("stall-")).collect()
+}
+
+/// Whether it showed a stall, and left nothing behind.
+fn assert_stalls(place: &Place, ran: &Ran, scenario: &str) {
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.starts_with("KTAP version 1\n1..1\n"), "{ran:?}");
+    assert!(ran.out.contains(&format!("\nnot ok 1 {scenario}\n")), "{ran:?}");
+    assert_eq!(left(place), Vec::<String>::new());
+}
+
+/// Whether it showed none. On a machine that is at work it may stay undecided.
+fn assert_shows_none(ran: &Ran, scenario: &str) {
+    assert!(matches!(ran.code(), 0 | 4), "{ran:?}");
+    assert!(ran.out.contains("\n# block 14: "), "{ran:?}");
+    assert!(ran.out.contains(&format!("\nok 1 {scenario}")), "{ran:?}");
+}
 
 /// Builds it; none without a compiler.
 fn built(source: &str, place: &Place, name: &str) -> Option<PathBuf> {
@@ -31,22 +80,88 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
         return;
     }
     let place = Place::new();
-    let record = place.golden("mmap-lock");
-    let said = place.say(&["export", "--format", "reproducer", record.to_str().unwrap()]);
-    assert_eq!(said.code(), 0, "{said:?}");
+    let program = exported(&place, "mmap-lock");
     let (smaps, stat) = ("#define PROCFILE \"smaps\"", "#define PROCFILE \"stat\"");
-    assert!(said.out.contains(smaps), "{}", said.out);
-    let Some(stall) = built(&said.out, &place, "stall") else {
+    assert!(program.contains(smaps), "{program}");
+    let Some(stall) = built(&program, &place, "stall") else {
         return testing::skipped("no gcc");
     };
     let ran = place.run(place.program(stall.to_str().unwrap()));
-    assert_eq!(ran.code(), 1, "{ran:?}");
-    assert!(ran.out.starts_with("KTAP version 1\n1..1\n"), "{ran:?}");
-    assert!(ran.out.contains("\nnot ok 1 mmap-lock\n"), "{ran:?}");
-    let harmless = built(&said.out.replace(smaps, stat), &place, "harmless").unwrap();
+    assert_stalls(&place, &ran, "mmap-lock");
+    let harmless = built(&program.replace(smaps, stat), &place, "harmless").unwrap();
     let ran = place.run(place.program(harmless.to_str().unwrap()));
-    // On a machine that is at work it may stay undecided.
-    assert!(matches!(ran.code(), 0 | 4), "{ran:?}");
-    assert!(ran.out.contains("\n# block 14: "), "{ran:?}");
-    assert!(ran.out.contains("\nok 1 mmap-lock"), "{ran:?}");
+    assert_shows_none(&ran, "mmap-lock");
+}
+
+#[test]
+fn a_flooded_mailbox_is_slow_unless_the_write_waits_by_a_reference() {
+    let _turn = turn::take();
+    if !common::erlang_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let script = exported(&place, "mailbox-flood");
+    let (port, call) = ("-define(SINK, port).", "-define(SINK, gen_server).");
+    assert!(script.contains(port), "{script}");
+    assert_stalls(&place, &run_escript(&place, "flood", &script), "mailbox-flood");
+    let ran = run_escript(&place, "call", &script.replace(port, call));
+    assert_shows_none(&ran, "mailbox-flood");
+}
+
+#[test]
+fn native_functions_put_schedulers_to_sleep_unless_they_yield() {
+    let _turn = turn::take();
+    if !common::erlang_or_skip() || !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let script = exported(&place, "blocking-nif");
+    let ran = run_escript(&place, "nif", &script);
+    if ran.out.contains("# SKIP no ") {
+        return testing::skipped("no C compiler or no erl_nif.h");
+    }
+    assert_stalls(&place, &ran, "blocking-nif");
+    // That is always `control`, which the compiler does not see: a function that is never called
+    // is left out, and then the library does not fit.
+    let (once, slices) = ("calls(Arm, ?CALLS)", "calls(lists:max([Arm, control]), ?CALLS)");
+    assert!(script.contains(once), "{script}");
+    let ran = run_escript(&place, "slices", &script.replace(once, slices));
+    assert_shows_none(&ran, "blocking-nif");
+}
+
+/// Its control groups, in either version.
+fn groups(pid: u32) -> Vec<PathBuf> {
+    let of = |folder: &str| Path::new(folder).join(format!("stall-{pid}"));
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"].map(of).into_iter().filter(|at| at.exists()).collect()
+}
+
+#[test]
+fn a_study_under_a_quota_that_is_killed_leaves_no_group_and_no_folder() {
+    let _turn = turn::take();
+    if !common::erlang_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let script = exported(&place, "busy-wait");
+    for signal in [Signal::KILL, Signal::TERM] {
+        let running = place.start(escript(&place, "busy", &script));
+        let pid = running.pid();
+        let deadline = Instant::now() + PATIENCE;
+        let said = || std::fs::read_to_string(place.path("out")).unwrap();
+        while !said().contains("\n# block 1: ") {
+            if said().contains(" # SKIP ") {
+                return testing::skipped("no quota can be had");
+            }
+            assert!(Instant::now() < deadline && !said().contains("ERROR"), "{}", said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!((groups(pid).len(), left(&place).len()), (1, 1));
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+        // It ended by the signal: whoever waits for it may not take that for a pass.
+        assert_eq!(running.end_within(PATIENCE).status.code(), None);
+        while !groups(pid).is_empty() || !left(&place).is_empty() {
+            assert!(Instant::now() < deadline, "{:?} {:?}", groups(pid), left(&place));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }

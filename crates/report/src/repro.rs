@@ -1,4 +1,4 @@
-//! The command that makes a record anew, from the words that made it.
+//! The commands that make a record anew, from the words that made it.
 
 use model::Judged;
 use os::quote;
@@ -6,6 +6,9 @@ use os::quote;
 /// Flags of the original command that have no part in what is measured.
 const OF_FILES: [&str; 8] =
     ["--record", "--report", "--only", "--skip", "--seed", "--format", "--undecided", "--exit-for"];
+
+/// What `tailback matrix` adds to the words of its runs.
+const OF_MATRIX: [&str; 1] = ["--at-least"];
 
 /// Switches that have no part in what is measured.
 const OF_SHOWING: [&str; 2] = ["--json", "--why"];
@@ -25,6 +28,20 @@ pub fn command_to_go_on(record: &Judged) -> String {
     joined(record, &[])
 }
 
+/// The command line that runs the study of a record on these kernels in turns.
+pub fn matrix(record: &Judged, kernels: &[&str]) -> String {
+    let kernels = quote::word(&kernels.join(","));
+    let mut words = ["tailback", "matrix"].map(str::to_owned).to_vec();
+    words.extend([quote::word(&record.scenario), "--kernels".to_owned(), kernels]);
+    if let Some(guest) = record.machine.guest_of() {
+        words.extend(["--cpus".to_owned(), guest.cpus.to_string()]);
+    }
+    words.push("--".to_owned());
+    // The first two words of its runs are `run` and the scenario.
+    words.extend(given(record, &OF_MATRIX).into_iter().skip(2));
+    words.join(" ")
+}
+
 /// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
 fn joined(record: &Judged, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
@@ -34,25 +51,32 @@ fn joined(record: &Judged, more: &[&str]) -> String {
         words.extend(guest.root.iter().flat_map(|root| ["--root".to_owned(), quote::word(root)]));
         words.push("--".to_owned());
     }
-    let mut given = record.tool.argv.iter().skip(1).peekable();
-    let of_check = given.peek().is_some_and(|word| *word == "check");
+    words.extend(given(record, &[]));
+    if record.tool.argv.get(1).is_some_and(|word| word == "check") {
+        words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
+    }
+    words.extend(more.iter().map(|word| quote::word(word)));
+    words.join(" ")
+}
+
+/// The words behind the program, each quoted, without those that have no part in what is measured,
+/// and without these flags and their values.
+fn given(record: &Judged, without: &[&str]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut given = record.tool.argv.iter().skip(1);
     while let Some(word) = given.next() {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        match OF_FILES.contains(&name) {
+        match OF_FILES.contains(&name) || without.contains(&name) {
             true if value.is_some() => {}
             true => drop(given.next()),
             false if OF_SHOWING.contains(&word.as_str()) => {}
             false => words.push(quote::word(word)),
         }
     }
-    if of_check {
-        words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
-    }
-    words.extend(more.iter().map(|word| quote::word(word)));
-    words.join(" ")
+    words
 }
 
 #[cfg(test)]
@@ -91,6 +115,11 @@ mod tests {
         record.machine.cpus.resize(2, cpu);
         let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
         assert_eq!(command_to_go_on(&record), line);
+        record.tool.argv.extend(["--busy", "1", "--at-least", "16"].map(str::to_owned));
+        let line =
+            "tailback matrix some-stall --kernels debian:6.12,debian:6.18 --cpus 2 -- --busy 1";
+        assert_eq!(matrix(&record, &["debian:6.12", "debian:6.18"]), line);
+        record.tool.argv.truncate(4);
         record.machine.guest.as_mut().unwrap().root = Some("/a b".to_owned());
         let line = "tailback vm --kernel debian:6.12 --cpus 2 --root '/a b' -- run x";
         assert_eq!(command_to_go_on(&record), line);

@@ -25,9 +25,10 @@ const KTAP: &str = "ktap";
 ]))]
 pub struct Export {
     /// csv: every trial. openmetrics: for node_exporter's textfile collector. markdown: for an
-    /// issue. junit: for CI. ktap: for kselftest and LAVA. reproducer: a C file that shows the
-    /// stall of a single record. node-problem-detector: a line and an exit code for its plugin
-    /// monitor. brief: for tailback census
+    /// issue. junit: for CI. ktap: for kselftest and LAVA. reproducer: one file that shows the
+    /// stall of a single record: a C program, or a script for escript where the stall is in the
+    /// Erlang VM. node-problem-detector: a line and an exit code for its plugin monitor. brief: for
+    /// tailback census
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: String,
     /// The records

@@ -16,7 +16,7 @@ pub fn outcome(
     flags: &Bisect,
 ) -> u8 {
     if flags.json {
-        session.out.value(&as_json(outcome, shown, log));
+        session.out.value(&as_json(outcome, shown, log, flags.by_effect));
     } else {
         session.out.print(&text(outcome, shown, flags.by_effect));
         crate::output::note(&format!("log: {}", log.display()));
@@ -99,7 +99,12 @@ pub fn boot(boot: &Boot) -> &'static str {
     }
 }
 
-fn as_json(outcome: &Outcome, shown: &dyn Fn(&str) -> String, log: &Path) -> serde_json::Value {
+fn as_json(
+    outcome: &Outcome,
+    shown: &dyn Fn(&str) -> String,
+    log: &Path,
+    by_effect: bool,
+) -> serde_json::Value {
     let step = |step: &Step| {
         serde_json::json!({
             "version": step.version,
@@ -112,12 +117,18 @@ fn as_json(outcome: &Outcome, shown: &dyn Fn(&str) -> String, log: &Path) -> ser
         Outcome::Found { found, error_rate, steps } => (Some(found), Some(*error_rate), &steps[..]),
         Outcome::EndDiffers { step, .. } => (None, None, std::slice::from_ref(step)),
     };
+    let differs = match outcome {
+        Outcome::EndDiffers { said, .. } => Some(answer(Some(*said))),
+        Outcome::Found { .. } => None,
+    };
     serde_json::json!({
         "schema": "tailback/bisected/1",
         "begins": found.map(|found| found.begins),
         "before": found.map(|found| &found.before),
         "among": found.map(|found| &found.among),
-        "error_rate": error_rate,
+        // By effect it is not known.
+        "error_rate": error_rate.filter(|_| !by_effect),
+        "end_that_differs": differs,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "log": log,
     })
@@ -167,6 +178,11 @@ mod tests {
             step: step("z", Some(Answer::Good), vec![Boot::Good, Boot::Good]),
             said: Answer::Bad,
         };
+        let data =
+            |outcome: &Outcome, by_effect| as_json(outcome, &shown, Path::new("l"), by_effect);
+        assert_eq!(data(&differs, false)["end_that_differs"], "bad");
+        assert_eq!(data(&ends, false)["error_rate"], 0.01);
+        assert!(data(&ends, true)["error_rate"].is_null());
         let said = text(&differs, &shown, false);
         assert!(said.starts_with("--bad <z> does not have the stall, so nothing"), "{said}");
     }

@@ -29,10 +29,10 @@ const DIGITS: usize = 16;
 const SHIFT: &str = "A difference of two kernels is the median over all pairs of their blocks, so \
                      it is not exactly that of their effects.";
 
-/// How the command below it was run.
-const HOW: &str = "tailback runs a case with the cause beside a control without it. Each kernel \
-                   ran this in a guest, with its own --kernel. Then fresh pairs of guests, side by \
-                   side, ran it too.";
+/// What the commands below it do.
+const HOW: &str = "tailback runs a case with the cause beside a control without it. The first \
+                   command runs it in a guest of each kernel in turns, and then in fresh pairs of \
+                   guests, side by side. The second runs it on the newer kernel alone.";
 
 /// Distributions whose names stand in the build of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
@@ -173,7 +173,9 @@ impl<'a> Report<'a> {
             self.introduced.range,
             self.title()
         );
-        let command = repro::command(self.bad.record);
+        let kernels: Vec<&str> = self.ladder.rungs.iter().map(|rung| rung.name.as_str()).collect();
+        let both = repro::matrix(self.bad.record, &kernels);
+        let alone = repro::command(self.bad.record);
         [
             paragraphs(&said),
             self.others(),
@@ -181,7 +183,7 @@ impl<'a> Report<'a> {
             paragraphs(&self.range()),
             self.conditions(),
             paragraphs(&[HOW.to_owned()]),
-            format!("  {command}\n"),
+            format!("  {both}\n\n  {alone}\n"),
         ]
         .concat()
     }

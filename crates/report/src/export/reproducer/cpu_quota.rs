@@ -1,12 +1,13 @@
 //! The reproducer of `cpu-quota`.
 
-use super::part::Part;
+use super::part::{Language, Part};
 use super::settings::{Defines, Read};
 
 /// Its part.
 pub const PART: Part = Part {
     scenario: "cpu-quota",
     source: include_str!("../../../../scenarios/src/cpu_quota/reproducer.c"),
+    language: Language::C,
     groups: true,
     defines,
 };

@@ -1,12 +1,13 @@
 //! The reproducer of `memory-high`.
 
-use super::part::Part;
+use super::part::{Language, Part};
 use super::settings::{Defines, Read};
 
 /// Its part.
 pub const PART: Part = Part {
     scenario: "memory-high",
     source: include_str!("../../../../scenarios/src/memory_high/reproducer.c"),
+    language: Language::C,
     groups: true,
     defines,
 };

@@ -1,12 +1,14 @@
 //! The reproducer of `mmap-lock`.
 
-use super::part::{Part, quoted};
+use super::part::{Language, Part};
+use super::quoted::quoted;
 use super::settings::{Defines, Read};
 
 /// Its part.
 pub const PART: Part = Part {
     scenario: "mmap-lock",
     source: include_str!("../../../../scenarios/src/mmap_lock/reproducer.c"),
+    language: Language::C,
     groups: false,
     defines,
 };

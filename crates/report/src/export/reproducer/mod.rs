@@ -1,31 +1,28 @@
-//! A record as one C file, which shows the same stall beside the same control and needs nothing but
-//! a C compiler: what a bug report can carry.
+//! A record as one file, which shows the same stall beside the same control: what a bug report
+//! can carry. Where the stall is the kernel's, it is C and needs a C compiler and nothing else.
+//! Where it is the Erlang VM's, it is a script for escript and needs an OTP.
 //!
-//! The part of a scenario stands in its folder, as `reproducer.c`; what all have in common stands
-//! here. Parameters become `#define`s, so that a reader can change them.
+//! The part of a scenario stands in its folder, as `reproducer.c` or `reproducer.erl`. What all
+//! have in common stands here. Parameters become definitions, so that a reader can change them.
 
+mod blocking_nif;
+mod busy_wait;
 mod cpu_quota;
+mod language;
+mod mailbox_flood;
 mod memory_high;
 mod mmap_lock;
 mod part;
 mod preempted_holder;
+mod quoted;
 mod settings;
 
 use crate::prose::plain;
 use crate::{ReportError, Shown, repro};
 use model::{Arm, ArmResult, Judged, Role, State, Unit};
-use part::{Part, quoted};
+use part::{Language, Part};
+use quoted::quoted;
 use settings::Read;
-use std::fmt::Write as _;
-
-/// What all have before the part of the scenario.
-const HELPERS: &str = include_str!("helpers.c");
-
-/// What those have that make a control group.
-const GROUPS: &str = include_str!("groups.c");
-
-/// What all have behind it.
-const MAIN: &str = include_str!("main.c");
 
 /// Blocks before each look at what was found: enough that a stall in nearly all and one in none are
 /// told apart at the first.
@@ -38,10 +35,17 @@ const LOOKS: u32 = 4;
 const WIDTH: usize = 96;
 
 /// All parts.
-const PARTS: [Part; 4] =
-    [mmap_lock::PART, cpu_quota::PART, preempted_holder::PART, memory_high::PART];
+const PARTS: [Part; 7] = [
+    mmap_lock::PART,
+    cpu_quota::PART,
+    preempted_holder::PART,
+    memory_high::PART,
+    blocking_nif::PART,
+    mailbox_flood::PART,
+    busy_wait::PART,
+];
 
-/// Writes the C file of a record.
+/// Writes the program of a record.
 ///
 /// # Errors
 /// If there is no reproducer of its scenario, or none of its parameters.
@@ -60,9 +64,8 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
         arms(record).ok_or_else(|| none("the record has no arm with the cause".into()))?;
     let meta = shown.meta.ok_or_else(|| none("this version does not know the scenario".into()))?;
     let defaults = meta.defaults(false);
-    let [control, case] = [control, case].map(|arm| Read::new(arm, &defaults));
+    let [control, case] = [control, case].map(|arm| Read::new(arm, &defaults, &record.trials));
     let defines = (part.defines)(control, case).map_err(none)?;
-    let mut text = head(shown, case.arm());
     let judging = &record.plan.judging;
     let seed = record.plan.seed | 1;
     let unit = meta.measure(&judging.measure).map(|one| one.unit);
@@ -72,13 +75,13 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
         ("MARGIN", judging.margin.to_string()),
         ("BLOCKS", BLOCKS.to_string()),
         ("LOOKS", LOOKS.to_string()),
-        ("SEED", format!("{seed}ULL")),
+        ("SEED", part.language.seed(seed)),
     ];
-    for (name, value) in common.into_iter().chain(defines) {
-        let _ = writeln!(text, "#define {name} {value}");
-    }
-    let groups = if part.groups { GROUPS } else { "" };
-    Ok([text.as_str(), "\n", HELPERS, groups, "\n", part.source, MAIN].concat())
+    let defines = common.into_iter().chain(defines);
+    let defines: String = defines.map(|(name, value)| part.language.define(name, &value)).collect();
+    let (before, behind) = language::around(part);
+    let head = head(shown, case.arm(), part.language);
+    Ok([head.as_str(), before, defines.as_str(), behind.as_str()].concat())
 }
 
 /// Why there is nothing that a reproducer could show again.
@@ -111,8 +114,15 @@ fn arms(record: &Judged) -> Option<(&Arm, &Arm)> {
     Some((control, case))
 }
 
+/// The OTP that an arm was measured with, as part of a sentence.
+fn with_otp(record: &Judged, case: &str) -> String {
+    let mut trials = record.trials.iter().filter(|trial| trial.arm == case);
+    let vm = trials.find_map(|trial| trial.observation.vm.as_ref());
+    vm.map(|vm| format!(", OTP {} (erts {})", plain(&vm.otp), plain(&vm.erts))).unwrap_or_default()
+}
+
 /// What it shows, and by which record.
-fn head(shown: &Shown, case: &str) -> String {
+fn head(shown: &Shown, case: &str, language: Language) -> String {
     let (record, prose) = (shown.record, shown.prose());
     let title = shown.meta.map_or_else(|| plain(&record.scenario), |meta| meta.title.to_owned());
     let lines = [
@@ -120,28 +130,24 @@ fn head(shown: &Shown, case: &str) -> String {
         String::new(),
         prose.brief(),
         format!(
-            "Measured {} on {}, arm {}: {}",
+            "Measured {} on {}{}, arm {}: {}",
             plain(&record.started),
             crate::text::host(&record.machine),
+            with_otp(record, case),
             plain(case),
             repro::command(record)
         ),
         String::new(),
-        "Build: gcc -O2 -pthread -o stall stall.c (with -static it runs as init of a guest).".into(),
+        language.how_to_run().into(),
         "Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, \
          1 a stall in more than half or an error, 4 skipped or undecided."
             .into(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
     ];
-    let mut text = "// SPDX-License-Identifier: Apache-2.0\n/*\n".to_owned();
-    for line in lines {
-        // What stands in a record may not end the comment.
-        let line = line.replace("*/", "* /").replace("/*", "/ *");
-        for line in textwrap::wrap(&line, WIDTH) {
-            let _ = writeln!(text, "{}", format!(" * {line}").trim_end());
-        }
-    }
-    text + " */\n"
+    // What stands in a record may not end the comment.
+    let lines = lines.map(|line| line.replace("*/", "* /").replace("/*", "/ *"));
+    let wrapped = lines.iter().flat_map(|line| textwrap::wrap(line, WIDTH));
+    language.comment(&wrapped.map(String::from).collect::<Vec<String>>())
 }
 
 #[cfg(test)]
@@ -161,50 +167,77 @@ mod tests {
         let mut record = testing::record();
         record.machine.kernel =
             "6.1 */ int main(void) { /* \\\n#include \"/etc/passwd\"".to_owned();
-        let text = head(&Shown::new(&record, None, "x"), "case");
+        let shown = Shown::new(&record, None, "x");
+        let text = head(&shown, "case", Language::C);
         assert_eq!((text.matches("*/").count(), text.matches("/*").count()), (1, 1), "{text}");
         let inside = text.lines().skip(2).all(|line| line.starts_with(" *"));
         assert!(inside && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let text = head(&shown, "case", Language::Escript);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("%%")), "{text}");
         assert_eq!(quoted("a\"; system(\"b\\\n"), "\"a systemb\"");
     }
 
-    /// A C compiler takes each part without a warning.
+    /// gcc, or escript, takes each part without a warning.
     #[test]
-    fn each_part_is_c() {
-        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=14 LOOKS=4 SEED=1ULL CPUS=2";
-        const OWN: [(&str, &str); 4] = [
+    fn a_compiler_takes_each_part() {
+        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=14 LOOKS=4 SEED=1";
+        const OWN: [(&str, &str); 7] = [
             (
                 "mmap-lock",
-                "PROCFILE=\"smaps\" READERS=1 SPINNERS=1 NICE=1 LEAD_MS=1 DURATION_MS=1 HANG_MS=1 \
-                 PAUSE_US=1 REGION_BYTES=65536ULL",
+                "CPUS=2 PROCFILE=\"smaps\" READERS=1 SPINNERS=1 NICE=1 LEAD_MS=1 DURATION_MS=1 \
+                 HANG_MS=1 PAUSE_US=1 REGION_BYTES=65536ULL",
             ),
             (
                 "cpu-quota",
-                "SPREAD=2 NARROW=1 THREADS=3 FAST=1 QUOTA_US=8000 PERIOD_US=10000 WAKE_US=3000 \
-                 DURATION_MS=400",
+                "CPUS=2 SPREAD=2 NARROW=1 THREADS=3 FAST=1 QUOTA_US=8000 PERIOD_US=10000 \
+                 WAKE_US=3000 DURATION_MS=400",
             ),
-            ("preempted-holder", "THREADS=8 INSIDE_US=20 OUTSIDE_US=60 DURATION_MS=400"),
+            ("preempted-holder", "CPUS=2 THREADS=8 INSIDE_US=20 OUTSIDE_US=60 DURATION_MS=400"),
             (
                 "memory-high",
-                "LIMIT_BYTES=65536ULL NEED_BYTES=65536ULL UNIT_BYTES=4096ULL EVERY_US=1 \
+                "CPUS=2 LIMIT_BYTES=65536ULL NEED_BYTES=65536ULL UNIT_BYTES=4096ULL EVERY_US=1 \
                  DURATION_MS=1",
             ),
+            ("blocking-nif", "BUSY=0 PROCESSES=14 CALLS=1 WORK_US=10000 ITERATIONS=5"),
+            (
+                "mailbox-flood",
+                "SINK=port SENDERS=10 MESSAGES=100 BYTES=20 WRITES=300 \
+                 MESSAGE_QUEUE_DATA=on_heap DURATION_MS=150 MEMORY_LIMIT=536870912",
+            ),
+            (
+                "busy-wait",
+                "LOAD=port RATE=4400 WORKERS=32 BACKGROUND=2 QUOTA_US=50000 PERIOD_US=100000 \
+                 SETTLE_MS=200 DURATION_MS=700",
+            ),
         ];
+        const FLAGS: &str = "CONTROL_FLAGS=[\"+S\"] CASE_FLAGS=[] OTP=\"25\" TRIAL_MS=900";
         let folder = tempfile::tempdir().unwrap();
         for part in PARTS {
             let own = OWN.iter().find(|(scenario, _)| *scenario == part.scenario).unwrap().1;
-            let defines = COMMON.split(' ').chain(own.split_whitespace());
-            let defines = defines.map(|one| format!("#define {}\n", one.replacen('=', " ", 1)));
-            let groups = if part.groups { GROUPS } else { "" };
-            let text = [&defines.collect::<String>(), HELPERS, groups, part.source, MAIN].concat();
-            let path = folder.path().join("part.c");
-            std::fs::write(&path, text).unwrap();
-            let words = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"];
-            let Ok(ran) = std::process::Command::new("gcc").args(words).arg(&path).output() else {
-                return ::testing::skipped("no gcc");
+            let (compiler, words, more) = match part.language {
+                Language::C => {
+                    ("gcc", "-O2 -Wall -Wextra -Werror -fsyntax-only -x c".split(' '), "")
+                }
+                Language::Escript => ("escript", "-s".split(' '), FLAGS),
             };
-            let said = String::from_utf8_lossy(&ran.stderr);
-            assert!(ran.status.success(), "{}: {said}", part.scenario);
+            let defines = COMMON.split(' ').chain(own.split_whitespace());
+            let defines = defines.chain(more.split_whitespace()).map(|one: &str| {
+                let (name, value) = one.split_once('=').unwrap();
+                part.language.define(name, value)
+            });
+            let (before, behind) = language::around(&part);
+            let head = part.language.comment(&[]);
+            let text = [&head, before, &defines.collect::<String>(), &behind].concat();
+            let path = folder.path().join("part");
+            std::fs::write(&path, text).unwrap();
+            let ran = std::process::Command::new(compiler).args(words).arg(&path).output();
+            let Ok(ran) = ran else {
+                ::testing::skipped("no gcc or no escript");
+                continue;
+            };
+            let said = [ran.stdout, ran.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            assert!(ran.status.success() && said.is_empty(), "{}: {said}", part.scenario);
         }
     }
 }

@@ -6,16 +6,21 @@ use super::settings::{Defines, Read};
 pub struct Part {
     /// The scenario.
     pub scenario: &'static str,
-    /// Its C.
+    /// Its source.
     pub source: &'static str,
+    /// What it is written in.
+    pub language: Language,
     /// Whether it makes a control group.
     pub groups: bool,
     /// Its parameters, from the control and the arm with the cause.
     pub defines: fn(Read, Read) -> Result<Defines, String>,
 }
 
-/// A text in quotes of C, of which nothing but plain characters is left.
-pub fn quoted(text: &str) -> String {
-    let plain = |c: &char| c.is_ascii_alphanumeric() || " -_./%".contains(*c);
-    format!("\"{}\"", text.chars().filter(plain).collect::<String>())
+/// What a reproducer is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// C, for stalls of the kernel.
+    C,
+    /// A script of Erlang's escript, for stalls of its VM.
+    Escript,
 }

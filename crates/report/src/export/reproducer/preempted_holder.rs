@@ -1,12 +1,13 @@
 //! The reproducer of `preempted-holder`.
 
-use super::part::Part;
+use super::part::{Language, Part};
 use super::settings::{Defines, Read};
 
 /// Its part.
 pub const PART: Part = Part {
     scenario: "preempted-holder",
     source: include_str!("../../../../scenarios/src/preempted_holder/reproducer.c"),
+    language: Language::C,
     groups: false,
     defines,
 };

@@ -1,0 +1,181 @@
+
+%% The study: both arms in random blocks, each trial in a node of its own.
+
+main([]) ->
+    ok = os:set_signal(sigterm, default),
+    ok = os:set_signal(sigquit, default),
+    io:put_chars("KTAP version 1\n1..1\n"),
+    Otp = erlang:system_info(otp_release),
+    io:format("# OTP ~ts; the record is of OTP ~ts~n", [Otp, ?OTP]),
+    _ = rand:seed(exsss, ?SEED),
+    halt(
+        try study() of
+            Code -> Code
+        catch
+            throw:{missing, Why} -> said(4, "ok 1 ~ts # SKIP ~ts~n", [?NAME, Why]);
+            throw:{broken, Why} -> said(1, "not ok 1 ~ts # ERROR ~ts~n", [?NAME, Why]);
+            _:Why -> said(1, "not ok 1 ~ts # ERROR ~0tP~n", [?NAME, Why, 20])
+        end
+    );
+main(["trial", Arm, Block]) ->
+    %% It ends with the study, however that ends.
+    _ = spawn(fun() -> _ = io:get_line(""), halt(1) end),
+    try trial(list_to_existing_atom(Arm), list_to_integer(Block)) of
+        Found -> halt(said(0, "found ~w~n", [float(Found)]))
+    catch
+        throw:{Kind, Why} -> halt(said(1, "~w ~ts~n", [Kind, Why]));
+        _:Why -> halt(said(1, "broken ~0tP~n", [Why, 20]))
+    end;
+main(_) ->
+    halt(said(2, "usage: escript ~ts~n", [escript:script_name()])).
+
+said(Code, Format, Values) ->
+    io:format(Format, Values),
+    Code.
+
+study() ->
+    {Keeper, Folder} = keeper(),
+    try
+        ok = compile(Folder),
+        block(1, 0, 0.0, 0.0, {Folder, set_up(Keeper, Folder)})
+    after
+        _ = catch port_close(Keeper),
+        ok = gone(Folder, 150)
+    end.
+
+%% A block, and those after it, until one of two answers is clear: each is wrong in at most 5% of
+%% runs, over all looks together.
+block(Block, WorseBefore, ControlsBefore, CausesBefore, Place) ->
+    %% In random order, so that what changes with time meets both.
+    First = lists:nth(rand:uniform(2), [control, cause]),
+    Found = [{Arm, run(Arm, Block, Place)} || Arm <- [First | [control, cause] -- [First]]],
+    {_, Control} = lists:keyfind(control, 1, Found),
+    {_, Cause} = lists:keyfind(cause, 1, Found),
+    Worse = WorseBefore + length([worse || Cause - Control > ?MARGIN]),
+    {Controls, Causes} = {ControlsBefore + Control, CausesBefore + Cause},
+    Words = "# block ~b: control ~.3f ~ts, case ~.3f ~ts; ~b worse by more than ~w ~ts~n",
+    io:format(Words, [Block, Control, ?UNIT, Cause, ?UNIT, Worse, ?MARGIN, ?UNIT]),
+    case answer(Block, Worse) of
+        open ->
+            block(Block + 1, Worse, Controls, Causes, Place);
+        Answer ->
+            Means = [Controls / Block, ?UNIT, Causes / Block, ?UNIT],
+            io:format("# on average: control ~.3f ~ts, case ~.3f ~ts~n", Means),
+            told(Answer, Block, Worse)
+    end.
+
+answer(Block, _) when Block rem ?BLOCKS =/= 0 ->
+    open;
+answer(Block, Worse) ->
+    Wrong = 0.05 / ?LOOKS,
+    Stall = at_most(Block - Worse, Block, 0.5) =< Wrong,
+    None = at_most(Worse, Block, 0.3) =< Wrong,
+    if
+        Stall -> stall;
+        None -> none;
+        Block < ?LOOKS * ?BLOCKS -> open;
+        true -> undecided
+    end.
+
+told(stall, _, _) ->
+    said(1, "not ok 1 ~ts~n", [?NAME]);
+told(none, _, _) ->
+    said(0, "ok 1 ~ts~n", [?NAME]);
+told(undecided, Blocks, Worse) ->
+    Words =
+        "ok 1 ~ts # SKIP undecided: ~b of ~b blocks were worse, which shows neither more than half "
+        "nor less than 30%~n",
+    said(4, Words, [?NAME, Worse, Blocks]).
+
+%% How likely at most K of N events happen where each has probability P.
+at_most(K, N, P) ->
+    Term = fun(I, {Sum, This}) -> {Sum + This, This * (N - I) / (I + 1) * P / (1 - P)} end,
+    {Sum, _} = lists:foldl(Term, {0.0, math:pow(1 - P, N)}, lists:seq(0, K)),
+    Sum.
+
+%% What a trial found in a node of its own, which joins the groups before it starts.
+run(Arm, Block, {Folder, Groups}) ->
+    Join = ["echo $$ >'" ++ Group ++ "/cgroup.procs' || exit 97; " || Group <- Groups],
+    Erl = filename:join([code:root_dir(), "bin", "erl"]),
+    Boot = ["-boot", "no_dot_erlang", "-noshell", "+Bd", "-pa", Folder],
+    Trial = ["-run", "stall", "main", "trial", atom_to_list(Arm), integer_to_list(Block)],
+    Words = [Erl] ++ flags(Arm) ++ Boot ++ Trial,
+    %% What is said to every emulator would be said to both arms.
+    Names = [hd(string:split(Variable, "=")) || "ERL_" ++ _ = Variable <- os:getenv()],
+    Unset = [{Name, false} || Name <- lists:delete("ERL_CRASH_DUMP_SECONDS", Names)],
+    Port = open_port({spawn_executable, "/bin/sh"}, [
+        {args, ["-c", lists:flatten([Join, "exec \"$@\""]), "sh" | Words]},
+        {env, [{"ERL_CRASH_DUMP_SECONDS", "0"} | Unset]},
+        {line, 1000},
+        exit_status,
+        stderr_to_stdout
+    ]),
+    found(Port, "nothing").
+
+flags(control) -> ?CONTROL_FLAGS;
+flags(cause) -> ?CASE_FLAGS.
+
+found(Port, Said) ->
+    receive
+        {Port, {data, {_, "found " ++ Number}}} -> found(Port, list_to_float(Number));
+        {Port, {data, {_, "missing " ++ Why}}} -> throw({missing, Why});
+        {Port, {data, {_, "broken " ++ Why}}} -> throw({broken, Why});
+        {Port, {data, {_, Line}}} when Said =:= "nothing" -> found(Port, Line);
+        {Port, {data, _}} -> found(Port, Said);
+        {Port, {exit_status, 0}} when is_float(Said) -> Said;
+        {Port, {exit_status, 97}} -> throw({missing, "a node may not join the control group"});
+        {Port, {exit_status, Code}} -> broken("a trial ended with ~b and said: ~0tp", [Code, Said])
+    after ?TRIAL_MS + 120000 ->
+        true = port_close(Port),
+        broken("a trial hangs", [])
+    end.
+
+broken(Format, Values) -> throw({broken, io_lib:format(Format, Values)}).
+
+%% This file, compiled for the nodes of the trials.
+compile(Folder) ->
+    {ok, Sections} = escript:extract(escript:script_name(), [compile_source]),
+    {source, Beam} = lists:keyfind(source, 1, Sections),
+    file:write_file(filename:join(Folder, "stall.beam"), Beam).
+
+%% A shell that makes a folder, and groups when it is asked to, and removes what it made when this
+%% study has ended, even if that was killed.
+keeper() ->
+    Script =
+        "trap '' HUP INT TERM\n"
+        "folder=$(mktemp -d \"${TMPDIR:-/tmp}/stall-XXXXXX\" 2>&1) && echo \"yes $folder\" ||\n"
+        "  { echo \"no $folder\"; exit; }\n"
+        "while read -r what path; do case $what in\n"
+        "group) why=$(mkdir \"$path\" 2>&1) && group=$path && echo yes || echo \"no $why\" ;;\n"
+        "switch) (echo +cpu >\"$path\") 2>/dev/null && switch=$path; echo yes ;;\n"
+        "esac; done\n"
+        "tries=0\n"
+        "while [ -d \"$folder\" ] && [ $tries -lt 100 ]; do\n"
+        "  if [ -n \"$group\" ] && [ -d \"$group\" ]; then\n"
+        "    while read -r pid; do kill -9 \"$pid\"; done <\"$group/cgroup.procs\"\n"
+        "    rmdir \"$group\"\n"
+        "  else\n"
+        "    rm -f \"$folder\"/stall.beam \"$folder\"/stall.c \"$folder\"/stall.so\n"
+        "    rmdir \"$folder\"\n"
+        "  fi || sleep 0.1\n"
+        "  tries=$((tries + 1))\n"
+        "done 2>/dev/null\n"
+        "[ -z \"$switch\" ] || echo -cpu >\"$switch\"\n",
+    Options = [{args, ["-c", Script]}, {line, 1000}],
+    Keeper = open_port({spawn_executable, "/bin/sh"}, Options),
+    {Keeper, answer_of(Keeper)}.
+
+%% What the keeper says to what it was asked.
+answer_of(Keeper) ->
+    receive
+        {Keeper, {data, {_, "yes" ++ Said}}} -> string:trim(Said);
+        {Keeper, {data, {_, "no " ++ Why}}} -> throw({missing, Why})
+    after 10000 -> broken("the shell that cleans up says nothing", [])
+    end.
+
+gone(Folder, Tries) ->
+    case filelib:is_dir(Folder) of
+        true when Tries > 0 -> timer:sleep(100), gone(Folder, Tries - 1);
+        true -> io:format("# left: ~ts~n", [Folder]);
+        false -> ok
+    end.

@@ -1,0 +1,77 @@
+%% A node in a control group with ?QUOTA_US of CPU time in each ?PERIOD_US serves ?RATE requests a
+%% second, which arrive whether or not those before are done. In the control its schedulers do not
+%% spin while they wait for work. A trial finds the latency that 1 request in 100 exceeds, from when
+%% it was due, in milliseconds.
+
+set_up(Keeper, _) -> make_group(Keeper, ?QUOTA_US, ?PERIOD_US).
+
+trial(_, Block) ->
+    Self = self(),
+    Start = fun(Number) -> spawn_link(fun() -> worker(Self, Block, Number) end) end,
+    Workers = lists:map(Start, lists:seq(1, ?WORKERS)),
+    _ = [receive {ready, Worker} -> ok end || Worker <- Workers],
+    %% Starting the node uses up quota, and the load is not to be throttled for that.
+    ok = timer:sleep(?SETTLE_MS),
+    Low = [link, {priority, low}],
+    _ = [spawn_opt(fun background/0, Low) || _ <- lists:seq(1, ?BACKGROUND)],
+    From = erlang:monotonic_time(millisecond) + 2,
+    _ = [Worker ! {go, From, From + ?DURATION_MS} || Worker <- Workers],
+    All = lists:append([receive {done, Worker, Found} -> Found end || Worker <- Workers]),
+    case length(All) of
+        0 -> broken("no request was due", []);
+        N -> lists:nth(ceil(0.99 * N), lists:sort(All)) / 1000
+    end.
+
+%% Both trials of a block have the same arrivals.
+worker(Owner, Block, Number) ->
+    _ = rand:seed(exsss, {?SEED rem 16#3ffffffffffffff, Block, Number}),
+    Request = open(?LOAD),
+    Owner ! {ready, self()},
+    receive
+        {go, Start, Until} -> Owner ! {done, self(), serve(Start + gap(), Until, Request, [])}
+    end.
+
+%% Time to the next request of a worker, in milliseconds.
+gap() -> -1000 * ?WORKERS / ?RATE * math:log(1.0 - rand:uniform()).
+
+%% Latencies in microseconds; requests that are due and not made have waited until the end.
+serve(Due, Until, _, Found) when Due >= Until ->
+    Found;
+serve(Due, Until, Request, Found) ->
+    Turn = ceil(Due),
+    ok = wait_until(Turn),
+    case erlang:monotonic_time(millisecond) < Until of
+        true ->
+            ok = make(Request),
+            Took = erlang:monotonic_time(microsecond) - Turn * 1000,
+            serve(Due + gap(), Until, Request, [Took | Found]);
+        false ->
+            serve(Due + gap(), Until, Request, [max(0, Until - Turn) * 1000 | Found])
+    end.
+
+%% By an absolute timer: a relative one would be late by up to a millisecond.
+wait_until(Ms) ->
+    Timer = erlang:start_timer(Ms, self(), due, [{abs, true}]),
+    receive
+        {timeout, Timer, due} -> ok
+    end.
+
+open(port) -> open_port({spawn_executable, "/bin/cat"}, [binary, {packet, 2}]);
+open(timer) -> timer.
+
+make(timer) ->
+    timer:sleep(1);
+make(Port) ->
+    true = port_command(Port, <<0:2048>>),
+    receive
+        {Port, {data, _}} -> ok
+    end.
+
+%% Takes a small part of a CPU, again and again.
+background() ->
+    ok = turn(200000),
+    ok = timer:sleep(10),
+    background().
+
+turn(0) -> ok;
+turn(Left) -> turn(Left - 1).
