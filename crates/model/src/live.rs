@@ -10,15 +10,15 @@ mod program;
 mod source;
 mod victim;
 
-pub use finding::{Answer, AnswerState, Finding, NotMeasurable, Opaque, Sure};
+pub use finding::{Answer, AnswerState, Finding, NotMeasurable, Opaque, Sleeper, Sure};
 pub use inside::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
 pub use node::{Code, CodeTime, Configured, Node, Place, Role, RoleTime};
 pub use program::Program;
 use serde::{Deserialize, Serialize};
 pub use source::{Missing, Source, SourceUse};
 pub use victim::{
-    AsleepBehind, Compared, ConfinedPart, GroupPart, LockWaits, NeighbourPart, Parts, Victim,
-    VictimThread, Weight, WeightOf, Why,
+    AsleepBehind, Compared, ConfinedPart, GroupPart, LockWaits, MemoryWaits, NeighbourPart, Parts,
+    Victim, VictimThread, Weight, WeightOf, Why,
 };
 
 /// What was seen in one stretch of time.

@@ -45,7 +45,7 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     let last = words::conclusion(live);
     let color = match watch::summary(live) {
         Summary::AllWell(_) => AnsiColor::Green,
-        Summary::Finding => AnsiColor::Red,
+        Summary::Finding | Summary::FindingBeside(_) => AnsiColor::Red,
         _ => AnsiColor::Yellow,
     };
     text.push_str(&look.paint(color.on_default().bold(), &look.wrap(&last, "", "  ")));
@@ -102,8 +102,10 @@ fn victims(text: &mut String, live: &Live, look: Look) {
     }
     let _ = writeln!(
         text,
-        "{:<20} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}",
-        "lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst ms"
+        "{:<20}{} {:>8}",
+        "lost, ms/s",
+        words::COLUMNS.map(|name| format!(" {name:>6}")).concat(),
+        "worst ms"
     );
     for victim in live.victims.iter().take(look.most(VICTIMS).min(MOST)) {
         text.push_str(&row(victim, live.over_ns));
@@ -111,29 +113,24 @@ fn victims(text: &mut String, live: &Live, look: Look) {
 }
 
 fn row(victim: &Victim, over_ns: u64) -> String {
-    let parts = &victim.parts;
-    let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
-    let rate = |ns: u64| words::rate(ns, over_ns);
-    let worst = parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
+    let worst = victim.parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
     let name: String = plain(&victim.program.name).chars().take(20).collect();
-    format!(
-        "{name:<20} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {worst:>8.1}\n",
-        rate(victim.lost_ns()),
-        rate(parts.own_quota_ns),
-        rate(above),
-        rate(parts.neighbours_ns()),
-        rate(parts.own_program_ns),
-        rate(victim.lock.foreign_ns),
-        rate(parts.some_quota_ns.saturating_add(parts.rest_ns())),
-    )
+    let cells = words::columns(victim).map(|ns| format!(" {:>6}", words::rate(ns, over_ns)));
+    format!("{name:<20}{} {worst:>8.1}\n", cells.concat())
 }
 
 /// The parts of the program that loses noticeably without a finding; of all programs with
 /// `--why`. Then each program whose parts do not add up to what the kernel counts.
 fn accounts(text: &mut String, live: &Live, look: Look) {
-    let has_no_finding = matches!(watch::summary(live), Summary::Loses(_) | Summary::Near(_));
-    let shown = if look.why { MOST } else { usize::from(has_no_finding) };
-    let all = live.victims.iter().take(shown).map(|victim| words::account(victim, live.over_ns));
+    let told = match watch::summary(live) {
+        Summary::Loses(loss) | Summary::Near(loss) | Summary::FindingBeside(loss) => Some(loss),
+        _ => None,
+    };
+    let is_told = |victim: &&Victim| {
+        look.why || told.as_ref().is_some_and(|loss| loss.program == victim.program)
+    };
+    let shown = live.victims.iter().filter(is_told).take(MOST);
+    let all = shown.map(|victim| words::account(victim, live.over_ns));
     let off = live.victims.iter().take(MOST);
     let off = off.filter_map(|victim| words::disagrees(victim, live.over_ns));
     for line in all.chain(off) {

@@ -35,6 +35,11 @@ impl Look {
         textwrap::fill(text, options)
     }
 
+    /// How many lines a text takes.
+    pub fn lines(self, text: &str) -> usize {
+        self.wrap(text, "", "").lines().count()
+    }
+
     /// How much of a list is shown.
     pub(crate) fn most(self, short: usize) -> usize {
         if self.why { usize::MAX } else { short }

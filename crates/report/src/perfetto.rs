@@ -5,6 +5,7 @@
 //! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`),
 //! counters (`C`) and names (`M`), times in microseconds.
 
+use crate::prose::live as words;
 use model::evidence::{Span, Task};
 use model::live::{Finding, Program, Victim};
 use model::{Judged, Live};
@@ -80,22 +81,15 @@ fn counters(live: &Live) -> Vec<Value> {
 
 /// In milliseconds a second, by part.
 fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Value {
-    let parts = &victim.parts;
     let rate = |ns: u64| ns as f64 / over_ns.max(1) as f64 * 1e3;
-    let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
+    let columns = words::COLUMNS.into_iter().zip(words::columns(victim)).skip(1);
+    let columns: BTreeMap<&str, f64> = columns.map(|(name, ns)| (name, rate(ns))).collect();
     json!({
         "ph": "C",
         "name": format!("{} {} lost, ms/s", plain(&program.name), program.pid),
         "pid": program.pid,
         "ts": at_ns as f64 / 1e3,
-        "args": {
-            "quota": rate(parts.own_quota_ns),
-            "above": rate(above),
-            "others": rate(parts.neighbours_ns()),
-            "own": rate(parts.own_program_ns),
-            "lock": rate(victim.lock.foreign_ns),
-            "rest": rate(parts.some_quota_ns.saturating_add(parts.rest_ns())),
-        },
+        "args": columns,
     })
 }
 

@@ -4,8 +4,8 @@ use crate::sums::{Key, Sums};
 use crate::tick::{Job, MachineTick};
 use crate::why::by_policy;
 use model::live::{
-    AsleepBehind, ConfinedPart, GroupPart, LockWaits, NeighbourPart, Parts, Program, Victim,
-    VictimThread, Why,
+    AsleepBehind, ConfinedPart, GroupPart, LockWaits, MemoryWaits, NeighbourPart, Parts, Program,
+    Victim, VictimThread, Why,
 };
 use probe::live::is_outside;
 
@@ -43,7 +43,8 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick) -> Victim {
             waits: sums.all.lock_waits,
             worst_ns: sums.all.lock_worst_ns,
         },
-        asleep: asleep(sums),
+        memory: memory(sums),
+        asleep: asleep(key, sums),
         compared: sums.compared,
         threads: threads(sums),
     }
@@ -164,12 +165,40 @@ fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
     all
 }
 
+/// Its waits for memory.
+fn memory(sums: &Sums) -> MemoryWaits {
+    let all = &sums.all;
+    let parts = [all.reclaim_ns, all.compaction_ns, all.memory_ns];
+    MemoryWaits {
+        ns: parts.into_iter().fold(0, u64::saturating_add),
+        reclaim_ns: all.reclaim_ns,
+        compaction_ns: all.compaction_ns,
+    }
+}
+
+/// More than this share of a sleep is most of it.
+const MOSTLY: f64 = 0.5;
+
+/// How long a program slept behind a holder that had a cause of its own: a quota, or in a lock its
+/// lower priority. A quota that holds the sleeper's own program is another finding. Processes of
+/// one name, of whatever session, pass a lock on by messages too, as those of PostgreSQL do the
+/// lock of a row.
+pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
+    let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
+    let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
+    let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
+    let inverted = if is_lock { asleep.inverted_ns } else { 0 };
+    let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
+    by_quota.max(inverted).min(asleep.ns)
+}
+
 /// Whose threads stood ready while it slept, the longest first.
-fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
+fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
     let mut all: Vec<(&Key, &AsleepBehind)> = sums.asleep.iter().collect();
     all.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
+        stalled_ns: stalled_ns(key, who, one),
         ..one.clone()
     };
     all.into_iter().take(NAMED).map(part).collect()

@@ -4,7 +4,7 @@
 //! where no finding fired: a loss without a finding is told with its largest part.
 
 use model::Live;
-use model::live::{AnswerState, Parts, Program, Scope, Source, SourceUse, Victim, Why};
+use model::live::{AnswerState, Program, Scope, Source, SourceUse, Victim, Why};
 use serde::Serialize;
 
 /// A loss that is noticed, in milliseconds a second: a tenth of a thread's time.
@@ -26,6 +26,8 @@ pub enum Summary {
     NoFigures,
     /// The first finding says it.
     Finding,
+    /// The first finding says it, and this program loses more without a finding.
+    FindingBeside(Loss),
     /// No finding, and this program loses noticeably all the same.
     Loses(Loss),
     /// Nobody loses noticeably; this program is near it.
@@ -71,6 +73,13 @@ pub enum To {
     Waking,
     /// Readers of its memory map.
     MmapLock,
+    /// The lock of its memory map, which its own threads held.
+    OwnMmapLock,
+    /// Memory: its threads freed some or moved pages themselves, or waited until pages were read
+    /// back.
+    Memory,
+    /// It slept until a thread of this program woke it, which was kept from running.
+    AsleepBehind(Program),
     /// It is not known.
     NotToldApart,
 }
@@ -84,21 +93,34 @@ pub fn summary(live: &Live) -> Summary {
         return Summary::NothingMeasured;
     }
     if !live.findings.is_empty() {
-        return Summary::Finding;
+        return larger(live).map_or(Summary::Finding, Summary::FindingBeside);
     }
     if by_name && live.victims.is_empty() {
         return Summary::NoFigures;
     }
-    let worst = |limit: f64| {
-        let all = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, limit));
-        all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
-    };
+    let worst = |limit: f64| worst(live, limit, |_| true);
     match (worst(1.0), worst(NEAR)) {
         (Some(loss), _) => Summary::Loses(loss),
         (None, Some(loss)) => Summary::Near(loss),
         (None, None) if !sees_waits(live) => Summary::PartlyMeasured,
         (None, None) => Summary::AllWell(worst(0.0)),
     }
+}
+
+/// The largest loss above this part of the limits, of these programs.
+fn worst(live: &Live, limit: f64, of: impl Fn(&Program) -> bool) -> Option<Loss> {
+    let noticed = |victim: &&Victim| is_noticed(victim, live.over_ns, limit);
+    let all = live.victims.iter().filter(noticed).filter(|victim| of(&victim.program));
+    all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
+}
+
+/// The largest loss of a program without a finding, where that is more than any finding costs.
+fn larger(live: &Live) -> Option<Loss> {
+    let is = |one: &Program, other: &Program| one.name == other.name && one.group == other.group;
+    let is_found =
+        |program: &Program| live.findings.iter().any(|finding| is(&finding.victim, program));
+    let most = live.findings.iter().map(|finding| finding.cost_ms_per_s).fold(0.0, f64::max);
+    worst(live, 1.0, |program| !is_found(program)).filter(|loss| loss.ms_per_s > most)
 }
 
 /// Whether waits were seen one by one, with their causes.
@@ -110,13 +132,15 @@ fn sees_waits(live: &Live) -> bool {
 /// Whether what a program loses is above this part of the limits.
 fn is_noticed(victim: &Victim, over_ns: u64, part: f64) -> bool {
     let lost = victim.lost_ns();
-    let wanted = victim.ran_ns.saturating_add(lost).max(1);
+    // Freeing memory takes CPU time, which is not to count twice.
+    let off_cpu = lost.saturating_sub(victim.memory.ns);
+    let wanted = victim.ran_ns.saturating_add(off_cpu).max(lost).max(1);
     rate(lost, over_ns) >= NOTICED_MS_PER_S * part
         && lost as f64 / wanted as f64 >= NOTICED_SHARE * part
 }
 
 fn loss(victim: &Victim, over_ns: u64) -> Loss {
-    let (to, ns) = largest(&victim.parts, victim.lock.foreign_ns);
+    let (to, ns) = largest(victim);
     Loss {
         program: victim.program.clone(),
         ms_per_s: rate(victim.lost_ns(), over_ns),
@@ -126,9 +150,12 @@ fn loss(victim: &Victim, over_ns: u64) -> Loss {
 }
 
 /// The largest part; what is behind other programs counts together, since they share one CPU.
-fn largest(parts: &Parts, lock_ns: u64) -> (To, u64) {
+fn largest(victim: &Victim) -> (To, u64) {
+    let (parts, lock) = (&victim.parts, victim.lock);
     let first = parts.neighbours.iter().max_by_key(|part| part.ns);
     let (who, why) = first.map(|part| (part.program.clone(), part.why.clone())).unwrap_or_default();
+    let holder = victim.asleep.iter().max_by_key(|one| one.stalled_ns);
+    let holder = holder.map(|one| one.holder.clone()).unwrap_or_default();
     let all = [
         (To::NotToldApart, parts.not_told_apart_ns),
         (To::Waking, parts.waking_ns),
@@ -137,7 +164,10 @@ fn largest(parts: &Parts, lock_ns: u64) -> (To, u64) {
         (To::BesideIdle, parts.beside_idle_ns),
         (To::Confined, parts.confined.as_ref().map_or(0, |part| part.ns)),
         (To::OwnThreads, parts.own_program_ns),
-        (To::MmapLock, lock_ns),
+        (To::AsleepBehind(holder), victim.stalled_ns()),
+        (To::Memory, victim.memory.ns),
+        (To::OwnMmapLock, lock.ns.saturating_sub(lock.foreign_ns)),
+        (To::MmapLock, lock.foreign_ns),
         (To::Quota, parts.quota_ns()),
         (To::Neighbour(who, why), parts.neighbours_ns()),
     ];
@@ -151,7 +181,10 @@ fn rate(ns: u64, over_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Answer, Finding, Missing, NeighbourPart, NotMeasurable};
+    use model::live::{
+        Answer, AsleepBehind, Finding, LockWaits, MemoryWaits, Missing, NeighbourPart,
+        NotMeasurable, Parts,
+    };
     use model::not_seen::NoPrograms;
 
     const MS: u64 = 1_000_000;
@@ -176,8 +209,15 @@ mod tests {
         let Summary::Loses(loss) = summary(&live(250)) else { panic!() };
         assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 250.0));
         assert!(matches!(loss.to, To::Neighbour(who, _) if who.name == "hog"));
-        let found = Live { findings: vec![Finding::default()], ..live(250) };
-        assert_eq!(summary(&found), Summary::Finding);
+        let of = |name: &str, cost_ms_per_s| {
+            let victim = Program { name: name.to_owned(), ..Program::default() };
+            let finding = Finding { victim, cost_ms_per_s, ..Finding::default() };
+            summary(&Live { findings: vec![finding], ..live(250) })
+        };
+        assert_eq!(of("web", 120.0), Summary::Finding, "it is about that loss");
+        assert_eq!(of("db", 251.0), Summary::Finding);
+        let Summary::FindingBeside(loss) = of("db", 12.0) else { panic!() };
+        assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 250.0));
     }
 
     #[test]
@@ -189,6 +229,37 @@ mod tests {
         let mut large = live(150);
         large.victims[0].ran_ns = 9_000 * MS;
         assert!(matches!(summary(&large), Summary::AllWell(_)));
+    }
+
+    #[test]
+    fn nothing_is_well_where_a_program_waits_for_anything_but_a_cpu() {
+        let told = |change: &dyn Fn(&mut Victim)| {
+            let mut live = live(10);
+            change(&mut live.victims[0]);
+            match summary(&live) {
+                Summary::Loses(loss) => loss.to,
+                other => panic!("{other:?}"),
+            }
+        };
+        let own = LockWaits { ns: 200 * MS, ..LockWaits::default() };
+        assert_eq!(told(&|victim| victim.lock = own), To::OwnMmapLock);
+        let foreign = LockWaits { foreign_ns: 200 * MS, ..own };
+        assert_eq!(told(&|victim| victim.lock = foreign), To::MmapLock);
+        let memory = MemoryWaits { ns: 200 * MS, ..MemoryWaits::default() };
+        assert_eq!(told(&|victim| victim.memory = memory), To::Memory);
+        let holder = Program { name: "db".to_owned(), ..Program::default() };
+        let behind = |stalled_ns| AsleepBehind {
+            holder: holder.clone(),
+            ns: 300 * MS,
+            stalled_ns,
+            ..AsleepBehind::default()
+        };
+        let to = told(&|victim| victim.asleep = vec![behind(200 * MS)]);
+        assert_eq!(to, To::AsleepBehind(holder.clone()));
+        // Sleep behind a program that only shares a busy machine is no loss.
+        let mut shares = live(10);
+        shares.victims[0].asleep = vec![behind(0)];
+        assert!(matches!(summary(&shares), Summary::AllWell(_)));
     }
 
     #[test]

@@ -39,6 +39,24 @@ pub struct Finding {
     /// The run that reproduces it in the lab, with the parameters of this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
+    /// Programs that sleep until the victim wakes them while it stands ready, the longest first; a
+    /// bounded number. Of stalls in which it does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleepers: Vec<Sleeper>,
+}
+
+/// A program that sleeps until another one wakes it, which stands ready and does not run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sleeper {
+    /// Who.
+    pub program: Program,
+    /// How long, of all its threads together, in milliseconds a second.
+    pub ms_per_s: f64,
+    /// Of that: in locks (futex).
+    pub futex_ms_per_s: f64,
+    /// Of that: for a pipe, a socket or another process.
+    pub input_ms_per_s: f64,
 }
 
 impl Finding {

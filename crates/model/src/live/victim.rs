@@ -16,6 +16,9 @@ pub struct Victim {
     /// Its waits for the lock of its memory map.
     #[serde(default, skip_serializing_if = "LockWaits::is_none")]
     pub lock: LockWaits,
+    /// Its waits for memory.
+    #[serde(default, skip_serializing_if = "MemoryWaits::is_none")]
+    pub memory: MemoryWaits,
     /// Time that it slept because another stood ready, the longest first; a bounded number. It is
     /// no part of its ready time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,9 +32,16 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// Time that it lost: ready without a CPU, and waiting for a lock that another process held.
+    /// Time that it lost for whatever reason: ready without a CPU, waiting for the lock of its
+    /// memory map, standing still for memory, or asleep behind a thread that was kept from running.
     pub fn lost_ns(&self) -> u64 {
-        self.parts.ready_ns.saturating_add(self.lock.foreign_ns)
+        let waits = [self.lock.ns, self.memory.ns, self.stalled_ns()];
+        waits.into_iter().fold(self.parts.ready_ns, u64::saturating_add)
+    }
+
+    /// Asleep behind threads that a quota or a higher nice value kept from running.
+    pub fn stalled_ns(&self) -> u64 {
+        self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
     }
 }
 
@@ -55,6 +65,10 @@ pub struct AsleepBehind {
     pub inverted_ns: u64,
     /// Of all: through at least one more thread that slept itself.
     pub through_others_ns: u64,
+    /// Of all: what the holder lost to a quota, or in a lock to its higher nice value. The rest it
+    /// lost to what holds up any program of a busy machine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stalled_ns: u64,
 }
 
 /// The ready time of the same threads in the same time, by two sources.
@@ -299,6 +313,25 @@ impl LockWaits {
     /// Whether there was none.
     pub fn is_none(&self) -> bool {
         *self == LockWaits::default()
+    }
+}
+
+/// Waits of a program for memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryWaits {
+    /// All of them.
+    pub ns: u64,
+    /// Of that: its threads freed memory themselves (direct reclaim).
+    pub reclaim_ns: u64,
+    /// Of that: they moved pages to get free ones in a row (direct compaction).
+    pub compaction_ns: u64,
+}
+
+impl MemoryWaits {
+    /// Whether there was none.
+    pub fn is_none(&self) -> bool {
+        *self == MemoryWaits::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::family::{Family, Labels, write};
 use super::names::Names;
-use crate::prose::plain;
+use crate::prose::{live as words, plain};
 use model::Live;
 use model::live::{AnswerState, Node, Role, Victim};
 use std::time::Duration;
@@ -109,6 +109,9 @@ fn parts(victim: &Victim, live: &Live, names: &mut Names) -> Vec<(Labels, f64)> 
         ("waking", parts.waking_ns),
         ("not-told-apart", parts.not_told_apart_ns),
         ("foreign-lock", victim.lock.foreign_ns),
+        ("own-lock", words::own_lock_ns(victim)),
+        ("memory", victim.memory.ns),
+        ("asleep-behind-stalled", victim.stalled_ns()),
     ];
     let program = names.program(&victim.program);
     let sample = |(part, ns): (&'static str, u64)| {
@@ -200,7 +203,7 @@ mod tests {
                 samples.filter_map(|line| line.rsplit_once(' ')).map(|(one, _)| one.to_owned()),
             );
         }
-        assert!(series.len() < 1_200, "{}", series.len());
+        assert!(series.len() < 1_600, "{}", series.len());
         // All of them are still there, added up.
         let rest = r#"tailback_watch_lost_ms_per_second{program="other",group="/",part="not-told-apart"} 100000.0"#;
         assert!(

@@ -8,8 +8,8 @@ use super::command;
 use super::not_seen::no_programs;
 pub use inside::{inside, problem};
 use model::live::{
-    Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Scope, Source,
-    Sure, Victim, Why,
+    Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Scope, Sleeper,
+    Source, Sure, Victim, Why,
 };
 use model::prose::figures::{figure, percent};
 use model::{Live, Meta, Unit};
@@ -53,7 +53,8 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> FindingText {
             near(finding),
             sure(finding)
         ),
-        cause: cause.unwrap_or_else(|| "This version of tailback does not know why.".to_owned()),
+        cause: cause.unwrap_or_else(|| "This version of tailback does not know why.".to_owned())
+            + &sleepers(finding),
         fixes: fixes(finding),
         command: run.and_then(|run| command::line(run, meta_of(&run.scenario))),
     }
@@ -100,6 +101,27 @@ fn sure(finding: &Finding) -> &'static str {
     }
 }
 
+/// Who sleeps until the victim wakes them; empty where nobody does.
+pub(super) fn sleepers(finding: &Finding) -> String {
+    let one = |one: &Sleeper| {
+        let mostly = |ms: f64| ms > one.ms_per_s / 2.0;
+        let place = match () {
+            () if mostly(one.futex_ms_per_s) => " in locks (futex)",
+            () if mostly(one.input_ms_per_s) => " for a pipe, a socket or another process",
+            () => "",
+        };
+        let time = figure(one.ms_per_s, Unit::MillisecondsPerSecond);
+        format!("{} {time}{place}", program(&one.program))
+    };
+    match finding.sleepers.as_slice() {
+        [] => String::new(),
+        all => {
+            let all: Vec<String> = all.iter().map(one).collect();
+            format!(" While it waits, programs that it is to wake sleep: {}.", all.join(", "))
+        }
+    }
+}
+
 /// The fixes of a finding as sentences.
 fn fixes(finding: &Finding) -> Vec<String> {
     find(&finding.stall).map_or_else(Vec::new, |stall| stall.fixes(finding))
@@ -130,6 +152,8 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         (parts.waking_ns, "being woken"),
         (parts.not_told_apart_ns, "not told apart"),
         (victim.lock.foreign_ns, "readers of its memory map"),
+        (own_lock_ns(victim), "its own threads at the lock of its memory map"),
+        (victim.memory.ns, "standing still for memory"),
     ];
     all.extend(others.map(|(ns, what)| (ns, what.to_owned())));
     let mut text =
@@ -178,6 +202,30 @@ pub fn disagrees(victim: &Victim, over_ns: u64) -> Option<String> {
         of(compared.kernel_ns),
         of(compared.parts_ns)
     ))
+}
+
+/// What a program waited for the lock of its memory map while its own threads held it.
+pub fn own_lock_ns(victim: &Victim) -> u64 {
+    victim.lock.ns.saturating_sub(victim.lock.foreign_ns)
+}
+
+/// The heading of each column of a table of programs but the first and the last.
+pub const COLUMNS: [&str; 7] = ["all", "quota", "above", "others", "own", "lock", "rest"];
+
+/// What a program lost, by [`COLUMNS`]; all but the first add up to it.
+pub fn columns(victim: &Victim) -> [u64; COLUMNS.len()] {
+    let parts = &victim.parts;
+    let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
+    let rest = [parts.some_quota_ns, parts.rest_ns(), victim.memory.ns, victim.stalled_ns()];
+    [
+        victim.lost_ns(),
+        parts.own_quota_ns,
+        above,
+        parts.neighbours_ns(),
+        parts.own_program_ns,
+        victim.lock.ns,
+        rest.into_iter().fold(0, u64::saturating_add),
+    ]
 }
 
 /// A time as milliseconds a second, as it stands in a table.
@@ -334,6 +382,10 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
             format!("No figures for {}: it did not run, or does not exist.", scope(&live.scope))
         }
         Summary::Finding => live.findings.first().map_or_else(String::new, fix_first),
+        Summary::FindingBeside(loss) => {
+            let first = live.findings.first().map_or_else(String::new, fix_first);
+            format!("{first} {}", larger_loss(loss))
+        }
         Summary::Loses(loss) => loses_without_finding(loss),
         Summary::Near(loss) => format!(
             "No program loses much, but {} is near the limit: it loses {} (limit {}), {}.",
@@ -362,22 +414,33 @@ fn fix_first(first: &Finding) -> String {
     format!("Fix this first: {stall} of {victim}. {fix}").trim_end().to_owned()
 }
 
+/// A loss that no finding explains, and that is larger than those that one does.
+pub fn larger_loss(loss: &Loss) -> String {
+    let (victim, rate) = (program(&loss.program), Unit::MillisecondsPerSecond);
+    let lost = figure(loss.ms_per_s, rate);
+    format!("A larger loss has no finding: {victim} loses {lost}, {}.", to(loss))
+}
+
 /// A loss that no finding explains.
 fn loses_without_finding(loss: &Loss) -> String {
     let victim = program(&loss.program);
     let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
+    let near = match loss.ms_per_s < 2.0 * NOTICED_MS_PER_S {
+        true => format!(" That is near the limit of {}.", rate(NOTICED_MS_PER_S)),
+        false => String::new(),
+    };
     match &loss.to {
         To::Neighbour(other, Why::Shared(_)) => format!(
-            "Busy, shared evenly: {victim} waits {} for {}.",
+            "Busy, shared evenly: {victim} waits {} for {}.{near}",
             rate(loss.part_ms_per_s),
             program(other)
         ),
         To::OwnThreads => format!(
             "Busy: the threads of {victim} wait {} for each other; more of them are ready than \
-             have a CPU.",
+             have a CPU.{near}",
             rate(loss.part_ms_per_s)
         ),
-        _ => format!("No finding, but {victim} loses {}, {}.", rate(loss.ms_per_s), to(loss)),
+        _ => format!("No finding, but {victim} loses {}, {}.{near}", rate(loss.ms_per_s), to(loss)),
     }
 }
 
@@ -394,6 +457,13 @@ fn to(loss: &Loss) -> String {
         To::Hypervisor => format!("{most} of it to the hypervisor"),
         To::Waking => format!("{most} of it being woken"),
         To::MmapLock => format!("{most} of it to readers of its memory map"),
+        To::OwnMmapLock => {
+            format!("{most} of it at the lock of its memory map, which its own threads hold")
+        }
+        To::Memory => format!("{most} of it standing still for memory"),
+        To::AsleepBehind(other) => {
+            format!("{most} of it asleep behind {}, which is kept from running", program(other))
+        }
         To::NotToldApart => "and the reason is not known".to_owned(),
     }
 }

@@ -2,12 +2,13 @@
 
 use super::live::{
     brief, finding, inside, last_line, looked_at, measured, missing, node, not_measurable, problem,
-    scope, source, stall_name,
+    scope, sleepers, source, stall_name,
 };
 use model::Live;
 use model::live::{
-    BusyLink, Code, CodeTime, Inside, Mailbox, Micro, Missing, Node, NodeFigures, NodeMemory,
-    NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Source, SourceUse, Why,
+    BusyLink, Code, CodeTime, Finding, Inside, Mailbox, Micro, Missing, Node, NodeFigures,
+    NodeMemory, NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Sleeper, Source,
+    SourceUse, Why,
 };
 use std::collections::BTreeSet;
 use watch::{Loss, Summary, To};
@@ -28,7 +29,18 @@ fn findings() -> Vec<String> {
             }
         }
     }
+    all.push(format!("every finding:{}", sleepers(&with_sleepers())));
     all
+}
+
+/// A finding behind whose victim others sleep, wherever they may.
+fn with_sleepers() -> Finding {
+    let of = |name: &str, futex_ms_per_s, input_ms_per_s| {
+        let program = Program { name: name.to_owned(), pid: 7, ..Program::default() };
+        Sleeper { program, ms_per_s: 550.0, futex_ms_per_s, input_ms_per_s }
+    };
+    let sleepers = vec![of("web", 550.0, 0.0), of("app", 0.0, 550.0), of("log", 0.0, 0.0)];
+    Finding { sleepers, ..Finding::default() }
 }
 
 fn answers() -> Vec<String> {
@@ -88,7 +100,8 @@ fn scopes() -> Vec<String> {
     let ends = [last_line(&Summary::Finding, &found), last_line(&Summary::NoFigures, &unseen)];
     let of_losses = losses().into_iter().flat_map(|loss| {
         let all = [Summary::Loses(loss.clone()), Summary::Near(loss.clone())];
-        all.into_iter().chain([Summary::AllWell(Some(loss))])
+        let more = [Summary::AllWell(Some(loss.clone())), Summary::FindingBeside(loss)];
+        all.into_iter().chain(more)
     });
     let losses = of_losses.map(|one| last_line(&one, &Live::default()));
     let ends = own.into_iter().chain(ends).chain(losses);
@@ -110,10 +123,14 @@ fn losses() -> Vec<Loss> {
         To::Hypervisor,
         To::Waking,
         To::MmapLock,
+        To::OwnMmapLock,
+        To::Memory,
+        To::AsleepBehind(of("postgres")),
         To::NotToldApart,
     ];
     let loss = |to| Loss { program: of("web"), ms_per_s: 80.5, to, part_ms_per_s: 60.5 };
-    all.map(loss).into()
+    let large = Loss { ms_per_s: 280.5, ..loss(To::Quota) };
+    all.map(loss).into_iter().chain([large]).collect()
 }
 
 fn nodes() -> Vec<String> {

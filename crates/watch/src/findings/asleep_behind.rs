@@ -9,7 +9,7 @@
 
 use super::stall::{Seen, Stall};
 use super::words;
-use crate::parts::{program, program_of};
+use crate::parts::{program, program_of, stalled_ns};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
@@ -75,14 +75,16 @@ impl Stall for AsleepBehind {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let cost = |one: &Found| window.rate(counted(one.0, one.2, one.3));
+        let cost = |one: &Found| window.rate(stalled_ns(one.0, one.2, one.3));
         let all = held_up(window).filter(|one| cost(one) >= LIMIT_MS_PER_S);
         all.map(|found| finding(window, found)).collect()
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let of = |(key, sums): (&Key, &Sums)| {
-            largest(sums.asleep.iter().map(|(who, one)| seen.window.rate(counted(key, who, one))))
+            largest(
+                sums.asleep.iter().map(|(who, one)| seen.window.rate(stalled_ns(key, who, one))),
+            )
         };
         let most = largest(sleepers(seen.window).map(of));
         Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
@@ -155,18 +157,6 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     vec![other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions), Fix::Inherit]
 }
 
-/// The time that has a cause of its own: a quota, or a lock's holder of lower priority. A quota
-/// that holds the sleeper's own program is another finding. Processes of one name, of whatever
-/// session, pass a lock on by messages too, as those of PostgreSQL do the lock of a row.
-fn counted(sleeper: &Key, holder: &Key, asleep: &Slept) -> u64 {
-    let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
-    let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
-    let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
-    let inverted = if is_lock { asleep.inverted_ns } else { 0 };
-    let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
-    by_quota.max(inverted).min(asleep.ns)
-}
-
 /// A program, with whom it sleeps behind.
 type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
@@ -178,7 +168,7 @@ fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
     sleepers(window).filter_map(|(key, sums)| {
         let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
         let worst = long.max_by(|a, b| {
-            counted(key, a.0, a.1).cmp(&counted(key, b.0, b.1)).then_with(|| b.0.cmp(a.0))
+            stalled_ns(key, a.0, a.1).cmp(&stalled_ns(key, b.0, b.1)).then_with(|| b.0.cmp(a.0))
         });
         worst.map(|(who, asleep)| (key, sums, who, asleep))
     })
@@ -205,7 +195,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     Finding {
         victim: program_of(key, sums),
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
-        cost_ms_per_s: window.rate(counted(key, who, asleep)),
+        cost_ms_per_s: window.rate(stalled_ns(key, who, asleep)),
         worst_ms: ms(asleep.worst_ns),
         ..AsleepBehind::found(&facts, &fixes)
     }

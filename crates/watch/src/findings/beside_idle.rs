@@ -40,6 +40,7 @@ impl Stall for BesideIdle {
     const ID: &'static str = "beside-idle";
     const NAME: &'static str = "beside an idle CPU";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

@@ -85,6 +85,7 @@ pub struct Facts {
 
 impl Stall for BlockingNif {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = NativeFix;
 

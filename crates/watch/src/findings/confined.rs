@@ -46,6 +46,7 @@ impl Stall for Confined {
     const ID: &'static str = "confined";
     const NAME: &'static str = "confined beside an idle CPU";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

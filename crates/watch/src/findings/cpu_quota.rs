@@ -45,6 +45,7 @@ pub enum Fix {
 impl Stall for CpuQuota {
     const ID: &'static str = META.id;
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

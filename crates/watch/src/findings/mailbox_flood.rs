@@ -51,6 +51,7 @@ pub enum Fix {
 
 impl Stall for MailboxFlood {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 

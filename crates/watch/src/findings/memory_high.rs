@@ -58,6 +58,7 @@ const FIXES: [Fix; 3] = [Fix::RaiseMemoryHigh, Fix::MemoryMax, Fix::Swap];
 
 impl Stall for MemoryHigh {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
     type Fix = Fix;
 

@@ -20,6 +20,7 @@ mod preempted_holder;
 mod quota;
 mod quota_blind;
 mod real_time;
+mod sleepers;
 mod stall;
 mod uneven_queues;
 pub mod words;
@@ -64,7 +65,14 @@ pub(crate) fn all(window: &Window) -> Vec<Finding> {
     if window.seconds() < LEAST_SECONDS {
         return Vec::new();
     }
-    let mut all: Vec<Finding> = ALL.iter().flat_map(|entry| (entry.find)(window)).collect();
+    let of = |entry: &Entry| {
+        let mut found = (entry.find)(window);
+        if entry.stands_ready {
+            found.iter_mut().for_each(|one| one.sleepers = sleepers::of(window, &one.victim));
+        }
+        found
+    };
+    let mut all: Vec<Finding> = ALL.iter().flat_map(of).collect();
     // Costs that are added up in another order differ in their last digits.
     let cost = |finding: &Finding| (finding.cost_ms_per_s * 1e3).round();
     all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));

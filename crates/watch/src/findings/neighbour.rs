@@ -65,6 +65,7 @@ pub enum Fix {
 impl Stall for Neighbour {
     const ID: &'static str = "neighbour";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

@@ -51,6 +51,7 @@ pub enum Fix {
 
 impl Stall for QuotaBlind {
     const ID: &'static str = META.id;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

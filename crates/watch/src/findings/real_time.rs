@@ -39,6 +39,7 @@ impl Stall for RealTime {
     const ID: &'static str = "real-time";
     const NAME: &'static str = "real-time policy";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

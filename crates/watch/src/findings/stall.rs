@@ -26,6 +26,9 @@ pub trait Stall: 'static {
     /// not decide.
     const LIMIT_MS_PER_S: f64 = 0.0;
 
+    /// Whether its victim stands ready without a CPU, so that others may sleep until it runs.
+    const STANDS_READY: bool = false;
+
     /// The figures of a case.
     type Facts: Serialize + DeserializeOwned;
 
@@ -69,6 +72,7 @@ pub struct Entry {
     pub id: &'static str,
     /// Its name in a line of answers.
     pub name: &'static str,
+    pub(super) stands_ready: bool,
     pub(super) find: fn(&Window) -> Vec<Finding>,
     pub(super) answer: fn(&Seen) -> Option<AnswerState>,
     cause: fn(&Finding) -> Option<String>,
@@ -82,6 +86,7 @@ impl Entry {
         Entry {
             id: S::ID,
             name: S::NAME,
+            stands_ready: S::STANDS_READY,
             find: S::find,
             answer: S::answer,
             cause: |finding| finding.facts.read().map(|facts| S::cause(finding, &facts)),

@@ -12,13 +12,17 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap};
+use report::Look;
 use report::prose::live as words;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use watch::Summary;
 
-/// Lines that findings may take.
-const FINDING_LINES: u16 = 7;
+/// Lines that findings may take, or what there is to say without one.
+const FINDING_LINES: u16 = 9;
+
+/// Lines that all else takes, with a table of four programs.
+const OTHER_LINES: u16 = 9;
 
 /// Lines that Erlang nodes may take.
 const NODE_LINES: u16 = 4;
@@ -75,7 +79,7 @@ impl Sort {
             Sort::Lost => victim.lost_ns(),
             Sort::Quota => victim.parts.quota_ns(),
             Sort::Others => victim.parts.neighbours_ns(),
-            Sort::Lock => victim.lock.foreign_ns,
+            Sort::Lock => victim.lock.ns,
             Sort::Worst => worst_ns(victim),
         }
     }
@@ -147,8 +151,11 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
         );
         return;
     };
-    let findings = if live.findings.is_empty() { 2 } else { FINDING_LINES };
     let nodes = node_lines(live);
+    let found = found_lines(live, state);
+    let others = OTHER_LINES + NODE_LINES * u16::from(!nodes.is_empty());
+    let room = frame.area().height.saturating_sub(others).clamp(2, FINDING_LINES);
+    let findings = height(&found, frame.area().width).min(room);
     let rows = [
         Constraint::Length(1),
         Constraint::Length(findings),
@@ -157,9 +164,9 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
         Constraint::Length(2),
         Constraint::Length(1),
     ];
-    let [head, found, about, table, answers, foot] = Layout::vertical(rows).areas(frame.area());
+    let [head, top, about, table, answers, foot] = Layout::vertical(rows).areas(frame.area());
     frame.render_widget(Paragraph::new(head_line(live)), head);
-    draw_findings(frame, found, live, state);
+    frame.render_widget(Paragraph::new(found).wrap(Wrap { trim: true }), top);
     frame.render_widget(Paragraph::new(nodes).wrap(Wrap { trim: true }), about);
     draw_table(frame, table, live, state);
     let measured = words::measured(live.answers.iter());
@@ -193,17 +200,29 @@ fn head_line(live: &Live) -> String {
     )
 }
 
-fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
+/// How many lines of a screen of this width these take.
+fn height(lines: &[Line], width: u16) -> u16 {
+    let look = Look { color: false, width: usize::from(width.max(1)), why: false };
+    let of = |line: &Line| look.lines(&line.to_string());
+    u16::try_from(lines.iter().map(of).sum::<usize>()).unwrap_or(u16::MAX)
+}
+
+/// A finding, below a loss that is larger and has none; what there is to say where there is none.
+fn found_lines(live: &Live, state: &State) -> Vec<Line<'static>> {
+    let colored = |text: String, color| Line::styled(text, Style::new().fg(color));
+    let summary = ::watch::summary(live);
     if live.findings.is_empty() {
-        let is_well = matches!(::watch::summary(live), Summary::AllWell(_));
-        let color = Style::new().fg(if is_well { Color::Green } else { Color::Yellow });
-        let last = Paragraph::new(words::conclusion(live)).style(color);
-        frame.render_widget(last.wrap(Wrap { trim: true }), area);
-        return;
+        let is_well = matches!(summary, Summary::AllWell(_));
+        let color = if is_well { Color::Green } else { Color::Yellow };
+        return vec![colored(words::conclusion(live), color)];
     }
+    let beside = match summary {
+        Summary::FindingBeside(loss) => vec![colored(words::larger_loss(&loss), Color::Yellow)],
+        _ => Vec::new(),
+    };
     let number = state.finding % live.findings.len();
-    let lines = finding_lines(&live.findings[number], number, live.findings.len());
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
+    let finding = finding_lines(&live.findings[number], number, live.findings.len());
+    beside.into_iter().chain(finding).collect()
 }
 
 fn finding_lines(finding: &Finding, number: usize, all: usize) -> Vec<Line<'static>> {
@@ -238,10 +257,9 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
     let widths =
         [vec![Constraint::Min(20)], vec![Constraint::Length(6); 7], vec![Constraint::Length(7)]]
             .concat();
-    let heading = ["lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst"];
-    let heading: Vec<Line> = (heading.iter().enumerate())
-        .map(|(at, word)| if at == 0 { Line::raw(*word) } else { Line::raw(*word).right_aligned() })
-        .collect();
+    let others = words::COLUMNS.into_iter().chain(["worst"]);
+    let others = others.map(|word| Line::raw(word).right_aligned());
+    let heading: Vec<Line> = std::iter::once(Line::raw("lost, ms/s")).chain(others).collect();
     let table = Table::new(rows, widths)
         .header(Row::new(heading).style(Style::new().add_modifier(Modifier::BOLD)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -250,19 +268,9 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
 }
 
 fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
-    let parts = &victim.parts;
-    let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
-    let times = [
-        victim.lost_ns(),
-        parts.own_quota_ns,
-        above,
-        parts.neighbours_ns(),
-        parts.own_program_ns,
-        victim.lock.foreign_ns,
-        parts.some_quota_ns.saturating_add(parts.rest_ns()),
-    ];
     let mut cells = vec![Line::raw(label(&victim.program))];
-    cells.extend(times.map(|ns| Line::raw(words::rate(ns, over_ns)).right_aligned()));
+    let times = words::columns(victim).map(|ns| words::rate(ns, over_ns));
+    cells.extend(times.map(|time| Line::raw(time).right_aligned()));
     cells.push(Line::raw(format!("{:.1}", worst_ns(victim) as f64 / 1e6)).right_aligned());
     Row::new(cells)
 }
@@ -377,6 +385,24 @@ mod tests {
         press(&mut state, KeyCode::Char('s'));
         let text = drawn(Some(&live()), &state, 80, 24);
         assert!(text.find("web 7").unwrap() > text.find("db 7").unwrap(), "{text}");
+    }
+
+    /// All of each finding, with its cause and its first fix, and the program that loses most.
+    #[test]
+    fn nothing_of_a_finding_is_cut_off_on_a_small_screen() {
+        // The screen stands in quotes, line by line.
+        let whole = |text: &str| text.replace('"', "").split_whitespace().collect::<String>();
+        for stall in watch::findings::samples() {
+            let loses = live();
+            let live = Live { findings: vec![stall.clone()], ..loses };
+            let text = drawn(Some(&live), &State::default(), 80, 24);
+            let shown = whole(&text);
+            let said = words::finding(&stall, crate::records::meta_of);
+            assert!(shown.contains(&whole(&said.cause)), "{}\n{text}", said.cause);
+            let fix = said.fixes.first().map_or("", String::as_str);
+            assert!(shown.contains(&whole(fix)), "{fix}\n{text}");
+            assert!(text.contains("web 7"), "{text}");
+        }
     }
 
     #[test]

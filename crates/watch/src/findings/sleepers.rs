@@ -1,0 +1,67 @@
+//! Who sleeps behind the victim of a finding.
+
+use crate::parts::program_of;
+use crate::sums::{Key, Sums};
+use crate::window::Window;
+use model::live::{Program, Sleeper};
+
+/// Sleeping behind a victim is told from here on, in milliseconds a second: half of what makes a
+/// finding of its own.
+const TOLD_MS_PER_S: f64 = super::asleep_behind::LIMIT_MS_PER_S / 2.0;
+
+/// Programs that are told.
+const MOST: usize = 3;
+
+/// The programs that sleep until a thread of this one wakes them while it stands ready.
+pub(super) fn of(window: &Window, victim: &Program) -> Vec<Sleeper> {
+    let is_victim = |key: &Key| key.name == victim.name && key.group == victim.group;
+    let sleeper = |(key, sums): (&Key, &Sums)| {
+        let mut sleeper = Sleeper { program: program_of(key, sums), ..Sleeper::default() };
+        for (_, asleep) in sums.asleep.iter().filter(|(holder, _)| is_victim(holder)) {
+            sleeper.ms_per_s += window.rate(asleep.ns);
+            sleeper.futex_ms_per_s += window.rate(asleep.futex_ns);
+            sleeper.input_ms_per_s += window.rate(asleep.input_ns);
+        }
+        sleeper
+    };
+    let others = window.victims().filter(|(key, _)| !is_victim(key)).map(sleeper);
+    let mut all: Vec<Sleeper> = others.filter(|one| one.ms_per_s >= TOLD_MS_PER_S).collect();
+    all.sort_by(|a, b| b.ms_per_s.total_cmp(&a.ms_per_s));
+    all.truncate(MOST);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, key};
+    use model::live::AsleepBehind;
+
+    #[test]
+    fn who_sleeps_long_behind_a_victim_is_told_with_where() {
+        let asleep = |ms: u64| AsleepBehind {
+            ns: ms * MS,
+            futex_ns: ms * MS / 2,
+            ..AsleepBehind::default()
+        };
+        let of = |behind: &str, ms: u64| Sums {
+            in_scope: true,
+            asleep: [(key(behind), asleep(ms))].into(),
+            ..Sums::default()
+        };
+        let programs = [
+            ("client", of("db", 300)),
+            ("other", of("db", 60)),
+            ("little", of("db", 40)),
+            ("elsewhere", of("web", 500)),
+            ("db", of("db", 500)),
+        ];
+        let programs = programs.map(|(name, sums)| (key(name), sums)).into();
+        let window = Window { over_ns: 1000 * MS, programs, ..Window::default() };
+        let victim = Program { name: "db".to_owned(), ..Program::default() };
+        let told = super::of(&window, &victim);
+        let names: Vec<&str> = told.iter().map(|one| one.program.name.as_str()).collect();
+        assert_eq!(names, ["client", "other"]);
+        assert_eq!((told[0].ms_per_s, told[0].futex_ms_per_s), (300.0, 150.0));
+    }
+}
