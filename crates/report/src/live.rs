@@ -85,10 +85,9 @@ fn write_finding(text: &mut String, number: usize, finding: &Finding, meta_of: M
         "{}",
         look.wrap(&format!("{number}. {name}: {}", sentences.loss), "", "   ")
     );
-    let cause = match look.why {
-        true => format!("{} {}", sentences.cause, sentences.fixes.join(" ")),
-        false => sentences.cause,
-    };
+    let fixes = if look.why { sentences.fixes } else { Vec::new() };
+    let cause = std::iter::once(sentences.cause).chain(fixes).chain(sentences.sleepers);
+    let cause = cause.collect::<Vec<String>>().join(" ");
     let _ = writeln!(text, "{}", look.wrap(&cause, "   ", "   "));
     if let Some(command) = sentences.command {
         let _ = writeln!(text, "   Reproduce: {}", look.paint(Style::new().bold(), &command));
@@ -113,7 +112,7 @@ fn victims(text: &mut String, live: &Live, look: Look) {
 }
 
 fn row(victim: &Victim, over_ns: u64) -> String {
-    let worst = victim.parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
+    let worst = victim.worst_ns() as f64 / 1e6;
     let name: String = plain(&victim.program.name).chars().take(20).collect();
     let cells = words::columns(victim).map(|ns| format!(" {:>6}", words::rate(ns, over_ns)));
     format!("{name:<20}{} {worst:>8.1}\n", cells.concat())

@@ -1,6 +1,6 @@
 //! From sums to parts that add up.
 
-use crate::sums::{Key, Sums};
+use crate::sums::{Key, Sums, ThreadSums};
 use crate::tick::{Job, MachineTick};
 use crate::why::by_policy;
 use model::live::{
@@ -173,6 +173,7 @@ fn memory(sums: &Sums) -> MemoryWaits {
         ns: parts.into_iter().fold(0, u64::saturating_add),
         reclaim_ns: all.reclaim_ns,
         compaction_ns: all.compaction_ns,
+        worst_ns: all.memory_worst_ns,
     }
 }
 
@@ -189,25 +190,33 @@ pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
     let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
     let inverted = if is_lock { asleep.inverted_ns } else { 0 };
     let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
-    by_quota.max(inverted).min(asleep.ns)
+    // A thread of the kernel that sleeps waits for work.
+    let is_work = sleeper.job == Job::Kernel;
+    if is_work { 0 } else { by_quota.max(inverted).min(asleep.ns) }
 }
 
-/// Whose threads stood ready while it slept, the longest first.
+/// Whose threads stood ready while it slept: those with a cause of their own first, then those
+/// behind whom it slept longest.
 fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
-    let mut all: Vec<(&Key, &AsleepBehind)> = sums.asleep.iter().collect();
-    all.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
-        stalled_ns: stalled_ns(key, who, one),
+        // A wait for the lock of its memory map, and for memory, is a loss of its own.
+        stalled_ns: stalled_ns(key, who, one).min(one.futex_ns.saturating_add(one.input_ns)),
         ..one.clone()
     };
-    all.into_iter().take(NAMED).map(part).collect()
+    let mut all: Vec<(&Key, AsleepBehind)> =
+        sums.asleep.iter().map(|one| (one.0, part(one))).collect();
+    let order = |one: &AsleepBehind| (one.stalled_ns, one.ns);
+    all.sort_by(|a, b| order(&b.1).cmp(&order(&a.1)).then_with(|| a.0.cmp(b.0)));
+    all.into_iter().take(NAMED).map(|(_, one)| one).collect()
 }
 
 fn threads(sums: &Sums) -> Vec<VictimThread> {
-    let mut all: Vec<VictimThread> = sums
-        .threads
-        .values()
+    let lost = |thread: &ThreadSums| thread.ready_ns.saturating_add(thread.held_up_ns);
+    let mut all: Vec<&ThreadSums> = sums.threads.values().collect();
+    all.sort_by_key(|thread| (std::cmp::Reverse(lost(thread)), thread.tid));
+    all.into_iter()
+        .take(THREADS)
         .map(|thread| VictimThread {
             tid: thread.tid,
             name: thread.name.to_string(),
@@ -216,11 +225,9 @@ fn threads(sums: &Sums) -> Vec<VictimThread> {
             throttled_ns: thread.throttled_ns,
             worst_ns: thread.worst_ns,
             foreign_ns: thread.foreign_ns,
+            held_up_ns: thread.held_up_ns,
         })
-        .collect();
-    all.sort_by_key(|t| (std::cmp::Reverse(t.ready_ns.saturating_add(t.foreign_ns)), t.tid));
-    all.truncate(THREADS);
-    all
+        .collect()
 }
 
 #[cfg(test)]

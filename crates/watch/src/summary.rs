@@ -4,7 +4,7 @@
 //! where no finding fired: a loss without a finding is told with its largest part.
 
 use model::Live;
-use model::live::{AnswerState, Program, Scope, Source, SourceUse, Victim, Why};
+use model::live::{AnswerState, Finding, Program, Scope, Source, SourceUse, Victim, Why};
 use serde::Serialize;
 
 /// A loss that is noticed, in milliseconds a second: a tenth of a thread's time.
@@ -98,7 +98,10 @@ pub fn summary(live: &Live) -> Summary {
     if by_name && live.victims.is_empty() {
         return Summary::NoFigures;
     }
-    let worst = |limit: f64| worst(live, limit, |_| true);
+    let worst = |limit: f64| {
+        let all = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, limit));
+        all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
+    };
     match (worst(1.0), worst(NEAR)) {
         (Some(loss), _) => Summary::Loses(loss),
         (None, Some(loss)) => Summary::Near(loss),
@@ -107,20 +110,31 @@ pub fn summary(live: &Live) -> Summary {
     }
 }
 
-/// The largest loss above this part of the limits, of these programs.
-fn worst(live: &Live, limit: f64, of: impl Fn(&Program) -> bool) -> Option<Loss> {
-    let noticed = |victim: &&Victim| is_noticed(victim, live.over_ns, limit);
-    let all = live.victims.iter().filter(noticed).filter(|victim| of(&victim.program));
-    all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
+/// The largest loss that no finding is about, where that is more than any finding costs.
+fn larger(live: &Live) -> Option<Loss> {
+    let costs = live.findings.iter().map(|finding| finding.cost_ms_per_s);
+    let most = costs.fold(NOTICED_MS_PER_S, f64::max);
+    let noticed = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, 1.0));
+    let losses = noticed.map(|victim| loss(victim, live.over_ns));
+    let open = |loss: &Loss| loss.ms_per_s - explained(live, loss);
+    let open = losses.filter(|loss| open(loss) > most);
+    open.max_by(|one, other| one.ms_per_s.total_cmp(&other.ms_per_s))
 }
 
-/// The largest loss of a program without a finding, where that is more than any finding costs.
-fn larger(live: &Live) -> Option<Loss> {
+/// What findings explain of a loss: what they cost that program, and all of it where it sleeps
+/// behind the victim of one, or stands still for memory as another program of its group does.
+fn explained(live: &Live, loss: &Loss) -> f64 {
     let is = |one: &Program, other: &Program| one.name == other.name && one.group == other.group;
-    let is_found =
-        |program: &Program| live.findings.iter().any(|finding| is(&finding.victim, program));
-    let most = live.findings.iter().map(|finding| finding.cost_ms_per_s).fold(0.0, f64::max);
-    worst(live, 1.0, |program| !is_found(program)).filter(|loss| loss.ms_per_s > most)
+    let is_behind = |finding: &Finding| match &loss.to {
+        To::AsleepBehind(holder) => is(&finding.victim, holder),
+        To::Memory => finding.victim.group.is_some() && finding.victim.group == loss.program.group,
+        _ => false,
+    };
+    if live.findings.iter().any(is_behind) {
+        return loss.ms_per_s;
+    }
+    let own = live.findings.iter().filter(|finding| is(&finding.victim, &loss.program));
+    own.map(|finding| finding.cost_ms_per_s).sum()
 }
 
 /// Whether waits were seen one by one, with their causes.
@@ -182,8 +196,7 @@ fn rate(ns: u64, over_ns: u64) -> f64 {
 mod tests {
     use super::*;
     use model::live::{
-        Answer, AsleepBehind, Finding, LockWaits, MemoryWaits, Missing, NeighbourPart,
-        NotMeasurable, Parts,
+        Answer, AsleepBehind, LockWaits, MemoryWaits, Missing, NeighbourPart, NotMeasurable, Parts,
     };
     use model::not_seen::NoPrograms;
 
@@ -214,8 +227,9 @@ mod tests {
             let finding = Finding { victim, cost_ms_per_s, ..Finding::default() };
             summary(&Live { findings: vec![finding], ..live(250) })
         };
-        assert_eq!(of("web", 120.0), Summary::Finding, "it is about that loss");
+        assert_eq!(of("web", 160.0), Summary::Finding, "it is about that loss");
         assert_eq!(of("db", 251.0), Summary::Finding);
+        let Summary::FindingBeside(_) = of("web", 10.0) else { panic!("most of it is open") };
         let Summary::FindingBeside(loss) = of("db", 12.0) else { panic!() };
         assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 250.0));
     }

@@ -107,7 +107,7 @@ impl Sums {
     pub fn thread(&mut self, gained: &ThreadCounts) {
         add(&mut self.all, gained);
         self.nice = self.nice.max(gained.nice);
-        let lost = gained.ready_ns.saturating_add(gained.foreign_ns);
+        let lost = gained.ready_ns.saturating_add(held_up_ns(gained));
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
         count(&mut self.threads, gained.tid, |all| all.add(gained));
     }
@@ -215,9 +215,8 @@ impl Weigh for ThreadSums {
 impl Weigh for Sums {
     fn weight(&self) -> u64 {
         let all = &self.all;
-        let own = [all.ready_ns, all.foreign_ns, all.lock_ns, all.memory_ns, all.reclaim_ns];
-        let asleep = self.asleep.values().map(|behind| behind.ns);
-        own.into_iter().chain(asleep).fold(0, u64::saturating_add)
+        let own = all.ready_ns.saturating_add(held_up_ns(all));
+        self.asleep.values().map(|behind| behind.ns).fold(own, u64::saturating_add)
     }
 }
 
@@ -308,6 +307,12 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
 }
 
+/// What threads waited for the lock of their memory map and for memory.
+fn held_up_ns(counts: &ThreadCounts) -> u64 {
+    let all = [counts.lock_ns, counts.memory_ns, counts.reclaim_ns, counts.compaction_ns];
+    all.into_iter().fold(0, u64::saturating_add)
+}
+
 impl ThreadSums {
     fn add(&mut self, gained: &ThreadCounts) {
         if self.tid == 0 {
@@ -319,7 +324,7 @@ impl ThreadSums {
             (&mut self.ready_ns, gained.ready_ns),
             (&mut self.throttled_ns, throttled),
             (&mut self.foreign_ns, gained.foreign_ns),
-            (&mut self.held_up_ns, gained.lock_ns.saturating_add(gained.memory_ns)),
+            (&mut self.held_up_ns, held_up_ns(gained)),
             (&mut self.spins, gained.spins),
         ];
         for (sum, more) in sums {

@@ -240,7 +240,7 @@ study() ->
     {Keeper, Folder} = keeper(),
     try
         ok = compile(Folder),
-        block(1, 0, 0.0, 0.0, {Folder, set_up(Keeper, Folder)})
+        block(1, 0, 0.0, 0.0, {Keeper, Folder, set_up(Keeper, Folder)})
     after
         _ = catch port_close(Keeper),
         ok = gone(Folder, 150)
@@ -297,8 +297,12 @@ at_most(K, N, P) ->
     Sum.
 
 %% What a trial found in a node of its own, which joins the groups before it starts.
-run(Arm, Block, {Folder, Groups}) ->
-    Join = ["echo $$ >'" ++ Group ++ "/cgroup.procs' || exit 97; " || Group <- Groups],
+run(Arm, Block, {Keeper, Folder, Groups}) ->
+    Join = [
+        ["cd '", Group, "' && { [ -e cpu.max ] || [ -e cpu.cfs_quota_us ]; } && "]
+        ++ "echo $$ >cgroup.procs || exit 97; cd /; "
+     || Group <- Groups
+    ],
     Erl = filename:join([code:root_dir(), "bin", "erl"]),
     Boot = ["-boot", "no_dot_erlang", "-noshell", "+Bd", "-pa", Folder],
     Trial = ["-run", "stall", "main", "trial", atom_to_list(Arm), integer_to_list(Block)],
@@ -313,23 +317,26 @@ run(Arm, Block, {Folder, Groups}) ->
         exit_status,
         stderr_to_stdout
     ]),
-    found(Port, "nothing").
+    {os_pid, Pid} = erlang:port_info(Port, os_pid),
+    "" = ask(Keeper, "node", integer_to_list(Pid)),
+    found(Port, "nothing", Keeper).
 
 flags(control) -> ?CONTROL_FLAGS;
 flags(cause) -> ?CASE_FLAGS.
 
-found(Port, Said) ->
+found(Port, Said, Keeper) ->
     receive
-        {Port, {data, {_, "found " ++ Number}}} -> found(Port, list_to_float(Number));
+        {Port, {data, {_, "found " ++ Number}}} -> found(Port, list_to_float(Number), Keeper);
         {Port, {data, {_, "missing " ++ Why}}} -> throw({missing, Why});
         {Port, {data, {_, "broken " ++ Why}}} -> throw({broken, Why});
-        {Port, {data, {_, Line}}} when Said =:= "nothing" -> found(Port, Line);
-        {Port, {data, _}} -> found(Port, Said);
+        {Port, {data, {_, Line}}} when Said =:= "nothing" -> found(Port, Line, Keeper);
+        {Port, {data, _}} -> found(Port, Said, Keeper);
         {Port, {exit_status, 0}} when is_float(Said) -> Said;
-        {Port, {exit_status, 97}} -> throw({missing, "a node may not join the control group"});
+        {Port, {exit_status, 97}} -> throw({missing, "no node could join a group with a quota"});
         {Port, {exit_status, Code}} -> broken("a trial ended with ~b and said: ~0tp", [Code, Said])
     after ?TRIAL_MS + 120000 ->
         true = port_close(Port),
+        "" = ask(Keeper, "kill", "node"),
         broken("a trial hangs", [])
     end.
 
@@ -346,12 +353,19 @@ compile(Folder) ->
 keeper() ->
     Script =
         "trap '' HUP INT TERM/n"
-        "folder=$(mktemp -d /"${TMPDIR:-/tmp}/stall-XXXXXX/" 2>&1) && echo /"yes $folder/" ||/n"
+        "folder=$(mktemp -d /"${TMPDIR:-/tmp}/stall-XXXXXX/" 2>&1) ||/n"
         "  { echo /"no $folder/"; exit; }/n"
+        "kill_node() {/n"
+        "  tr '//0' ' ' </proc//"$node/"/cmdline | grep -qF /"$folder/" && kill -9 /"$node/"/n"
+        "}/n"
+        "echo /"yes $folder/"/n"
         "while read -r what path; do case $what in/n"
         "group) why=$(mkdir /"$path/" 2>&1) && group=$path && echo yes || echo /"no $why/" ;;/n"
+        "node) node=$path; echo yes ;;/n"
+        "kill) kill_node 2>/dev/null; echo yes ;;/n"
         "switch) (echo +cpu >/"$path/") 2>/dev/null && switch=$path; echo yes ;;/n"
         "esac; done/n"
+        "kill_node 2>/dev/null/n"
         "tries=0/n"
         "while [ -d /"$folder/" ] && [ $tries -lt 100 ]; do/n"
         "  if [ -n /"$group/" ] && [ -d /"$group/" ]; then/n"
@@ -367,6 +381,10 @@ keeper() ->
     Options = [{args, ["-c", Script]}, {line, 1000}],
     Keeper = open_port({spawn_executable, "/bin/sh"}, Options),
     {Keeper, answer_of(Keeper)}.
+
+ask(Keeper, What, Path) ->
+    true = port_command(Keeper, [What, " ", Path, "/n"]),
+    answer_of(Keeper).
 
 %% What the keeper says to what it was asked.
 answer_of(Keeper) ->

@@ -39,6 +39,13 @@ impl Victim {
         waits.into_iter().fold(self.parts.ready_ns, u64::saturating_add)
     }
 
+    /// The worst single wait of all of these.
+    pub fn worst_ns(&self) -> u64 {
+        let asleep = self.asleep.iter().filter(|one| one.stalled_ns > 0).map(|one| one.worst_ns);
+        let waits = [self.parts.worst_ns, self.lock.worst_ns, self.memory.worst_ns];
+        waits.into_iter().chain(asleep).fold(0, u64::max)
+    }
+
     /// Asleep behind threads that a quota or a higher nice value kept from running.
     pub fn stalled_ns(&self) -> u64 {
         self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
@@ -65,8 +72,8 @@ pub struct AsleepBehind {
     pub inverted_ns: u64,
     /// Of all: through at least one more thread that slept itself.
     pub through_others_ns: u64,
-    /// Of all: what the holder lost to a quota, or in a lock to its higher nice value. The rest it
-    /// lost to what holds up any program of a busy machine.
+    /// Of all: in locks or for messages, while a quota kept the holder from running, or in a lock
+    /// its higher nice value. The rest is behind holders of a busy machine, or a loss of its own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled_ns: u64,
 }
@@ -114,6 +121,9 @@ pub struct VictimThread {
     pub worst_ns: u64,
     /// Waiting for the lock of its memory map while another process held it.
     pub foreign_ns: u64,
+    /// Waiting for that lock at all, and for memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_up_ns: u64,
 }
 
 /// Where the time went in which threads were ready and did not run. All but [`Parts::worst_ns`] and
@@ -326,6 +336,8 @@ pub struct MemoryWaits {
     pub reclaim_ns: u64,
     /// Of that: they moved pages to get free ones in a row (direct compaction).
     pub compaction_ns: u64,
+    /// The worst single one in which they slept.
+    pub worst_ns: u64,
 }
 
 impl MemoryWaits {

@@ -31,6 +31,8 @@ pub struct FindingText {
     pub loss: String,
     /// By whom, and how.
     pub cause: String,
+    /// Who sleeps until the victim wakes them, as a sentence; none where nobody does.
+    pub sleepers: Option<String>,
     /// What fixes it, the most useful first.
     pub fixes: Vec<String>,
     /// The run that reproduces it.
@@ -53,8 +55,8 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> FindingText {
             near(finding),
             sure(finding)
         ),
-        cause: cause.unwrap_or_else(|| "This version of tailback does not know why.".to_owned())
-            + &sleepers(finding),
+        cause: cause.unwrap_or_else(|| "This version of tailback does not know why.".to_owned()),
+        sleepers: sleepers(finding),
         fixes: fixes(finding),
         command: run.and_then(|run| command::line(run, meta_of(&run.scenario))),
     }
@@ -101,8 +103,8 @@ fn sure(finding: &Finding) -> &'static str {
     }
 }
 
-/// Who sleeps until the victim wakes them; empty where nobody does.
-pub(super) fn sleepers(finding: &Finding) -> String {
+/// Who sleeps until the victim wakes them; none where nobody does.
+pub(super) fn sleepers(finding: &Finding) -> Option<String> {
     let one = |one: &Sleeper| {
         let mostly = |ms: f64| ms > one.ms_per_s / 2.0;
         let place = match () {
@@ -113,13 +115,10 @@ pub(super) fn sleepers(finding: &Finding) -> String {
         let time = figure(one.ms_per_s, Unit::MillisecondsPerSecond);
         format!("{} {time}{place}", program(&one.program))
     };
-    match finding.sleepers.as_slice() {
-        [] => String::new(),
-        all => {
-            let all: Vec<String> = all.iter().map(one).collect();
-            format!(" While it waits, programs that it is to wake sleep: {}.", all.join(", "))
-        }
-    }
+    let all: Vec<String> = finding.sleepers.iter().map(one).collect();
+    let told =
+        || format!("While it waits, these programs sleep until it wakes them: {}.", all.join(", "));
+    (!all.is_empty()).then(told)
 }
 
 /// The fixes of a finding as sentences.
@@ -154,6 +153,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         (victim.lock.foreign_ns, "readers of its memory map"),
         (own_lock_ns(victim), "its own threads at the lock of its memory map"),
         (victim.memory.ns, "standing still for memory"),
+        (victim.stalled_ns(), "asleep behind stalled programs"),
     ];
     all.extend(others.map(|(ns, what)| (ns, what.to_owned())));
     let mut text =
@@ -388,10 +388,12 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
         }
         Summary::Loses(loss) => loses_without_finding(loss),
         Summary::Near(loss) => format!(
-            "No program loses much, but {} is near the limit: it loses {} (limit {}), {}.",
+            "No program loses much, but {} is near the limit: it loses {} (limits {} and {} of its \
+             time), {}.",
             program(&loss.program),
             figure(loss.ms_per_s, Unit::MillisecondsPerSecond),
             figure(NOTICED_MS_PER_S, Unit::Count),
+            percent(NOTICED_SHARE),
             to(loss)
         ),
         Summary::AllWell(most) => {
@@ -400,7 +402,7 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
                 format!("; the most is {most}, of {}", program(&loss.program))
             });
             format!(
-                "All well: no program loses both {} and {} of the CPU time that it wants{most}.",
+                "All well: no program loses both {} and {} of its time{most}.",
                 figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond),
                 percent(NOTICED_SHARE),
             )
@@ -425,22 +427,25 @@ pub fn larger_loss(loss: &Loss) -> String {
 fn loses_without_finding(loss: &Loss) -> String {
     let victim = program(&loss.program);
     let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
-    let near = match loss.ms_per_s < 2.0 * NOTICED_MS_PER_S {
-        true => format!(" That is near the limit of {}.", rate(NOTICED_MS_PER_S)),
+    let is_near = loss.ms_per_s < 2.0 * NOTICED_MS_PER_S;
+    let (lost, limit) = (rate(loss.ms_per_s), rate(NOTICED_MS_PER_S));
+    let in_all = match is_near {
+        true => format!(" In all it loses {lost}, near the limit of {limit}."),
         false => String::new(),
     };
+    let near = if is_near { format!(" (near the limit of {limit})") } else { String::new() };
     match &loss.to {
         To::Neighbour(other, Why::Shared(_)) => format!(
-            "Busy, shared evenly: {victim} waits {} for {}.{near}",
+            "Busy, shared evenly: {victim} waits {} for {}.{in_all}",
             rate(loss.part_ms_per_s),
             program(other)
         ),
         To::OwnThreads => format!(
             "Busy: the threads of {victim} wait {} for each other; more of them are ready than \
-             have a CPU.{near}",
+             have a CPU.{in_all}",
             rate(loss.part_ms_per_s)
         ),
-        _ => format!("No finding, but {victim} loses {}, {}.{near}", rate(loss.ms_per_s), to(loss)),
+        _ => format!("No finding, but {victim} loses {lost}{near}, {}.", to(loss)),
     }
 }
 
@@ -458,7 +463,7 @@ fn to(loss: &Loss) -> String {
         To::Waking => format!("{most} of it being woken"),
         To::MmapLock => format!("{most} of it to readers of its memory map"),
         To::OwnMmapLock => {
-            format!("{most} of it at the lock of its memory map, which its own threads hold")
+            format!("{most} of it at the lock of its memory map, held by its own threads")
         }
         To::Memory => format!("{most} of it standing still for memory"),
         To::AsleepBehind(other) => {

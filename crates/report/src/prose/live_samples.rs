@@ -29,7 +29,7 @@ fn findings() -> Vec<String> {
             }
         }
     }
-    all.push(format!("every finding:{}", sleepers(&with_sleepers())));
+    all.extend(sleepers(&with_sleepers()).map(|line| format!("every finding: {line}")));
     all
 }
 

@@ -48,6 +48,7 @@ pub enum Fix {
 
 impl Stall for BusyWait {
     const ID: &'static str = META.id;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

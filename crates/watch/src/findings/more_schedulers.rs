@@ -45,6 +45,7 @@ impl Stall for MoreSchedulers {
     const ID: &'static str = "more-schedulers";
     const NAME: &'static str = "more schedulers than quota";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

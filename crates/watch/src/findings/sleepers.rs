@@ -2,6 +2,7 @@
 
 use crate::parts::program_of;
 use crate::sums::{Key, Sums};
+use crate::tick::Job;
 use crate::window::Window;
 use model::live::{Program, Sleeper};
 
@@ -24,7 +25,9 @@ pub(super) fn of(window: &Window, victim: &Program) -> Vec<Sleeper> {
         }
         sleeper
     };
-    let others = window.victims().filter(|(key, _)| !is_victim(key)).map(sleeper);
+    // A thread of the kernel that sleeps waits for work.
+    let may_sleep = |key: &Key| !is_victim(key) && key.job != Job::Kernel;
+    let others = window.victims().filter(|(key, _)| may_sleep(key)).map(sleeper);
     let mut all: Vec<Sleeper> = others.filter(|one| one.ms_per_s >= TOLD_MS_PER_S).collect();
     all.sort_by(|a, b| b.ms_per_s.total_cmp(&a.ms_per_s));
     all.truncate(MOST);
@@ -57,7 +60,9 @@ mod tests {
             ("db", of("db", 500)),
         ];
         let programs = programs.map(|(name, sums)| (key(name), sums)).into();
-        let window = Window { over_ns: 1000 * MS, programs, ..Window::default() };
+        let mut window = Window { over_ns: 1000 * MS, programs, ..Window::default() };
+        let kernel = Key { job: Job::Kernel, ..key("kworker") };
+        window.programs.insert(kernel, of("db", 500));
         let victim = Program { name: "db".to_owned(), ..Program::default() };
         let told = super::of(&window, &victim);
         let names: Vec<&str> = told.iter().map(|one| one.program.name.as_str()).collect();

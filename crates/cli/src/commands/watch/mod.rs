@@ -370,12 +370,20 @@ fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> R
     if let (Some(path), None) = (&wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
-    let code = match ::watch::summary(&all) {
-        Summary::Finding => 1,
+    Ok(briefs::code(wanted.briefs.as_ref(), code(&::watch::summary(&all))))
+}
+
+/// The exit code of what there is to say.
+fn code(summary: &Summary) -> u8 {
+    match summary {
+        Summary::Finding | Summary::FindingBeside(_) => 1,
         Summary::NothingMeasured => exit::NEED,
-        _ => 0,
-    };
-    Ok(briefs::code(wanted.briefs.as_ref(), code))
+        Summary::NoFigures
+        | Summary::Loses(_)
+        | Summary::Near(_)
+        | Summary::AllWell(_)
+        | Summary::PartlyMeasured => 0,
+    }
 }
 
 impl Watch {
@@ -412,4 +420,21 @@ fn print_line(program: &Program, live: &Live) {
     let summary = ::watch::summary(live);
     let line = serde_json::json!({ "schema": SCHEMA, "live": live, "summary": summary });
     program.out.json(&format!("{line}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::Program;
+    use watch::{Loss, To};
+
+    #[test]
+    fn only_findings_and_nothing_measured_are_no_success() {
+        let program = Program::default();
+        let loss = Loss { program, ms_per_s: 900.0, to: To::Quota, part_ms_per_s: 800.0 };
+        let beside = Summary::FindingBeside(loss.clone());
+        assert_eq!([code(&Summary::Finding), code(&beside)], [1, 1]);
+        assert_eq!([code(&Summary::Loses(loss)), code(&Summary::AllWell(None))], [0, 0]);
+        assert_eq!(code(&Summary::NothingMeasured), exit::NEED);
+    }
 }

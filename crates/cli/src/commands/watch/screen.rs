@@ -18,8 +18,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use watch::Summary;
 
-/// Lines that findings may take, or what there is to say without one.
-const FINDING_LINES: u16 = 9;
+/// Lines that findings may take at most on a small screen, or what there is to say without one; on
+/// a large one it is half of it.
+const FINDING_LINES: u16 = 12;
 
 /// Lines that all else takes, with a table of four programs.
 const OTHER_LINES: u16 = 9;
@@ -47,7 +48,7 @@ pub enum Sort {
     Quota,
     /// To neighbours.
     Others,
-    /// To readers of their memory map.
+    /// To the lock of their memory map.
     Lock,
     /// In the worst single wait.
     Worst,
@@ -80,7 +81,7 @@ impl Sort {
             Sort::Quota => victim.parts.quota_ns(),
             Sort::Others => victim.parts.neighbours_ns(),
             Sort::Lock => victim.lock.ns,
-            Sort::Worst => worst_ns(victim),
+            Sort::Worst => victim.worst_ns(),
         }
     }
 }
@@ -138,10 +139,6 @@ fn id(victim: &Victim) -> (String, Option<String>) {
     (victim.program.name.clone(), victim.program.group.clone())
 }
 
-fn worst_ns(victim: &Victim) -> u64 {
-    victim.parts.worst_ns.max(victim.lock.worst_ns)
-}
-
 /// Draws all of it.
 pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     let Some(live) = live else {
@@ -154,7 +151,11 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     let nodes = node_lines(live);
     let found = found_lines(live, state);
     let others = OTHER_LINES + NODE_LINES * u16::from(!nodes.is_empty());
-    let room = frame.area().height.saturating_sub(others).clamp(2, FINDING_LINES);
+    let room = frame
+        .area()
+        .height
+        .saturating_sub(others)
+        .clamp(2, FINDING_LINES.max(frame.area().height / 2));
     let findings = height(&found, frame.area().width).min(room);
     let rows = [
         Constraint::Length(1),
@@ -237,6 +238,7 @@ fn finding_lines(finding: &Finding, number: usize, all: usize) -> Vec<Line<'stat
         ]),
         Line::raw(format!("{} {fix}", sentences.cause)),
     ];
+    lines.extend(sentences.sleepers.map(Line::raw));
     lines.extend(sentences.command.map(|command| Line::raw(format!("Reproduce: {command}"))));
     lines
 }
@@ -271,7 +273,7 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
     let mut cells = vec![Line::raw(label(&victim.program))];
     let times = words::columns(victim).map(|ns| words::rate(ns, over_ns));
     cells.extend(times.map(|time| Line::raw(time).right_aligned()));
-    cells.push(Line::raw(format!("{:.1}", worst_ns(victim) as f64 / 1e6)).right_aligned());
+    cells.push(Line::raw(format!("{:.1}", victim.worst_ns() as f64 / 1e6)).right_aligned());
     Row::new(cells)
 }
 
@@ -307,7 +309,8 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
         .map(|part| line(format!("  quota of {}", plain(&part.group)), part.ns, 0));
     let threads = victim.threads.iter().map(|thread| {
         let name = format!("  thread {} {}", thread.tid, plain(&thread.name));
-        line(name, thread.ready_ns + thread.foreign_ns, thread.worst_ns)
+        let held_up_ns = thread.held_up_ns.max(thread.foreign_ns);
+        line(name, thread.ready_ns.saturating_add(held_up_ns), thread.worst_ns)
     });
     group.chain(neighbours).chain(ancestors).chain(threads).collect()
 }
@@ -324,7 +327,7 @@ fn draw_help(frame: &mut Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Answer, AnswerState, NeighbourPart, Parts, VictimThread};
+    use model::live::{Answer, AnswerState, NeighbourPart, Parts, Sleeper, VictimThread};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -392,7 +395,16 @@ mod tests {
     fn nothing_of_a_finding_is_cut_off_on_a_small_screen() {
         // The screen stands in quotes, line by line.
         let whole = |text: &str| text.replace('"', "").split_whitespace().collect::<String>();
-        for stall in watch::findings::samples() {
+        let sleeper = |name: &str| Sleeper {
+            program: Program { name: name.into(), pid: 1_234_567, ..Program::default() },
+            ms_per_s: 550.0,
+            futex_ms_per_s: 550.0,
+            input_ms_per_s: 0.0,
+        };
+        for mut stall in watch::findings::samples() {
+            stall.sleepers = ["postgres", "rabbitmq-server", "nginx"].map(sleeper).into();
+            // What the programs of the table lose is more, and has no finding.
+            stall.cost_ms_per_s = 50.0;
             let loses = live();
             let live = Live { findings: vec![stall.clone()], ..loses };
             let text = drawn(Some(&live), &State::default(), 80, 24);
@@ -401,6 +413,7 @@ mod tests {
             assert!(shown.contains(&whole(&said.cause)), "{}\n{text}", said.cause);
             let fix = said.fixes.first().map_or("", String::as_str);
             assert!(shown.contains(&whole(fix)), "{fix}\n{text}");
+            assert!(shown.contains("Alargerlosshasnofinding:web"), "{text}");
             assert!(text.contains("web 7"), "{text}");
         }
     }

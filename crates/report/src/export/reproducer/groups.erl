@@ -9,12 +9,12 @@ make_group(Keeper, Quota, Period) ->
         {true, _} ->
             {ok, On} = file:read_file(Switch),
             _ = [ask(Keeper, "switch", Switch) || not lists:member("cpu", words(On))],
-            ok = ask(Keeper, "group", Root ++ Name),
+            "" = ask(Keeper, "group", Root ++ Name),
             set(Root ++ Name ++ "/cpu.max", io_lib:format("~b ~b", [Quota, Period])),
             [Root ++ Name];
         {false, true} ->
             Group = Root ++ "cpu/" ++ Name,
-            ok = ask(Keeper, "group", Group),
+            "" = ask(Keeper, "group", Group),
             set(Group ++ "/cpu.cfs_period_us", integer_to_list(Period)),
             set(Group ++ "/cpu.cfs_quota_us", integer_to_list(Quota)),
             [Group];
@@ -23,11 +23,6 @@ make_group(Keeper, Quota, Period) ->
     end.
 
 words(Text) -> string:lexemes(binary_to_list(Text), " \n").
-
-ask(Keeper, What, Path) ->
-    true = port_command(Keeper, [What, " ", Path, "\n"]),
-    _ = answer_of(Keeper),
-    ok.
 
 set(File, Value) ->
     case filelib:is_regular(File) andalso file:write_file(File, Value) of
