@@ -157,7 +157,7 @@ fn a_study_under_a_quota_that_is_killed_leaves_no_group_and_no_folder() {
         }
         assert_eq!((groups(pid).len(), left(&place).len()), (1, 1));
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
-        // It ended by the signal: whoever waits for it may not take that for a pass.
+        // With exit code 0 an interrupted study would look as if it had found no stall.
         assert_eq!(running.end_within(PATIENCE).status.code(), None);
         while !groups(pid).is_empty() || !left(&place).is_empty() {
             assert!(Instant::now() < deadline, "{:?} {:?}", groups(pid), left(&place));

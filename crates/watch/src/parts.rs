@@ -31,8 +31,8 @@ pub fn program_of(key: &Key, sums: &Sums) -> Program {
     program(key, sums.worst_pid(), sums.pids.len())
 }
 
-/// What a program lost, in parts.
-pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick) -> Victim {
+/// What a program lost, in parts; `memory_ns` to memory.
+pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> Victim {
     Victim {
         program: program_of(key, sums),
         ran_ns: sums.all.ran_ns,
@@ -43,7 +43,7 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick) -> Victim {
             waits: sums.all.lock_waits,
             worst_ns: sums.all.lock_worst_ns,
         },
-        memory: memory(sums),
+        memory: memory(sums, memory_ns),
         asleep: asleep(key, sums),
         compared: sums.compared,
         threads: threads(sums),
@@ -166,11 +166,10 @@ fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
 }
 
 /// Its waits for memory.
-fn memory(sums: &Sums) -> MemoryWaits {
+fn memory(sums: &Sums, ns: u64) -> MemoryWaits {
     let all = &sums.all;
-    let parts = [all.reclaim_ns, all.compaction_ns, all.memory_ns];
     MemoryWaits {
-        ns: parts.into_iter().fold(0, u64::saturating_add),
+        ns,
         reclaim_ns: all.reclaim_ns,
         compaction_ns: all.compaction_ns,
         worst_ns: all.memory_worst_ns,
@@ -211,7 +210,8 @@ fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
     all.into_iter().take(NAMED).map(|(_, one)| one).collect()
 }
 
-fn threads(sums: &Sums) -> Vec<VictimThread> {
+/// Its threads that lost most, the most first.
+pub fn threads(sums: &Sums) -> Vec<VictimThread> {
     let lost = |thread: &ThreadSums| thread.ready_ns.saturating_add(thread.held_up_ns);
     let mut all: Vec<&ThreadSums> = sums.threads.values().collect();
     all.sort_by_key(|thread| (std::cmp::Reverse(lost(thread)), thread.tid));

@@ -55,12 +55,7 @@ fn victims(window: &Window) -> Vec<Victim> {
     let least = (window.over_ns as f64 * LEAST_SHARE) as u64;
     let mut all: Vec<Victim> = window
         .victims()
-        .map(|(key, sums)| {
-            let mut victim = victim(key, sums, &window.machine);
-            let read_back = window.full.get(key).map_or(0, |full| full.read_back_ns);
-            victim.memory.ns = victim.memory.ns.saturating_add(read_back);
-            victim
-        })
+        .map(|(key, sums)| victim(key, sums, &window.machine, window.memory_ns(key, sums)))
         // Programs that were named are listed even if they lost nothing.
         .filter(|victim| {
             let asleep = victim.asleep.first().map_or(0, |one| one.ns);

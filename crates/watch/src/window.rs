@@ -199,6 +199,14 @@ impl Window {
         if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
     }
 
+    /// What a program stood still for memory: its threads freed some, moved pages, or slept until
+    /// pages were read back.
+    pub(crate) fn memory_ns(&self, key: &Key, sums: &Sums) -> u64 {
+        let read_back = self.full.get(key).map_or(0, |full| full.read_back_ns);
+        let all = [sums.all.reclaim_ns, sums.all.compaction_ns, sums.all.memory_ns, read_back];
+        all.into_iter().fold(0, u64::saturating_add)
+    }
+
     /// Programs that are looked at, always in the same order.
     pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
         let mut all: Vec<(&Key, &Sums)> =

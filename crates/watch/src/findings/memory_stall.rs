@@ -88,7 +88,7 @@ impl Stall for MemoryStall {
         let of_high = MemoryHigh::find(window);
         let is_other = |key: &Key| of_high.iter().any(|one| one.victim.group == key.group);
         let is_much = |(key, sums): &(&Key, &Sums)| {
-            let lost = lost_ns(window, key, sums);
+            let lost = window.memory_ns(key, sums);
             let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns).max(lost).max(1);
             window.rate(lost) >= LIMIT_MS_PER_S
                 && lost as f64 / wanted as f64 >= SHARE
@@ -98,7 +98,7 @@ impl Stall for MemoryStall {
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
-        let lost = |(key, sums): (&Key, &Sums)| seen.window.rate(lost_ns(seen.window, key, sums));
+        let lost = |(key, sums): (&Key, &Sums)| seen.window.rate(seen.window.memory_ns(key, sums));
         let most = largest(seen.window.victims().map(lost));
         Some(seen.measured_by::<Self>(Source::Reclaim, most, LIMIT_MS_PER_S))
     }
@@ -174,12 +174,6 @@ fn of_group(finding: &Finding, facts: &Facts) -> String {
     )
 }
 
-fn lost_ns(window: &Window, key: &Key, sums: &Sums) -> u64 {
-    let read_back = window.full.get(key).map_or(0, |full| full.read_back_ns);
-    let all = [sums.all.reclaim_ns, sums.all.compaction_ns, sums.all.memory_ns, read_back];
-    all.into_iter().fold(0, u64::saturating_add)
-}
-
 fn fixes(facts: &Facts) -> Vec<Fix> {
     match facts.of_group {
         true => vec![Fix::RaiseLimit],
@@ -191,7 +185,7 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
 fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
     let full = window.full.get(key);
-    let lost = lost_ns(window, key, sums);
+    let lost = window.memory_ns(key, sums);
     let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
     let mut facts = Facts {
         of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),

@@ -5,7 +5,7 @@
 
 use super::stall::{LEAST_SAMPLES, Seen, Stall};
 use super::words;
-use crate::parts::{parts, program_of, victim};
+use crate::parts::{parts, program_of, threads};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Spot;
 use crate::window::Window;
@@ -167,7 +167,7 @@ fn finding(window: &Window, key: &Key, sums: &Sums, loss: &Loss) -> Finding {
         share: loss.share,
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
         behind_own_ms_per_s: loss.behind_own,
-        victim_thread: victim_thread(key, sums, window),
+        victim_thread: victim_thread(sums),
         spot: sums.spot.clone(),
     };
     Finding {
@@ -182,9 +182,8 @@ fn finding(window: &Window, key: &Key, sums: &Sums, loss: &Loss) -> Finding {
 }
 
 /// The thread that was ready longest without a CPU.
-fn victim_thread(key: &Key, sums: &Sums, window: &Window) -> Option<VictimThread> {
-    let threads = victim(key, sums, &window.machine).threads;
-    threads.into_iter().max_by_key(|thread| (thread.ready_ns, std::cmp::Reverse(thread.tid)))
+fn victim_thread(sums: &Sums) -> Option<VictimThread> {
+    threads(sums).into_iter().max_by_key(|thread| (thread.ready_ns, std::cmp::Reverse(thread.tid)))
 }
 
 /// The same in the lab: as many threads, on as many CPUs as the scenario uses.

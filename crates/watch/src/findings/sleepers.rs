@@ -64,9 +64,10 @@ mod tests {
         let kernel = Key { job: Job::Kernel, ..key("kworker") };
         window.programs.insert(kernel, of("db", 500));
         let victim = Program { name: "db".to_owned(), ..Program::default() };
-        let told = super::of(&window, &victim);
-        let names: Vec<&str> = told.iter().map(|one| one.program.name.as_str()).collect();
+        let sleepers = super::of(&window, &victim);
+        let names: Vec<&str> = sleepers.iter().map(|one| one.program.name.as_str()).collect();
         assert_eq!(names, ["client", "other"]);
-        assert_eq!((told[0].ms_per_s, told[0].futex_ms_per_s), (300.0, 150.0));
+        let client = &sleepers[0];
+        assert_eq!((client.ms_per_s, client.futex_ms_per_s), (300.0, 150.0));
     }
 }
