@@ -6,6 +6,12 @@ const LIMIT: u32 = 1 << 16;
 /// Reads a list, sorted and without repetition; an empty text is an empty list.
 ///
 /// None where the text is no list or names CPUs that no machine has.
+///
+/// ```
+/// assert_eq!(tailback_os::cpulist::parse("0-2,8"), Some(vec![0, 1, 2, 8]));
+/// assert_eq!(tailback_os::cpulist::format(&[0, 1, 2, 8]), "0-2,8");
+/// assert_eq!(tailback_os::cpulist::parse("3-1"), None);
+/// ```
 pub fn parse(text: &str) -> Option<Vec<u32>> {
     let text = text.trim();
     if text.is_empty() {

@@ -20,6 +20,7 @@ pub mod folders;
 pub mod memory;
 pub mod pin;
 pub mod pipe;
+pub mod policy;
 pub mod quote;
 pub mod random;
 pub mod sandbox;

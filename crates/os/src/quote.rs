@@ -4,6 +4,11 @@ use crate::terminal;
 
 /// A word as a shell reads it back, quoted where it has to be. What would steer the terminal that
 /// it is pasted into becomes a space.
+///
+/// ```
+/// assert_eq!(tailback_os::quote::word("--busy=0,10"), "--busy=0,10");
+/// assert_eq!(tailback_os::quote::word("a; rm -rf /"), "'a; rm -rf /'");
+/// ```
 pub fn word(text: &str) -> String {
     let text = terminal::line(text);
     // `shlex` would also quote these, which mean something only at the start of a word or between

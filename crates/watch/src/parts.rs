@@ -39,9 +39,10 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> 
         parts: parts(key, sums, machine),
         lock: LockWaits {
             ns: sums.all.lock_ns,
-            foreign_ns: sums.all.foreign_ns,
+            foreign_ns: sums.foreign_ns(),
             waits: sums.all.lock_waits,
             worst_ns: sums.all.lock_worst_ns,
+            own_worst_ns: sums.all.own_lock_worst_ns,
         },
         memory: memory(sums, memory_ns),
         asleep: asleep(key, sums),
@@ -145,7 +146,7 @@ fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
 }
 
 fn is_forced(why: &Why) -> bool {
-    matches!(why, Why::RealTime(_) | Why::Deadline)
+    matches!(why, Why::RealTime(_) | Why::SamePriority(_) | Why::Deadline)
 }
 
 /// Who ran, the worst single time, how long and why. A program that had the CPU in two ways stands
@@ -156,7 +157,9 @@ fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
     let mut all = Vec::new();
     for (who, one) in &sums.neighbours {
         let forced = one.forced_ns.min(one.ns);
-        for (ns, why) in [(forced, by_policy(one.prio)), (one.ns - forced, one.why.clone())] {
+        for (ns, why) in
+            [(forced, by_policy(one.prio, one.victim_prio)), (one.ns - forced, one.why.clone())]
+        {
             if ns > 0 {
                 all.push((who, one.worst_ns, of(scale, ns), why));
             }

@@ -66,7 +66,8 @@ mod tests {
         let mut bad = second();
         process(&mut bad, 1, "mapper", None);
         let mut victim = thread(1, 500, 0);
-        (victim.foreign_ns, victim.lock_worst_ns) = (40 * MS, 8 * MS);
+        (victim.lock_ns, victim.foreign_ns) = (40 * MS, 40 * MS);
+        victim.lock_worst_ns = 8 * MS;
         bad.threads.push(victim);
         bad.readers.push(reader(2, 1, "smaps", 60));
         let (bad, good) = (Window::of([&bad]), Window::of([&second()]));

@@ -2,7 +2,7 @@
 
 use crate::tick::{Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
-use model::live::{AsleepBehind, Compared, Why};
+use model::live::{AsleepBehind, Compared, Weight, Why};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -96,8 +96,10 @@ pub struct Behind {
     pub worst_ns: u64,
     /// Of all: by a real-time or deadline policy.
     pub forced_ns: u64,
-    /// At this priority, as the kernel counts them.
+    /// At this priority, as the kernel counts them; and the victim at that.
     pub prio: i32,
+    /// That of the victim.
+    pub victim_prio: i32,
     /// Why for the rest of the time.
     pub why: Why,
 }
@@ -110,6 +112,12 @@ impl Sums {
         let lost = gained.ready_ns.saturating_add(held_up_ns(gained));
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
         count(&mut self.threads, gained.tid, |all| all.add(gained));
+    }
+
+    /// Waiting for the lock of its memory map while another process held it: of a wait that goes on
+    /// that may be known only later.
+    pub fn foreign_ns(&self) -> u64 {
+        self.all.foreign_ns.min(self.all.lock_ns)
     }
 
     /// Adds that a program of this job woke it.
@@ -126,7 +134,7 @@ impl Sums {
             behind.worst_ns = behind.worst_ns.max(pair.worst_ns);
             behind.forced_ns = behind.forced_ns.saturating_add(pair.forced_ns);
             if pair.forced_ns > 0 {
-                behind.prio = pair.prio;
+                (behind.prio, behind.victim_prio) = (pair.prio, pair.victim_prio);
             }
             if pair.ns > pair.forced_ns {
                 behind.why = why;
@@ -134,21 +142,30 @@ impl Sums {
         });
     }
 
-    /// Adds that it slept while a thread of another stood ready.
-    pub fn asleep_behind(&mut self, key: Key, chain: &ChainCounts) {
+    /// Adds that it slept while a thread of another stood ready; `weights` are those of the holder
+    /// and of the sleeper, where the holder's is the lower one.
+    pub fn asleep_behind(
+        &mut self,
+        key: Key,
+        chain: &ChainCounts,
+        weights: Option<(Weight, Weight)>,
+    ) {
         count(&mut self.asleep, key, |asleep| {
             let sums = [
                 (&mut asleep.ns, true),
                 (&mut asleep.futex_ns, chain.key.slept == Slept::Futex),
                 (&mut asleep.input_ns, chain.key.slept == Slept::Input),
                 (&mut asleep.by_quota_ns, chain.key.by_quota),
-                (&mut asleep.inverted_ns, chain.key.inverted),
+                (&mut asleep.inverted_ns, chain.key.inverted || weights.is_some()),
                 (&mut asleep.through_others_ns, chain.key.steps > 1),
             ];
             for (sum, _) in sums.into_iter().filter(|(_, is_so)| *is_so) {
                 *sum = sum.saturating_add(chain.ns);
             }
             asleep.worst_ns = asleep.worst_ns.max(chain.worst_ns);
+            if weights.is_some() {
+                asleep.weights = weights;
+            }
         });
     }
 
@@ -301,10 +318,20 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     for (sum, more) in all.throttled_ns.iter_mut().zip(gained.throttled_ns) {
         *sum = sum.saturating_add(more);
     }
-    all.lock_call = gained.lock_call.or(all.lock_call);
-    all.memory_worst_ns = all.memory_worst_ns.max(gained.memory_worst_ns);
-    all.worst_ns = all.worst_ns.max(gained.worst_ns);
-    all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
+    if !gained.lock_by.is_empty() {
+        (all.lock_call, all.lock_by) = (gained.lock_call, gained.lock_by.clone());
+    }
+    for (worst, more) in [
+        (&mut all.worst_ns, gained.worst_ns),
+        (&mut all.throttled_worst_ns, gained.throttled_worst_ns),
+        (&mut all.own_worst_ns, gained.own_worst_ns),
+        (&mut all.beside_worst_ns, gained.beside_worst_ns),
+        (&mut all.lock_worst_ns, gained.lock_worst_ns),
+        (&mut all.own_lock_worst_ns, gained.own_lock_worst_ns),
+        (&mut all.memory_worst_ns, gained.memory_worst_ns),
+    ] {
+        *worst = more.max(*worst);
+    }
 }
 
 /// What threads waited for the lock of their memory map and for memory.

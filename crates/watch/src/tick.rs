@@ -26,6 +26,8 @@ pub struct Tick {
     pub compared: Vec<(u32, Compared)>,
     /// Time of that kind that has no name, in nanoseconds.
     pub unnamed_ns: u64,
+    /// Threads that lost their place in the table before they were read.
+    pub lost_threads: u64,
     /// What readers of the memory maps of others gained.
     pub readers: Vec<ReaderCounts>,
     /// The processes in all of these, as far as they were still there.
@@ -73,6 +75,8 @@ pub struct Process {
     pub in_scope: bool,
     /// Its nice value.
     pub nice: i32,
+    /// Whether it runs only when nobody else wants the CPU (SCHED_IDLE).
+    pub is_idle: bool,
     /// The nice value of its session, where sessions share the CPUs out (autogroup).
     pub session_nice: Option<i32>,
     /// The CPUs that it may use, where these are not all.

@@ -12,6 +12,10 @@ use std::collections::HashMap;
 /// A weight that is less than this part larger is as good as the same.
 const MORE: f64 = 1.1;
 
+/// The weight of a thread that runs when nobody else wants the CPU (`WEIGHT_IDLEPRIO`), and that of
+/// a group whose `cpu.idle` is 1.
+pub const IDLE: u64 = 3;
+
 /// The weight of nice 0, and by how much a step of nice changes it (`sched_prio_to_weight`).
 const NICE_0: f64 = 1024.0;
 const STEP: f64 = 1.25;
@@ -62,6 +66,7 @@ fn weight(tick: &Tick, process: &Process, group: Option<&str>) -> Option<Weight>
             Weight { weight: *tick.weights.get(group)?, of: WeightOf::Group(group.to_owned()) }
         }
         (None, Some(nice)) => Weight { weight: of_nice(nice), of: WeightOf::Session(nice) },
+        (None, None) if process.is_idle => Weight { weight: IDLE, of: WeightOf::IdlePolicy },
         (None, None) => Weight { weight: of_nice(process.nice), of: WeightOf::Nice(process.nice) },
     })
 }
@@ -70,9 +75,22 @@ fn of_nice(nice: i32) -> u64 {
     (NICE_0 / STEP.powi(nice.clamp(-20, 19))).round() as u64
 }
 
-/// Why a culprit of this kernel priority did that is above all programs without a policy.
-pub fn by_policy(prio: i32) -> Why {
+/// The weights of the holder and of the sleeper behind it, where the holder's is the lower one and
+/// more than nice values of threads say it: the kernel's programs compare those.
+pub fn inverted(tick: &Tick, holder: &Process, sleeper: &Process) -> Option<(Weight, Weight)> {
+    match by_weight(tick, holder, sleeper) {
+        Why::Weight { victim, culprit } if !matches!(victim.of, WeightOf::Nice(_)) => {
+            Some((victim, culprit))
+        }
+        _ => None,
+    }
+}
+
+/// Why a culprit of this kernel priority did that is above all programs without a policy, or a
+/// victim of that priority.
+pub fn by_policy(prio: i32, victim: i32) -> Why {
     match u32::try_from(REAL_TIME - 1 - prio) {
+        Ok(priority) if prio >= 0 && prio == victim => Why::SamePriority(priority),
         Ok(priority) if prio >= 0 => Why::RealTime(priority),
         _ => Why::Deadline,
     }
@@ -146,9 +164,44 @@ mod tests {
     }
 
     #[test]
+    fn an_idle_policy_weighs_least_where_threads_compete() {
+        let mut tick = groups();
+        tick.processes.get_mut(&3).unwrap().is_idle = true;
+        let idle = Weight { weight: IDLE, of: WeightOf::IdlePolicy };
+        let usual = Weight { weight: 1024, of: WeightOf::Nice(0) };
+        assert_eq!(why(&tick, 3, 4), Why::Weight { victim: idle.clone(), culprit: usual.clone() });
+        assert_eq!(why(&tick, 4, 3), Why::Shared(None));
+        let behind =
+            |holder, sleeper| inverted(&tick, &tick.processes[&holder], &tick.processes[&sleeper]);
+        assert_eq!((behind(3, 4), behind(4, 3)), (Some((idle, usual)), None));
+        // A session has its own weight, whatever the policy of its threads.
+        let mut tick = groups();
+        for pid in [5, 6] {
+            tick.processes.get_mut(&pid).unwrap().session_nice = Some(0);
+        }
+        tick.processes.get_mut(&5).unwrap().is_idle = true;
+        assert_eq!(why(&tick, 5, 6), Why::Shared(None));
+    }
+
+    #[test]
+    fn a_holder_of_less_weight_is_one_where_groups_or_sessions_part() {
+        let mut tick = groups();
+        let behind = |tick: &Tick, holder, sleeper| {
+            inverted(tick, &tick.processes[&holder], &tick.processes[&sleeper])
+        };
+        let groups = (group("/a/x", 1024), group("/a/y", 2048));
+        assert_eq!((behind(&tick, 1, 2), behind(&tick, 2, 1)), (Some(groups), None));
+        // Nice values of threads are compared where the sleeper is woken.
+        tick.processes.get_mut(&3).unwrap().nice = 19;
+        assert_eq!(behind(&tick, 3, 4), None);
+    }
+
+    #[test]
     fn the_kernels_priorities_are_told_as_users_set_them() {
-        assert_eq!(by_policy(49), Why::RealTime(50));
-        assert_eq!(by_policy(98), Why::RealTime(1));
-        assert_eq!(by_policy(-1), Why::Deadline);
+        assert_eq!(by_policy(49, 120), Why::RealTime(50));
+        assert_eq!(by_policy(98, 120), Why::RealTime(1));
+        assert_eq!(by_policy(49, 49), Why::SamePriority(50));
+        assert_eq!(by_policy(49, 50), Why::RealTime(50));
+        assert_eq!(by_policy(-1, -1), Why::Deadline);
     }
 }

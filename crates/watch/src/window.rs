@@ -4,7 +4,7 @@ use crate::inside::InsideSums;
 use crate::node::NodeSums;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both, keep_heaviest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
-use crate::why::by_weight;
+use crate::why::{by_weight, inverted};
 use host::cgroup::Usage;
 use model::live::Why;
 use probe::live::{
@@ -66,6 +66,8 @@ pub struct Window {
     pub(crate) machine: MachineTick,
     pub(crate) spent: Spent,
     pub(crate) unnamed_ns: u64,
+    /// Threads that lost their place in the table of the kernel's programs before they were read.
+    pub(crate) lost_threads: u64,
 }
 
 /// Names of processes in an interval.
@@ -141,6 +143,7 @@ impl Window {
         self.over_ns = self.over_ns.saturating_add(tick.over_ns);
         self.asked |= !tick.whole_machine;
         self.unnamed_ns = self.unnamed_ns.saturating_add(tick.unnamed_ns);
+        self.lost_threads = self.lost_threads.saturating_add(tick.lost_threads);
         // Those of groups that are still there come again with each interval.
         if self.lineages.len() > MOST_GROUPS {
             self.lineages.clear();
@@ -277,10 +280,13 @@ impl Window {
     fn chain(&mut self, chain: &ChainCounts, names: &Names) {
         let Some(sleeper) = names.of_process(chain.key.sleeper) else { return };
         let holder = names.key(chain.key.holder, &chain.name, 0);
-        let in_scope = names.tick.processes[&chain.key.sleeper].in_scope;
+        let tick = names.tick;
+        let in_scope = tick.processes[&chain.key.sleeper].in_scope;
+        let both = (tick.processes.get(&chain.key.holder), &tick.processes[&chain.key.sleeper]);
+        let weights = both.0.and_then(|it| inverted(tick, it, both.1));
         let sums = self.programs.entry(sleeper).or_default();
         sums.in_scope |= in_scope;
-        sums.asleep_behind(holder, chain);
+        sums.asleep_behind(holder, chain, weights);
     }
 
     fn reader(&mut self, reader: &ReaderCounts, names: &Names) {

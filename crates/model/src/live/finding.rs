@@ -160,6 +160,8 @@ pub enum NotMeasurable {
     NoAnswer,
     /// A quota holds programs, and of which group it is cannot be told.
     WhoseQuota,
+    /// A table of the kernel's programs was full, so not all was counted.
+    TableFull,
     /// It takes a look of this many seconds.
     TooShort(u32),
     /// The VM of a node does not show where it counts the passes of its schedulers.

@@ -42,11 +42,12 @@ impl Victim {
     /// The worst single wait of all of these.
     pub fn worst_ns(&self) -> u64 {
         let asleep = self.asleep.iter().filter(|one| one.stalled_ns > 0).map(|one| one.worst_ns);
-        let waits = [self.parts.worst_ns, self.lock.worst_ns, self.memory.worst_ns];
+        let lock = self.lock.worst_ns.max(self.lock.own_worst_ns);
+        let waits = [self.parts.worst_ns, lock, self.memory.worst_ns];
         waits.into_iter().chain(asleep).fold(0, u64::max)
     }
 
-    /// Asleep behind threads that a quota or a higher nice value kept from running.
+    /// Asleep behind threads that a quota, a higher nice value or a lower weight kept from running.
     pub fn stalled_ns(&self) -> u64 {
         self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
     }
@@ -68,12 +69,17 @@ pub struct AsleepBehind {
     pub input_ns: u64,
     /// Of all: a quota held the holder.
     pub by_quota_ns: u64,
-    /// Of all: the holder has the higher nice value.
+    /// Of all: the holder has the higher nice value or the lower weight.
     pub inverted_ns: u64,
+    /// The weights of holder and sleeper where their groups or sessions part, if the holder's is
+    /// the lower one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<(Weight, Weight)>,
     /// Of all: through at least one more thread that slept itself.
     pub through_others_ns: u64,
     /// Of all: in locks or for messages, while a quota kept the holder from running, or in a lock
-    /// its higher nice value. The rest is behind holders of a busy machine, or a loss of its own.
+    /// its higher nice value or lower weight. The rest is behind holders of a busy machine, or a
+    /// loss of its own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled_ns: u64,
 }
@@ -243,6 +249,8 @@ pub struct NeighbourPart {
 pub enum Why {
     /// A real-time policy of this priority, which comes before all programs without one.
     RealTime(u32),
+    /// A real-time policy of this priority, which the victim has too: who runs goes on.
+    SamePriority(u32),
     /// A deadline policy, which comes before all others.
     Deadline,
     /// More weight where the two part.
@@ -284,6 +292,8 @@ pub struct Weight {
 pub enum WeightOf {
     /// A thread of this nice value.
     Nice(i32),
+    /// A thread of the idle policy (SCHED_IDLE).
+    IdlePolicy,
     /// A session of this nice value (autogroup).
     Session(i32),
     /// A control group.
@@ -317,6 +327,9 @@ pub struct LockWaits {
     pub waits: u64,
     /// The worst that another process had a part in.
     pub worst_ns: u64,
+    /// The worst of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own_worst_ns: u64,
 }
 
 impl LockWaits {

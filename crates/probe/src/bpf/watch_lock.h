@@ -102,18 +102,21 @@ static __always_inline void begins_to_wait_own(u64 mm, u64 now)
 	struct thread *thread = current_entry();
 	struct space *space = bpf_map_lookup_elem(&spaces, &mm);
 
-	if (!thread)
+	if (!thread || thread->lock == HOLDS_FOREIGN)
 		return;
-	thread->lock = WAITS;
+	thread->space = mm;
 	thread->lock_from = now;
 	thread->lock_mark = space ? held_so_far(space, now) : 0;
+	/* Last: the reader may look at it meanwhile. */
+	asm volatile("" ::: "memory");
+	thread->lock = WAITS;
 }
 
 static __always_inline void ends_wait_own(u64 mm, u64 now)
 {
 	struct thread *thread = current_entry();
 	struct space *space = bpf_map_lookup_elem(&spaces, &mm);
-	u64 waited, foreign;
+	u64 waited, foreign = 0;
 
 	if (!thread || thread->lock != WAITS)
 		return;
@@ -121,15 +124,16 @@ static __always_inline void ends_wait_own(u64 mm, u64 now)
 	thread->lock = NO_LOCK;
 	thread->lock_ns += waited;
 	thread->lock_waits++;
-	if (!space)
-		return;
-	foreign = held_so_far(space, now);
+	if (space)
+		foreign = held_so_far(space, now);
 	foreign = foreign > thread->lock_mark ? foreign - thread->lock_mark : 0;
 	if (foreign > waited)
 		foreign = waited;
 	thread->foreign_ns += foreign;
 	if (foreign)
 		keep_worst(thread->lock_worst, thread->lock_worst_of, waited);
+	else
+		keep_worst(thread->own_lock_worst, thread->own_lock_worst_of, waited);
 }
 
 static __always_inline void begins_to_read(u64 mm)

@@ -7,14 +7,14 @@
 
 #include "watch_chain.h"
 
-enum reclaim_of { OF_MACHINE, OF_GROUP, OF_COMPACTION };
-
-static __always_inline void begins_to_reclaim(void)
+static __always_inline void begins_to_reclaim(enum reclaim_of of)
 {
 	struct thread *thread = entry_of(bpf_get_current_task_btf());
 
-	if (thread && !thread->reclaims_from)
-		thread->reclaims_from = bpf_ktime_get_ns();
+	if (!thread || thread->reclaims_from)
+		return;
+	thread->reclaims_of = of;
+	thread->reclaims_from = bpf_ktime_get_ns();
 }
 
 static __always_inline void ends_reclaim(enum reclaim_of of)
@@ -67,7 +67,7 @@ static __always_inline void waited_for_memory(struct thread *thread, u64 ns)
 SEC("raw_tp/mm_vmscan_direct_reclaim_begin")
 int watch_reclaim(void *ctx)
 {
-	begins_to_reclaim();
+	begins_to_reclaim(OF_MACHINE);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ int watch_reclaim_end(void *ctx)
 SEC("raw_tp/mm_vmscan_memcg_reclaim_begin")
 int watch_group_reclaim(void *ctx)
 {
-	begins_to_reclaim();
+	begins_to_reclaim(OF_GROUP);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ int watch_compaction(void *ctx)
 	struct task_struct___watch *task = (void *)bpf_get_current_task_btf();
 
 	if (!(task->flags & KERNEL_THREAD))
-		begins_to_reclaim();
+		begins_to_reclaim(OF_COMPACTION);
 	return 0;
 }
 

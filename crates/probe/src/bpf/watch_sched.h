@@ -41,10 +41,10 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 	thread->state = READY;
 }
 
-/* Whether it had the CPU by its policy alone. */
+/* Whether it had the CPU by its policy alone: who runs goes on before those of its priority. */
 static __always_inline bool is_forced(struct thread *thread, struct runner *ran)
 {
-	return ran->prio < REAL_TIME && ran->prio < thread->prio;
+	return ran->prio < REAL_TIME && ran->prio <= thread->prio;
 }
 
 static __always_inline void add_pair(struct pairs *table, struct thread *thread, struct runner *ran, u64 ns)
@@ -69,6 +69,7 @@ static __always_inline void add_pair(struct pairs *table, struct thread *thread,
 			if (is_forced(thread, ran)) {
 				pair->forced += ns;
 				pair->prio = ran->prio;
+				pair->victim_prio = thread->prio;
 			}
 			return;
 		}
@@ -171,19 +172,30 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 					  u64 now)
 {
 	u64 waited = now > thread->since ? now - thread->since : 0;
-	u64 throttled;
+	u64 throttled, beside;
 
 	thread->waits++;
 	if (!waited)
 		return;
 	throttled = take_throttled(thread, task, now);
+	/* In memory: what a loop carries along keeps the verifier from seeing that rounds are
+	 * alike. */
+	thread->own_mark = thread->own;
 	share_out(thread, number, thread->here + throttled, now);
 	thread->ready += waited;
 	if (waited >= LEAST_STRETCH)
 		note_stretch(thread, now, throttled);
 	keep_worst(thread->worst, thread->worst_of, waited);
-	if (waited - throttled >= LONG_WAIT)
-		thread->beside_idle += stood_beside_idle(task, number, thread->here + throttled, now);
+	if (throttled)
+		keep_worst(thread->throttled_worst, thread->throttled_worst_of, throttled);
+	if (waited < LONG_WAIT)
+		return;
+	keep_worst(thread->own_worst, thread->own_worst_of, thread->own - thread->own_mark);
+	if (waited - throttled < LONG_WAIT)
+		return;
+	beside = stood_beside_idle(task, number, thread->here + throttled, now);
+	thread->beside_idle += beside;
+	keep_worst(thread->beside_worst, thread->beside_worst_of, beside);
 }
 
 static __always_inline void leaves(void *ctx, struct thread *thread, struct task_struct *task,
@@ -337,8 +349,10 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	thread->waker = thread->by_nobody ? 0 : process_of(waker, both);
 	if (owes && thread->waker)
 		is_woken_by(thread, task, waker);
-	if (thread->lock == WAITS && thread->waker == thread->tgid)
+	if (thread->lock == WAITS && thread->waker == thread->tgid) {
 		thread->lock_call = current_call();
+		bpf_get_current_comm(thread->lock_by, COMM);
+	}
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)

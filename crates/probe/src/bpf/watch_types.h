@@ -80,6 +80,9 @@ struct held {
  * page that is read while it is in no system call. */
 enum waits_for { NO_MEMORY, MARKED_MEMORY, PAGE_READ };
 
+/* For whom a thread frees memory, or that it moves pages. */
+enum reclaim_of { OF_MACHINE, OF_GROUP, OF_COMPACTION };
+
 /* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every
  * switch touches stands first, so that it takes few lines of the cache. */
 struct thread {
@@ -147,7 +150,8 @@ struct thread {
 	u64 lock_worst[2];
 	u32 lock_worst_of[2];
 	u64 foreign_ns;
-	/* While it reads the memory map of another: which, since when, and its own sums then. */
+	/* The address space whose lock it waits for or holds; while it reads the memory map of
+	 * another: since when, and its own sums then. */
 	u64 space;
 	u64 hold_from;
 	u64 hold_ready;
@@ -177,14 +181,19 @@ struct thread {
 	u32 silent_calls;
 	/* When a sleep of it was sampled last, in milliseconds. */
 	u32 sampled_at;
-	/* Of waits for the lock of its own address space: the call of who let go of it last,
-	 * where that was a thread of its own. */
+	/* Of waits for the lock of its own address space: who let go of it last and in which call,
+	 * where that was a thread of its own; the worst wait in which foreigners had no part. */
 	s32 lock_call;
-	/* While it frees memory for itself, or moves pages to get free ones in a row: since when;
+	char lock_by[COMM];
+	u64 own_lock_worst[2];
+	u32 own_lock_worst_of[2];
+	/* While it frees memory for itself, or moves pages to get free ones in a row: since when,
+	 * and which of these;
 	 * how long it has freed memory, the part of that for its group, and how long it has moved
 	 * pages. Asleep for memory otherwise; asleep for a page that is not there, where the kernel
 	 * does not say that it was taken away; the worst of all these. */
 	u64 reclaims_from;
+	u64 reclaims_of;
 	u64 reclaim;
 	u64 group_reclaim;
 	u64 compaction;
@@ -193,6 +202,15 @@ struct thread {
 	u64 faults;
 	u64 memory_worst[2];
 	u32 memory_worst_of[2];
+	/* The worst of single waits for a CPU: what a quota had of it; its own threads; what an
+	 * idle CPU would have spared. */
+	u64 throttled_worst[2];
+	u32 throttled_worst_of[2];
+	u64 own_mark;
+	u64 own_worst[2];
+	u32 own_worst_of[2];
+	u64 beside_worst[2];
+	u32 beside_worst_of[2];
 	/* Its priority when it became ready, as the kernel counts them. */
 	s32 prio;
 	u32 tid_here;
@@ -257,11 +275,13 @@ struct pair {
 	u64 ns;
 	u64 worst;
 	u64 waits;
-	/* Of that: at a real-time priority above that of the victim, and at which. */
+	/* Of that: at a real-time priority above that of the victim or equal to it, and the two. */
 	u64 forced;
 	s32 prio;
+	s32 victim_prio;
 	/* Of the culprit. */
 	u32 session;
+	u32 pad;
 	char comm[COMM];
 };
 

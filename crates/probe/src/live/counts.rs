@@ -107,9 +107,13 @@ pub struct ThreadCounts {
     pub lock_waits: u64,
     /// The worst of them in the last interval that another process had a part in.
     pub lock_worst_ns: u64,
+    /// The worst of those in which no other process had a part.
+    pub own_lock_worst_ns: u64,
     /// The call of the thread of its own that let go of that lock last; none where it was in no
     /// call, or where nobody was seen.
     pub lock_call: Option<u32>,
+    /// The name of that thread; empty where nobody was seen.
+    pub lock_by: String,
     /// Freeing memory itself before it got any: direct reclaim.
     pub reclaim_ns: u64,
     /// Of that: for the limit of its group.
@@ -126,6 +130,12 @@ pub struct ThreadCounts {
     pub faults: u64,
     /// The longest single time of these in the last interval.
     pub memory_worst_ns: u64,
+    /// Of single waits for a CPU in the last interval, the most that a quota held it on one CPU.
+    pub throttled_worst_ns: u64,
+    /// The most that threads of its own process ran meanwhile.
+    pub own_worst_ns: u64,
+    /// The longest in which one CPU that it may use was idle until it ran at last.
+    pub beside_worst_ns: u64,
     /// Samples of its program.
     pub samples: u64,
     /// Of those: at an instruction of active waiting.
@@ -224,10 +234,13 @@ pub struct PairCounts {
     pub worst_ns: u64,
     /// In how many waits.
     pub waits: u64,
-    /// Of the time: it had the CPU by a real-time or deadline policy above that of the victim.
+    /// Of the time: it had the CPU by a real-time or deadline policy, at a priority above that of
+    /// the victim or equal to it.
     pub forced_ns: u64,
     /// Its priority then, as the kernel counts them: -1 is a deadline, 98 is priority 1.
     pub prio: i32,
+    /// That of the victim.
+    pub victim_prio: i32,
     /// Session of the process that ran.
     pub session: u32,
 }
@@ -304,4 +317,11 @@ pub struct ReaderCounts {
     pub throttled_ns: u64,
     /// The longest hold of the last interval.
     pub worst_ns: u64,
+}
+
+impl ReaderCounts {
+    /// What tells one reader from another.
+    pub fn id(&self) -> (u32, u32, u32, &str) {
+        (self.reader, self.target, self.call, &self.file)
+    }
 }

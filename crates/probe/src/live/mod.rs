@@ -5,6 +5,8 @@
 //! No event is sent: the reader looks at the tables once a second. Nothing is pinned, so programs
 //! and tables go with this process, however it ends.
 
+#[cfg(feature = "bpf")]
+mod blocked;
 mod counts;
 #[cfg(feature = "bpf")]
 mod load;

@@ -1,5 +1,6 @@
-//! Waits that have not ended. The programs add a wait up when it ends, so a thread that hangs would
-//! be the last to be seen. What is known of its wait so far follows from who ran on its CPU.
+//! Waits for a CPU that have not ended. The programs add a wait up when it ends, so a thread that
+//! hangs would be the last to be seen. What is known of its wait so far follows from who ran on its
+//! CPU.
 
 use super::counts::{PairCounts, ThreadCounts};
 use super::raw::{Cpu, READY, Thread};
@@ -27,17 +28,21 @@ struct Parts {
     rest: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Wait {
     id: Id,
     until: u64,
     parts: Parts,
+    /// Who ran meanwhile, as it was given out already.
+    given: Vec<PairCounts>,
 }
 
 /// The waits that had not ended at the last reading, by the place of their thread.
 #[derive(Debug, Default)]
 pub struct Open {
     waits: HashMap<usize, Wait>,
+    /// What was given out of waits that have ended since: the programs add those up whole.
+    owed: Vec<PairCounts>,
 }
 
 impl Open {
@@ -55,21 +60,33 @@ impl Open {
         counts: &mut ThreadCounts,
         pairs: &mut Vec<PairCounts>,
     ) {
-        if thread.state != READY || now <= thread.since {
-            self.waits.remove(&at);
+        let id = (thread.start, thread.since, thread.here);
+        let waits = thread.state == READY && now > thread.since;
+        let known = self.waits.remove(&at).and_then(|wait| match waits && wait.id == id {
+            true => Some(wait),
+            false => {
+                self.owed.extend(wait.given);
+                None
+            }
+        });
+        if !waits {
             return;
         }
-        let id = (thread.start, thread.since, thread.here);
-        let known = self.waits.get(&at).filter(|wait| wait.id == id).copied();
-        let mut wait = known.unwrap_or(Wait { id, until: thread.here, parts: Parts::default() });
+        let blank = || Wait { id, until: thread.here, parts: Parts::default(), given: Vec::new() };
+        let mut wait = known.unwrap_or_else(blank);
         let cpu = cpus.get(thread.cpu as usize).and_then(Option::as_ref);
-        share(cpu, thread, wait.until, now, &mut wait.parts, pairs);
+        let mut ran = Vec::new();
+        share(cpu, thread, wait.until, now, &mut wait.parts, &mut ran);
+        ran.iter().for_each(|pair| add_pair(&mut wait.given, pair));
+        pairs.append(&mut ran);
         wait.until = now;
-        self.waits.insert(at, wait);
         let parts = wait.parts;
+        self.waits.insert(at, wait);
         counts.open_ns = now - thread.since;
         counts.ready_ns += counts.open_ns;
         counts.worst_ns = counts.worst_ns.max(counts.open_ns);
+        counts.throttled_worst_ns = counts.throttled_worst_ns.max(parts.throttled);
+        counts.own_worst_ns = counts.own_worst_ns.max(parts.own);
         counts.others_ns += parts.others;
         counts.own_ns += parts.own;
         counts.idle_ns += parts.idle;
@@ -77,6 +94,43 @@ impl Open {
         if let Some(level) = counts.throttled_ns.get_mut(usize::from(thread.level)) {
             *level += parts.throttled;
         }
+    }
+}
+
+impl Open {
+    /// Takes out of the pairs of an interval what was given out before of waits that ended in it.
+    /// The pair of such a wait may be that of the next interval only, so what does not find its
+    /// pair waits for that one, and no longer.
+    pub fn settle(&mut self, pairs: &mut [PairCounts]) {
+        let older = std::mem::take(&mut self.owed);
+        for mut owed in older {
+            let is_first_try = owed.waits == 0;
+            let of = owed.clone();
+            for pair in pairs.iter_mut().filter(|pair| is_same(pair, &of)) {
+                let forced = owed.forced_ns.min(pair.forced_ns);
+                let ns = owed.ns.min(pair.ns);
+                (pair.ns, pair.forced_ns) = (pair.ns - ns, pair.forced_ns - forced);
+                (owed.ns, owed.forced_ns) = (owed.ns - ns, owed.forced_ns - forced);
+            }
+            if owed.ns > 0 && is_first_try {
+                // Of what is given out before it ends no wait is counted, so this marks it.
+                owed.waits = 1;
+                self.owed.push(owed);
+            }
+        }
+    }
+}
+
+fn is_same(one: &PairCounts, other: &PairCounts) -> bool {
+    (one.victim, one.culprit) == (other.victim, other.culprit)
+}
+
+fn add_pair(all: &mut Vec<PairCounts>, more: &PairCounts) {
+    match all.iter_mut().find(|pair| is_same(pair, more)) {
+        Some(pair) => {
+            (pair.ns, pair.forced_ns) = (pair.ns + more.ns, pair.forced_ns + more.forced_ns)
+        }
+        None => all.push(more.clone()),
     }
 }
 
@@ -114,7 +168,7 @@ fn share(
             own if own == thread.tgid => parts.own += ns,
             other => {
                 parts.others += ns;
-                let is_forced = ran.prio < REAL_TIME && ran.prio < thread.prio;
+                let is_forced = ran.prio < REAL_TIME && ran.prio <= thread.prio;
                 pairs.push(PairCounts {
                     victim: thread.tgid,
                     culprit: other,
@@ -124,6 +178,7 @@ fn share(
                     waits: 0,
                     forced_ns: if is_forced { ns } else { 0 },
                     prio: ran.prio,
+                    victim_prio: thread.prio,
                     session: ran.session,
                 });
             }
@@ -188,6 +243,48 @@ mod tests {
         let (counts, pairs) = read(&mut open, &ran, &cpus, 5_000);
         assert_eq!((counts.ready_ns, counts.open_ns, pairs.len()), (3_100, 0, 0));
         assert_eq!(open.places().count(), 0);
+    }
+
+    #[test]
+    fn what_was_given_out_of_a_wait_is_taken_out_of_it_when_it_ends() {
+        let mut open = Open::default();
+        let cpus = cpu(&[(500, 7, 50)]);
+        let (_, first) = read(&mut open, &waiting(), &cpus, 3_000);
+        let (_, second) = read(&mut open, &waiting(), &cpus, 4_000);
+        assert_eq!((first[0].ns, second[0].ns), (2_000, 1_000));
+        // The programs have the whole wait, and another thread's beside it.
+        let whole = PairCounts { ns: 3_700, forced_ns: 3_500, ..first[0].clone() };
+        let (_, more) = read(&mut open, &Thread { state: 1, ..waiting() }, &cpus, 5_000);
+        assert!(more.is_empty());
+        let mut pairs = vec![whole.clone()];
+        open.settle(&mut pairs);
+        assert_eq!((pairs[0].ns, pairs[0].forced_ns), (700, 500));
+        let mut later = vec![whole.clone()];
+        open.settle(&mut later);
+        assert_eq!(later[0].ns, 3_700);
+        // The pair may come with the next reading, and not after that.
+        read(&mut open, &waiting(), &cpus, 3_000);
+        read(&mut open, &Thread { here: 2_500, ..waiting() }, &cpus, 3_500);
+        open.settle(&mut []);
+        let mut next = vec![whole.clone()];
+        open.settle(&mut next);
+        assert_eq!(next[0].ns, 1_700);
+        read(&mut open, &Thread { state: 1, ..waiting() }, &cpus, 5_000);
+        open.settle(&mut []);
+        open.settle(&mut []);
+        let mut next = vec![whole];
+        open.settle(&mut next);
+        assert_eq!(next[0].ns, 3_700);
+    }
+
+    #[test]
+    fn who_runs_at_the_same_real_time_priority_has_the_cpu_by_its_policy() {
+        let equal = Thread { prio: 50, ..waiting() };
+        let (_, pairs) = read(&mut Open::default(), &equal, &cpu(&[(500, 7, 50)]), 3_000);
+        assert_eq!((pairs[0].forced_ns, pairs[0].prio, pairs[0].victim_prio), (2_000, 50, 50));
+        let above = Thread { prio: 49, ..waiting() };
+        let (_, pairs) = read(&mut Open::default(), &above, &cpu(&[(500, 7, 50)]), 3_000);
+        assert_eq!(pairs[0].forced_ns, 0);
     }
 
     #[test]

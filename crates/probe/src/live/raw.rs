@@ -6,7 +6,7 @@ use super::counts::{
 };
 pub use super::object::types::{
     chain as Chain, chain_key as RawChainKey, cpu as Cpu, node_sample as Sample, pairs as Pairs,
-    reader as Reader, reader_key as ReaderKey, runner as Runner, thread as Thread,
+    reader as Reader, reader_key as ReaderKey, runner as Runner, space as Space, thread as Thread,
 };
 use crate::event;
 
@@ -46,9 +46,11 @@ unsafe impl Raw for Reader {}
 unsafe impl Raw for RawChainKey {}
 // SAFETY: the same.
 unsafe impl Raw for Chain {}
+// SAFETY: the same.
+unsafe impl Raw for Space {}
 
 /// A name, as the programs write it.
-fn name(characters: &[i8]) -> String {
+pub fn text(characters: &[i8]) -> String {
     event::name(&characters.iter().map(|character| character.cast_unsigned()).collect::<Vec<u8>>())
 }
 
@@ -64,13 +66,18 @@ impl Thread {
         self.start != 0
     }
 
+    /// What it is in the midst of, and since when.
+    pub fn moment(&self) -> (u8, u64, u8, u64, u64) {
+        (self.state, self.since, self.lock, self.lock_from, self.reclaims_from)
+    }
+
     /// The sums of a thread, with the worst of an interval.
     pub fn counts(&self, interval: u32) -> ThreadCounts {
         ThreadCounts {
             tid: self.tid_here,
             pid: self.tgid,
             start: self.start,
-            name: name(&self.comm),
+            name: text(&self.comm),
             state: match self.state {
                 1 => ThreadState::Running,
                 2 => ThreadState::Ready,
@@ -100,6 +107,7 @@ impl Thread {
             lock_waits: self.lock_waits,
             // 0 reads a file, which takes no such lock to write: it stands for none here.
             lock_call: u32::try_from(self.lock_call).ok().filter(|call| *call != 0),
+            lock_by: text(&self.lock_by),
             reclaim_ns: self.reclaim,
             group_reclaim_ns: self.group_reclaim,
             compaction_ns: self.compaction,
@@ -107,10 +115,14 @@ impl Thread {
             fault_ns: self.fault,
             faults: self.faults,
             memory_worst_ns: worst(self.memory_worst, self.memory_worst_of, interval),
+            throttled_worst_ns: worst(self.throttled_worst, self.throttled_worst_of, interval),
+            own_worst_ns: worst(self.own_worst, self.own_worst_of, interval),
+            beside_worst_ns: worst(self.beside_worst, self.beside_worst_of, interval),
             samples: self.samples.into(),
             spins: self.spins.into(),
             spin_at: self.spin_at,
             lock_worst_ns: worst(self.lock_worst, self.lock_worst_of, interval),
+            own_lock_worst_ns: worst(self.own_lock_worst, self.own_lock_worst_of, interval),
             native: self.native(interval),
         }
     }
@@ -163,12 +175,13 @@ impl Pairs {
         used.map(|pair| PairCounts {
             victim: pair.victim,
             culprit: pair.culprit,
-            name: name(&pair.comm),
+            name: text(&pair.comm),
             ns: pair.ns,
             worst_ns: pair.worst,
             waits: pair.waits,
             forced_ns: pair.forced,
             prio: pair.prio,
+            victim_prio: pair.victim_prio,
             session: pair.session,
         })
     }
@@ -177,7 +190,7 @@ impl Pairs {
 impl Runner {
     /// The name of the thread that ran.
     pub fn name(&self) -> String {
-        name(&self.comm)
+        text(&self.comm)
     }
 }
 
@@ -197,7 +210,7 @@ impl Chain {
                 by_quota: key.why == 1,
                 inverted: key.inverted != 0,
             },
-            name: name(&self.comm),
+            name: text(&self.comm),
             ns: self.ns,
             wakes: self.wakes,
             worst_ns: worst(self.worst, self.worst_of, interval),
@@ -212,9 +225,9 @@ impl Reader {
             reader: key.reader,
             tid: self.tid,
             target: key.target,
-            file: name(&key.file),
+            file: text(&key.file),
             call: key.call,
-            name: name(&self.comm),
+            name: text(&self.comm),
             nice: self.nice,
             holds: self.holds,
             ns: self.ns,

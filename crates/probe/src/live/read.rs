@@ -4,10 +4,10 @@ use super::counts::{ChainCounts, Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
 use super::nodes::Nodes;
 use super::object::types::bss;
-use super::raw::{Chain, Cpu, Pairs, Raw, RawChainKey, Reader, ReaderKey};
+use super::raw::{Chain, Cpu, Pairs, Raw, RawChainKey, Reader, ReaderKey, Space};
 use super::seen::Seen;
 use super::stats::run_time;
-use super::threads::Threads;
+use super::threads::{Changed, Threads};
 use crate::refused::refused;
 use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
@@ -101,15 +101,24 @@ impl LiveProbe {
         std::thread::sleep(SETTLE);
         let at_ns = now_ns();
         let (cpus, switches) = self.cpus()?;
-        let (threads, open) = self.threads.changed(ended, &cpus, at_ns);
+        let spaces = &self.loaded.skel.maps.spaces;
+        let space = |mm: u64| {
+            let value = spaces.lookup(&mm.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+            value.and_then(|value| Space::read(&value))
+        };
+        let Changed { threads, pairs: open, holds } =
+            self.threads.changed(ended, &cpus, space, at_ns);
         let (mut pairs, unnamed_ns) = self.pairs(ended)?;
+        self.threads.settle(&mut pairs);
         pairs.extend(open);
+        let mut readers = self.readers(ended)?;
+        holds.into_iter().for_each(|hold| add_hold(&mut readers, hold));
         let counts = Counts {
             at_ns,
             threads,
             pairs,
             unnamed_ns,
-            readers: self.readers(ended)?,
+            readers,
             chains: self.chains(ended)?,
             samples: self.nodes.samples(at_ns),
             passes_seen: self.nodes.sees_passes(),
@@ -227,6 +236,20 @@ impl LiveProbe {
         ];
         let of = |map: &libbpf_rs::MapMut| map.query_fdinfo().ok()?.memlock;
         all.into_iter().filter_map(of).sum()
+    }
+}
+
+/// Adds a hold that has not ended to what its reader has held so far.
+fn add_hold(readers: &mut Vec<ReaderCounts>, hold: ReaderCounts) {
+    match readers.iter_mut().find(|reader| reader.id() == hold.id()) {
+        Some(reader) => {
+            reader.holds += hold.holds;
+            reader.ns += hold.ns;
+            reader.ready_ns += hold.ready_ns;
+            reader.throttled_ns += hold.throttled_ns;
+            reader.worst_ns = reader.worst_ns.max(hold.worst_ns);
+        }
+        None => readers.push(hold),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The table of threads, which is read where it stands: of its many places only those that have
 //! changed.
 
-use super::counts::{PairCounts, ThreadCounts};
+use super::blocked;
+use super::counts::{PairCounts, ReaderCounts, ThreadCounts};
 use super::object::types::bss;
 use super::open::Open;
-use super::raw::{Cpu, THREADS, Thread};
+use super::raw::{Cpu, Space, THREADS, Thread};
 use crate::shared::{Shared, element};
 use libbpf_rs::MapCore;
 use std::io;
@@ -18,7 +19,23 @@ pub struct Threads {
     /// done so since, so they are read once more.
     before: Vec<usize>,
     open: Open,
+    /// Places of threads that waited for anything but a CPU, or held a lock.
+    blocked: Vec<usize>,
 }
+
+/// Threads that have changed or wait, and what follows from waits that have not ended.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// Their sums.
+    pub threads: Vec<ThreadCounts>,
+    /// Who ran since the last reading while they were ready.
+    pub pairs: Vec<PairCounts>,
+    /// Locks of other memory maps that they hold.
+    pub holds: Vec<ReaderCounts>,
+}
+
+/// How often an entry is read again that a program changes meanwhile.
+const RETRIES: usize = 4;
 
 impl Threads {
     /// Maps the table; `tables` are the variables of the programs, which live as long.
@@ -27,35 +44,48 @@ impl Threads {
     /// If the kernel does not let it be mapped.
     pub fn map(map: &impl MapCore, tables: *mut bss) -> io::Result<Self> {
         let table = Shared::map(map)?;
-        Ok(Threads { table, tables, before: Vec::new(), open: Open::default() })
+        let (before, blocked) = (Vec::new(), Vec::new());
+        Ok(Threads { table, tables, before, open: Open::default(), blocked })
     }
 
-    /// The sums of those that have changed since the last reading, or did while it was made, and of
-    /// those that wait; and who ran while these did.
+    /// Those that have changed since the last reading, or did while it was made, and those that
+    /// wait; `space` looks up who holds the lock of a memory map.
     pub fn changed(
         &mut self,
         interval: u32,
         cpus: &[Option<Cpu>],
+        space: impl Fn(u64) -> Option<Space>,
         now: u64,
-    ) -> (Vec<ThreadCounts>, Vec<PairCounts>) {
+    ) -> Changed {
         let mut changed: Vec<usize> = (0..THREADS).filter(|at| self.take_touched(*at)).collect();
         let mut all = self.before.clone();
         all.extend(&changed);
         all.extend(self.open.places());
+        all.append(&mut self.blocked);
         all.sort_unstable();
         all.dedup();
         std::mem::swap(&mut self.before, &mut changed);
-        let mut pairs = Vec::new();
-        let mut threads = Vec::with_capacity(all.len());
+        let mut changed = Changed::default();
         for at in all {
-            let thread = self.read(at);
+            let thread = self.read_settled(at);
             if thread.is_there() {
                 let mut counts = thread.counts(interval);
-                self.open.add((at, &thread), cpus, now, &mut counts, &mut pairs);
-                threads.push(counts);
+                self.open.add((at, &thread), cpus, now, &mut counts, &mut changed.pairs);
+                let waits = blocked::add(&thread, now, &space, &mut counts);
+                let hold = blocked::hold(&thread, &counts, now);
+                if waits || hold.is_some() {
+                    self.blocked.push(at);
+                }
+                changed.holds.extend(hold);
+                changed.threads.push(counts);
             }
         }
-        (threads, pairs)
+        changed
+    }
+
+    /// Takes out of the pairs of an interval what was given out of their waits before.
+    pub fn settle(&mut self, pairs: &mut [PairCounts]) {
+        self.open.settle(pairs);
     }
 
     /// Threads whose place was given to another before they were read.
@@ -80,6 +110,20 @@ impl Threads {
             unsafe { place.write_volatile(0) };
         }
         touched
+    }
+
+    /// An entry whose sums are those of the moment that it says: a wait that ends while it is read
+    /// would count twice.
+    fn read_settled(&self, at: usize) -> Thread {
+        let mut thread = self.read(at);
+        for _ in 0..RETRIES {
+            let again = self.read(at);
+            if again.moment() == thread.moment() {
+                break;
+            }
+            thread = again;
+        }
+        thread
     }
 
     fn read(&self, at: usize) -> Thread {

@@ -50,6 +50,7 @@ fn answers() -> Vec<String> {
         NotMeasurable::NotInside,
         NotMeasurable::NoAnswer,
         NotMeasurable::WhoseQuota,
+        NotMeasurable::TableFull,
         NotMeasurable::TooShort(5),
         NotMeasurable::NoPasses,
     ];

@@ -3,9 +3,9 @@
 //!
 //! A thread that waits for work sleeps too, and on a busy machine the thread that has the work
 //! stands ready now and then. So it is a finding only where the other end is held for a reason of
-//! its own: by a quota, or as the holder of a lock with a higher nice value than who waits for it
-//! (priority inversion). A thread of the kernel that sleeps waits for work. Where both just share
-//! a busy machine, who waits is told by the machine's load alone.
+//! its own: by a quota, or as the holder of a lock with a higher nice value or a lower weight than
+//! who waits for it (priority inversion). A thread of the kernel that sleeps waits for work. Where
+//! both just share a busy machine, who waits follows from the machine's load alone.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -13,7 +13,7 @@ use crate::parts::{program, program_of, stalled_ns};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
-use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source};
+use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source, Weight, WeightOf};
 use model::prose::figures::percent;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,12 @@ pub struct Facts {
     sleeps: Sleeps,
     /// Share of that time in which a quota held the other.
     by_quota: f64,
-    /// Share of that time in which the other had the higher nice value.
+    /// Share of that time in which the other had the higher nice value or the lower weight.
     inverted: f64,
+    /// The weights of the other and of the sleeper where their groups or sessions part, if the
+    /// other's is the lower one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weights: Option<(Weight, Weight)>,
     /// Share of that time in which further threads slept in between.
     through_others: f64,
 }
@@ -64,6 +68,9 @@ pub enum Fix {
     /// The same of two sessions, which autogroup gives weights of their own: a process of the
     /// other.
     SameNiceOfSessions(u32),
+    SameWeight,
+    /// The usual policy for the other.
+    UsualPolicy,
     Inherit,
 }
 
@@ -97,12 +104,15 @@ impl Stall for AsleepBehind {
             Sleeps::Input => "It sleeps for a pipe, a socket or another process",
             Sleeps::Otherwise => "It sleeps",
         };
-        let why = match facts.by_quota > MOSTLY {
-            true => "a quota throttles it".to_owned(),
-            false => format!(
-                "it has the higher nice value (for {} of that time)",
-                percent(facts.inverted)
+        let time = percent(facts.inverted);
+        let why = match &facts.weights {
+            _ if facts.by_quota > MOSTLY => "a quota throttles it".to_owned(),
+            Some((other, own)) => format!(
+                "the scheduler gives it less weight (for {time} of that time): {}, the sleeper {}",
+                words::weight(other),
+                words::weight(own)
             ),
+            None => format!("it has the higher nice value (for {time} of that time)"),
         };
         let through = match facts.through_others > MOSTLY {
             true => " Other threads sleep between the two.",
@@ -123,6 +133,10 @@ impl Stall for AsleepBehind {
                 );
             }
             Fix::RaiseQuota => "Raise the quota of the other program.",
+            Fix::SameWeight => {
+                "Give both groups the same weight (cpu.weight, v1: cpu.shares; 0 in cpu.idle)."
+            }
+            Fix::UsualPolicy => "Give the other program the usual policy (chrt --other --pid 0).",
             Fix::SameNice => "Give both threads the same nice value.",
             Fix::Inherit => {
                 "Keep less work under the lock. If the waiting thread has a real-time policy, let \
@@ -135,11 +149,22 @@ impl Stall for AsleepBehind {
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let of = |sleeps, by_quota, through_others| {
-            let facts = Facts { sleeps, by_quota, inverted: 0.9, through_others };
+            let facts = Facts { sleeps, by_quota, inverted: 0.9, weights: None, through_others };
             let fixes = fixes(&facts, (sleeps == Sleeps::Input).then_some(42));
             (facts, fixes)
         };
+        let weighed = |of: WeightOf| {
+            let other = Weight { weight: 102, of };
+            let own = Weight { weight: 1024, of: WeightOf::Group("/web".to_owned()) };
+            let weights = Some((other, own));
+            let facts = Facts { inverted: 0.9, sleeps: Sleeps::Lock, weights, ..Facts::default() };
+            let fixes = fixes(&facts, None);
+            (facts, fixes)
+        };
         vec![
+            weighed(WeightOf::Group("/batch".to_owned())),
+            weighed(WeightOf::IdlePolicy),
+            weighed(WeightOf::Session(10)),
             of(Sleeps::Lock, 0.0, 0.0),
             of(Sleeps::Lock, 0.9, 0.0),
             of(Sleeps::Input, 0.9, 0.9),
@@ -154,7 +179,12 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     if facts.by_quota > MOSTLY {
         return vec![Fix::RaiseQuota];
     }
-    vec![other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions), Fix::Inherit]
+    let same = match facts.weights.as_ref().map(|(other, _)| &other.of) {
+        Some(WeightOf::IdlePolicy) => Fix::UsualPolicy,
+        Some(WeightOf::Group(_)) => Fix::SameWeight,
+        _ => other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions),
+    };
+    vec![same, Fix::Inherit]
 }
 
 /// A program, with whom it sleeps behind.
@@ -184,6 +214,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         },
         by_quota: share(asleep.by_quota_ns),
         inverted: share(asleep.inverted_ns),
+        weights: asleep.weights.clone(),
         through_others: share(asleep.through_others_ns),
     };
     let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
@@ -253,6 +284,20 @@ mod tests {
         assert_eq!(found(lock).len(), 1);
         assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
         assert!(found(ChainKey { slept: SleptIn::Input, ..lock }).is_empty());
+    }
+
+    #[test]
+    fn a_lock_held_by_a_group_of_less_weight_is_found() {
+        let mut light = tick(ChainKey { slept: SleptIn::Futex, ..ChainKey::default() });
+        assert!(AsleepBehind::find(&Window::of([&light])).is_empty());
+        light.lineages.insert("/small".into(), vec!["/small".into(), "/".into()]);
+        light.weights.insert("/small".into(), 102);
+        let all = AsleepBehind::find(&Window::of([&light]));
+        let [one] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = one.facts.read().unwrap();
+        let cause = AsleepBehind::cause(one, &facts);
+        assert!(cause.contains("102 (group /small), the sleeper 1024 (nice 0)"), "{cause}");
+        assert_eq!(one.fixes.read::<Vec<Fix>>().unwrap(), [Fix::SameWeight, Fix::Inherit]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// over less than a tick.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And a single wait of at least this, in milliseconds: more than two ticks at 250 Hz.
+/// And a single time of at least this, in milliseconds: more than two ticks at 250 Hz.
 const WORST_MS: f64 = 10.0;
 
 /// And this share of the time in which it was ready and no quota held it.
@@ -50,7 +50,7 @@ impl Stall for BesideIdle {
             .map(|(key, sums)| Finding {
                 victim: program_of(key, sums),
                 cost_ms_per_s: window.rate(sums.all.beside_idle_ns),
-                worst_ms: ms(sums.all.worst_ns),
+                worst_ms: ms(sums.all.beside_worst_ns),
                 ..Self::found(&Facts { share: share(sums).min(1.0) }, &[Fix::Balance])
             })
             .collect()
@@ -89,7 +89,7 @@ fn most(window: &Window) -> f64 {
 fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
     window
         .victims()
-        .filter(|(_, sums)| ms(sums.all.worst_ns) >= WORST_MS)
+        .filter(|(_, sums)| ms(sums.all.beside_worst_ns) >= WORST_MS)
         .filter(|(_, sums)| share(sums) >= SHARE)
 }
 
@@ -110,15 +110,15 @@ mod tests {
         let mut tick = second();
         process(&mut tick, 1, "web", None);
         let mut victim = thread(1, 300, 400);
-        victim.beside_idle_ns = 350 * MS;
+        (victim.beside_idle_ns, victim.beside_worst_ns) = (350 * MS, 80 * MS);
         tick.threads.push(victim);
         let all = BesideIdle::find(&Window::of([&tick]));
         let [found] = &all[..] else { panic!("{all:?}") };
-        assert_eq!((found.cost_ms_per_s, found.worst_ms), (350.0, 100.0));
+        assert_eq!((found.cost_ms_per_s, found.worst_ms), (350.0, 80.0));
         tick.threads[0].beside_idle_ns = 90 * MS;
         assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
         tick.threads[0].beside_idle_ns = 350 * MS;
-        tick.threads[0].worst_ns = 2 * MS;
+        tick.threads[0].beside_worst_ns = 2 * MS;
         assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
     }
 }

@@ -171,19 +171,10 @@ impl Stall for BlockingNif {
     }
 }
 
-/// The most that one scheduler loses, in milliseconds a second.
+/// The most that one scheduler loses, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
     let held = window.nodes.values().flat_map(|(_, node)| all_held(node));
-    let long = held.map(|(_, held)| {
-        largest(
-            [true, false]
-                .into_iter()
-                .map(|sleeps| held.of(sleeps))
-                .filter(|(_, worst)| *worst >= WORST_MS)
-                .map(|(cost, _)| cost),
-        )
-    });
-    largest(long)
+    largest(held.map(|(_, held)| held.sleeps.max(held.computes)))
 }
 
 fn all_held(node: &NodeSums) -> Vec<(u32, Held)> {

@@ -134,16 +134,13 @@ fn most(window: &Window) -> f64 {
 }
 
 fn scans(mailbox: &Mailbox) -> bool {
-    may_scan(mailbox) && cost(mailbox) >= LIMIT_MS_PER_S
+    may_scan(mailbox) && mailbox.in_function >= SAME && cost(mailbox) >= LIMIT_MS_PER_S
 }
 
-/// Whether it is long, and its process stands mostly in one function that waits for a message where
-/// it does not wait.
+/// Whether it is long, and its process stands in a function that waits for a message where it does
+/// not wait.
 fn may_scan(mailbox: &Mailbox) -> bool {
-    mailbox.length >= LENGTH
-        && mailbox.samples >= SAMPLES
-        && mailbox.in_function >= SAME
-        && mailbox.waits_there
+    mailbox.length >= LENGTH && mailbox.samples >= SAMPLES && mailbox.waits_there
 }
 
 /// The time in which it went through its mailbox.

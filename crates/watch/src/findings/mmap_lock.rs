@@ -80,7 +80,7 @@ impl Stall for MmapLock {
 
     fn find(window: &Window) -> Vec<Finding> {
         held_up(window)
-            .filter(|(_, sums)| window.rate(sums.all.foreign_ns) >= LIMIT_MS_PER_S)
+            .filter(|(_, sums)| window.rate(sums.foreign_ns()) >= LIMIT_MS_PER_S)
             .filter_map(|(key, sums)| finding(window, key, sums))
             .collect()
     }
@@ -147,7 +147,7 @@ impl Stall for MmapLock {
 
 /// The most that anybody loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
-    largest(window.victims().map(|(_, sums)| window.rate(sums.all.foreign_ns)))
+    largest(window.victims().map(|(_, sums)| window.rate(sums.foreign_ns())))
 }
 
 /// Programs that waited long enough for it to matter, beside a reader.
@@ -190,7 +190,7 @@ fn finding(window: &Window, key: &Key, sums: &Sums) -> Option<Finding> {
     Some(Finding {
         victim: program_of(key, sums),
         culprits,
-        cost_ms_per_s: window.rate(sums.all.foreign_ns),
+        cost_ms_per_s: window.rate(sums.foreign_ns()),
         worst_ms: ms(sums.all.lock_worst_ns),
         run: run(&facts),
         ..MmapLock::found(&facts, &fixes(&facts))
@@ -232,7 +232,7 @@ mod tests {
         process(&mut tick, 1, "mapper", None);
         process(&mut tick, 2, "exporter", None);
         let mut victim = thread(1, 500, 0);
-        victim.foreign_ns = foreign_ms * MS;
+        (victim.lock_ns, victim.foreign_ns) = (foreign_ms * MS, foreign_ms * MS);
         victim.lock_worst_ns = worst_ms * MS;
         tick.threads.push(victim);
         tick

@@ -162,6 +162,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_full_table_left_out_is_never_said_not_to_hit() {
+        let state = |window: &Window, id: &str| {
+            let all = answers(window, &[], &sources(&[]));
+            all.into_iter().find(|one| one.stall == id).unwrap().state
+        };
+        let is_full = |window: &Window, id: &str| {
+            state(window, id) == AnswerState::NotMeasurable(NotMeasurable::TableFull)
+        };
+        let threads = Window { lost_threads: 1, ..Window::default() };
+        assert!(is_full(&threads, "neighbour") && is_full(&threads, "mmap-lock"));
+        assert!(!is_full(&threads, "cpu-quota"));
+        let mut pairs = Window::of([&crate::testing::second()]);
+        pairs.unnamed_ns = 99 * crate::testing::MS;
+        assert!(!is_full(&pairs, "neighbour"));
+        pairs.unnamed_ns = 100 * crate::testing::MS;
+        assert!(is_full(&pairs, "neighbour") && !is_full(&pairs, "mmap-lock"));
+    }
+
+    #[test]
     fn a_finding_is_an_answer_that_hits() {
         let found = &samples()[0];
         let all = answers(&Window::default(), std::slice::from_ref(found), &[]);

@@ -11,6 +11,7 @@ use super::words;
 use crate::parts::{program, program_of};
 use crate::sums::{Behind, Key, Sums, largest, ms};
 use crate::tick::Job;
+use crate::why::IDLE;
 use crate::window::Window;
 use model::Unit;
 use model::live::{AnswerState, Finding, Source, Weight, WeightOf, Why};
@@ -60,6 +61,10 @@ pub enum Fix {
     ReniceSession(u32),
     /// The weight of this group.
     WeighGroup(String),
+    /// `cpu.idle` of this group.
+    WakeGroup(String),
+    /// The policy of this process.
+    UsualPolicy(u32),
 }
 
 impl Stall for Neighbour {
@@ -70,8 +75,9 @@ impl Stall for Neighbour {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let is_much =
-            |found: &Found| found.share >= SHARE && window.rate(found.lacks_ns) >= LIMIT_MS_PER_S;
+        let is_much = |found: &Found| {
+            found.share >= SHARE && found.uneven && window.rate(found.lacks_ns) >= LIMIT_MS_PER_S
+        };
         let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
         // Of two that compete the one is the victim that gets less of what it wants.
         let loses_less = |one: &&Found| {
@@ -113,6 +119,10 @@ impl Stall for Neighbour {
             Fix::WeighGroup(group) => {
                 format!("Raise cpu.weight of {} (v1: cpu.shares).", plain(group))
             }
+            Fix::WakeGroup(group) => format!("Write 0 to cpu.idle of {}.", plain(group)),
+            Fix::UsualPolicy(pid) => {
+                format!("Give the victim the usual policy: chrt --other --pid 0 {pid}")
+            }
         }
     }
 
@@ -131,6 +141,12 @@ impl Stall for Neighbour {
 fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
     let weigh = match why {
         Why::Weight { victim: Weight { of: WeightOf::Nice(_), .. }, .. } => Fix::Renice,
+        Why::Weight { victim: Weight { of: WeightOf::IdlePolicy, .. }, .. } => {
+            Fix::UsualPolicy(victim)
+        }
+        Why::Weight { victim: Weight { of: WeightOf::Group(group), weight: IDLE }, .. } => {
+            Fix::WakeGroup(group.clone())
+        }
         Why::Weight { victim: Weight { of: WeightOf::Session(_), .. }, .. }
         | Why::Shared(Some(_)) => Fix::ReniceSession(victim),
         Why::Weight { victim: Weight { of: WeightOf::Group(group), .. }, .. } => {
@@ -144,7 +160,8 @@ fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
     }
 }
 
-/// The most that anybody lacks in this way, in milliseconds a second, before any other limit.
+/// The most that anybody lacks of half of what both got, in milliseconds a second, before any other
+/// limit.
 fn most(window: &Window) -> f64 {
     largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
@@ -176,6 +193,8 @@ struct Found<'a> {
     ns: u64,
     /// What it lacks of its part, of the time that it waited.
     lacks_ns: u64,
+    /// Whether that is more than chance; always where the programs to look at were named.
+    uneven: bool,
     /// Of the time that the victim wanted a CPU.
     share: f64,
 }
@@ -197,19 +216,12 @@ fn worst<'a>(
     let ns = fair(behind);
     let share = ns as f64 / wanted.max(1) as f64;
     let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
-    let lacks_ns = match window.asked {
-        true => ns,
-        false => short_of_half(own, others).min(ns),
-    };
-    let victim = key;
-    Some(Found { victim, sums, culprit, behind, ns, lacks_ns, share })
-}
-
-/// What the one lacks of half of what both got; 0 where they share it evenly enough.
-fn short_of_half(own: u64, others: u64) -> u64 {
     let half = own.midpoint(others);
     let short = half.saturating_sub(own);
-    if short as f64 >= UNEVEN * half as f64 { short } else { 0 }
+    let lacks_ns = if window.asked { ns } else { short.min(ns) };
+    let uneven = window.asked || short as f64 >= UNEVEN * half as f64;
+    let victim = key;
+    Some(Found { victim, sums, culprit, behind, ns, lacks_ns, uneven, share })
 }
 
 /// The share of the time behind others that an idle CPU does not explain.

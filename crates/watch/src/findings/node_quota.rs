@@ -37,7 +37,8 @@ impl Held<'_> {
 
     /// Who, at what cost, and how to reproduce it; the stall's own facts come from the caller.
     pub fn finding(&self, found: Finding) -> Finding {
-        let worst_ns = self.window.programs.get(self.key).map_or(0, |sums| sums.all.worst_ns);
+        let worst_ns =
+            self.window.programs.get(self.key).map_or(0, |sums| sums.all.throttled_worst_ns);
         Finding {
             victim: program(self.key, self.pid),
             culprits: vec![program(self.key, self.pid)],

@@ -2,9 +2,10 @@
 
 use super::stall::{Seen, Stall};
 use crate::parts::program_of;
-use crate::sums::{Key, Sums, largest};
+use crate::sums::{Key, Sums, largest, ms};
 use crate::window::Window;
 use model::live::{AnswerState, Finding, Source};
+use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
 /// Waiting for that lock while threads of its own held it, in milliseconds a second: a tenth of a
@@ -20,7 +21,10 @@ pub struct OwnMmapLock;
 /// How they hold it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The call in which the lock was let go last, where that was in one.
+    /// The thread that let go of the lock last, where that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    /// The call in which it did, where that was in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<Call>,
 }
@@ -60,16 +64,14 @@ impl Stall for OwnMmapLock {
             // Behind many readers some time passes between one that lets go and the next.
             window.rate(own_ns(sums)) >= LIMIT_MS_PER_S
                 && own_ns(sums) as f64 / all as f64 >= SHARE
-                && own_ns(sums) >= sums.all.foreign_ns
+                && own_ns(sums) >= sums.foreign_ns()
         };
         let finding = |(key, sums): (&Key, &Sums)| Finding {
             victim: program_of(key, sums),
             culprits: vec![program_of(key, sums)],
             cost_ms_per_s: window.rate(own_ns(sums)),
-            ..Self::found(
-                &Facts { call: sums.all.lock_call.map(call) },
-                &[Fix::KeepMappings, Fix::Processes],
-            )
+            worst_ms: ms(sums.all.own_lock_worst_ns),
+            ..Self::found(&facts(sums), &[Fix::KeepMappings, Fix::Processes])
         };
         window.victims().filter(is_much).map(finding).collect()
     }
@@ -80,12 +82,13 @@ impl Stall for OwnMmapLock {
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
-        let call = facts.call.map_or_else(String::new, |call| {
-            format!(" The last thread that released the lock was in {}.", name(call))
+        let call = facts.call.map(|call| format!(" in {}", name(call))).unwrap_or_default();
+        let last = facts.by.as_deref().map_or_else(String::new, |by| {
+            format!(" The last thread that released the lock was {}{call}.", plain(by))
         });
         format!(
             "Its threads share one memory map. Threads that change the map keep the others waiting \
-             for its lock (mmap lock).{call}"
+             for its lock (mmap lock).{last}"
         )
     }
 
@@ -103,14 +106,23 @@ impl Stall for OwnMmapLock {
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let fixes = vec![Fix::KeepMappings, Fix::Processes];
-        let of = |call| (Facts { call }, fixes.clone());
-        vec![of(None), of(Some(Call::Munmap)), of(Some(Call::Other(317)))]
+        let of = |call| {
+            let by = Some("worker".to_owned());
+            (Facts { by, call }, fixes.clone())
+        };
+        let unseen = (Facts::default(), fixes.clone());
+        vec![unseen, of(None), of(Some(Call::Munmap)), of(Some(Call::Other(317)))]
     }
 }
 
 /// Time that its own threads held it.
 fn own_ns(sums: &Sums) -> u64 {
-    sums.all.lock_ns.saturating_sub(sums.all.foreign_ns)
+    sums.all.lock_ns.saturating_sub(sums.foreign_ns())
+}
+
+fn facts(sums: &Sums) -> Facts {
+    let by = &sums.all.lock_by;
+    Facts { by: (!by.is_empty()).then(|| by.clone()), call: sums.all.lock_call.map(call) }
 }
 
 fn call(number: u32) -> Call {
@@ -149,11 +161,13 @@ mod tests {
         let mut victim = thread(1, 500, 0);
         (victim.lock_ns, victim.foreign_ns) = (300 * MS, 50 * MS);
         victim.lock_call = u32::try_from(libc::SYS_munmap).ok();
+        (victim.lock_by, victim.own_lock_worst_ns) = ("worker".to_owned(), 40 * MS);
         tick.threads.push(victim);
         let all = OwnMmapLock::find(&Window::of([&tick]));
         let [found] = &all[..] else { panic!("{all:?}") };
-        assert_eq!(found.cost_ms_per_s, 250.0);
-        assert_eq!(found.facts.read::<Facts>().unwrap().call, Some(Call::Munmap));
+        assert_eq!((found.cost_ms_per_s, found.worst_ms), (250.0, 40.0));
+        let facts: Facts = found.facts.read().unwrap();
+        assert!(OwnMmapLock::cause(found, &facts).contains("was worker in munmap."));
         tick.threads[0].foreign_ns = 250 * MS;
         assert!(OwnMmapLock::find(&Window::of([&tick])).is_empty());
         (tick.threads[0].lock_ns, tick.threads[0].foreign_ns) = (760 * MS, 620 * MS);

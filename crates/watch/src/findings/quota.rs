@@ -192,6 +192,13 @@ pub struct Held<'a> {
 
 /// The quotas that hold programs for long enough to matter.
 pub fn held(window: &Window) -> Vec<Held<'_>> {
+    let mut all = all(window);
+    all.retain(|held| held.found.cost_ms_per_s >= LIMIT_MS_PER_S);
+    all
+}
+
+/// The quotas that hold programs at all.
+pub fn all(window: &Window) -> Vec<Held<'_>> {
     let groups = window.groups_in_order().into_iter();
     groups.filter_map(|(group, counted)| of_group(window, group, counted)).collect()
 }
@@ -205,8 +212,7 @@ fn of_group<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Option<
     let victims: Vec<(&Key, &Sums)> = window.victims().filter(|(_, sums)| held(sums) > 0).collect();
     let victim = *victims.iter().max_by_key(|(_, sums)| held(sums))?;
     let all = victims.iter().map(|(_, sums)| held(sums)).fold(0, u64::saturating_add);
-    let is_much = window.rate(all) >= LIMIT_MS_PER_S;
-    is_much.then(|| holding(window, (group, counted), victim, (all, Sure::Measured)))
+    Some(holding(window, (group, counted), victim, (all, Sure::Measured)))
 }
 
 /// Without programs in the kernel, which count the held time of each thread: the counters of the
@@ -215,8 +221,7 @@ fn of_counters<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Opti
     let throttled = counted.gained.throttled_ns?;
     let inside = window.victims().filter(|(key, _)| is_below(window, key, group));
     let victim = inside.max_by_key(|(_, sums)| sums.all.ready_ns)?;
-    let is_much = window.rate(throttled) >= LIMIT_MS_PER_S;
-    is_much.then(|| holding(window, (group, counted), victim, (throttled, Sure::Likely)))
+    Some(holding(window, (group, counted), victim, (throttled, Sure::Likely)))
 }
 
 fn holding<'a>(
@@ -243,7 +248,11 @@ fn holding<'a>(
         victim: program_of(key, sums),
         culprits: users.iter().map(|(key, sums)| program_of(key, sums)).collect(),
         cost_ms_per_s: window.rate(lost_ns),
-        worst_ms: ms(sums.all.worst_ns),
+        // Counters of the group tell of no single wait.
+        worst_ms: match sure {
+            Sure::Measured => ms(sums.all.throttled_worst_ns),
+            Sure::Likely => ms(sums.all.worst_ns),
+        },
         sure,
         ..Finding::default()
     };

@@ -1,4 +1,5 @@
-//! Programs whose real-time or deadline policy gives them the CPU of any other program.
+//! Programs whose real-time or deadline policy gives them the CPU of any other program, also of one
+//! with the same priority: of two, the one that runs goes on.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -32,6 +33,8 @@ pub struct Facts {
 pub enum Fix {
     /// The usual policy for this process.
     Demote(u32),
+    /// A higher priority than this for this process, the victim.
+    Raise(u32, u32),
     Separate,
 }
 
@@ -65,14 +68,20 @@ impl Stall for RealTime {
                     "Give process {pid} the usual policy (chrt --other --pid 0 {pid}), or less work."
                 )
             }
+            Fix::Raise(pid, priority) => format!(
+                "Or give process {pid} a priority above {priority}, if its work matters more (chrt)."
+            ),
             Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).".to_owned(),
         }
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let of = |policy| (Facts { policy }, vec![Fix::Demote(8), Fix::Separate]);
-        vec![of(Why::RealTime(50)), of(Why::Deadline)]
+        let of = |policy: Why| {
+            let fixes = fixes(&policy, 8, 7);
+            (Facts { policy }, fixes)
+        };
+        vec![of(Why::RealTime(50)), of(Why::SamePriority(50)), of(Why::Deadline)]
     }
 }
 
@@ -95,16 +104,26 @@ fn held_up(window: &Window) -> impl Iterator<Item = ((&Key, &Sums), Worst<'_>)> 
 fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Worst)) -> Finding {
     let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
     let culprit = culprit.unwrap_or_else(|| program(who, 0, 1));
-    let demote = Fix::Demote(culprit.pid);
-    let is_process = culprit.pid != 0;
-    let fixes = is_process.then_some(demote).into_iter().chain([Fix::Separate]);
+    let victim = program_of(key, sums);
+    let policy = by_policy(behind.prio, behind.victim_prio);
+    let fixes = fixes(&policy, culprit.pid, victim.pid);
     Finding {
-        victim: program_of(key, sums),
+        victim,
         cost_ms_per_s: window.rate(ns),
         worst_ms: ms(behind.worst_ns),
         culprits: vec![culprit],
-        ..RealTime::found(&Facts { policy: by_policy(behind.prio) }, &fixes.collect::<Vec<_>>())
+        ..RealTime::found(&Facts { policy }, &fixes)
     }
+}
+
+/// What fixes it; of processes whose number is not known, that is 0, only what needs none.
+fn fixes(policy: &Why, culprit: u32, victim: u32) -> Vec<Fix> {
+    let demote = (culprit != 0).then_some(Fix::Demote(culprit));
+    let raise = match policy {
+        Why::SamePriority(priority) if victim != 0 => Some(Fix::Raise(victim, *priority)),
+        _ => None,
+    };
+    demote.into_iter().chain(raise).chain([Fix::Separate]).collect()
 }
 
 #[cfg(test)]
@@ -137,5 +156,17 @@ mod tests {
         assert!(RealTime::cause(found, &facts).contains("priority 50"));
         assert!(RealTime::find(&Window::of([&tick(90)])).is_empty());
         assert!(RealTime::find(&Window::of([&tick(0)])).is_empty());
+    }
+
+    #[test]
+    fn who_has_the_same_priority_may_be_given_a_higher_one() {
+        let mut tick = tick(400);
+        tick.pairs[0].victim_prio = 49;
+        let all = RealTime::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!(facts.policy, Why::SamePriority(50));
+        let fixes: Vec<Fix> = found.fixes.read().unwrap();
+        assert_eq!(fixes, [Fix::Demote(2), Fix::Raise(1, 50), Fix::Separate]);
     }
 }

@@ -137,7 +137,25 @@ impl Seen<'_> {
     /// The same from a source, which may be missing.
     pub fn measured_by<S: Stall>(&self, source: Source, most: f64, limit: f64) -> AnswerState {
         let missing = self.missing(source);
-        missing.map_or_else(|| self.measured::<S>(most, limit), not_measurable)
+        let state = missing.map_or_else(|| self.measured::<S>(most, limit), not_measurable);
+        match state {
+            AnswerState::NotHitting { .. } if self.lacks_counts(source, limit) => {
+                AnswerState::NotMeasurable(NotMeasurable::TableFull)
+            }
+            state => state,
+        }
+    }
+
+    /// Whether a table of the kernel's programs was full, so that as much as makes a finding may be
+    /// missing in the sums of a source.
+    fn lacks_counts(&self, source: Source, limit: f64) -> bool {
+        let window = self.window;
+        let of_threads = matches!(
+            source,
+            Source::Scheduler | Source::MmapLock | Source::Samples | Source::Reclaim
+        );
+        let of_pairs = source == Source::Scheduler && window.rate(window.unnamed_ns) >= limit;
+        of_threads && window.lost_threads > 0 || of_pairs && limit > 0.0
     }
 
     /// The same of Erlang nodes, where any runs.

@@ -1,6 +1,8 @@
 //! Phrases that the sentences of several stalls share.
 
 use crate::node::NodeFacts;
+#[cfg(any(test, feature = "testing"))]
+use crate::why::IDLE;
 use model::Unit;
 use model::live::{Code, Configured, Finding, Mailbox, Place, Program, Weight, WeightOf, Why};
 use model::prose::figures::{figure, plural};
@@ -47,6 +49,10 @@ pub fn why(why: &Why) -> String {
         Why::RealTime(priority) => {
             format!(" It runs at real-time priority {priority}, before all programs without one.")
         }
+        Why::SamePriority(priority) => format!(
+            " Both run at real-time priority {priority}, so the one that has the CPU keeps it until \
+             it sleeps (SCHED_FIFO) or its time slice ends (SCHED_RR)."
+        ),
         Why::Deadline => " It runs by a deadline policy, before all others.".to_owned(),
         Why::Weight { victim, culprit } => format!(
             " The scheduler gives it more weight: {}, the victim {}.",
@@ -62,8 +68,10 @@ pub fn why(why: &Why) -> String {
     }
 }
 
-fn weight(weight: &Weight) -> String {
+/// A weight and what has it: `110 (nice 10)`.
+pub fn weight(weight: &Weight) -> String {
     let of = match &weight.of {
+        WeightOf::IdlePolicy => "policy SCHED_IDLE".to_owned(),
         WeightOf::Nice(nice) => format!("nice {nice}"),
         WeightOf::Session(nice) => format!("session of nice {nice}"),
         WeightOf::Group(group) => format!("group {}", plain(group)),
@@ -84,6 +92,11 @@ pub fn why_samples() -> Vec<Why> {
         Why::Weight { victim: nice(10, 110), culprit: nice(0, 1024) },
         Why::Weight { victim: session(0, 1024), culprit: session(-5, 3125) },
         Why::Weight { victim: group("/web", 512), culprit: group("/batch", 4096) },
+        Why::Weight { victim: group("/web", IDLE), culprit: group("/batch", 1024) },
+        Why::Weight {
+            victim: Weight { weight: IDLE, of: WeightOf::IdlePolicy },
+            culprit: nice(0, 1024),
+        },
         Why::Unknown,
     ]
 }

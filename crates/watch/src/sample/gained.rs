@@ -30,6 +30,7 @@ pub struct Gained {
     readers: HashMap<ReaderId, ReaderCounts>,
     chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
+    lost_threads: u64,
     /// The process that watches, as /proc names it; it sleeps behind the nodes that it asks.
     own: Option<u32>,
 }
@@ -82,7 +83,7 @@ impl Gained {
             let id = (reader.reader, reader.target, reader.call, reader.file.clone());
             let before = self.readers.get(&id).cloned().unwrap_or_default();
             let less = |now: u64, then: u64| now.saturating_sub(then);
-            if reader.holds > before.holds {
+            if reader.ns > before.ns {
                 tick.readers.push(ReaderCounts {
                     holds: less(reader.holds, before.holds),
                     ns: less(reader.ns, before.ns),
@@ -101,6 +102,8 @@ impl Gained {
         tick.machine.switches =
             (counts.switches > 0).then(|| counts.switches.saturating_sub(self.switches));
         self.switches = counts.switches;
+        tick.lost_threads = counts.lost_threads.saturating_sub(self.lost_threads);
+        self.lost_threads = counts.lost_threads;
     }
 }
 

@@ -121,10 +121,14 @@ impl Processes {
         if self.interval.is_multiple_of(OLD) {
             self.weights.clear();
         }
-        let competitors = tick.pairs.iter().filter_map(|pair| {
-            let group = |pid| tick.processes.get(pid)?.group.as_deref();
+        let pairs = tick.pairs.iter().map(|pair| (pair.victim, pair.culprit, pair.ns));
+        // Who holds up whom, and who is held up, may differ in weight too.
+        let chains = tick.chains.iter().map(|one| (one.key.holder, one.key.sleeper, one.ns));
+        let long = pairs.chain(chains).filter(|(_, _, ns)| *ns >= LEAST_NS);
+        let competitors = long.map(|(one, other, _)| {
+            let group = |pid| tick.processes.get(&pid)?.group.as_deref();
             let of = |pid| lineage_of(&tick.lineages, group(pid));
-            Some(part(of(&pair.victim), of(&pair.culprit))).filter(|_| pair.ns >= LEAST_NS)
+            part(of(one), of(other))
         });
         let wanted: BTreeSet<&str> =
             competitors.flat_map(|(one, other)| [one, other]).flatten().collect();
@@ -177,6 +181,7 @@ impl Processes {
             in_scope: scope::holds(&self.scope, pid, &status.name, group.as_deref()),
             job: job(&status, of_job),
             nice: nice(pid),
+            is_idle: os::policy::is_idle(pid),
             session_nice: is_free.then(|| self.session_nice(pid)).flatten(),
             confined: confined(pid, self.cpus),
             name: status.name,
@@ -230,6 +235,10 @@ fn wanted(tick: &Tick) -> Vec<u32> {
     for pair in &tick.pairs {
         add(pair.culprit, pair.ns);
         add(pair.victim, pair.ns);
+    }
+    for chain in &tick.chains {
+        add(chain.key.sleeper, chain.ns);
+        add(chain.key.holder, chain.ns);
     }
     for node in &tick.nodes {
         add(node.pid, u64::MAX / 2);

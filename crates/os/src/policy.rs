@@ -1,0 +1,30 @@
+//! Scheduling policies of other processes.
+
+/// Whether a process runs only when nobody else wants the CPU (SCHED_IDLE); not where it has ended.
+pub fn is_idle(pid: u32) -> bool {
+    let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
+    // SAFETY: the call takes a number and touches no memory.
+    let policy = unsafe { libc::sched_getscheduler(pid) };
+    policy == libc::SCHED_IDLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_process_of_the_idle_policy_is_told_from_others() {
+        let mut idle = Command::new("chrt").args(["--idle", "0", "sleep", "60"]).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_idle(idle.id()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let was_idle = is_idle(idle.id());
+        idle.kill().unwrap();
+        idle.wait().unwrap();
+        assert!(was_idle);
+        assert!(!is_idle(std::process::id()) && !is_idle(u32::MAX) && !is_idle(2_000_000_000));
+    }
+}

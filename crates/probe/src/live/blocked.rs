@@ -1,0 +1,186 @@
+//! Waits for anything but a CPU that have not ended: for the lock of the own memory map, and for
+//! memory; and locks of other memory maps that are still held. The programs add each of them up
+//! when it ends, so the longest of all would be the last to be seen.
+
+use super::counts::{ReaderCounts, ThreadCounts};
+use super::raw::{READY, Space, Thread, text};
+
+/// What a thread does with the lock of a memory map, as the programs number it.
+const WAITS: u8 = 1;
+const HOLDS_FOREIGN: u8 = 3;
+
+/// States of a thread beside [`READY`].
+const RUNNING: u8 = 1;
+const UNINTERRUPTIBLE: u8 = 4;
+
+/// What a thread sleeps for.
+const MARKED_MEMORY: u32 = 1;
+const PAGE_READ: u32 = 2;
+
+/// For whom a thread frees memory, or that it moves pages.
+const OF_GROUP: u64 = 1;
+const OF_COMPACTION: u64 = 2;
+
+/// Adds the wait of a thread that goes on now to its sums, and says whether there is one; `space`
+/// looks up who holds the lock of a memory map.
+pub fn add(
+    thread: &Thread,
+    now: u64,
+    space: impl Fn(u64) -> Option<Space>,
+    counts: &mut ThreadCounts,
+) -> bool {
+    let lock = since(thread.lock == WAITS, thread.lock_from, now);
+    if let Some(waited) = lock {
+        let held = space(thread.space).map_or(0, |space| held_so_far(&space, now));
+        let foreign = held.saturating_sub(thread.lock_mark).min(waited);
+        counts.lock_ns += waited;
+        counts.foreign_ns += foreign;
+        let worst = match foreign {
+            0 => &mut counts.own_lock_worst_ns,
+            _ => &mut counts.lock_worst_ns,
+        };
+        *worst = waited.max(*worst);
+    }
+    let memory = since(thread.reclaims_from != 0, thread.reclaims_from, now)
+        .map(|ns| add_reclaim(thread, ns, counts))
+        .or_else(|| add_sleep(thread, now, counts));
+    if let Some(ns) = memory {
+        counts.memory_worst_ns = counts.memory_worst_ns.max(ns);
+    }
+    lock.is_some() || memory.is_some()
+}
+
+/// The lock of another memory map that a thread holds now; `counts` are its sums up to now.
+///
+/// A thread that sleeps where a signal wakes it holds none: its end was not seen.
+pub fn hold(thread: &Thread, counts: &ThreadCounts, now: u64) -> Option<ReaderCounts> {
+    let may_hold = [RUNNING, READY, UNINTERRUPTIBLE].contains(&thread.state);
+    let ns = since(may_hold && thread.lock == HOLDS_FOREIGN, thread.hold_from, now)?;
+    let throttled = counts.throttled_ns.iter().fold(0, |all: u64, ns| all.saturating_add(*ns));
+    let file = text(&thread.file);
+    Some(ReaderCounts {
+        reader: thread.tgid,
+        tid: thread.tid_here,
+        target: thread.target,
+        call: if file.is_empty() { thread.call } else { 0 },
+        file,
+        name: counts.name.clone(),
+        nice: thread.nice,
+        holds: 1,
+        ns,
+        ready_ns: counts.ready_ns.saturating_sub(thread.hold_ready),
+        throttled_ns: throttled.saturating_sub(thread.hold_throttled),
+        worst_ns: ns,
+    })
+}
+
+/// How long something lasts that began then; none where it is not so, or begins only now.
+fn since(is_so: bool, from: u64, now: u64) -> Option<u64> {
+    (is_so && from != 0 && now > from).then(|| now - from)
+}
+
+fn add_reclaim(thread: &Thread, ns: u64, counts: &mut ThreadCounts) -> u64 {
+    if thread.reclaims_of == OF_COMPACTION {
+        counts.compaction_ns += ns;
+        return ns;
+    }
+    counts.reclaim_ns += ns;
+    if thread.reclaims_of == OF_GROUP {
+        counts.group_reclaim_ns += ns;
+    }
+    ns
+}
+
+fn add_sleep(thread: &Thread, now: u64, counts: &mut ThreadCounts) -> Option<u64> {
+    let ns = since(thread.state == UNINTERRUPTIBLE, thread.since, now)?;
+    match thread.waits_for {
+        MARKED_MEMORY => counts.memory_ns += ns,
+        PAGE_READ => counts.fault_ns += ns,
+        _ => return None,
+    }
+    Some(ns)
+}
+
+/// How long foreigners held the lock so far.
+fn held_so_far(space: &Space, now: u64) -> u64 {
+    let open = if space.holders > 0 { now.saturating_sub(space.since) } else { 0 };
+    space.ns.saturating_add(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::raw::Raw;
+
+    fn zeroed<T: Raw>() -> T {
+        T::read(&vec![0; size_of::<T>()]).unwrap()
+    }
+
+    fn thread() -> Thread {
+        Thread { start: 1, tid: 9, tgid: 9, tid_here: 9, ..zeroed() }
+    }
+
+    fn read(thread: &Thread, space: Option<Space>) -> (bool, ThreadCounts) {
+        let mut counts = thread.counts(0);
+        let is_open = add(thread, 5_000, |_| space, &mut counts);
+        (is_open, counts)
+    }
+
+    #[test]
+    fn a_wait_for_the_lock_counts_up_to_now_and_is_whose_that_holds_it() {
+        let waits = Thread { lock: WAITS, lock_from: 2_000, lock_mark: 100, ..thread() };
+        let (is_open, counts) = read(&waits, None);
+        assert!(is_open);
+        assert_eq!(
+            (counts.lock_ns, counts.foreign_ns, counts.own_lock_worst_ns),
+            (3_000, 0, 3_000)
+        );
+        let held = Space { holders: 1, since: 2_500, ns: 100 };
+        let (_, counts) = read(&waits, Some(held));
+        assert_eq!((counts.foreign_ns, counts.lock_worst_ns), (2_500, 3_000));
+        let free = Space { holders: 0, since: 2_500, ns: 100 };
+        assert_eq!(read(&waits, Some(free)).1.foreign_ns, 0);
+        assert!(!read(&thread(), Some(held)).0);
+    }
+
+    #[test]
+    fn waits_for_memory_count_where_they_will_when_they_end() {
+        let of = |reclaims_of| Thread { reclaims_from: 1_000, reclaims_of, ..thread() };
+        let sums = |of: &Thread| {
+            let counts = read(of, None).1;
+            (counts.reclaim_ns, counts.group_reclaim_ns, counts.compaction_ns)
+        };
+        assert_eq!(sums(&of(0)), (4_000, 0, 0));
+        assert_eq!(sums(&of(OF_GROUP)), (4_000, 4_000, 0));
+        assert_eq!(sums(&of(OF_COMPACTION)), (0, 0, 4_000));
+        let sleeps = |waits_for, state| Thread { state, since: 4_000, waits_for, ..thread() };
+        let sums = |of: &Thread| {
+            let counts = read(of, None).1;
+            (counts.memory_ns, counts.fault_ns, counts.memory_worst_ns)
+        };
+        assert_eq!(sums(&sleeps(MARKED_MEMORY, UNINTERRUPTIBLE)), (1_000, 0, 1_000));
+        assert_eq!(sums(&sleeps(PAGE_READ, UNINTERRUPTIBLE)), (0, 1_000, 1_000));
+        assert_eq!(sums(&sleeps(0, UNINTERRUPTIBLE)), (0, 0, 0));
+        assert_eq!(sums(&sleeps(MARKED_MEMORY, READY)), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_lock_that_is_held_has_its_reader() {
+        let holds = Thread {
+            lock: HOLDS_FOREIGN,
+            state: READY,
+            target: 7,
+            hold_from: 1_000,
+            hold_ready: 50,
+            call: 17,
+            ..thread()
+        };
+        let counts = ThreadCounts { ready_ns: 3_050, name: "ps".to_owned(), ..holds.counts(0) };
+        let held = hold(&holds, &counts, 5_000).unwrap();
+        assert_eq!((held.reader, held.target, held.call, held.holds), (9, 7, 17, 1));
+        assert_eq!((held.ns, held.ready_ns, held.name.as_str()), (4_000, 3_000, "ps"));
+        let asleep = Thread { state: 3, ..holds };
+        assert_eq!(hold(&asleep, &counts, 5_000), None);
+        assert_eq!(hold(&thread(), &counts, 5_000), None);
+    }
+}
