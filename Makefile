@@ -88,7 +88,7 @@ needs:
 # the binary, but want no verdict of this machine and look for nothing that another run could leave.
 # Whatever is on no list has the machine to itself: a new file is safe there.
 FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden hostile judging \
-  kernels licences mail manual measured properties published pure resuming same_words schema \
+  english kernels licences mail manual measured properties published pure resuming same_words schema \
   sentences shown simulated_rows simulation study study_files two_arms older \
   undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel

@@ -44,6 +44,19 @@ impl Answer {
 /// most 1 on such a version: it is an e-value, and the product over boots is one too, whenever they
 /// stop. By Ville's inequality (1939) it ever reaches 1 / rate with at most this rate. The same
 /// holds for `not-affected` on a version with the stall. Two boots that agree give 363.
+///
+/// ```
+/// use bisect::{Answer, Evidence, Said};
+///
+/// let mut evidence = Evidence::default();
+/// evidence.add(Said::Bad);
+/// assert_eq!(evidence.answer(0.01), None);
+/// evidence.add(Said::Bad);
+/// assert_eq!(evidence.answer(0.01), Some(Answer::Bad));
+/// // A boot without a verdict takes nearly all of it back.
+/// evidence.add(Said::Nothing);
+/// assert_eq!(evidence.answer(0.01), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     bad: f64,

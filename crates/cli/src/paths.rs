@@ -73,7 +73,7 @@ fn writable(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
     if target.exists() && !is_record(&target) {
-        return Err("there is a file that is no record of tailback, and it stays".to_owned());
+        return Err("there is a file that is not a record of tailback, and it stays".to_owned());
     }
     place(session, &target)
 }

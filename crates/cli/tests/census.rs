@@ -14,7 +14,7 @@ use std::time::Instant;
 fn simulated(place: &Place, args: &[&str]) -> std::path::PathBuf {
     let ran = place.run(place.tailback(&[&["sim", "fleet"], args].concat()));
     assert_eq!(ran.code(), 0, "{ran:?}");
-    assert!(ran.err.contains("lines that are no record"), "{ran:?}");
+    assert!(ran.err.contains("lines that are not records"), "{ran:?}");
     let path = place.path("fleet.jsonl");
     std::fs::write(&path, ran.out).unwrap();
     path

@@ -232,7 +232,7 @@ fn node_problem_detector_has_its_line_and_codes() {
         ("census", &sick_brief, 1, "affected: mmap-lock\n"),
         ("export", &well, 0, "not-affected: 1\n"),
         ("census", &well_brief, 0, "not-affected: 1\n"),
-        ("census", &empty, 2, "no record of tailback\n"),
+        ("census", &empty, 2, "not a record of tailback\n"),
     ] {
         let format = ["--format", "node-problem-detector"];
         let ran = place.say(&[&[command, path.to_str().unwrap()], &format[..]].concat());

@@ -338,7 +338,7 @@ fn a_history_follows_the_records_of_its_folder() {
     let first = say(&[]);
     assert_eq!(first.code(), 0, "{first:?}");
     assert_eq!(medians(&first), [21.0, 901.0]);
-    assert!(first.err.contains("1 files") && first.err.contains("no records"), "{first:?}");
+    assert!(first.err.contains("1 files") && first.err.contains("not records"), "{first:?}");
     save("b.json", "2026-01-02T00:00:00Z", 400.0);
     std::fs::remove_file(kept.join("a.json")).unwrap();
     assert_eq!(medians(&say(&[])), [401.0]);

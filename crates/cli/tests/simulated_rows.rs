@@ -9,9 +9,15 @@ mod table;
 use std::path::Path;
 use truth::{Row, row};
 
+/// The most studies of a row: `make truth` runs them all.
+const MOST_RUNS: u32 = 200;
+
 #[test]
 fn no_simulated_row_is_wrong() {
-    let end = table::run(&table::rows(true), None);
+    let mut rows = table::rows(true);
+    // An answer may be as large a part of fewer studies.
+    rows.iter_mut().for_each(|row| row.runs = row.runs.min(MOST_RUNS));
+    let end = table::run(&rows, None);
     assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='sim-*'");
 }
 

@@ -199,7 +199,7 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
     std::fs::write(&output, "somebody's letter\n").unwrap();
     let study = rows(&format!("output.report = {output:?}"));
     let message = refused(&place, &["study", &study, "--trust"]);
-    assert!(message.contains("no report of tailback, and it stays"), "{message}");
+    assert!(message.contains("not a report of tailback, and it stays"), "{message}");
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "somebody's letter\n");
     assert!(!place.path("kept").exists());
 }

@@ -199,7 +199,7 @@ fn a_place_where_no_record_can_be_kept_is_refused_at_the_start() {
         (true, at("notes/w.json"), 2, "Not a directory"),
         (true, at(""), 2, "not the name of a file"),
         (false, at("state"), 2, "is a directory"),
-        (false, at("notes"), 2, "no record of tailback"),
+        (false, at("notes"), 2, "not a record of tailback"),
         (true, "/sys/w.json".to_owned(), 3, "name a file that can be written"),
         (false, "/sys/w.json".to_owned(), 3, "name a file that can be written"),
     ] {

@@ -64,7 +64,7 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(DebianError::tool(
                 KEYRING,
-                "not there, so that nothing of Debian can be checked; install debian-archive-keyring",
+                "missing, so nothing from Debian can be verified; install debian-archive-keyring",
             ));
         }
         let temporary = std::env::temp_dir();

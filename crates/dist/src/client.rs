@@ -60,7 +60,7 @@ impl Client {
                 Ok(client) => return Ok(client),
             }
         }
-        Err(Problem::Refused("all our names are taken".to_owned()))
+        Err(Problem::Refused("all names that tailback gives itself are taken".to_owned()))
     }
 
     /// Connects under one of our names.
@@ -138,7 +138,7 @@ impl Client {
             self.unasked += u32::from(next.is_ok());
             if self.unasked > UNASKED {
                 return Err(Problem::Nonsense(
-                    "messages without end that are no answer".to_owned(),
+                    "it keeps sending messages, and none is the answer".to_owned(),
                 ));
             }
             match next {

@@ -18,7 +18,9 @@ impl fmt::Display for DistError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             DistError::Name(name) => {
-                format!("--node {name}: no name of a node; write it as node() shows it: web@host")
+                format!(
+                    "--node {name}: not the name of a node; write it as node() shows it: web@host"
+                )
             }
             DistError::Cookie(file, why) => format!(
                 "--cookie-file {}: {why}; name the file that holds the node's cookie",

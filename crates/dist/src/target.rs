@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(read("web@10.0.0.1:9001").unwrap(), ("web@10.0.0.1".into(), Some(9001)));
         for wrong in ["", "web", "@host", "web@", "web@host:x", "web@host:0", "w b@h", "w\n@h"] {
             let error = read(wrong).unwrap_err().to_string();
-            assert!(error.contains("no name of a node") && !error.contains('\n'), "{error}");
+            assert!(error.contains("not the name of a node") && !error.contains('\n'), "{error}");
         }
     }
 

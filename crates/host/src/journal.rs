@@ -313,7 +313,7 @@ fn objection(metadata: &Metadata) -> Option<String> {
     if mode != MODE {
         return Some(format!("of mode {mode:04o}, not {MODE:04o}"));
     }
-    (metadata.nlink() != 1).then(|| "it has another name too".to_owned())
+    (metadata.nlink() != 1).then(|| "it has a second name (hard link)".to_owned())
 }
 
 /// The entries of a journal.

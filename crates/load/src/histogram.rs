@@ -53,7 +53,9 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
 pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
     if !has_our_bounds(&bytes) {
-        return Err("a histogram with other bounds than the generators', or torn".to_owned());
+        return Err(
+            "a histogram that is cut off or has bounds other than the generators'".to_owned()
+        );
     }
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())
 }
@@ -99,7 +101,7 @@ mod tests {
             let mut bytes = STANDARD.decode(&text).unwrap();
             bytes[place] = forged;
             let refused = decode(&STANDARD.encode(bytes)).err();
-            assert!(refused.is_some_and(|why| why.contains("other bounds")), "{place}");
+            assert!(refused.is_some_and(|why| why.contains("has bounds other than")), "{place}");
         }
     }
 }

@@ -102,7 +102,7 @@ fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
             .to_owned(),
     ];
     if with_ends == 0 {
-        notes.push("So few blocks give no intervals; six do.".to_owned());
+        notes.push("Intervals need six blocks.".to_owned());
     } else {
         let lowest = shifts().map(|shift| shift.confidence).fold(1.0, f64::min) * 100.0;
         notes.push(format!(
@@ -116,8 +116,7 @@ fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
     let most = all.shown.iter().map(figures).max().unwrap_or(0);
     if all.shown.iter().any(|effect| figures(effect) < most) {
         notes.push(
-            "A change of which nothing is known, since trials were cut off on both sides of it, is \
-             shown as -."
+            "A change that cannot be estimated is shown as -: trials on both sides of it were cut off."
                 .to_owned(),
         );
     }

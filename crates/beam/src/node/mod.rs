@@ -161,7 +161,7 @@ fn wait_for_hello(
 fn hello(frame: &[u8]) -> Result<Hello, String> {
     match Incoming::parse(frame)? {
         Incoming::Hello(map) => Hello::read(&map).map_err(|error| error.to_string()),
-        _ => Err("its first message is no hello".to_owned()),
+        _ => Err("its first message is not a hello".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ const REFUSED: &[(&[&str], &str)] = &[
         &["noshell", "noinput", "oldshell", "newshell", "user", "emu_args_exit", "emu_name_exit"],
         "standard input and output are tailback's own",
     ),
-    (&["s", "run", "eval"], "tailback itself says what is run"),
+    (&["s", "run", "eval"], "tailback itself sets what is run"),
     (
         &[
             "name",
@@ -28,13 +28,13 @@ const REFUSED: &[(&[&str], &str)] = &[
             "boot", "boot_var", "mode", "loader", "hosts", "id", "root", "path", "config",
             "configfd",
         ],
-        "tailback itself says how the node boots",
+        "tailback itself sets how the node boots",
     ),
-    (&["pa", "pz"], "tailback itself says where the code is"),
+    (&["pa", "pz"], "tailback itself sets where the code is"),
     (&["detached", "heart"], "a node has to end with tailback"),
     (&["env"], "give the variable in tailback's own environment instead"),
     (&["args_file", "extra", "-"], "what follows it could not be checked"),
-    (&["emu", "instr", "embedded", "version"], "it is not for a node that is to be driven"),
+    (&["emu", "instr", "embedded", "version"], "it does not suit a node that a program controls"),
 ];
 
 /// Emulator flags, split into words; shown as they were given.
@@ -95,12 +95,12 @@ fn check(word: &str, after_flag: bool) -> Result<(), String> {
         return check_name(word, name);
     }
     match word.strip_prefix('+') {
-        Some("") => Err("`+` is no flag".to_owned()),
+        Some("") => Err("`+` is not a flag".to_owned()),
         // `+V` prints a version and ends; `+h SIZE` and the like have their value behind them.
         Some("V" | "?") => Err(format!("`{word}` ends the node at once")),
         Some(_) => Ok(()),
         None if after_flag => Ok(()),
-        None => Err(format!("`{word}` is no flag: a flag begins with + or -")),
+        None => Err(format!("`{word}` is not a flag: a flag begins with + or -")),
     }
 }
 
@@ -108,7 +108,7 @@ fn check_name(word: &str, name: &str) -> Result<(), String> {
     let refused = REFUSED.iter().find(|(names, _)| names.contains(&name));
     match refused {
         Some((_, why)) => Err(format!("`{word}` cannot be used here: {why}")),
-        None if name.is_empty() => Err("`-` is no flag".to_owned()),
+        None if name.is_empty() => Err("`-` is not a flag".to_owned()),
         None => Ok(()),
     }
 }
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn what_is_no_flag_is_refused() {
-        assert!(why("4:4 +S").contains("`4:4` is no flag"), "{}", why("4:4"));
+        assert!(why("4:4 +S").contains("`4:4` is not a flag"), "{}", why("4:4"));
         assert!(why("+S '4").contains("quote"));
-        assert!(why("+").contains("no flag"));
-        assert!(why("+S 1 -").contains("no flag"));
+        assert!(why("+").contains("not a flag"));
+        assert!(why("+S 1 -").contains("not a flag"));
         assert!(why("+S \u{7}").contains("control character"));
         assert!(!why("+S \u{7}").contains('\u{7}'));
     }

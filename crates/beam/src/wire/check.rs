@@ -182,7 +182,7 @@ impl Cursor<'_> {
     fn named(&mut self, bytes: u64) -> Result<(), String> {
         let tag = self.byte()?;
         if !matches!(tag, 100 | 115 | 118 | 119) {
-            return Err("an identifier whose node is no atom".to_owned());
+            return Err("an identifier whose node is not an atom".to_owned());
         }
         self.atom(tag)?;
         self.skip(bytes)

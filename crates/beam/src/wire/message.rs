@@ -32,7 +32,7 @@ impl Incoming {
         let term =
             Term::decode(frame).map_err(|error| crate::text::clean_line(&error.to_string()))?;
         let Term::Tuple(Tuple { elements }) = term else {
-            return Err("a message that is no tuple".to_owned());
+            return Err("a message that is not a tuple".to_owned());
         };
         Self::from_elements(elements).ok_or_else(|| "a message that is not known".to_owned())
     }

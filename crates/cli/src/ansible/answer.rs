@@ -54,7 +54,7 @@ impl Answer {
     /// What tailback printed. Without a brief record there is no answer of this host.
     pub fn of(code: u8, heard: &Heard, took: Duration) -> Self {
         let briefs: Vec<String> = heard.out.lines().map(str::to_owned).collect();
-        let last = heard.err.lines().last().unwrap_or("tailback has said nothing");
+        let last = heard.err.lines().last().unwrap_or("tailback printed nothing");
         let failed = briefs.is_empty();
         Answer {
             failed,

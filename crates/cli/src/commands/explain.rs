@@ -100,6 +100,6 @@ fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Fail
 fn show_timeline(session: &Session, explanation: &Explanation) {
     match explanation.waits.first().filter(|wait| !wait.timeline.is_empty()) {
         Some(wait) => session.out.print(&format!("\n{}", report::timeline(wait))),
-        None => output::note("no timeline: the record has no wait that was followed"),
+        None => output::note("no timeline: no wait in the record was followed"),
     }
 }

@@ -38,7 +38,7 @@ impl Run for History {
         let Scanned { lines, figures, not_records } = scan(named, measure)?;
         if not_records > 0 {
             output::note(&format!(
-                "{not_records} files in {} are no records; left out",
+                "{not_records} files in {} are not records; left out",
                 named.display()
             ));
         }

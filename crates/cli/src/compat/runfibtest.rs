@@ -68,7 +68,7 @@ fn parse(args: &[String], cpus: usize) -> Result<Option<u32>, Failure> {
             Next::Help => return Ok(None),
             Next::Word(word) => match word.parse() {
                 Ok(number) if (1..=MOST_THREADS).contains(&number) => threads = number,
-                _ => return Err(options.mistake(&format!("{word} is no number of threads"))),
+                _ => return Err(options.mistake(&format!("{word} is not a number of threads"))),
             },
         }
     }

@@ -61,11 +61,11 @@ pub(crate) fn sort(start: &[u8]) -> Sort {
         return Sort::Foreign("riscv");
     }
     if at(0, b"\x7fELF") {
-        return Sort::Other("an ELF file, as vmlinux is, and no bzImage");
+        return Sort::Other("an ELF file such as vmlinux, not a bzImage");
     }
     Sort::Other(match start.is_empty() {
         true => "an empty file",
-        false => "no kernel: it has no boot header",
+        false => "not a kernel: it has no boot header",
     })
 }
 

@@ -35,10 +35,10 @@ pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupEr
 pub(crate) fn remove(roots: &Roots, path: &Path, owner: &Owner) -> Undone {
     let name = path.file_name().and_then(OsStr::to_str);
     let Some((name, above)) = name.zip(path.parent()) else {
-        return Undone::Refused("no path of a group".to_owned());
+        return Undone::Refused("not the path of a group".to_owned());
     };
     if Owner::parse(name) != Some(*owner) {
-        return Undone::Refused("no name of a group of that process".to_owned());
+        return Undone::Refused("not the name of a group of that process".to_owned());
     }
     let mut why = String::new();
     for controller in CONTROLLERS {

@@ -42,7 +42,7 @@ impl HeldGroup {
         path: &Path,
     ) -> Result<Self, NoGroup> {
         let foreign = |why: &str| NoGroup::Foreign(why.to_owned());
-        let parts = held::parts(path).ok_or_else(|| foreign("no path of a group"))?;
+        let parts = held::parts(path).ok_or_else(|| foreign("not the path of a group"))?;
         let mounts = GroupTree::read(roots).mounts(roots, controller);
         let holding = |(kind, point): &(Interface, PathBuf)| {
             let point = held::parts(point)?;
@@ -54,7 +54,7 @@ impl HeldGroup {
             .iter()
             .filter_map(holding)
             .max_by_key(|(_, depth)| *depth)
-            .ok_or_else(|| foreign("no group of a mount in which tailback makes some"))?;
+            .ok_or_else(|| foreign("not a group of a mount in which tailback makes groups"))?;
         let point: PathBuf =
             std::iter::once("/".as_ref()).chain(parts[..depth].iter().copied()).collect();
         let opened = held::folder(&point).and_then(|point| held::below(point, &parts[depth..]));

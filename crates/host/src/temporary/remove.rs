@@ -39,7 +39,7 @@ impl<'a> Leftover<'a> {
     /// # Errors
     /// If tailback makes nothing of that name, or another user could have put it there.
     pub(super) fn find(path: &'a Path, owner: &Owner) -> Result<Self, NoPlace> {
-        let no_name = || NoPlace::Foreign("no name that it makes there".to_owned());
+        let no_name = || NoPlace::Foreign("not a name that tailback makes there".to_owned());
         let kind = TemporaryKind::read(path, owner).ok_or_else(no_name)?;
         let parts = held::parts(path).ok_or_else(no_name)?;
         let (name, above) = parts.split_last().ok_or_else(no_name)?;

@@ -48,7 +48,7 @@ pub fn line(answers: &[(&str, State)]) -> String {
         present.map(|state| format!("{}: {}", state.word(), of(state).count())).collect();
     let affected: Vec<String> = of(State::Affected).map(|(name, _)| plain(name)).collect();
     let mut text = match answers {
-        [] => "no record of tailback".to_owned(),
+        [] => "not a record of tailback".to_owned(),
         _ if affected.is_empty() => counts.join("; "),
         _ => {
             let others = counts[1..].iter().map(|count| format!("; {count}")).collect::<String>();
@@ -90,7 +90,7 @@ mod tests {
         ];
         assert_eq!(line(&some), "affected: mmap-lock; skipped: 1; not-affected: 1\n");
         assert_eq!(line(&some[1..]), "skipped: 1; not-affected: 1\n");
-        assert_eq!(line(&[]), "no record of tailback\n");
+        assert_eq!(line(&[]), "not a record of tailback\n");
         let long = "a\u{1b}[2J\n".repeat(20);
         let many: Vec<(&str, State)> =
             std::iter::repeat_n((long.as_str(), State::Affected), 30).chain(some).collect();

@@ -134,7 +134,7 @@ impl Booted<'_> {
         let words = (self.words)(seed);
         let rows = self.way.rows(&[Name { asked, shown }], self.scenario, &words)?;
         let row = rows.into_iter().next();
-        let row = row.ok_or_else(|| Failure::broken("the guest came to nothing"))?;
+        let row = row.ok_or_else(|| Failure::broken("the guest returned no result"))?;
         // How a guest ended says something of its kernel; a failure of the host does not.
         let is_ending = row.is_ending();
         match row.into_record() {
@@ -179,7 +179,7 @@ fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
         (_, Some(threshold)) => match effect(record) {
             Some(effect) if effect.low.is_some_and(|low| low > threshold) => Boot::Bad,
             Some(effect) if effect.high.is_some_and(|high| high < threshold) => Boot::Good,
-            _ => Boot::Nothing("its effect is not clear of the threshold".to_owned()),
+            _ => Boot::Nothing("its effect is too close to the threshold".to_owned()),
         },
         (State::Affected, None) => Boot::Bad,
         (State::NotAffected, None) => Boot::Good,

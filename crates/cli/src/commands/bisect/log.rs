@@ -116,7 +116,7 @@ impl Log {
             options.open(&path)
         };
         if !matches!(lines.first(), None | Some(Line::Asked(_))) {
-            return Err(wrong(&"it is no log of a bisection"));
+            return Err(wrong(&"it is not a log of a bisection"));
         }
         if matches!(lines.first(), Some(Line::Asked(other)) if other != asked) {
             return Err(wrong(&"it is the log of another bisection"));
@@ -236,7 +236,7 @@ fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
     let none = bytes.len() > end && end == 0 && !bytes.starts_with(b"{\"asked\"");
     match lines {
         Ok(lines) if !none => Ok((lines, end as u64)),
-        _ => Err("it is no log of a bisection".to_owned()),
+        _ => Err("it is not a log of a bisection".to_owned()),
     }
 }
 
@@ -290,7 +290,9 @@ mod tests {
         );
         for other in ["hello\n", "hello"] {
             std::fs::write(&path, other).unwrap();
-            assert!(Log::open(&asked(), Some(&path), false).err().unwrap().line.contains("no log"));
+            assert!(
+                Log::open(&asked(), Some(&path), false).err().unwrap().line.contains("not a log")
+            );
         }
     }
 }

@@ -93,8 +93,9 @@ impl<'a> Tree<'a> {
     /// If it names none.
     pub fn commit(&self, word: &str) -> Result<String, Failure> {
         let named = format!("{word}^{{commit}}");
-        self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named])
-            .map_err(|_| Failure::usage(format!("{word}: no commit of {}", self.folder.display())))
+        self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).map_err(|_| {
+            Failure::usage(format!("{word}: not a commit of {}", self.folder.display()))
+        })
     }
 
     /// The branch that is checked out, where one is.
@@ -161,7 +162,9 @@ impl<'a> Tree<'a> {
         };
         match status.code() {
             Some(0) => Ok(Built::Yes),
-            Some(code @ 128..) => Err(broken(format!("it ended with {code}, so nothing goes on"))),
+            Some(code @ 128..) => {
+                Err(broken(format!("it ended with {code}, so the bisection stops")))
+            }
             Some(code) => Ok(Built::No(format!("the build ended with {code}"))),
             None => Err(broken(format!("it was ended: {status}"))),
         }

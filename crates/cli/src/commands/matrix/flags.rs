@@ -11,7 +11,7 @@ const HELP: &str = "Versions take turns, one block of trials each, so that a dis
     meets all of them. Each kernel has a guest of its own, whose clock stands still while others \
     run.\n\nEach version runs at least 16 blocks, and is compared with the next. Two runs of one \
     version differ too. So where the first runs differ, fresh ones of both versions run side by \
-    side in 5 or 6 pairs, and a boundary is named where each pair differs as the first runs did. \
+    side in 5 to 7 pairs, and a boundary is named where each pair differs as the first runs did. \
     This is done for three steps at most, those with the largest differences.\n\nNAME*12 runs a \
     version 12 times, which shows how much its runs differ.\n\nExit codes:\n  that of the worst \
     verdict; with --expect:\n  0  all are as expected\n  1  one differs: a verdict in a fresh run \

@@ -145,7 +145,7 @@ fn report_regression(
     let mail = match mail::mail(ladder, runs) {
         Ok(mail) => mail,
         Err(error) => {
-            let old = if path.exists() { ", and what stands there is of another run" } else { "" };
+            let old = if path.exists() { ", and the file there is from another run" } else { "" };
             output::complain(&format!("{error}; {} is not written{old}", path.display()));
             return Ok(());
         }

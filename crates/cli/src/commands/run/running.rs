@@ -173,7 +173,7 @@ pub fn begin<'a>(
     let time = options.time(scenario, &plan, machine);
     if let Some(rare) = options.rare {
         output::note(&format!(
-            "run {}: trials are long enough to show a freeze once in {}; not-affected takes {} of them",
+            "run {}: trials are long enough to show a freeze once in {}; not-affected needs {} of them",
             meta.id,
             units::format_duration(rare),
             whole_seconds(options.to_not_affected(scenario, &plan))

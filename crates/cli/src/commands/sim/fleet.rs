@@ -36,7 +36,7 @@ impl Run for SimFleet {
             Ok(truth) => {
                 output::note(&format!(
                     "seed {seed}: {} affected, {} clear; {} duplicates, {} older ones, {} wrong clocks, {} \
-                     verdicts against their own counts, {} lines that are no record",
+                     verdicts against their own counts, {} lines that are not records",
                     truth.affected,
                     truth.clear,
                     truth.duplicates,

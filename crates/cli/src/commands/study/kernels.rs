@@ -89,7 +89,7 @@ fn whole(rows: Vec<Row>) -> Result<Judged, Failure> {
         parts.push(row.into_record().map_err(Failure::broken)?.facts);
     }
     let whole = together(parts)
-        .ok_or_else(|| Failure::broken("the guests' records are no parts of one study"))?;
+        .ok_or_else(|| Failure::broken("the guests' records are not parts of one study"))?;
     Ok(scenarios::judged(whole))
 }
 

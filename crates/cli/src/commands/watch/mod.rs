@@ -218,7 +218,7 @@ fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
         Ok(reader) => Readers::Process(Box::new(reader)),
         Err(error) => {
             output::note(&format!(
-                "watch: no reader of programs: {error}; functions have no names"
+                "watch: the reader of programs did not start: {error}; functions are shown without names"
             ));
             Readers::None
         }
@@ -290,7 +290,7 @@ fn late(steps: &Steps, got: Option<Duration>, over: Duration) -> String {
         Step::Machine => "the figures of the machine",
         Step::Nodes => "the Erlang nodes",
         Step::Processes => "the names and groups of processes",
-        Step::Spots => "the functions in which threads wait actively",
+        Step::Spots => "the functions in which threads spin",
         Step::Groups => "the counters of control groups",
         Step::Runtimes => "the runtimes of programs",
         Step::Memory => "the memory of control groups",
