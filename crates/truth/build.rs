@@ -1,7 +1,8 @@
 //! Identifies the judge: a digest of the sources that decide an answer, taken when this is built.
 //!
-//! It is taken of tokens, so comments, formatting and test modules do not count. Everything else in
-//! these files does, whether or not it changes an answer. So two judges with one digest are alike.
+//! It is taken of tokens, so comments, formatting and test modules do not count; nor does prose: the
+//! sentences of scenarios, and what stands in quotes in their `meta.rs`. Everything else in these
+//! files does, whether or not it changes an answer. So two judges with one digest are alike.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -19,18 +20,27 @@ const CRATES: [&str; 4] = ["analysis", "model", "runner", "scenarios"];
 /// tells hosts apart.
 const FILES: [&str; 2] = ["census/src/summary/apart.rs", "host/src/disturbance.rs"];
 
-/// What of these crates decides nothing: live systems, fleets' files, and the making of sentences.
-const NO_PART: [&str; 6] = [
+/// What of these crates decides nothing: live systems, fleets' files, the making of sentences, and
+/// which scenarios there are.
+const NO_PART: [&str; 8] = [
     "model/src/brief.rs",
     "model/src/census.rs",
     "model/src/live.rs",
     "model/src/live/",
     "model/src/prose/",
     "model/src/vm.rs",
+    "scenarios/src/lib.rs",
+    "scenarios/src/list.rs",
 ];
 
+/// The file of a scenario that makes its facts sentences.
+const SENTENCES: &str = "sentences.rs";
+
+/// The file that describes a scenario: of its texts only names decide.
+const META: &str = "meta.rs";
+
 /// Files of this crate that have no part in a simulated answer.
-const NOT_SIMULATING: [&str; 16] = [
+const NOT_SIMULATING: [&str; 17] = [
     "answer.rs",
     "error.rs",
     "history.rs",
@@ -47,6 +57,7 @@ const NOT_SIMULATING: [&str; 16] = [
     "standing.rs",
     "table.rs",
     "tally.rs",
+    "tokens.rs",
 ];
 
 /// The scenario whose trials are simulated.
@@ -103,8 +114,12 @@ fn collect(crates: &Path, folder: &Path, found: &mut BTreeMap<String, String>) -
             collect(crates, &path, found)?;
         } else if name.ends_with(".rs") && decides(&name) {
             let text = fs::read_to_string(&path)?;
+            let tokens = match path.file_name().is_some_and(|file| file == META) {
+                true => tokens::without_prose(&text),
+                false => tokens::without_tests(&text),
+            };
             // What is no Rust does not compile, so its bytes never stand for a judge.
-            found.insert(name, tokens::without_tests(&text).unwrap_or(text));
+            found.insert(name, tokens.unwrap_or(text));
         }
     }
     Ok(())
@@ -114,7 +129,7 @@ fn collect(crates: &Path, folder: &Path, found: &mut BTreeMap<String, String>) -
 fn decides(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     let own = name.strip_prefix("truth/src/");
-    !["tests.rs", "testing.rs"].contains(&file)
+    !["tests.rs", "testing.rs", SENTENCES].contains(&file)
         && !name.contains("/tests/")
         && !NO_PART.iter().any(|part| name.starts_with(part))
         && own.is_none_or(|own| !NOT_SIMULATING.contains(&own))
@@ -124,7 +139,7 @@ fn decides(name: &str) -> bool {
 fn scenarios(sources: &BTreeMap<String, String>) -> Vec<String> {
     let folder = |path: &String| {
         let (folder, file) = path.strip_prefix("scenarios/src/")?.split_once('/')?;
-        (file == "meta.rs").then(|| format!("{folder}/"))
+        (file == META).then(|| format!("{folder}/"))
     };
     sources.keys().filter_map(folder).collect()
 }

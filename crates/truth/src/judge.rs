@@ -18,6 +18,11 @@ pub fn of(row: &Row) -> Option<&'static str> {
     JUDGES.iter().find(|(of, _)| *of == name).map(|(_, digest)| *digest)
 }
 
+/// The judge of each scenario, and of what is simulated, a line each.
+pub fn list() -> String {
+    JUDGES.iter().map(|(of, digest)| format!("{digest} {of}\n")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use tailback_truth::records::Records;
 use tailback_truth::seal::sealed;
 use tailback_truth::session::{Session, seed, today};
 use tailback_truth::standing::Standing;
-use tailback_truth::{Row, TruthError, row, simulate, table};
+use tailback_truth::{Row, TruthError, judge, row, simulate, table};
 
 /// Runs what is missing of the table of known answers.
 ///
@@ -35,6 +35,9 @@ struct Flags {
     /// Name the rows and what is missing of each, and run nothing
     #[arg(long)]
     list: bool,
+    /// Print which judge each scenario has: a digest of the sources that decide
+    #[arg(long)]
+    judges: bool,
     /// Run nothing, and write the page and the table from the history
     #[arg(long)]
     no_run: bool,
@@ -73,6 +76,10 @@ fn main() -> ExitCode {
 }
 
 fn run(flags: &Flags) -> Result<u8, TruthError> {
+    if flags.judges {
+        print!("{}", judge::list());
+        return Ok(0);
+    }
     let all = row::read(&flags.rows)?;
     if let Some(which) = &flags.again {
         return again(&all, which);

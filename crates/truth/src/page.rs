@@ -40,9 +40,9 @@ of a command and for each simulated row; lines are added and never removed.
 - *Stale*: answers of another judge than today's. They are shown in the table and not counted. The
   judge of a row is a digest of sources that decide its answer: the statistics, the types of
   records, what runs a study, what reads the machine's disturbances, what all scenarios share, and
-  the row's own scenario; for a simulated row the simulation too. Comments and tests do not count.
-  Nor do other parts, such as those that produce the load (`load`, `beam`, `erlang/`), the probes
-  and the libraries, so the table names the build of each row.
+  the row's own scenario; for a simulated row the simulation too. Comments, tests and prose do not
+  count. Nor do other parts, such as those that produce the load (`load`, `beam`, `erlang/`), the
+  probes and the libraries, so the table names the build of each row.
 - Of a command all runs count. A simulated row repeats by its seeds, so only its line with the most
   runs counts.
 ";

@@ -8,10 +8,15 @@ use std::iter::Peekable;
 /// The tokens of a source as a text, without comments and without what only tests compile. None
 /// where it is no Rust.
 pub fn without_tests(source: &str) -> Option<String> {
-    source.parse().ok().map(text)
+    source.parse().ok().map(|tokens| text(tokens, |_| true))
 }
 
-fn text(tokens: TokenStream) -> String {
+/// The same without literals that have a space in them: no name has one.
+pub fn without_prose(source: &str) -> Option<String> {
+    source.parse().ok().map(|tokens| text(tokens, |literal| !literal.contains(' ')))
+}
+
+fn text(tokens: TokenStream, counts: fn(&str) -> bool) -> String {
     let mut text = String::new();
     let mut rest = tokens.into_iter().peekable();
     let mut is_test = false;
@@ -24,7 +29,7 @@ fn text(tokens: TokenStream) -> String {
         } else if is_test {
             is_test = !ends_item(&token);
         } else {
-            write_token(token, &mut text);
+            write_token(token, counts, &mut text);
         }
     }
     text
@@ -52,9 +57,12 @@ fn ends_item(token: &TokenTree) -> bool {
     }
 }
 
-fn write_token(token: TokenTree, to: &mut String) {
+fn write_token(token: TokenTree, counts: fn(&str) -> bool, to: &mut String) {
     let TokenTree::Group(group) = token else {
-        let _ = write!(to, "{token} ");
+        let word = token.to_string();
+        if !matches!(token, TokenTree::Literal(_)) || counts(&word) {
+            let _ = write!(to, "{word} ");
+        }
         return;
     };
     let (open, close) = match group.delimiter() {
@@ -63,7 +71,7 @@ fn write_token(token: TokenTree, to: &mut String) {
         Delimiter::Bracket => ("[", "]"),
         Delimiter::None => ("", ""),
     };
-    let _ = write!(to, "{open}{}{close}", text(group.stream()));
+    let _ = write!(to, "{open}{}{close}", text(group.stream(), counts));
 }
 
 #[cfg(test)]
@@ -83,5 +91,14 @@ mod tests {
         assert_ne!(with("const A: f64 = 0.05; #[inline] fn one() { two(1) }"), plain);
         assert_ne!(with("const A: f64 = 0.05; fn one() { two(1) } fn three() {}"), plain);
         assert_eq!(without_tests("fn {"), None);
+    }
+
+    #[test]
+    fn of_prose_only_names_count() {
+        let with = |source: &str| without_prose(source).unwrap();
+        let plain = with("Measure { name: \"lost\", about: \"what it lost\", margin: 5.0 }");
+        assert_eq!(with("Measure { name: \"lost\", about: \"the loss of it\", margin: 5.0 }"), plain);
+        assert_ne!(with("Measure { name: \"worst\", about: \"what it lost\", margin: 5.0 }"), plain);
+        assert_ne!(with("Measure { name: \"lost\", about: \"what it lost\", margin: 6.0 }"), plain);
     }
 }
