@@ -59,19 +59,17 @@ pub(super) const LATE: Judging =
 pub const META: Meta = Meta {
     id: "blocking-nif",
     title: "native functions make the Erlang VM's schedulers unfair or put them to sleep",
-    about: "One process of an Erlang node spawns others, which all start in its run queue, and lets \
-            them go. Each calls a native function some times that neither yields nor charges \
-            reductions. The scheduler that runs it cannot be interrupted and never looks whether \
-            it should wake another, so the others sleep though work is queued (collapse), equal \
-            processes end at very different times (unfair), and timers come late (late). The \
-            control is the same work, in as many calls of as many processes on the same schedulers, \
-            in slices of a millisecond that yield: they charge reductions and give the scheduler \
-            back, and take out all three. A call of the same length that charges its reductions \
-            and does not yield (--fixes charge) takes out the collapse alone: it shows that the \
-            collapse comes from not charging, and late timers from not yielding. Judged are the part \
-            of the time in which online schedulers slept while work was queued, the longest run time of \
-            a process over the shortest, and the time that a timer process was overdue, seen from \
-            outside the VM.",
+    about: "A process of an Erlang node starts others, all in its own run queue. Each calls a \
+            native function that neither yields nor charges reductions. While it runs, its \
+            scheduler cannot be interrupted and wakes no other scheduler. So other schedulers \
+            sleep while work is queued (collapse), equal processes get very different run times \
+            (unfair), and timers come late (late). The control does the same work in slices of a \
+            millisecond that charge reductions and yield, in as many calls of as many processes: \
+            all three effects are gone. --fixes charge adds an arm whose calls are as long, charge \
+            reductions and do not yield. It has no collapse: the collapse comes from not charging, \
+            late timers from not yielding. Judged are the share of time in which schedulers slept \
+            while work was queued, the longest run time over the shortest, and how long a timer \
+            process was overdue, as seen from outside the VM.",
     who: "nodes that call native code (NIFs, port drivers, long BIFs) on ordinary schedulers: \
           databases with storage engines, crypto, compression, JSON and regular expressions, \
           arithmetic on large integers",

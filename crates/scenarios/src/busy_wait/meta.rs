@@ -47,15 +47,13 @@ const fn figure(
 pub const META: Meta = Meta {
     id: "busy-wait",
     title: "schedulers of the Erlang VM that spin for work use up the CPU quota of their group",
-    about: "An Erlang node serves requests that arrive at a set rate, each a round trip through a \
-            port, a file or a socket, beside a little background work. Between requests its \
-            schedulers wait busily before they sleep. Where the node has a CPU quota, what is spun \
-            is charged to it, and once the quota is used up the kernel throttles the whole node \
-            for the rest of the period. Latency counts from the moment at which a request was \
-            due. The control is the same node without busy waiting, the case the node with the \
-            VM's defaults, both under the same quota. The rate is measured before the first \
-            trial, so that the control uses 65% of its quota on any machine. Judged is the 99th \
-            percentile of latency.",
+    about: "An Erlang node serves requests at a steady rate, each a round trip through a port, a \
+            file or a socket, beside a little background work. Between requests its schedulers \
+            spin before they sleep. Under a CPU quota the spinning uses up quota. Once the quota \
+            is used up, the kernel throttles the whole node for the rest of the period. The case \
+            runs with the VM's defaults, the control without busy waiting, both under the same \
+            quota. The rate is measured first, so that the control uses 65% of its quota on any \
+            machine. Judged is the 99th percentile of latency, from when each request was due.",
     who: "people who run Erlang, Elixir, RabbitMQ, CouchDB or ejabberd in containers with a CPU \
           limit: Kubernetes, Docker, Nomad, systemd; above all where a host has many more CPUs \
           than the limit",

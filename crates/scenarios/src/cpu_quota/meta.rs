@@ -33,13 +33,13 @@ pub(super) const MARGIN: f64 = 3.0;
 pub const META: Meta = Meta {
     id: "cpu-quota",
     title: "a group is throttled below its CPU quota, or gets more than it",
-    about: "A control group gets a CPU quota. One thread in it runs without pause, and on every CPU \
-            one wakes each 3 ms for some microseconds. Each CPU takes its share of the quota in \
-            slices; where slices expire (Linux 4.18 to 5.3), those of the nearly idle CPUs are lost, \
-            and the group is throttled long before it has used its quota. Before 5.7 a \
-            race in handing out quota could give it more. The control is the same threads on one \
-            CPU, where no slice lies idle. Judged is the part of its quota that a group did not get, \
-            and then the part that it got beyond it, from one refill of the quota to another.",
+    about: "A control group has a CPU quota. One of its threads runs without pause; on every CPU \
+            another wakes each 3 ms for some microseconds. Each CPU takes its share of the quota \
+            in slices. Where slices expire (Linux 4.18 to 5.3), those of nearly idle CPUs are \
+            lost, and the group is throttled long before it has used its quota. Before 5.7 a race \
+            could also give it more than its quota. In the control the same threads run on one \
+            CPU, where no slice lies idle. Judged are the part of its quota that the group did not \
+            get, and the part that it got beyond it, between two refills of the quota.",
     who: "hosts with many CPUs that run containers with CPU limits: Kubernetes, Docker, systemd \
           slices, above all services with many threads of which few are busy",
     fixes: &[

@@ -63,18 +63,16 @@ const JUDGING: Judging = Judging {
 pub const META: Meta = Meta {
     id: "mailbox-flood",
     title: "an Erlang process becomes slower the more messages wait for it, and never catches up",
-    about: "Many processes of an Erlang node send to one server at once, which writes each message \
-            to a sink. Where the write waits for an answer by a receive that cannot tell that \
-            older messages are no answer, it looks through the whole mailbox each time, so that \
-            the server is slowest when most is waiting. Each trial measures what one write takes \
-            in the flood and on an empty queue; judged is the difference over the messages that \
-            wait. The control has the same flood, sent by as many processes to a decoy of the same \
-            node that never looks at it, while the server makes the same writes with next to \
-            nothing in its own mailbox: it takes out the scan and the collections of a heap that \
-            holds the messages, and leaves the load of the senders, the memory and the number of \
-            messages. A fix arm puts a dam in front of the server that makes senders wait \
-            (docs/dam.md); others keep the messages off the heap, or try the dam of the original \
-            (--fixes).",
+    about: "Many processes of an Erlang node send to one server, which writes each message to a \
+            sink. If the write waits for its answer in a receive that cannot tell older messages \
+            from the answer, each write scans the whole mailbox. So the server is slowest when \
+            most messages wait. A trial measures one write in the flood and on an empty queue. \
+            Judged is the difference, divided by the number of waiting messages. In the control \
+            the same flood goes to another process that never reads it, and the server's own \
+            mailbox stays nearly empty. That removes the scan and the garbage collection of a heap \
+            full of messages, and keeps the load, the memory and the number of messages. A fix arm \
+            puts a dam in front of the server, which makes senders wait (docs/dam.md). Other fixes \
+            keep the messages off the heap, or use the dam of the original (--fixes).",
     who: "Erlang and Elixir systems in which many processes send to one: log servers, metrics, \
           writers of sockets and ports, message brokers; above all after a pause of what they \
           write to",

@@ -29,13 +29,12 @@ const MARGIN: f64 = 5.0;
 pub const META: Meta = Meta {
     id: "memory-high",
     title: "a group above memory.high sleeps instead of working",
-    about: "The tasks of a group that holds more than its memory.high sleep on their way back to \
-            user space, each time that it has taken more memory, and for longer the further it is \
-            above: up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the CPU \
-            is idle. The control is the same work in the same group with memory.high above what it \
-            needs. Judged is the part of the time in which the work stood still: it waited for \
-            memory, as the group's memory.pressure counts it, or its process was being started \
-            again, trial by trial.",
+    about: "A group holds more memory than its memory.high. Each time a task of it has taken more \
+            memory, the kernel makes the task sleep: the longer, the further the group is above \
+            its limit, up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the \
+            CPU is idle. In the control, memory.high is above what the same work needs. Judged is \
+            the share of time in which the work stood still: it waited for memory, as \
+            memory.pressure of the group counts it, or its process was being restarted.",
     who: "containers and services with memory.high (MemoryHigh= of systemd, memory QoS of \
           Kubernetes) whose memory cannot be reclaimed: anonymous memory without swap",
     fixes: &[

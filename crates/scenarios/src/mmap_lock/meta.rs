@@ -25,13 +25,13 @@ pub(super) mod measure {
 pub const META: Meta = Meta {
     id: "mmap-lock",
     title: "readers of /proc/PID block the memory mapping of process PID",
-    about: "A process maps and unmaps single pages and times each call, alone on a CPU. On another \
-            CPU scanners of low priority read a file of its /proc directory from start to end, \
-            again and again, among spinners of ordinary priority. A scanner that is preempted \
-            while it holds the mmap lock for reading keeps every mmap and munmap of the process \
-            waiting, and the page faults that queue behind them, for as long as the spinners run. In the control as \
-            many scanners read an idle twin of the process, among as many spinners. Judged is the time lost in calls longer than a millisecond, in \
-            each second, trial by trial.",
+    about: "A process maps and unmaps single pages, alone on a CPU, and times each call. On \
+            another CPU scanners of low priority read a file of its /proc directory from start to \
+            end, again and again, among spinners of normal priority. A scanner that is preempted \
+            while it holds the mmap lock blocks every mmap and munmap of the process, and the page \
+            faults that queue behind them, for as long as the spinners run. In the control as many \
+            scanners read an idle twin of the process, among as many spinners. Judged is the time \
+            lost in calls longer than a millisecond, per second.",
     who: "hosts where monitoring agents, ps, top, smem or heap profilers read smaps, maps or \
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
           JVMs and Erlang nodes that map memory all the time",

@@ -33,12 +33,12 @@ const MARGIN: f64 = 5.0;
 pub const META: Meta = Meta {
     id: "preempted-holder",
     title: "threads spin for a lock whose holder is preempted",
-    about: "Threads on fewer CPUs than threads share one lock in user space. Where the scheduler \
-            preempts the one that holds it, those that spin use up the time of the CPUs until the \
-            holder runs again: each wait is as long as a time slice, and no profiler shows it, since \
-            every CPU is busy. The control is the same threads, CPUs and sections with a lock that \
-            sleeps in the kernel. Judged is the part of their CPU time that the threads spent on \
-            other things than their work, trial by trial.",
+    about: "Threads share one lock in user space, and there are fewer CPUs than threads. If the \
+            scheduler preempts the thread that holds the lock, the others spin until it runs \
+            again. Each such wait is as long as a time slice, and no profiler shows it, since \
+            every CPU is busy. In the control the same threads use a lock that sleeps in the \
+            kernel. Judged is the share of their CPU time that the threads spent on anything but \
+            their work.",
     who: "databases, runtimes and allocators with spinlocks in user space, on hosts or in containers \
           with fewer CPUs than threads, above all where the kernel preempts at any point",
     fixes: &[

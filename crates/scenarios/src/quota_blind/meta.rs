@@ -42,11 +42,11 @@ pub const META: Meta = Meta {
     id: "quota-blind",
     title: "a runtime has more threads at work than its CPU quota allows",
     about: "A runtime in a group with a CPU quota serves small requests at a steady rate, and now \
-            and then a job that it shares among its threads. By its own default it has as many \
-            threads as the host has CPUs, or a number that nobody thought about; they use the \
-            quota up early in the period, and every request waits for the next. The control is the \
-            same runtime, group and quota, told by the runtime's own setting how many CPUs the \
-            quota comes to. Judged is the latency that 1 in 100 requests exceeds, trial by trial.",
+            and then a job that it shares among its threads. By default it has as many threads as \
+            the host has CPUs, or a fixed number. These threads use up the quota early in each \
+            period, and every request then waits for the next period. In the control the runtime's \
+            own setting limits it to the CPUs of its quota. Judged is the latency that 1 in 100 \
+            requests exceeds.",
     who: "services in containers with CPU limits: Kubernetes, Docker, systemd slices; above all on \
           hosts with many CPUs, and where the limit is at a group above the container's own",
     fixes: &[FixMeta {
