@@ -51,7 +51,8 @@ fn assert_lines_of_mapper(lines: &[&str], duration: u64, pages: u64, opavg: bool
     let region = words[3].strip_prefix("0x").unwrap_or_else(|| panic!("{}", lines[1]));
     assert!(u64::from_str_radix(region, 16).unwrap().is_multiple_of(4096), "{}", lines[1]);
     let calls: Vec<u64> = [7, 9].map(|index: usize| words[index].parse().unwrap()).into();
-    assert!(duration == 0 || calls.iter().all(|calls| *calls > 0), "{}", lines[1]);
+    // Beside other work a second may be one long call.
+    assert!(duration == 0 || calls.iter().sum::<u64>() > 0, "{}", lines[1]);
     assert_three_decimals(words[11]);
     if opavg {
         assert_three_decimals(words[14]);

@@ -109,7 +109,7 @@ fn what_is_no_kernel_is_refused_before_anything_is_booted() {
         place.run(vm(&place, &words))
     };
     let path = |name: &str| place.path(name).display().to_string();
-    refused(&say(&path("text"), &[]), 2, &["no kernel", "bzImage"]);
+    refused(&say(&path("text"), &[]), 2, &["not a kernel", "bzImage"]);
     refused(&say(&path("Image"), &[]), 2, &["arm64"]);
     refused(&say(&path("missing"), &[]), 2, &["missing"]);
     refused(&say(common::BINARY, &[]), 2, &["ELF"]);

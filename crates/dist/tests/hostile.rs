@@ -148,7 +148,7 @@ fn signs_of_life_without_end_are_nonsense() {
     let fake =
         Fake::start("web@127.0.0.1", |mut stream| while stream.write_all(&[0; 4_000]).is_ok() {});
     let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
-    assert!(why.contains("no answer"), "{why}");
+    assert!(why.contains("none is the answer"), "{why}");
 }
 
 #[test]

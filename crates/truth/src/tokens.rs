@@ -97,8 +97,14 @@ mod tests {
     fn of_prose_only_names_count() {
         let with = |source: &str| without_prose(source).unwrap();
         let plain = with("Measure { name: \"lost\", about: \"what it lost\", margin: 5.0 }");
-        assert_eq!(with("Measure { name: \"lost\", about: \"the loss of it\", margin: 5.0 }"), plain);
-        assert_ne!(with("Measure { name: \"worst\", about: \"what it lost\", margin: 5.0 }"), plain);
+        assert_eq!(
+            with("Measure { name: \"lost\", about: \"the loss of it\", margin: 5.0 }"),
+            plain
+        );
+        assert_ne!(
+            with("Measure { name: \"worst\", about: \"what it lost\", margin: 5.0 }"),
+            plain
+        );
         assert_ne!(with("Measure { name: \"lost\", about: \"what it lost\", margin: 6.0 }"), plain);
     }
 }
