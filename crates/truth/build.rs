@@ -1,7 +1,7 @@
 //! Identifies the judge: a digest of the sources that decide an answer, taken when this is built.
 //!
 //! It is taken of tokens, so comments, formatting and test modules do not count; nor does prose: the
-//! sentences of scenarios, and what stands in quotes in their `meta.rs`. Everything else in these
+//! sentences of scenarios, and longer texts in their `meta.rs`. Everything else in these
 //! files does, whether or not it changes an answer. So two judges with one digest are alike.
 
 use sha2::{Digest, Sha256};
@@ -36,7 +36,7 @@ const NO_PART: [&str; 8] = [
 /// The file of a scenario that makes its facts sentences.
 const SENTENCES: &str = "sentences.rs";
 
-/// The file that describes a scenario: of its texts only names decide.
+/// The file that describes a scenario: its prose decides nothing.
 const META: &str = "meta.rs";
 
 /// Files of this crate that have no part in a simulated answer.

@@ -11,9 +11,13 @@ pub fn without_tests(source: &str) -> Option<String> {
     source.parse().ok().map(|tokens| text(tokens, |_| true))
 }
 
-/// The same without literals that have a space in them: no name has one.
+/// Literals of more words than this are prose: flags of an emulator have fewer.
+const MOST_WORDS: usize = 8;
+
+/// The same without literals that are prose.
 pub fn without_prose(source: &str) -> Option<String> {
-    source.parse().ok().map(|tokens| text(tokens, |literal| !literal.contains(' ')))
+    let is_short = |literal: &str| literal.split_whitespace().count() <= MOST_WORDS;
+    source.parse().ok().map(|tokens| text(tokens, is_short))
 }
 
 fn text(tokens: TokenStream, counts: fn(&str) -> bool) -> String {
@@ -94,17 +98,15 @@ mod tests {
     }
 
     #[test]
-    fn of_prose_only_names_count() {
-        let with = |source: &str| without_prose(source).unwrap();
-        let plain = with("Measure { name: \"lost\", about: \"what it lost\", margin: 5.0 }");
-        assert_eq!(
-            with("Measure { name: \"lost\", about: \"the loss of it\", margin: 5.0 }"),
-            plain
-        );
-        assert_ne!(
-            with("Measure { name: \"worst\", about: \"what it lost\", margin: 5.0 }"),
-            plain
-        );
-        assert_ne!(with("Measure { name: \"lost\", about: \"what it lost\", margin: 6.0 }"), plain);
+    fn prose_does_not_count_and_flags_do() {
+        let with = |flags: &str, about: &str, margin: f64| {
+            let source = format!("M {{ flags: {flags:?}, about: {about:?}, margin: {margin:?} }}");
+            without_prose(&source).unwrap()
+        };
+        let about = "time that it lost in each second of a whole trial";
+        let plain = with("+sfwi 10", about, 5.0);
+        assert_eq!(with("+sfwi 10", "what each second of a trial cost it, all in all", 5.0), plain);
+        assert_ne!(with("+sfwi 20", about, 5.0), plain);
+        assert_ne!(with("+sfwi 10", about, 6.0), plain);
     }
 }
