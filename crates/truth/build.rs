@@ -1,8 +1,8 @@
 //! Identifies the judge: a digest of the sources that decide an answer, taken when this is built.
 //!
-//! It is taken of tokens, so comments, formatting and test modules do not count; nor does prose: the
-//! sentences of scenarios, and longer texts in their `meta.rs`. Everything else in these
-//! files does, whether or not it changes an answer. So two judges with one digest are alike.
+//! It is taken of tokens, so comments, formatting and test modules do not count; nor does prose:
+//! the sentences of scenarios, and longer texts in their `meta.rs`. Everything else in these files
+//! does, whether or not it changes an answer. So two judges with one digest are alike.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

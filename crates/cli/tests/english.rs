@@ -55,7 +55,10 @@ fn sources(crates: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = folders
         .filter(is_shipped)
         .flat_map(|folder| below(&folder.join("src")))
-        .filter(|file| !file.iter().any(|part| part == "tests" || part == "testing"))
+        .filter(|file| {
+            let mut parts = file.strip_prefix(crates).unwrap().iter();
+            !parts.any(|part| part == "tests" || part == "testing")
+        })
         .filter(|file| !["tests.rs", "testing.rs"].iter().any(|name| file.ends_with(name)))
         .collect();
     files.sort();

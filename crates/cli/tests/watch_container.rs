@@ -41,8 +41,8 @@ fn watched(start: &str) -> Option<(Value, u64)> {
     has_or_skip(scheduler["missing"].is_null(), scheduler).then_some((live, victim))
 }
 
-/// A shell of its own session that computes on the first CPU, for a script. Where sessions share the
-/// CPUs out, its own has little weight: so it is a victim whether or not another CPU is idle.
+/// A shell of its own session that computes on the first CPU, for a script. Where sessions share
+/// the CPUs out, its own has little weight: so it is a victim whether or not another CPU is idle.
 fn victim() -> String {
     let cpu = allowed_cpus()[0];
     let light = "{ echo 10 >/proc/self/autogroup; } 2>/dev/null";

@@ -15,7 +15,7 @@ const MOST_FOLDERS: usize = 8_192;
 const FIRST_GROUPS: &str = "cgroup:[4026531835]";
 
 /// The weight of a group that only uses what is left over (`cpu.idle`).
-const IDLE_WEIGHT: u64 = 3;
+pub const IDLE_WEIGHT: u64 = 3;
 
 /// The hierarchy of the cpu controller.
 #[derive(Debug, Clone)]

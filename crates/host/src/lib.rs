@@ -52,7 +52,7 @@ mod topology;
 pub mod wakeup;
 
 pub use bench::Bench;
-pub use cpu_groups::CpuGroups;
+pub use cpu_groups::{CpuGroups, IDLE_WEIGHT};
 pub use disturbance::Snapshot;
 pub use error::HostError;
 pub use facts::machine;

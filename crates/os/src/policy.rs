@@ -5,7 +5,8 @@ pub fn is_idle(pid: u32) -> bool {
     let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
     // SAFETY: the call takes a number and touches no memory.
     let policy = unsafe { libc::sched_getscheduler(pid) };
-    policy == libc::SCHED_IDLE
+    // Its children may have the usual policy.
+    policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_IDLE
 }
 
 #[cfg(test)]

@@ -96,10 +96,12 @@ pub struct Behind {
     pub worst_ns: u64,
     /// Of all: by a real-time or deadline policy.
     pub forced_ns: u64,
-    /// At this priority, as the kernel counts them; and the victim at that.
+    /// Its priority at the longest of these times, as the kernel counts them.
     pub prio: i32,
-    /// That of the victim.
+    /// That of the victim then.
     pub victim_prio: i32,
+    /// How long that was.
+    pub prio_ns: u64,
     /// Why for the rest of the time.
     pub why: Why,
 }
@@ -133,8 +135,9 @@ impl Sums {
             behind.ns = behind.ns.saturating_add(pair.ns);
             behind.worst_ns = behind.worst_ns.max(pair.worst_ns);
             behind.forced_ns = behind.forced_ns.saturating_add(pair.forced_ns);
-            if pair.forced_ns > 0 {
+            if pair.forced_ns > behind.prio_ns {
                 (behind.prio, behind.victim_prio) = (pair.prio, pair.victim_prio);
+                behind.prio_ns = pair.forced_ns;
             }
             if pair.ns > pair.forced_ns {
                 behind.why = why;
@@ -318,13 +321,12 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     for (sum, more) in all.throttled_ns.iter_mut().zip(gained.throttled_ns) {
         *sum = sum.saturating_add(more);
     }
-    if !gained.lock_by.is_empty() {
+    if gained.lock_ns > 0 && !gained.lock_by.is_empty() {
         (all.lock_call, all.lock_by) = (gained.lock_call, gained.lock_by.clone());
     }
     for (worst, more) in [
         (&mut all.worst_ns, gained.worst_ns),
         (&mut all.throttled_worst_ns, gained.throttled_worst_ns),
-        (&mut all.own_worst_ns, gained.own_worst_ns),
         (&mut all.beside_worst_ns, gained.beside_worst_ns),
         (&mut all.lock_worst_ns, gained.lock_worst_ns),
         (&mut all.own_lock_worst_ns, gained.own_lock_worst_ns),

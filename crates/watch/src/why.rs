@@ -12,9 +12,9 @@ use std::collections::HashMap;
 /// A weight that is less than this part larger is as good as the same.
 const MORE: f64 = 1.1;
 
-/// The weight of a thread that runs when nobody else wants the CPU (`WEIGHT_IDLEPRIO`), and that of
+/// The weight of a thread that runs when nobody else wants the CPU (`WEIGHT_IDLEPRIO`), as that of
 /// a group whose `cpu.idle` is 1.
-pub const IDLE: u64 = 3;
+pub const IDLE: u64 = host::IDLE_WEIGHT;
 
 /// The weight of nice 0, and by how much a step of nice changes it (`sched_prio_to_weight`).
 const NICE_0: f64 = 1024.0;

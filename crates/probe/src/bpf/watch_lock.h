@@ -4,7 +4,7 @@
 #ifndef TAILBACK_WATCH_LOCK_H
 #define TAILBACK_WATCH_LOCK_H
 
-#include "watch_tables.h"
+#include "watch_clock.h"
 
 /* Calls that read a file by its descriptor. */
 #if defined(__TARGET_ARCH_x86)
@@ -120,7 +120,7 @@ static __always_inline void ends_wait_own(u64 mm, u64 now)
 
 	if (!thread || thread->lock != WAITS)
 		return;
-	waited = now - thread->lock_from;
+	waited = after(now, thread->lock_from);
 	thread->lock = NO_LOCK;
 	thread->lock_ns += waited;
 	thread->lock_waits++;
@@ -130,10 +130,8 @@ static __always_inline void ends_wait_own(u64 mm, u64 now)
 	if (foreign > waited)
 		foreign = waited;
 	thread->foreign_ns += foreign;
-	if (foreign)
-		keep_worst(thread->lock_worst, thread->lock_worst_of, waited);
-	else
-		keep_worst(thread->own_lock_worst, thread->own_lock_worst_of, waited);
+	keep_worst(thread->lock_worst, thread->lock_worst_of, foreign);
+	keep_worst(thread->own_lock_worst, thread->own_lock_worst_of, waited - foreign);
 }
 
 static __always_inline void begins_to_read(u64 mm)
@@ -172,9 +170,9 @@ static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 		thread->hold_from = now;
 	thread->hold_ready = thread->ready;
 	thread->hold_throttled = sum_of_throttled(thread);
-	thread->lock = HOLDS_FOREIGN;
 	__builtin_memset(thread->file, 0, FILE_NAME);
 	name_file(task, thread);
+	thread->lock = HOLDS_FOREIGN;
 	if (space->holders <= 0)
 		space->since = thread->hold_from;
 	__sync_fetch_and_add(&space->holders, 1);

@@ -24,7 +24,7 @@ static __always_inline void ends_reclaim(enum reclaim_of of)
 
 	if (!thread || !thread->reclaims_from)
 		return;
-	ns = bpf_ktime_get_ns() - thread->reclaims_from;
+	ns = after(bpf_ktime_get_ns(), thread->reclaims_from);
 	thread->reclaims_from = 0;
 	if (of == OF_COMPACTION)
 		thread->compaction += ns;

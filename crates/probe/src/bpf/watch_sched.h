@@ -77,7 +77,21 @@ static __always_inline void add_pair(struct pairs *table, struct thread *thread,
 	table->rest += ns;
 }
 
-/* Shares out the time from `thread->here` until now among those who ran on that CPU. */
+/* From when on a wait on this CPU is to be shared out: the reader has done so up to its last
+ * reading, but not of one that a quota holds. It goes through memory: what was compared keeps the
+ * verifier from seeing that the rounds of a loop are alike. */
+static __always_inline u64 not_shared_from(struct thread *thread, u64 throttled)
+{
+	u64 from = thread->here + throttled;
+
+	thread->share_from = from;
+	if (thread->level == LEVEL_UNKNOWN && from < read_at)
+		thread->share_from = read_at;
+	asm volatile("" ::: "memory");
+	return *(volatile u64 *)&thread->share_from;
+}
+
+/* Shares out the time from then until now among those who ran on that CPU. */
 static __always_inline void share_out(struct thread *thread, u32 number, u64 from, u64 now)
 {
 	u32 table_key = number * 2 + (interval & 1);
@@ -178,19 +192,13 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 	if (!waited)
 		return;
 	throttled = take_throttled(thread, task, now);
-	/* In memory: what a loop carries along keeps the verifier from seeing that rounds are
-	 * alike. */
-	thread->own_mark = thread->own;
-	share_out(thread, number, thread->here + throttled, now);
+	share_out(thread, number, not_shared_from(thread, throttled), now);
 	thread->ready += waited;
 	if (waited >= LEAST_STRETCH)
 		note_stretch(thread, now, throttled);
 	keep_worst(thread->worst, thread->worst_of, waited);
 	if (throttled)
 		keep_worst(thread->throttled_worst, thread->throttled_worst_of, throttled);
-	if (waited < LONG_WAIT)
-		return;
-	keep_worst(thread->own_worst, thread->own_worst_of, thread->own - thread->own_mark);
 	if (waited - throttled < LONG_WAIT)
 		return;
 	beside = stood_beside_idle(task, number, thread->here + throttled, now);
@@ -395,7 +403,7 @@ int BPF_PROG(watch_migrate, struct task_struct *task, int to)
 		return 0;
 	now = bpf_ktime_get_ns();
 	throttled = take_throttled(thread, task, now);
-	share_out(thread, thread->cpu, thread->here + throttled, now);
+	share_out(thread, thread->cpu, not_shared_from(thread, throttled), now);
 	thread->cpu = to;
 	thread->here = now;
 	thread->throttled_mark = 0;

@@ -9,6 +9,8 @@
 
 /* The interval that is counted now; the reader adds one and then reads the one before. */
 u32 interval;
+/* When the reader read last: waits that went on then it has shared out up to then. */
+u64 read_at;
 /* Threads whose place was given to another before they were read. */
 u64 threads_lost;
 /* Places that have changed; the reader sets them back before it reads. Bytes, since setting a bit

@@ -182,7 +182,7 @@ struct thread {
 	/* When a sleep of it was sampled last, in milliseconds. */
 	u32 sampled_at;
 	/* Of waits for the lock of its own address space: who let go of it last and in which call,
-	 * where that was a thread of its own; the worst wait in which foreigners had no part. */
+	 * where that was a thread of its own; the most of a single wait that no foreigner had. */
 	s32 lock_call;
 	char lock_by[COMM];
 	u64 own_lock_worst[2];
@@ -202,13 +202,11 @@ struct thread {
 	u64 faults;
 	u64 memory_worst[2];
 	u32 memory_worst_of[2];
-	/* The worst of single waits for a CPU: what a quota had of it; its own threads; what an
-	 * idle CPU would have spared. */
+	/* The worst of single waits for a CPU: what a quota had of it; what an idle CPU would have
+	 * spared. */
+	u64 share_from;
 	u64 throttled_worst[2];
 	u32 throttled_worst_of[2];
-	u64 own_mark;
-	u64 own_worst[2];
-	u32 own_worst_of[2];
 	u64 beside_worst[2];
 	u32 beside_worst_of[2];
 	/* Its priority when it became ready, as the kernel counts them. */

@@ -7,6 +7,7 @@ use super::raw::{READY, Space, Thread, text};
 
 /// What a thread does with the lock of a memory map, as the programs number it.
 const WAITS: u8 = 1;
+const READS_FOREIGN: u8 = 2;
 const HOLDS_FOREIGN: u8 = 3;
 
 /// States of a thread beside [`READY`].
@@ -29,19 +30,16 @@ pub fn add(
     space: impl Fn(u64) -> Option<Space>,
     counts: &mut ThreadCounts,
 ) -> bool {
-    let lock = since(thread.lock == WAITS, thread.lock_from, now);
+    let lock = since(thread.lock == WAITS && is_in_kernel(thread), thread.lock_from, now);
     if let Some(waited) = lock {
         let held = space(thread.space).map_or(0, |space| held_so_far(&space, now));
         let foreign = held.saturating_sub(thread.lock_mark).min(waited);
-        counts.lock_ns += waited;
-        counts.foreign_ns += foreign;
-        let worst = match foreign {
-            0 => &mut counts.own_lock_worst_ns,
-            _ => &mut counts.lock_worst_ns,
-        };
-        *worst = waited.max(*worst);
+        add_to(&mut counts.lock_ns, waited);
+        add_to(&mut counts.foreign_ns, foreign);
+        counts.lock_worst_ns = counts.lock_worst_ns.max(foreign);
+        counts.own_lock_worst_ns = counts.own_lock_worst_ns.max(waited - foreign);
     }
-    let memory = since(thread.reclaims_from != 0, thread.reclaims_from, now)
+    let memory = since(is_in_kernel(thread), thread.reclaims_from, now)
         .map(|ns| add_reclaim(thread, ns, counts))
         .or_else(|| add_sleep(thread, now, counts));
     if let Some(ns) = memory {
@@ -50,12 +48,25 @@ pub fn add(
     lock.is_some() || memory.is_some()
 }
 
+/// Whether it may be in the midst of such a wait, or hold a lock. One that sleeps where a signal
+/// wakes it is not, nor is one that has ended: then an end was not seen.
+fn is_in_kernel(thread: &Thread) -> bool {
+    [RUNNING, READY, UNINTERRUPTIBLE].contains(&thread.state)
+}
+
+/// Since when a thread has the lock of another memory map that it was given, if it has had no CPU
+/// since.
+pub fn given_lock(thread: &Thread) -> Option<u64> {
+    let is_given = thread.lock == READS_FOREIGN && thread.state == READY;
+    (is_given && thread.hold_from != 0).then_some(thread.hold_from)
+}
+
 /// The lock of another memory map that a thread holds now; `counts` are its sums up to now.
-///
-/// A thread that sleeps where a signal wakes it holds none: its end was not seen.
 pub fn hold(thread: &Thread, counts: &ThreadCounts, now: u64) -> Option<ReaderCounts> {
-    let may_hold = [RUNNING, READY, UNINTERRUPTIBLE].contains(&thread.state);
-    let ns = since(may_hold && thread.lock == HOLDS_FOREIGN, thread.hold_from, now)?;
+    // One that was given the lock and has not run since is taken to read what it read before: that
+    // is seen when it runs.
+    let holds = thread.lock == HOLDS_FOREIGN && is_in_kernel(thread);
+    let ns = since(holds || given_lock(thread).is_some(), thread.hold_from, now)?;
     let throttled = counts.throttled_ns.iter().fold(0, |all: u64, ns| all.saturating_add(*ns));
     let file = text(&thread.file);
     Some(ReaderCounts {
@@ -81,21 +92,28 @@ fn since(is_so: bool, from: u64, now: u64) -> Option<u64> {
 
 fn add_reclaim(thread: &Thread, ns: u64, counts: &mut ThreadCounts) -> u64 {
     if thread.reclaims_of == OF_COMPACTION {
-        counts.compaction_ns += ns;
+        add_to(&mut counts.compaction_ns, ns);
         return ns;
     }
-    counts.reclaim_ns += ns;
+    add_to(&mut counts.reclaim_ns, ns);
     if thread.reclaims_of == OF_GROUP {
-        counts.group_reclaim_ns += ns;
+        add_to(&mut counts.group_reclaim_ns, ns);
     }
     ns
+}
+
+fn add_to(sum: &mut u64, ns: u64) {
+    *sum = sum.saturating_add(ns);
 }
 
 fn add_sleep(thread: &Thread, now: u64, counts: &mut ThreadCounts) -> Option<u64> {
     let ns = since(thread.state == UNINTERRUPTIBLE, thread.since, now)?;
     match thread.waits_for {
-        MARKED_MEMORY => counts.memory_ns += ns,
-        PAGE_READ => counts.fault_ns += ns,
+        MARKED_MEMORY => add_to(&mut counts.memory_ns, ns),
+        PAGE_READ => {
+            add_to(&mut counts.fault_ns, ns);
+            add_to(&mut counts.faults, 1);
+        }
         _ => return None,
     }
     Some(ns)
@@ -129,6 +147,7 @@ mod tests {
     #[test]
     fn a_wait_for_the_lock_counts_up_to_now_and_is_whose_that_holds_it() {
         let waits = Thread { lock: WAITS, lock_from: 2_000, lock_mark: 100, ..thread() };
+        let waits = Thread { state: UNINTERRUPTIBLE, ..waits };
         let (is_open, counts) = read(&waits, None);
         assert!(is_open);
         assert_eq!(
@@ -137,15 +156,20 @@ mod tests {
         );
         let held = Space { holders: 1, since: 2_500, ns: 100 };
         let (_, counts) = read(&waits, Some(held));
-        assert_eq!((counts.foreign_ns, counts.lock_worst_ns), (2_500, 3_000));
+        assert_eq!((counts.foreign_ns, counts.lock_worst_ns), (2_500, 2_500));
+        assert_eq!(counts.own_lock_worst_ns, 500);
         let free = Space { holders: 0, since: 2_500, ns: 100 };
         assert_eq!(read(&waits, Some(free)).1.foreign_ns, 0);
         assert!(!read(&thread(), Some(held)).0);
+        // Its end was not seen.
+        assert!(!read(&Thread { state: 3, ..waits }, Some(held)).0);
+        assert!(!read(&Thread { state: 5, ..waits }, Some(held)).0);
     }
 
     #[test]
     fn waits_for_memory_count_where_they_will_when_they_end() {
-        let of = |reclaims_of| Thread { reclaims_from: 1_000, reclaims_of, ..thread() };
+        let of =
+            |reclaims_of| Thread { state: RUNNING, reclaims_from: 1_000, reclaims_of, ..thread() };
         let sums = |of: &Thread| {
             let counts = read(of, None).1;
             (counts.reclaim_ns, counts.group_reclaim_ns, counts.compaction_ns)
@@ -179,6 +203,10 @@ mod tests {
         let held = hold(&holds, &counts, 5_000).unwrap();
         assert_eq!((held.reader, held.target, held.call, held.holds), (9, 7, 17, 1));
         assert_eq!((held.ns, held.ready_ns, held.name.as_str()), (4_000, 3_000, "ps"));
+        let given = Thread { lock: READS_FOREIGN, hold_from: 2_000, ..holds };
+        assert_eq!(hold(&given, &counts, 5_000).unwrap().ns, 3_000);
+        assert_eq!((given_lock(&given), given_lock(&holds)), (Some(2_000), None));
+        assert_eq!(given_lock(&Thread { hold_from: 0, ..given }), None);
         let asleep = Thread { state: 3, ..holds };
         assert_eq!(hold(&asleep, &counts, 5_000), None);
         assert_eq!(hold(&thread(), &counts, 5_000), None);

@@ -105,9 +105,9 @@ pub struct ThreadCounts {
     pub foreign_ns: u64,
     /// Waits for that lock.
     pub lock_waits: u64,
-    /// The worst of them in the last interval that another process had a part in.
+    /// Of single waits for it in the last interval, the most that another process held it.
     pub lock_worst_ns: u64,
-    /// The worst of those in which no other process had a part.
+    /// The most that no other process held it.
     pub own_lock_worst_ns: u64,
     /// The call of the thread of its own that let go of that lock last; none where it was in no
     /// call, or where nobody was seen.
@@ -130,10 +130,9 @@ pub struct ThreadCounts {
     pub faults: u64,
     /// The longest single time of these in the last interval.
     pub memory_worst_ns: u64,
-    /// Of single waits for a CPU in the last interval, the most that a quota held it on one CPU.
+    /// Of single waits for a CPU in the last interval, each on the CPU on which it ended: the most
+    /// that a quota held it.
     pub throttled_worst_ns: u64,
-    /// The most that threads of its own process ran meanwhile.
-    pub own_worst_ns: u64,
     /// The longest in which one CPU that it may use was idle until it ran at last.
     pub beside_worst_ns: u64,
     /// Samples of its program.

@@ -204,26 +204,28 @@ impl Loaded {
             &mut progs.watch_migrate,
             &mut progs.watch_exec,
         ];
+        // Ends before beginnings: an end without a beginning counts nothing, and a beginning whose
+        // end is missed would never end.
         if has.lock {
-            programs.extend(match has.grouped {
-                true => [&mut progs.watch_lock_start_group, &mut progs.watch_lock_returned_group],
-                false => [&mut progs.watch_lock_start, &mut progs.watch_lock_returned],
-            });
             programs.push(&mut progs.watch_lock_released);
+            programs.extend(match has.grouped {
+                true => [&mut progs.watch_lock_returned_group, &mut progs.watch_lock_start_group],
+                false => [&mut progs.watch_lock_returned, &mut progs.watch_lock_start],
+            });
         }
         if has.lock && has.contention {
-            programs.extend([&mut progs.watch_contention, &mut progs.watch_contention_end]);
+            programs.extend([&mut progs.watch_contention_end, &mut progs.watch_contention]);
         }
         if has.reclaim {
             programs.extend([
-                &mut progs.watch_reclaim,
                 &mut progs.watch_reclaim_end,
-                &mut progs.watch_group_reclaim,
+                &mut progs.watch_reclaim,
                 &mut progs.watch_group_reclaim_end,
+                &mut progs.watch_group_reclaim,
             ]);
         }
         if has.compaction {
-            programs.extend([&mut progs.watch_compaction, &mut progs.watch_compaction_end]);
+            programs.extend([&mut progs.watch_compaction_end, &mut progs.watch_compaction]);
         }
         for program in programs {
             let name = program.name().to_string_lossy().into_owned();

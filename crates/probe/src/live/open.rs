@@ -28,21 +28,20 @@ struct Parts {
     rest: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Wait {
     id: Id,
     until: u64,
     parts: Parts,
-    /// Who ran meanwhile, as it was given out already.
-    given: Vec<PairCounts>,
 }
 
 /// The waits that had not ended at the last reading, by the place of their thread.
 #[derive(Debug, Default)]
 pub struct Open {
     waits: HashMap<usize, Wait>,
-    /// What was given out of waits that have ended since: the programs add those up whole.
-    owed: Vec<PairCounts>,
+    /// What was shared out here of waits that have ended, by place, with the start of the thread:
+    /// the programs share out only what came after the last reading.
+    shared: HashMap<usize, (u64, Parts)>,
 }
 
 impl Open {
@@ -61,24 +60,24 @@ impl Open {
         pairs: &mut Vec<PairCounts>,
     ) {
         let id = (thread.start, thread.since, thread.here);
-        let waits = thread.state == READY && now > thread.since;
-        let known = self.waits.remove(&at).and_then(|wait| match waits && wait.id == id {
-            true => Some(wait),
-            false => {
-                self.owed.extend(wait.given);
+        let is_ready = thread.state == READY && now > thread.since;
+        let known = match self.waits.remove(&at) {
+            Some(wait) if is_ready && wait.id == id => Some(wait),
+            Some(ended) => {
+                self.keep(at, &ended);
                 None
             }
-        });
-        if !waits {
+            None => None,
+        };
+        if let Some((_, parts)) = self.shared.get(&at).filter(|(start, _)| *start == thread.start) {
+            parts.add_to(counts);
+        }
+        if !is_ready {
             return;
         }
-        let blank = || Wait { id, until: thread.here, parts: Parts::default(), given: Vec::new() };
-        let mut wait = known.unwrap_or_else(blank);
+        let mut wait = known.unwrap_or(Wait { id, until: thread.here, parts: Parts::default() });
         let cpu = cpus.get(thread.cpu as usize).and_then(Option::as_ref);
-        let mut ran = Vec::new();
-        share(cpu, thread, wait.until, now, &mut wait.parts, &mut ran);
-        ran.iter().for_each(|pair| add_pair(&mut wait.given, pair));
-        pairs.append(&mut ran);
+        share(cpu, thread, wait.until, now, &mut wait.parts, pairs);
         wait.until = now;
         let parts = wait.parts;
         self.waits.insert(at, wait);
@@ -86,11 +85,7 @@ impl Open {
         counts.ready_ns += counts.open_ns;
         counts.worst_ns = counts.worst_ns.max(counts.open_ns);
         counts.throttled_worst_ns = counts.throttled_worst_ns.max(parts.throttled);
-        counts.own_worst_ns = counts.own_worst_ns.max(parts.own);
-        counts.others_ns += parts.others;
-        counts.own_ns += parts.own;
-        counts.idle_ns += parts.idle;
-        counts.rest_ns += parts.rest;
+        parts.add_to(counts);
         if let Some(level) = counts.throttled_ns.get_mut(usize::from(thread.level)) {
             *level += parts.throttled;
         }
@@ -98,39 +93,36 @@ impl Open {
 }
 
 impl Open {
-    /// Takes out of the pairs of an interval what was given out before of waits that ended in it.
-    /// The pair of such a wait may be that of the next interval only, so what does not find its
-    /// pair waits for that one, and no longer.
-    pub fn settle(&mut self, pairs: &mut [PairCounts]) {
-        let older = std::mem::take(&mut self.owed);
-        for mut owed in older {
-            let is_first_try = owed.waits == 0;
-            let of = owed.clone();
-            for pair in pairs.iter_mut().filter(|pair| is_same(pair, &of)) {
-                let forced = owed.forced_ns.min(pair.forced_ns);
-                let ns = owed.ns.min(pair.ns);
-                (pair.ns, pair.forced_ns) = (pair.ns - ns, pair.forced_ns - forced);
-                (owed.ns, owed.forced_ns) = (owed.ns - ns, owed.forced_ns - forced);
-            }
-            if owed.ns > 0 && is_first_try {
-                // Of what is given out before it ends no wait is counted, so this marks it.
-                owed.waits = 1;
-                self.owed.push(owed);
-            }
+    /// Keeps what was shared out of a wait that has ended. What a quota held is counted whole by
+    /// the programs.
+    fn keep(&mut self, at: usize, ended: &Wait) {
+        let (start, _, _) = ended.id;
+        let (of, shared) = self.shared.entry(at).or_insert((start, Parts::default()));
+        if *of != start {
+            (*of, *shared) = (start, Parts::default());
+        }
+        for (sum, more) in [
+            (&mut shared.others, ended.parts.others),
+            (&mut shared.own, ended.parts.own),
+            (&mut shared.idle, ended.parts.idle),
+            (&mut shared.rest, ended.parts.rest),
+        ] {
+            *sum = sum.saturating_add(more);
         }
     }
 }
 
-fn is_same(one: &PairCounts, other: &PairCounts) -> bool {
-    (one.victim, one.culprit) == (other.victim, other.culprit)
-}
-
-fn add_pair(all: &mut Vec<PairCounts>, more: &PairCounts) {
-    match all.iter_mut().find(|pair| is_same(pair, more)) {
-        Some(pair) => {
-            (pair.ns, pair.forced_ns) = (pair.ns + more.ns, pair.forced_ns + more.forced_ns)
+impl Parts {
+    /// Adds them to the sums of a thread, without what a quota held.
+    fn add_to(&self, counts: &mut ThreadCounts) {
+        for (sum, more) in [
+            (&mut counts.others_ns, self.others),
+            (&mut counts.own_ns, self.own),
+            (&mut counts.idle_ns, self.idle),
+            (&mut counts.rest_ns, self.rest),
+        ] {
+            *sum = sum.saturating_add(more);
         }
-        None => all.push(more.clone()),
     }
 }
 
@@ -238,43 +230,18 @@ mod tests {
         assert_eq!((counts.ready_ns, counts.others_ns, counts.own_ns), (3_000, 2_500, 500));
         assert_eq!(pairs.iter().map(|pair| pair.ns).collect::<Vec<_>>(), [1_000]);
         assert_eq!(open.places().collect::<Vec<_>>(), [3]);
-        // It runs: the programs have added it up.
-        let ran = Thread { state: 1, ready: 3_100, others: 2_600, own: 500, ..waiting() };
+        // It runs: the programs have added up what came after the last reading, and all of the
+        // wait.
+        let ran = Thread { state: 1, ready: 3_100, others: 100, ..waiting() };
         let (counts, pairs) = read(&mut open, &ran, &cpus, 5_000);
         assert_eq!((counts.ready_ns, counts.open_ns, pairs.len()), (3_100, 0, 0));
+        assert_eq!((counts.others_ns, counts.own_ns), (2_600, 500));
+        // So it stays, and a later thread of that place has none of it.
+        let later = Thread { others: 150, ..ran };
+        assert_eq!(read(&mut open, &later, &cpus, 6_000).0.others_ns, 2_650);
+        let other = Thread { start: 2, others: 7, ..ran };
+        assert_eq!(read(&mut open, &other, &cpus, 6_000).0.others_ns, 7);
         assert_eq!(open.places().count(), 0);
-    }
-
-    #[test]
-    fn what_was_given_out_of_a_wait_is_taken_out_of_it_when_it_ends() {
-        let mut open = Open::default();
-        let cpus = cpu(&[(500, 7, 50)]);
-        let (_, first) = read(&mut open, &waiting(), &cpus, 3_000);
-        let (_, second) = read(&mut open, &waiting(), &cpus, 4_000);
-        assert_eq!((first[0].ns, second[0].ns), (2_000, 1_000));
-        // The programs have the whole wait, and another thread's beside it.
-        let whole = PairCounts { ns: 3_700, forced_ns: 3_500, ..first[0].clone() };
-        let (_, more) = read(&mut open, &Thread { state: 1, ..waiting() }, &cpus, 5_000);
-        assert!(more.is_empty());
-        let mut pairs = vec![whole.clone()];
-        open.settle(&mut pairs);
-        assert_eq!((pairs[0].ns, pairs[0].forced_ns), (700, 500));
-        let mut later = vec![whole.clone()];
-        open.settle(&mut later);
-        assert_eq!(later[0].ns, 3_700);
-        // The pair may come with the next reading, and not after that.
-        read(&mut open, &waiting(), &cpus, 3_000);
-        read(&mut open, &Thread { here: 2_500, ..waiting() }, &cpus, 3_500);
-        open.settle(&mut []);
-        let mut next = vec![whole.clone()];
-        open.settle(&mut next);
-        assert_eq!(next[0].ns, 1_700);
-        read(&mut open, &Thread { state: 1, ..waiting() }, &cpus, 5_000);
-        open.settle(&mut []);
-        open.settle(&mut []);
-        let mut next = vec![whole];
-        open.settle(&mut next);
-        assert_eq!(next[0].ns, 3_700);
     }
 
     #[test]

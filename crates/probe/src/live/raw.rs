@@ -67,8 +67,8 @@ impl Thread {
     }
 
     /// What it is in the midst of, and since when.
-    pub fn moment(&self) -> (u8, u64, u8, u64, u64) {
-        (self.state, self.since, self.lock, self.lock_from, self.reclaims_from)
+    pub fn moment(&self) -> (u8, u64, u64, u8, u64, u64) {
+        (self.state, self.since, self.here, self.lock, self.lock_from, self.reclaims_from)
     }
 
     /// The sums of a thread, with the worst of an interval.
@@ -116,7 +116,6 @@ impl Thread {
             faults: self.faults,
             memory_worst_ns: worst(self.memory_worst, self.memory_worst_of, interval),
             throttled_worst_ns: worst(self.throttled_worst, self.throttled_worst_of, interval),
-            own_worst_ns: worst(self.own_worst, self.own_worst_of, interval),
             beside_worst_ns: worst(self.beside_worst, self.beside_worst_of, interval),
             samples: self.samples.into(),
             spins: self.spins.into(),

@@ -100,7 +100,11 @@ impl LiveProbe {
         unsafe { addr_of_mut!((*self.tables).interval).write_volatile(self.interval) };
         std::thread::sleep(SETTLE);
         let at_ns = now_ns();
+        // SAFETY: the same.
+        unsafe { addr_of_mut!((*self.tables).read_at).write_volatile(at_ns) };
         let (cpus, switches) = self.cpus()?;
+        // Before the threads: a hold that ends meanwhile would stand in both.
+        let mut readers = self.readers(ended)?;
         let spaces = &self.loaded.skel.maps.spaces;
         let space = |mm: u64| {
             let value = spaces.lookup(&mm.to_ne_bytes(), MapFlags::ANY).ok().flatten();
@@ -109,9 +113,7 @@ impl LiveProbe {
         let Changed { threads, pairs: open, holds } =
             self.threads.changed(ended, &cpus, space, at_ns);
         let (mut pairs, unnamed_ns) = self.pairs(ended)?;
-        self.threads.settle(&mut pairs);
         pairs.extend(open);
-        let mut readers = self.readers(ended)?;
         holds.into_iter().for_each(|hold| add_hold(&mut readers, hold));
         let counts = Counts {
             at_ns,
@@ -243,10 +245,14 @@ impl LiveProbe {
 fn add_hold(readers: &mut Vec<ReaderCounts>, hold: ReaderCounts) {
     match readers.iter_mut().find(|reader| reader.id() == hold.id()) {
         Some(reader) => {
-            reader.holds += hold.holds;
-            reader.ns += hold.ns;
-            reader.ready_ns += hold.ready_ns;
-            reader.throttled_ns += hold.throttled_ns;
+            for (sum, more) in [
+                (&mut reader.holds, hold.holds),
+                (&mut reader.ns, hold.ns),
+                (&mut reader.ready_ns, hold.ready_ns),
+                (&mut reader.throttled_ns, hold.throttled_ns),
+            ] {
+                *sum = sum.saturating_add(more);
+            }
             reader.worst_ns = reader.worst_ns.max(hold.worst_ns);
         }
         None => readers.push(hold),

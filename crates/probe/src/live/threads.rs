@@ -8,6 +8,7 @@ use super::open::Open;
 use super::raw::{Cpu, Space, THREADS, Thread};
 use crate::shared::{Shared, element};
 use libbpf_rs::MapCore;
+use std::collections::HashMap;
 use std::io;
 use std::ptr::addr_of_mut;
 
@@ -32,6 +33,13 @@ pub struct Changed {
     pub pairs: Vec<PairCounts>,
     /// Locks of other memory maps that they hold.
     pub holds: Vec<ReaderCounts>,
+}
+
+/// Who holds the lock of a memory map, with a holder since then that has had no CPU.
+fn with_given(space: Option<Space>, since: Option<u64>) -> Option<Space> {
+    let Some(since) = since else { return space };
+    let space = space.unwrap_or(Space { since, holders: 0, ns: 0 });
+    Some(if space.holders > 0 { space } else { Space { since, holders: 1, ..space } })
 }
 
 /// How often an entry is read again that a program changes meanwhile.
@@ -65,13 +73,15 @@ impl Threads {
         all.sort_unstable();
         all.dedup();
         std::mem::swap(&mut self.before, &mut changed);
+        let given = self.given(&all);
+        let space = |mm: u64| with_given(space(mm), given.get(&mm).copied());
         let mut changed = Changed::default();
         for at in all {
             let thread = self.read_settled(at);
             if thread.is_there() {
                 let mut counts = thread.counts(interval);
                 self.open.add((at, &thread), cpus, now, &mut counts, &mut changed.pairs);
-                let waits = blocked::add(&thread, now, &space, &mut counts);
+                let waits = blocked::add(&thread, now, space, &mut counts);
                 let hold = blocked::hold(&thread, &counts, now);
                 if waits || hold.is_some() {
                     self.blocked.push(at);
@@ -83,9 +93,18 @@ impl Threads {
         changed
     }
 
-    /// Takes out of the pairs of an interval what was given out of their waits before.
-    pub fn settle(&mut self, pairs: &mut [PairCounts]) {
-        self.open.settle(pairs);
+    /// Since when locks of other memory maps, by these, are with threads that were given them and
+    /// have had no CPU since: the programs count such a holder only when it runs.
+    fn given(&self, places: &[usize]) -> HashMap<u64, u64> {
+        let mut given = HashMap::new();
+        for at in places {
+            let thread = self.read(*at);
+            if let Some(from) = blocked::given_lock(&thread) {
+                let since: &mut u64 = given.entry(thread.space).or_insert(from);
+                *since = from.min(*since);
+            }
+        }
+        given
     }
 
     /// Threads whose place was given to another before they were read.

@@ -178,7 +178,7 @@ fn listed(mut all: Vec<(u64, String)>, over_ns: u64) -> String {
 fn short_why(why: &Why) -> String {
     match why {
         Why::RealTime(priority) => format!(" (real-time priority {priority})"),
-        Why::SamePriority(priority) => format!(" (real-time priority {priority} too)"),
+        Why::SamePriority(priority) => format!(" (the same real-time priority {priority})"),
         Why::Deadline => " (deadline policy)".to_owned(),
         Why::Weight { victim, culprit } => {
             format!(" (weight {} against {})", culprit.weight, victim.weight)
@@ -291,8 +291,7 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
             "a quota throttles programs, but the group of that quota is not known".to_owned()
         }
         NotMeasurable::TableFull => {
-            "a table of tailback's programs in the kernel was full, so not all was counted; watch \
-             fewer programs (--pid, --cgroup)"
+            "a table of tailback's programs in the kernel was full, so not all was counted"
                 .to_owned()
         }
         NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),

@@ -134,9 +134,12 @@ impl Stall for AsleepBehind {
             }
             Fix::RaiseQuota => "Raise the quota of the other program.",
             Fix::SameWeight => {
-                "Give both groups the same weight (cpu.weight, v1: cpu.shares; 0 in cpu.idle)."
+                "Give both the same weight where their groups part (cpu.weight, v1: cpu.shares, \
+                 cpu.idle; for a session /proc/PID/autogroup)."
             }
-            Fix::UsualPolicy => "Give the other program the usual policy (chrt --other --pid 0).",
+            Fix::UsualPolicy => {
+                "Give the other program the usual policy (chrt --all-tasks --other --pid 0 PID)."
+            }
             Fix::SameNice => "Give both threads the same nice value.",
             Fix::Inherit => {
                 "Keep less work under the lock. If the waiting thread has a real-time policy, let \
@@ -181,8 +184,8 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     }
     let same = match facts.weights.as_ref().map(|(other, _)| &other.of) {
         Some(WeightOf::IdlePolicy) => Fix::UsualPolicy,
-        Some(WeightOf::Group(_)) => Fix::SameWeight,
-        _ => other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions),
+        Some(_) => Fix::SameWeight,
+        None => other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions),
     };
     vec![same, Fix::Inherit]
 }

@@ -71,6 +71,7 @@ impl Stall for Neighbour {
     const ID: &'static str = "neighbour";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     const STANDS_READY: bool = true;
+    const NAMES_WHO_RAN: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 
@@ -121,7 +122,7 @@ impl Stall for Neighbour {
             }
             Fix::WakeGroup(group) => format!("Write 0 to cpu.idle of {}.", plain(group)),
             Fix::UsualPolicy(pid) => {
-                format!("Give the victim the usual policy: chrt --other --pid 0 {pid}")
+                format!("Give the victim the usual policy: chrt --all-tasks --other --pid 0 {pid}")
             }
         }
     }

@@ -82,9 +82,10 @@ impl Stall for OwnMmapLock {
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
-        let call = facts.call.map(|call| format!(" in {}", name(call))).unwrap_or_default();
+        let call = facts.call.map(|call| format!("; it was in {}", name(call)));
         let last = facts.by.as_deref().map_or_else(String::new, |by| {
-            format!(" The last thread that released the lock was {}{call}.", plain(by))
+            let call = call.unwrap_or_default();
+            format!(" The thread that released it last is called {}{call}.", plain(by))
         });
         format!(
             "Its threads share one memory map. Threads that change the map keep the others waiting \
@@ -167,7 +168,7 @@ mod tests {
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (250.0, 40.0));
         let facts: Facts = found.facts.read().unwrap();
-        assert!(OwnMmapLock::cause(found, &facts).contains("was worker in munmap."));
+        assert!(OwnMmapLock::cause(found, &facts).contains("is called worker; it was in munmap."));
         tick.threads[0].foreign_ns = 250 * MS;
         assert!(OwnMmapLock::find(&Window::of([&tick])).is_empty());
         (tick.threads[0].lock_ns, tick.threads[0].foreign_ns) = (760 * MS, 620 * MS);

@@ -174,7 +174,7 @@ fn finding(window: &Window, key: &Key, sums: &Sums, loss: &Loss) -> Finding {
         victim: program_of(key, sums),
         culprits: vec![program_of(key, sums)],
         cost_ms_per_s: loss.spun,
-        worst_ms: ms(sums.all.own_worst_ns),
+        worst_ms: ms(sums.all.worst_ns),
         sure: Sure::Likely,
         run: Some(run(sums, window.machine.cpus)),
         ..PreemptedHolder::found(&facts, &[Fix::StopSpinning, Fix::ThreadsAsCpus])

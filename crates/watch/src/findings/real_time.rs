@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// is fit for it takes some percent.
 pub const LIMIT_MS_PER_S: f64 = 100.0;
 
+/// The highest real-time priority.
+const HIGHEST: u32 = 99;
+
 /// And this share of the time that the victim wanted a CPU.
 const SHARE: f64 = 0.1;
 
@@ -43,6 +46,7 @@ impl Stall for RealTime {
     const NAME: &'static str = "real-time policy";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     const STANDS_READY: bool = true;
+    const NAMES_WHO_RAN: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 
@@ -69,7 +73,7 @@ impl Stall for RealTime {
                 )
             }
             Fix::Raise(pid, priority) => format!(
-                "Or give process {pid} a priority above {priority}, if its work matters more (chrt)."
+                "If the work of process {pid} matters more, give it a priority above {priority} (chrt)."
             ),
             Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).".to_owned(),
         }
@@ -120,7 +124,9 @@ fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Wo
 fn fixes(policy: &Why, culprit: u32, victim: u32) -> Vec<Fix> {
     let demote = (culprit != 0).then_some(Fix::Demote(culprit));
     let raise = match policy {
-        Why::SamePriority(priority) if victim != 0 => Some(Fix::Raise(victim, *priority)),
+        Why::SamePriority(priority) if victim != 0 && *priority < HIGHEST => {
+            Some(Fix::Raise(victim, *priority))
+        }
         _ => None,
     };
     demote.into_iter().chain(raise).chain([Fix::Separate]).collect()

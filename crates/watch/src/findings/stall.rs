@@ -11,6 +11,10 @@ use serde::de::DeserializeOwned;
 /// With fewer samples of what threads run than this, a share of them is chance.
 pub const LEAST_SAMPLES: u64 = 20;
 
+/// Threads that may lose their place in the table before they are read: that many are few beside
+/// the thousands that it holds.
+const MOST_LOST_A_SECOND: f64 = 0.1;
+
 /// Fixes of one finding that are shown: a record may come from anywhere.
 const MOST_FIXES: usize = 16;
 
@@ -29,6 +33,8 @@ pub trait Stall: 'static {
     /// Whether its victim stands ready without a CPU, so that others may sleep until it runs.
     const STANDS_READY: bool = false;
 
+    /// Whether it goes by who ran while its victim was ready.
+    const NAMES_WHO_RAN: bool = false;
     /// The figures of a case.
     type Facts: Serialize + DeserializeOwned;
 
@@ -139,7 +145,7 @@ impl Seen<'_> {
         let missing = self.missing(source);
         let state = missing.map_or_else(|| self.measured::<S>(most, limit), not_measurable);
         match state {
-            AnswerState::NotHitting { .. } if self.lacks_counts(source, limit) => {
+            AnswerState::NotHitting { .. } if self.lacks_counts::<S>(source) => {
                 AnswerState::NotMeasurable(NotMeasurable::TableFull)
             }
             state => state,
@@ -148,14 +154,12 @@ impl Seen<'_> {
 
     /// Whether a table of the kernel's programs was full, so that as much as makes a finding may be
     /// missing in the sums of a source.
-    fn lacks_counts(&self, source: Source, limit: f64) -> bool {
+    fn lacks_counts<S: Stall>(&self, source: Source) -> bool {
         let window = self.window;
-        let of_threads = matches!(
-            source,
-            Source::Scheduler | Source::MmapLock | Source::Samples | Source::Reclaim
-        );
-        let of_pairs = source == Source::Scheduler && window.rate(window.unnamed_ns) >= limit;
-        of_threads && window.lost_threads > 0 || of_pairs && limit > 0.0
+        let of_threads = [Source::Scheduler, Source::MmapLock, Source::Samples, Source::Reclaim];
+        let lost = window.lost_threads as f64 > window.seconds() * MOST_LOST_A_SECOND;
+        let unnamed = window.rate(window.unnamed_ns) >= S::LIMIT_MS_PER_S;
+        of_threads.contains(&source) && lost || S::NAMES_WHO_RAN && unnamed
     }
 
     /// The same of Erlang nodes, where any runs.

@@ -63,7 +63,7 @@ pub fn why(why: &Why) -> String {
             " The kernel shares the CPU evenly between their sessions (autogroup): the nice values \
              {culprit} and {victim} of the victim have no effect between sessions."
         ),
-        Why::Shared(None) => " Both have the same weight.".to_owned(),
+        Why::Shared(None) => " It has no more weight than the victim.".to_owned(),
         Why::Unknown => String::new(),
     }
 }

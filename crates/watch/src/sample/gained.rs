@@ -11,6 +11,9 @@ use std::hash::Hash;
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
 
+/// Readers of memory maps that are remembered at most: twice as many as the kernel's table holds.
+const MOST_READERS: usize = 4_096;
+
 /// A table with room for so many times what it holds gives some of it back.
 const SPARE: usize = 8;
 
@@ -53,6 +56,7 @@ impl Gained {
             let before = self.threads.get(&(thread.tid, thread.start));
             // One that had lost its place begins anew.
             let before = before.filter(|before| before.waits <= thread.waits);
+            let thread = before.map_or_else(|| thread.clone(), |before| at_least(&thread, before));
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
             let of = [
                 gained.ready_ns,
@@ -70,7 +74,7 @@ impl Gained {
                 self.ended.insert((thread.tid, thread.start));
             }
             // Thousands of names would lie scattered over memory that is to be given back.
-            let sums = ThreadCounts { name: String::new(), ..thread };
+            let sums = ThreadCounts { name: String::new(), lock_by: String::new(), ..thread };
             self.threads.insert((sums.tid, sums.start), sums);
         }
         for id in ended {
@@ -78,10 +82,18 @@ impl Gained {
             self.ended.remove(&id);
         }
         give_back(&mut self.threads);
-        let mut readers = HashMap::new();
-        for reader in counts.readers {
+        for mut reader in counts.readers {
             let id = (reader.reader, reader.target, reader.call, reader.file.clone());
-            let before = self.readers.get(&id).cloned().unwrap_or_default();
+            let before = self.readers.remove(&id).unwrap_or_default();
+            // One that had lost its place begins anew; a hold that is under way is one of its own.
+            let before = match reader.holds + 1 < before.holds {
+                true => ReaderCounts::default(),
+                false => before,
+            };
+            reader.holds = reader.holds.max(before.holds);
+            reader.ns = reader.ns.max(before.ns);
+            reader.ready_ns = reader.ready_ns.max(before.ready_ns);
+            reader.throttled_ns = reader.throttled_ns.max(before.throttled_ns);
             let less = |now: u64, then: u64| now.saturating_sub(then);
             if reader.ns > before.ns {
                 tick.readers.push(ReaderCounts {
@@ -92,9 +104,11 @@ impl Gained {
                     ..reader.clone()
                 });
             }
-            readers.insert(id, reader);
+            self.readers.insert(id, reader);
         }
-        self.readers = readers;
+        if self.readers.len() > MOST_READERS {
+            self.readers.clear();
+        }
         tick.chains = self.chains(counts.chains);
         tick.pairs = counts.pairs;
         tick.unnamed_ns = counts.unnamed_ns;
@@ -139,6 +153,33 @@ fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
     }
 }
 
+/// Sums to which waits that go on may be added are never less than they were: else what a wait was
+/// counted for too early, since its end was just being written, would count twice.
+fn at_least(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
+    let most = |of: fn(&ThreadCounts) -> u64| of(now).max(of(before));
+    let mut throttled_ns = now.throttled_ns;
+    for (ns, before) in throttled_ns.iter_mut().zip(before.throttled_ns) {
+        *ns = before.max(*ns);
+    }
+    ThreadCounts {
+        ready_ns: most(|of| of.ready_ns),
+        throttled_ns,
+        others_ns: most(|of| of.others_ns),
+        own_ns: most(|of| of.own_ns),
+        idle_ns: most(|of| of.idle_ns),
+        rest_ns: most(|of| of.rest_ns),
+        lock_ns: most(|of| of.lock_ns),
+        foreign_ns: most(|of| of.foreign_ns),
+        reclaim_ns: most(|of| of.reclaim_ns),
+        group_reclaim_ns: most(|of| of.group_reclaim_ns),
+        compaction_ns: most(|of| of.compaction_ns),
+        memory_ns: most(|of| of.memory_ns),
+        fault_ns: most(|of| of.fault_ns),
+        faults: most(|of| of.faults),
+        ..now.clone()
+    }
+}
+
 fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
     let less = |of: fn(&ThreadCounts) -> u64| of(now).saturating_sub(of(before));
     let mut throttled_ns = now.throttled_ns;
@@ -176,7 +217,7 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MS, thread};
+    use crate::testing::{MS, reader, thread};
 
     #[test]
     fn a_thread_gains_what_its_sums_grew_by_and_a_new_one_all() {
@@ -205,6 +246,24 @@ mod tests {
         // The same number, another thread.
         let other = ThreadCounts { start: 9, ..first };
         assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);
+    }
+
+    #[test]
+    fn a_sum_that_shrinks_is_not_counted_again() {
+        let mut gained = Gained::default();
+        let mut read = |ready_ms: u64, holds: u64, held_ms: u64| {
+            let threads = vec![ThreadCounts { ready_ns: ready_ms * MS, ..thread(1, 10, 0) }];
+            let readers = vec![ReaderCounts { holds, ns: held_ms * MS, ..reader(2, 1, "maps", 0) }];
+            let mut tick = Tick::default();
+            gained.take(Counts { threads, readers, ..Counts::default() }, &mut tick);
+            let ready = tick.threads.iter().map(|one| one.ready_ns).sum::<u64>() / MS;
+            (ready, tick.readers.iter().map(|one| one.ns).sum::<u64>() / MS)
+        };
+        assert_eq!(read(100, 3, 80), (100, 80));
+        assert_eq!(read(60, 2, 50), (0, 0));
+        assert_eq!(read(120, 4, 90), (20, 10));
+        // A reader whose place was given to another begins anew.
+        assert_eq!(read(120, 1, 30), (0, 30));
     }
 
     #[test]
