@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/sources.rs"]
+mod sources;
+
 use proc_macro2::{TokenStream, TokenTree};
 use snapbox::{assert_data_eq, file};
 use std::path::{Path, PathBuf};
@@ -18,7 +21,7 @@ const LEAST_WORDS: usize = 3;
 fn all_other_english_stands_in_one_file() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut text = String::new();
-    for file in sources(&crates) {
+    for file in shipped(&crates) {
         let literals = english(std::fs::read_to_string(&file).unwrap().parse().unwrap());
         if !literals.is_empty() {
             let name = file.strip_prefix(&crates).unwrap().display();
@@ -48,13 +51,13 @@ fn tests_comments_and_short_words_are_left_out() {
 }
 
 /// The sources of what is shipped, in the order of their names.
-fn sources(crates: &Path) -> Vec<PathBuf> {
+fn shipped(crates: &Path) -> Vec<PathBuf> {
     let is_shipped =
         |folder: &PathBuf| !NOT_SHIPPED.iter().any(|name| folder.ends_with(Path::new(name)));
     let folders = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = folders
         .filter(is_shipped)
-        .flat_map(|folder| below(&folder.join("src")))
+        .flat_map(|folder| sources::below(&folder.join("src")))
         .filter(|file| {
             let mut parts = file.strip_prefix(crates).unwrap().iter();
             !parts.any(|part| part == "tests" || part == "testing")
@@ -63,17 +66,6 @@ fn sources(crates: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
-}
-
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries
-        .flat_map(|entry| {
-            let path = entry.unwrap().path();
-            if path.is_dir() { below(&path) } else { vec![path] }
-        })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
 }
 
 /// The literals of a file that are English, in its order; without those of tests.

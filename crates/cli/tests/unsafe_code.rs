@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/sources.rs"]
+mod sources;
+
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
@@ -18,18 +21,6 @@ fn is_unsafe(tokens: TokenStream) -> bool {
     })
 }
 
-/// The sources below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries
-        .flat_map(|entry| {
-            let path = entry.unwrap().path();
-            if path.is_dir() { sources(&path) } else { vec![path] }
-        })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
-}
-
 #[test]
 fn every_file_with_unsafe_code_is_named_with_its_reason() {
     let page = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
@@ -38,7 +29,7 @@ fn every_file_with_unsafe_code_is_named_with_its_reason() {
     let named: BTreeSet<&str> =
         section.split('`').filter(|word| word.starts_with("crates/")).collect();
     let crates = std::fs::read_dir(root().join("crates")).unwrap();
-    let files = crates.flat_map(|folder| sources(&folder.unwrap().path().join("src")));
+    let files = crates.flat_map(|folder| sources::below(&folder.unwrap().path().join("src")));
     let found: BTreeSet<String> = files
         .filter(|file| is_unsafe(std::fs::read_to_string(file).unwrap().parse().unwrap()))
         .map(|file| file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned())

@@ -40,7 +40,7 @@ struct Wait {
 pub struct Open {
     waits: HashMap<usize, Wait>,
     /// What was shared out here of waits that have ended, by place, with the start of the thread:
-    /// the programs share out only what came after the last reading.
+    /// the programs share out only what came after the last reading. There are as many as places.
     shared: HashMap<usize, (u64, Parts)>,
 }
 
@@ -78,7 +78,8 @@ impl Open {
         let mut wait = known.unwrap_or(Wait { id, until: thread.here, parts: Parts::default() });
         let cpu = cpus.get(thread.cpu as usize).and_then(Option::as_ref);
         share(cpu, thread, wait.until, now, &mut wait.parts, pairs);
-        wait.until = now;
+        // It may have come to this CPU since the reading began.
+        wait.until = now.max(wait.until);
         let parts = wait.parts;
         self.waits.insert(at, wait);
         counts.open_ns = now - thread.since;
@@ -242,6 +243,17 @@ mod tests {
         let other = Thread { start: 2, others: 7, ..ran };
         assert_eq!(read(&mut open, &other, &cpus, 6_000).0.others_ns, 7);
         assert_eq!(open.places().count(), 0);
+    }
+
+    #[test]
+    fn a_thread_that_came_to_its_cpu_later_waits_there_from_then_on() {
+        let mut open = Open::default();
+        let moved = Thread { here: 4_000, ..waiting() };
+        let cpus = cpu(&[(500, 7, 120)]);
+        let (counts, pairs) = read(&mut open, &moved, &cpus, 3_000);
+        assert_eq!((counts.others_ns, pairs.len()), (0, 0));
+        let (counts, pairs) = read(&mut open, &moved, &cpus, 5_000);
+        assert_eq!((counts.others_ns, pairs[0].ns), (1_000, 1_000));
     }
 
     #[test]

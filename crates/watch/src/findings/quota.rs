@@ -192,36 +192,47 @@ pub struct Held<'a> {
 
 /// The quotas that hold programs for long enough to matter.
 pub fn held(window: &Window) -> Vec<Held<'_>> {
-    let mut all = all(window);
-    all.retain(|held| held.found.cost_ms_per_s >= LIMIT_MS_PER_S);
-    all
+    from(window, LIMIT_MS_PER_S)
 }
 
-/// The quotas that hold programs at all.
-pub fn all(window: &Window) -> Vec<Held<'_>> {
+/// The quotas that cost programs this much or more, in milliseconds a second; with 0 all that hold
+/// any.
+pub fn from(window: &Window, least: f64) -> Vec<Held<'_>> {
     let groups = window.groups_in_order().into_iter();
-    groups.filter_map(|(group, counted)| of_group(window, group, counted)).collect()
+    groups.filter_map(|(group, counted)| of_group(window, group, counted, least)).collect()
 }
 
 /// Of all programs that a group's quota holds the one that loses most.
-fn of_group<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Option<Held<'a>> {
+fn of_group<'a>(
+    window: &Window,
+    group: &str,
+    counted: &'a GroupSums,
+    least: f64,
+) -> Option<Held<'a>> {
     if window.machine.switches.is_none() {
-        return of_counters(window, group, counted);
+        return of_counters(window, group, counted, least);
     }
     let held = |sums: &Sums| sums.quota.get(&Some(group.to_owned())).copied().unwrap_or(0);
     let victims: Vec<(&Key, &Sums)> = window.victims().filter(|(_, sums)| held(sums) > 0).collect();
     let victim = *victims.iter().max_by_key(|(_, sums)| held(sums))?;
     let all = victims.iter().map(|(_, sums)| held(sums)).fold(0, u64::saturating_add);
-    Some(holding(window, (group, counted), victim, (all, Sure::Measured)))
+    let is_much = window.rate(all) >= least;
+    is_much.then(|| holding(window, (group, counted), victim, (all, Sure::Measured)))
 }
 
 /// Without programs in the kernel, which count the held time of each thread: the counters of the
 /// group, and the program in it that waited longest.
-fn of_counters<'a>(window: &Window, group: &str, counted: &'a GroupSums) -> Option<Held<'a>> {
+fn of_counters<'a>(
+    window: &Window,
+    group: &str,
+    counted: &'a GroupSums,
+    least: f64,
+) -> Option<Held<'a>> {
     let throttled = counted.gained.throttled_ns?;
     let inside = window.victims().filter(|(key, _)| is_below(window, key, group));
     let victim = inside.max_by_key(|(_, sums)| sums.all.ready_ns)?;
-    Some(holding(window, (group, counted), victim, (throttled, Sure::Likely)))
+    let is_much = window.rate(throttled) >= least;
+    is_much.then(|| holding(window, (group, counted), victim, (throttled, Sure::Likely)))
 }
 
 fn holding<'a>(

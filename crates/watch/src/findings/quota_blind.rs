@@ -147,7 +147,7 @@ fn settings<C>(quota: &Quota<C>, runtime: LiveRuntime) -> Vec<Fix> {
 
 /// The most that programs lose to a quota that a runtime of theirs uses up too early.
 fn most(window: &Window) -> f64 {
-    let all = quota::all(window).into_iter().filter(|held| runtime(held).is_some());
+    let all = quota::from(window, 0.0).into_iter().filter(|held| runtime(held).is_some());
     largest(all.map(|held| held.found.cost_ms_per_s))
 }
 

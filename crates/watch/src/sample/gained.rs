@@ -156,61 +156,45 @@ fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
 /// Sums to which waits that go on may be added are never less than they were: else what a wait was
 /// counted for too early, since its end was just being written, would count twice.
 fn at_least(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
-    let most = |of: fn(&ThreadCounts) -> u64| of(now).max(of(before));
-    let mut throttled_ns = now.throttled_ns;
-    for (ns, before) in throttled_ns.iter_mut().zip(before.throttled_ns) {
-        *ns = before.max(*ns);
-    }
-    ThreadCounts {
-        ready_ns: most(|of| of.ready_ns),
-        throttled_ns,
-        others_ns: most(|of| of.others_ns),
-        own_ns: most(|of| of.own_ns),
-        idle_ns: most(|of| of.idle_ns),
-        rest_ns: most(|of| of.rest_ns),
-        lock_ns: most(|of| of.lock_ns),
-        foreign_ns: most(|of| of.foreign_ns),
-        reclaim_ns: most(|of| of.reclaim_ns),
-        group_reclaim_ns: most(|of| of.group_reclaim_ns),
-        compaction_ns: most(|of| of.compaction_ns),
-        memory_ns: most(|of| of.memory_ns),
-        fault_ns: most(|of| of.fault_ns),
-        faults: most(|of| of.faults),
-        ..now.clone()
-    }
+    each(now, before, u64::max)
 }
 
 fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
-    let less = |of: fn(&ThreadCounts) -> u64| of(now).saturating_sub(of(before));
-    let mut throttled_ns = now.throttled_ns;
-    for (ns, before) in throttled_ns.iter_mut().zip(before.throttled_ns) {
-        *ns = ns.saturating_sub(before);
+    // Nodes are looked at thread by thread, in `nodes`.
+    let native = NativeCounts::default();
+    ThreadCounts { native, ..each(now, before, u64::saturating_sub) }
+}
+
+/// Each sum of the one with that of the other; what is no sum is that of the one.
+fn each(one: &ThreadCounts, other: &ThreadCounts, with: fn(u64, u64) -> u64) -> ThreadCounts {
+    let sum = |of: fn(&ThreadCounts) -> u64| with(of(one), of(other));
+    let mut throttled_ns = one.throttled_ns;
+    for (ns, other) in throttled_ns.iter_mut().zip(other.throttled_ns) {
+        *ns = with(*ns, other);
     }
     ThreadCounts {
-        ran_ns: less(|of| of.ran_ns),
-        ready_ns: less(|of| of.ready_ns),
+        ran_ns: sum(|of| of.ran_ns),
+        ready_ns: sum(|of| of.ready_ns),
         throttled_ns,
-        others_ns: less(|of| of.others_ns),
-        own_ns: less(|of| of.own_ns),
-        idle_ns: less(|of| of.idle_ns),
-        rest_ns: less(|of| of.rest_ns),
-        beside_idle_ns: less(|of| of.beside_idle_ns),
-        waits: less(|of| of.waits),
-        asleep_ns: less(|of| of.asleep_ns),
-        lock_ns: less(|of| of.lock_ns),
-        foreign_ns: less(|of| of.foreign_ns),
-        lock_waits: less(|of| of.lock_waits),
-        reclaim_ns: less(|of| of.reclaim_ns),
-        group_reclaim_ns: less(|of| of.group_reclaim_ns),
-        compaction_ns: less(|of| of.compaction_ns),
-        memory_ns: less(|of| of.memory_ns),
-        fault_ns: less(|of| of.fault_ns),
-        faults: less(|of| of.faults),
-        samples: less(|of| of.samples),
-        spins: less(|of| of.spins),
-        // Nodes are looked at thread by thread, in `nodes`.
-        native: NativeCounts::default(),
-        ..now.clone()
+        others_ns: sum(|of| of.others_ns),
+        own_ns: sum(|of| of.own_ns),
+        idle_ns: sum(|of| of.idle_ns),
+        rest_ns: sum(|of| of.rest_ns),
+        beside_idle_ns: sum(|of| of.beside_idle_ns),
+        waits: sum(|of| of.waits),
+        asleep_ns: sum(|of| of.asleep_ns),
+        lock_ns: sum(|of| of.lock_ns),
+        foreign_ns: sum(|of| of.foreign_ns),
+        lock_waits: sum(|of| of.lock_waits),
+        reclaim_ns: sum(|of| of.reclaim_ns),
+        group_reclaim_ns: sum(|of| of.group_reclaim_ns),
+        compaction_ns: sum(|of| of.compaction_ns),
+        memory_ns: sum(|of| of.memory_ns),
+        fault_ns: sum(|of| of.fault_ns),
+        faults: sum(|of| of.faults),
+        samples: sum(|of| of.samples),
+        spins: sum(|of| of.spins),
+        ..one.clone()
     }
 }
 
