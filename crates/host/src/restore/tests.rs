@@ -103,6 +103,7 @@ fn what_was_half_made_is_removed_and_what_another_run_holds_is_not() {
         fs::write(file, "").unwrap();
     }
     std::os::unix::fs::symlink(&outside, building.join("ebin/link")).unwrap();
+    fs::write(&held, "4711").unwrap();
     let lock = fs::File::open(&held).unwrap();
     lock.lock().unwrap();
     let changes = [&building, &half, &held, &never_made];
@@ -112,6 +113,27 @@ fn what_was_half_made_is_removed_and_what_another_run_holds_is_not() {
     assert_eq!(restored.left.len(), 1, "{restored:?}");
     assert!(!building.exists() && !half.exists() && held.exists() && outside.exists());
     assert!(tree.journals().is_empty());
+}
+
+#[test]
+fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
+    let tree = Tree::new();
+    // Before its holder has written to it, and after.
+    for text in ["", GONE.split_once('-').unwrap().0] {
+        let held = tree.temporary(1);
+        fs::write(&held, text).unwrap();
+        let lock = fs::File::open(&held).unwrap();
+        lock.lock().unwrap();
+        tree.leave(&[Change::Temporary { path: held.clone() }]);
+        let child = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            drop(lock);
+        });
+        let restored = restore(&tree.roots);
+        child.join().unwrap();
+        assert!(restored.left.is_empty() && restored.is_whole(), "{restored:?}");
+        assert!(!held.exists() && tree.journals().is_empty());
+    }
 }
 
 #[test]

@@ -16,8 +16,16 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a lock of the run that is gone may still be held: what it was starting when it was
+/// killed has its files until it becomes another program.
+const JUST_ENDED: Duration = Duration::from_secs(2);
+
+/// Pause between two looks at such a lock.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The most files and folders that are removed in one folder, at any depth: an unpacked OTP has
 /// some ten thousand.
@@ -31,6 +39,8 @@ pub(super) struct Leftover<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
     kind: TemporaryKind,
+    /// The process that made it.
+    maker: u32,
 }
 
 impl<'a> Leftover<'a> {
@@ -50,7 +60,7 @@ impl<'a> Leftover<'a> {
             }
         };
         match folder {
-            Ok(folder) => Ok(Leftover { folder, name, kind }),
+            Ok(folder) => Ok(Leftover { folder, name, kind, maker: owner.pid() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NoPlace::Gone),
             Err(error) => Err(NoPlace::Foreign(error.to_string())),
         }
@@ -125,22 +135,42 @@ impl Leftover<'_> {
     fn remove_file(&self) -> io::Result<Undone> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.folder, self.name, flags, Mode::empty())?;
-        // A kernel without file locks refuses in another way.
-        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-            return Ok(Undone::Left("another run holds it".to_owned()));
-        }
+        let file = File::from(file);
         // The process that held it a moment ago may have removed it, and another made a new one.
-        if !private::is_still_at(&File::from(file), &held::path_of(&self.folder).join(self.name)) {
+        let path = held::path_of(&self.folder).join(self.name);
+        if self.is_held(&file) || !private::is_still_at(&file, &path) {
             return Ok(Undone::Left("another run holds it".to_owned()));
         }
         unlinkat(&self.folder, self.name, AtFlags::empty())?;
         Ok(Undone::Now)
     }
 
+    /// Whether a process holds the lock in this file, other than one that its maker was just
+    /// starting.
+    fn is_held(&self, file: &File) -> bool {
+        let deadline = Instant::now() + JUST_ENDED;
+        // A kernel without file locks refuses in another way.
+        while flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            if names_another(file, self.maker) || Instant::now() > deadline {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        false
+    }
+
     fn remove_folder(&self) -> io::Result<()> {
         let mut walk = Walk { mount: held::mount_of(&self.folder)?, left: MOST_FILES };
         walk.remove(&self.folder, self.name, MOST_DEPTH)
     }
+}
+
+/// Whether a lock's file names another process than this one. Until its holder has written to it,
+/// it names none.
+fn names_another(file: &File, process: u32) -> bool {
+    let mut text = [0; 16];
+    let read = file.read_at(&mut text, 0).unwrap_or(0);
+    read > 0 && text[..read] != *process.to_string().as_bytes()
 }
 
 /// The removal of a folder with all that is in it.
