@@ -1,10 +1,37 @@
 //! What several boots say of one version.
 
-/// How often the study of one boot may say of a version what is not so.
-const WRONG: f64 = 0.05;
+/// By what a boot answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// By the verdict of its study, which is wrong in at most one case of twenty.
+    Verdict,
+    /// By the side of a threshold on which its effect falls. Of how boots of one version differ
+    /// only this is assumed: at least half of them fall on the version's own side.
+    Effect,
+}
 
-/// The part of what is at stake that each boot bets on what its study will say.
-const BET: f64 = 0.95;
+impl By {
+    /// How often one boot may say of a version what is not so.
+    fn wrong(self) -> f64 {
+        match self {
+            By::Verdict => 0.05,
+            By::Effect => 0.5,
+        }
+    }
+
+    /// The part of what is at stake that each boot bets on what it will say.
+    fn bet(self) -> f64 {
+        match self {
+            By::Verdict => 0.95,
+            By::Effect => 0.8,
+        }
+    }
+
+    /// By what the evidence is multiplied where a boot says it, or does not.
+    fn factor(self, says: bool) -> f64 {
+        1.0 - self.bet() + if says { self.bet() / self.wrong() } else { 0.0 }
+    }
+}
 
 /// What the study of a boot says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +72,12 @@ impl Answer {
 /// stop. By Ville's inequality (1939) it ever reaches 1 / rate with at most this rate. The same
 /// holds for `not-affected` on a version with the stall. Two boots that agree give 363.
 ///
-/// ```
-/// use bisect::{Answer, Evidence, Said};
+/// By the side of a threshold the factors are 1.8 and 0.2, and nine boots that agree give 198.
 ///
-/// let mut evidence = Evidence::default();
+/// ```
+/// use bisect::{Answer, By, Evidence, Said};
+///
+/// let mut evidence = Evidence::new(By::Verdict);
 /// evidence.add(Said::Bad);
 /// assert_eq!(evidence.answer(0.01), None);
 /// evidence.add(Said::Bad);
@@ -59,23 +88,22 @@ impl Answer {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
+    by: By,
     bad: f64,
     good: f64,
     boots: u32,
 }
 
-impl Default for Evidence {
-    fn default() -> Self {
-        Evidence { bad: 1.0, good: 1.0, boots: 0 }
-    }
-}
-
 impl Evidence {
+    /// Without a boot yet.
+    pub fn new(by: By) -> Self {
+        Evidence { by, bad: 1.0, good: 1.0, boots: 0 }
+    }
+
     /// Adds what a boot said.
     pub fn add(&mut self, said: Said) {
-        let factor = |says: bool| 1.0 - BET + if says { BET / WRONG } else { 0.0 };
-        self.bad *= factor(said == Said::Bad);
-        self.good *= factor(said == Said::Good);
+        self.bad *= self.by.factor(said == Said::Bad);
+        self.good *= self.by.factor(said == Said::Good);
         self.boots += 1;
     }
 
@@ -100,7 +128,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(all: &[Said]) -> Evidence {
-        let mut evidence = Evidence::default();
+        by(By::Verdict, all)
+    }
+
+    fn by(by: By, all: &[Said]) -> Evidence {
+        let mut evidence = Evidence::new(by);
         all.iter().for_each(|said| evidence.add(*said));
         evidence
     }
@@ -118,16 +150,23 @@ mod tests {
         assert_eq!(answer(&[Bad, Nothing, Bad, Bad]), Some(Answer::Bad));
     }
 
+    #[test]
+    fn by_effect_nine_boots_that_agree_answer() {
+        use Said::{Bad, Good};
+        let answer = |all: &[Said]| by(By::Effect, all).answer(0.05 / 6.0);
+        assert_eq!(answer(&[Bad; 8]), None, "eight coins fall alike in one case of 128");
+        assert_eq!(answer(&[Bad; 9]), Some(Answer::Bad));
+        assert_eq!(answer(&[&[Good][..], &[Bad; 10]].concat()), None);
+        assert_eq!(answer(&[&[Good][..], &[Bad; 11]].concat()), Some(Answer::Bad));
+    }
+
     /// That the mean of a factor is at most 1 is all that the proof takes.
     #[test]
     fn a_boot_that_is_wrong_as_often_as_it_may_be_gains_nothing() {
-        let factor = |said| {
-            let mut evidence = Evidence::default();
-            evidence.add(said);
-            evidence.bad
-        };
-        let mean = WRONG * factor(Said::Bad) + (1.0 - WRONG) * factor(Said::Good);
-        assert!((mean - 1.0).abs() < 1e-12, "{mean}");
+        for by in [By::Verdict, By::Effect] {
+            let mean = by.wrong() * by.factor(true) + (1.0 - by.wrong()) * by.factor(false);
+            assert!((mean - 1.0).abs() < 1e-12, "{mean}");
+        }
     }
 
     proptest! {

@@ -10,6 +10,6 @@ mod halving;
 mod search;
 
 pub use budget::{Budget, ERROR_RATE};
-pub use evidence::{Answer, Evidence, Said};
+pub use evidence::{Answer, By, Evidence, Said};
 pub use halving::Halving;
-pub use search::{Boot, Boots, Event, Found, Outcome, Source, Step, search};
+pub use search::{Boot, Boots, Event, Found, Outcome, Rule, Source, Step, search};

@@ -49,13 +49,12 @@ pub struct Bisect {
     #[arg(long, value_name = "KERNEL", requires = "build")]
     pub(super) kernel: Option<String>,
     /// Find where the effect crosses the middle between those of both ends, whatever the verdicts.
-    /// How often this is wrong is not known
+    /// Takes nine boots of a version or more
     #[arg(long)]
     pub(super) by_effect: bool,
-    /// Boots of a version at most
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=100))]
-    pub(super) boots: u32,
+    /// Boots of a version at most [default: 12; 40 with --by-effect]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub(super) boots: Option<u32>,
     /// Forget what was booted before
     #[arg(long)]
     pub(super) fresh: bool,

@@ -13,7 +13,7 @@ use crate::command::{Failure, Run, Session};
 use crate::exit;
 use crate::output;
 use crate::settings::draw_seed;
-use ::bisect::{Event, Outcome, Source, search};
+use ::bisect::{By, Event, Outcome, Rule, Source, search};
 use boots::{Booted, Building};
 pub use flags::Bisect;
 use log::{Asked, Log};
@@ -156,7 +156,15 @@ impl Bisect {
         if self.by_effect {
             boots.find_threshold(&source.ends())?;
         }
-        search(source, boots, self.boots, &mut |event| tell(&event, shown))
+        search(source, boots, self.rule(), &mut |event| tell(&event, shown))
+    }
+
+    fn rule(&self) -> Rule {
+        let (by, most) = match self.by_effect {
+            false => (By::Verdict, 12),
+            true => (By::Effect, 40),
+        };
+        Rule { by, most: self.boots.unwrap_or(most) }
     }
 
     /// The words of `run SCENARIO`.

@@ -16,7 +16,7 @@ pub fn outcome(
     flags: &Bisect,
 ) -> u8 {
     if flags.json {
-        session.out.value(&as_json(outcome, shown, log, flags.by_effect));
+        session.out.value(&as_json(outcome, shown, log));
     } else {
         session.out.print(&text(outcome, shown, flags.by_effect));
         crate::output::note(&format!("log: {}", log.display()));
@@ -46,11 +46,13 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> S
             };
             let _ = writeln!(text, "The last one {before} is {}.", shown(&found.before));
             let percent = (error_rate * 1000.0).ceil() / 10.0;
-            let _ = match by_effect {
-                false => writeln!(text, "At most {percent}% of such bisections are wrong.\n"),
-                // How much the boots of one version differ in size is not known.
-                true => writeln!(text, "How often a bisection by effect is wrong is not known.\n"),
+            let provided = match by_effect {
+                false => "",
+                true => {
+                    ", if at least half of the boots of each version fall on its side of the middle"
+                }
             };
+            let _ = writeln!(text, "At most {percent}% of such bisections are wrong{provided}.\n");
             steps.iter().for_each(|step| line(&mut text, step, shown));
         }
         Outcome::EndDiffers { step, said } => {
@@ -99,12 +101,7 @@ pub fn boot(boot: &Boot) -> &'static str {
     }
 }
 
-fn as_json(
-    outcome: &Outcome,
-    shown: &dyn Fn(&str) -> String,
-    log: &Path,
-    by_effect: bool,
-) -> serde_json::Value {
+fn as_json(outcome: &Outcome, shown: &dyn Fn(&str) -> String, log: &Path) -> serde_json::Value {
     let step = |step: &Step| {
         serde_json::json!({
             "version": step.version,
@@ -126,8 +123,7 @@ fn as_json(
         "begins": found.map(|found| found.begins),
         "before": found.map(|found| &found.before),
         "among": found.map(|found| &found.among),
-        // By effect it is not known.
-        "error_rate": error_rate.filter(|_| !by_effect),
+        "error_rate": error_rate,
         "end_that_differs": differs,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "log": log,
@@ -165,7 +161,8 @@ mod tests {
              build ended with 2\n"
         );
         let two = text(&found(&["b", "c"]), &shown, true);
-        assert!(two.contains("is not known") && !two.contains("At most"), "{two}");
+        let rate = "At most 4.2% of such bisections are wrong, if at least half of the boots of";
+        assert!(two.contains(rate), "{two}");
         assert!(two.starts_with("The stall begins with one of these:\n  <b>\n  <c>\n"), "{two}");
         let ends = Outcome::Found {
             found: Found { begins: false, before: "a".to_owned(), among: vec!["b".to_owned()] },
@@ -178,11 +175,9 @@ mod tests {
             step: step("z", Some(Answer::Good), vec![Boot::Good, Boot::Good]),
             said: Answer::Bad,
         };
-        let data =
-            |outcome: &Outcome, by_effect| as_json(outcome, &shown, Path::new("l"), by_effect);
-        assert_eq!(data(&differs, false)["end_that_differs"], "bad");
-        assert_eq!(data(&ends, false)["error_rate"], 0.01);
-        assert!(data(&ends, true)["error_rate"].is_null());
+        let data = |outcome: &Outcome| as_json(outcome, &shown, Path::new("l"));
+        assert_eq!(data(&differs)["end_that_differs"], "bad");
+        assert_eq!(data(&ends)["error_rate"], 0.01);
         let said = text(&differs, &shown, false);
         assert!(said.starts_with("--bad <z> does not have the stall, so nothing"), "{said}");
     }

@@ -12,7 +12,13 @@ use report::Shown;
 use report::export::ktap::{self, Test};
 use report::export::mail;
 use report::prose::ladder as prose;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The most of a kernel's configuration that is written beside a report, in bytes.
+const LONGEST_CONFIG: u64 = 4 << 20;
+
+/// Finds the configuration of a version, by what its row is called.
+pub type Configs<'a> = &'a dyn Fn(&str) -> Option<PathBuf>;
 
 /// Where files go that are asked for.
 pub struct Files {
@@ -51,6 +57,7 @@ pub fn all(
     ladder: &Ladder,
     flags: &Matrix,
     files: &Files,
+    configs: Configs,
 ) -> Result<Option<u8>, Failure> {
     let mut code = None;
     if let Some(undecided) = flags.ktap.wanted() {
@@ -93,7 +100,8 @@ pub fn all(
     }
     let runs = runs(meta, rows);
     files.page.as_ref().map_or(Ok(()), |path| draw(session, &runs, ladder, path))?;
-    files.mail.as_ref().map_or(Ok(()), |path| report_regression(session, &runs, ladder, path))?;
+    let report = |path| report_regression(session, &runs, ladder, path, configs);
+    files.mail.as_ref().map_or(Ok(()), report)?;
     Ok(code)
 }
 
@@ -141,6 +149,7 @@ fn report_regression(
     runs: &[Shown],
     ladder: &Ladder,
     path: &PathBuf,
+    configs: Configs,
 ) -> Result<(), Failure> {
     let mail = match mail::mail(ladder, runs) {
         Ok(mail) => mail,
@@ -152,6 +161,34 @@ fn report_regression(
     };
     crate::page::write(session, &mail.text, Some(path))?;
     output::note(&format!("mail: {}. Before you send it, read it and", path.display()));
-    mail.before.iter().for_each(|line| output::note(&format!("  - {line}")));
+    let kept = keep_configs(session, path, &mail.kernels, configs)?;
+    let attach = mail::to_attach(&kept);
+    mail.before.iter().chain([&attach]).for_each(|line| output::note(&format!("  - {line}")));
     Ok(())
+}
+
+/// Writes the configurations of two kernels beside a report, where they are known; their files.
+fn keep_configs(
+    session: &Session,
+    report: &Path,
+    kernels: &[String; 2],
+    configs: Configs,
+) -> Result<[Option<String>; 2], Failure> {
+    let mut kept = [None, None];
+    for (place, (kernel, which)) in kernels.iter().zip(["good", "bad"]).enumerate() {
+        let found =
+            configs(kernel).and_then(|config| os::file::read_start(&config, LONGEST_CONFIG).ok());
+        let Some(bytes) = found else { continue };
+        let path = paths::for_page(session, "--mail", &beside(report, which))?;
+        crate::page::write(session, &String::from_utf8_lossy(&bytes), Some(&path))?;
+        kept[place] = Some(path.display().to_string());
+    }
+    Ok(kept)
+}
+
+/// The file of a configuration beside a report: `report.txt.good.config`.
+fn beside(report: &Path, which: &str) -> PathBuf {
+    let mut name = report.as_os_str().to_owned();
+    name.push(format!(".{which}.config"));
+    PathBuf::from(name)
 }

@@ -44,6 +44,8 @@ pub struct Mail {
     pub text: String,
     /// What to do before it is sent, a line each.
     pub before: Vec<String>,
+    /// The kernels that it compares, the better one first, by the names of their records.
+    pub kernels: [String; 2],
 }
 
 /// What a report is made from.
@@ -72,21 +74,34 @@ pub fn is_of_the_kernel(scenario: &str) -> Result<(), ReportError> {
 pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
     let names = Names::of(ladder);
     let ladder = names.ladder(ladder);
+    let of = |short: &str| runs.iter().find(|run| names.short(run.name) == short);
+    let asked = |short: &str| of(short).map_or_else(String::new, |run| run.name.to_owned());
     let records: Vec<(String, Judged)> =
         runs.iter().map(|run| (names.short(run.name), without_folders(run.record))).collect();
-    let runs: Vec<Shown> = records
+    let shown: Vec<Shown> = records
         .iter()
         .zip(runs)
         .map(|((name, record), run)| Shown::new(record, run.meta, name))
         .collect();
-    let report = Report::of(&ladder, &runs).map_err(ReportError::NoMail)?;
+    let report = Report::of(&ladder, &shown).map_err(ReportError::NoMail)?;
     let mut text = report.head() + &report.body();
     let mut before = report.before();
     match reproducer(&report.bad) {
         Ok(program) => text.push_str(&report.program(&program)),
         Err(error) => before.push(format!("write a program that shows it: {error}")),
     }
-    Ok(Mail { text, before })
+    Ok(Mail { text, before, kernels: [&report.good, &report.bad].map(|run| asked(run.name)) })
+}
+
+/// What is left to do with the configurations of both kernels, the better one first, of which these
+/// were written to files.
+pub fn to_attach(files: &[Option<String>; 2]) -> String {
+    match files {
+        [Some(good), Some(bad)] => format!("attach both configurations: {good} and {bad}"),
+        [Some(one), None] => format!("attach {one} and the .config of the worse kernel"),
+        [None, Some(one)] => format!("attach {one} and the .config of the better kernel"),
+        [None, None] => "attach the .config of both kernels".to_owned(),
+    }
 }
 
 impl<'a> Report<'a> {
@@ -295,7 +310,6 @@ impl<'a> Report<'a> {
                 .to_owned(),
             "measure the newest mainline kernel too".to_owned(),
             format!("add to To whom this prints: scripts/get_maintainer.pl {}", sources.join(" ")),
-            "attach the .config of both kernels".to_owned(),
         ];
         let vanilla = "measure two kernels from kernel.org with one configuration";
         if self.differ_in_configuration() {
@@ -445,6 +459,7 @@ mod tests {
         assert!(text.contains(bad), "{text}");
         assert!(text.contains("Other versions:\n  6.12.1 (old): +907 ms/s [897, 917]\n"), "{text}");
         assert!(mail.before.iter().any(|line| line.contains("measure two kernels")), "{mail:?}");
+        assert_eq!(mail.kernels, ["a", "b"]);
         let free = |line: &&str| line.starts_with(['#', ' ']);
         let wide = |line: &&str| line.chars().count() > 72 && !free(line);
         let body = text.lines().skip_while(|line| !line.is_empty());
@@ -473,7 +488,9 @@ mod tests {
             .zip(names)
             .map(|(run, name)| Shown::new(run, Some(&of::META), name))
             .collect();
-        let text = mail(&ladder, &shown).unwrap().text;
+        let mail = mail(&ladder, &shown).unwrap();
+        assert_eq!(mail.kernels, names, "whoever asked for them finds them again");
+        let text = mail.text;
         assert!(!text.contains("/home/me"), "{text}");
         assert!(text.contains("7.1.0-rc2 (linux (2)): affected, +778"), "{text}");
         assert!(

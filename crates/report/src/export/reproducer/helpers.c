@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,19 +42,15 @@ static void interrupted(int number)
 }
 
 /* What is missing, or what broke: no test was made. */
-static void give_up(const char *result, int code, const char *why, ...)
-{
-	va_list more;
-
-	va_start(more, why);
-	printf("%s 1 %s # %s ", result, NAME, code == 4 ? "SKIP" : "ERROR");
-	vprintf(why, more);
-	va_end(more);
-	putchar('\n');
-	finish(code);
-}
-#define skip(...) give_up("ok", 4, __VA_ARGS__)
-#define broken(...) give_up("not ok", 1, __VA_ARGS__)
+#define give_up(result, code, ...) \
+	do { \
+		printf("%s", result); \
+		printf(__VA_ARGS__); \
+		putchar('\n'); \
+		finish(code); \
+	} while (0)
+#define skip(...) give_up("ok 1 " NAME " # SKIP ", 4, __VA_ARGS__)
+#define broken(...) give_up("not ok 1 " NAME " # ERROR ", 1, __VA_ARGS__)
 
 static uint64_t now(void)
 {

@@ -1,5 +1,6 @@
 //! What differs between a reproducer in C and one in Erlang.
 
+use super::looks::{LOOKS, Look};
 use super::part::{Language, Part};
 
 /// What all in C have before the part of the scenario.
@@ -49,6 +50,21 @@ impl Language {
         match self {
             Language::C => format!("#define {name} {value}\n"),
             Language::Escript => format!("-define({name}, {value}).\n"),
+        }
+    }
+
+    /// When it looks: blocks, and how many worse ones make none and a stall.
+    pub fn looks(self) -> String {
+        let (open, close) = match self {
+            Language::C => ("{ ", " }"),
+            Language::Escript => ("{", "}"),
+        };
+        let look =
+            |Look { blocks, none, stall }: &Look| format!("{open}{blocks}, {none}, {stall}{close}");
+        let looks = LOOKS.iter().map(look).collect::<Vec<String>>().join(", ");
+        match self {
+            Language::C => format!("{{ {looks} }}"),
+            Language::Escript => format!("[{looks}]"),
         }
     }
 

@@ -9,6 +9,7 @@ mod blocking_nif;
 mod busy_wait;
 mod cpu_quota;
 mod language;
+mod looks;
 mod mailbox_flood;
 mod memory_high;
 mod mmap_lock;
@@ -23,13 +24,6 @@ use model::{Arm, ArmResult, Judged, Role, State, Unit};
 use part::{Language, Part};
 use quoted::quoted;
 use settings::Read;
-
-/// Blocks before each look at what was found: enough that a stall in nearly all and one in none are
-/// told apart at the first.
-const BLOCKS: u32 = 14;
-
-/// Looks at most.
-const LOOKS: u32 = 4;
 
 /// The widest line of the comment at the head.
 const WIDTH: usize = 96;
@@ -73,8 +67,7 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
         ("NAME", quoted(&record.scenario)),
         ("UNIT", quoted(unit.map_or("", Unit::symbol))),
         ("MARGIN", judging.margin.to_string()),
-        ("BLOCKS", BLOCKS.to_string()),
-        ("LOOKS", LOOKS.to_string()),
+        ("LOOKS", part.language.looks()),
         ("SEED", part.language.seed(seed)),
     ];
     let defines = common.into_iter().chain(defines);
@@ -180,7 +173,7 @@ mod tests {
     /// gcc, or escript, takes each part without a warning.
     #[test]
     fn a_compiler_takes_each_part() {
-        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 BLOCKS=14 LOOKS=4 SEED=1";
+        const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 SEED=1";
         const OWN: [(&str, &str); 7] = [
             (
                 "mmap-lock",
@@ -225,6 +218,7 @@ mod tests {
                 let (name, value) = one.split_once('=').unwrap();
                 part.language.define(name, value)
             });
+            let defines = defines.chain([part.language.define("LOOKS", &part.language.looks())]);
             let (before, behind) = language::around(&part);
             let head = part.language.comment(&[]);
             let text = [&head, before, &defines.collect::<String>(), &behind].concat();
