@@ -1,4 +1,4 @@
-//! Scheduling policies of other processes.
+//! Scheduling policies of processes.
 
 /// Whether a process runs only when nobody else wants the CPU (SCHED_IDLE); not where it has ended.
 pub fn is_idle(pid: u32) -> bool {
@@ -7,6 +7,19 @@ pub fn is_idle(pid: u32) -> bool {
     let policy = unsafe { libc::sched_getscheduler(pid) };
     // Its children may have the usual policy.
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_IDLE
+}
+
+/// Has the calling thread run only when nobody else wants the CPU (SCHED_IDLE).
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn become_idle() -> std::io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call reads the parameters, which live until it returns.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]
@@ -27,5 +40,16 @@ mod tests {
         idle.wait().unwrap();
         assert!(was_idle);
         assert!(!is_idle(std::process::id()) && !is_idle(u32::MAX) && !is_idle(2_000_000_000));
+    }
+
+    #[test]
+    fn a_thread_becomes_one_of_the_idle_policy_and_its_process_does_not() {
+        let id = std::thread::spawn(|| {
+            become_idle().unwrap();
+            let own = rustix::thread::gettid().as_raw_nonzero().get();
+            is_idle(own.cast_unsigned())
+        });
+        assert!(id.join().unwrap());
+        assert!(!is_idle(std::process::id()));
     }
 }

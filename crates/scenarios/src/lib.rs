@@ -21,6 +21,7 @@ mod factors;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod hang;
+pub mod held_mutex;
 mod judging;
 mod list;
 pub mod mailbox_flood;

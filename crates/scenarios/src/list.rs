@@ -2,8 +2,8 @@
 
 use crate::{AnyScenario, OwnGenerator};
 use crate::{
-    blocking_nif, busy_wait, cpu_quota, mailbox_flood, memory_high, mmap_lock, preempted_holder,
-    quota_blind,
+    blocking_nif, busy_wait, cpu_quota, held_mutex, mailbox_flood, memory_high, mmap_lock,
+    preempted_holder, quota_blind,
 };
 
 /// Every scenario, in the order that `list` and `check` take.
@@ -16,6 +16,7 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &preempted_holder::SCENARIO,
     &quota_blind::SCENARIO,
     &memory_high::SCENARIO,
+    &held_mutex::SCENARIO,
 ];
 
 /// The scenario of that id.

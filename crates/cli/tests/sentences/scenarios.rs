@@ -32,6 +32,7 @@ fn samples(scenario: &str) -> Vec<(&'static str, Value)> {
         "busy-wait" => busy_wait(),
         "cpu-quota" => cpu_quota(),
         "mailbox-flood" => mailbox_flood(),
+        "held-mutex" => held_mutex(),
         "memory-high" => memory_high(),
         "mmap-lock" => mmap_lock(),
         "preempted-holder" => preempted_holder(),
@@ -175,6 +176,24 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
         ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "file", "error": "enospc" })),
         ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "tcp" })),
         ("no-folder", json!({ "folder": "/x", "error": "Permission denied (os error 13)" })),
+    ]
+}
+
+fn held_mutex() -> Vec<(&'static str, Value)> {
+    let both = |holder: Value| {
+        json!({ "holder": holder, "lost": estimate(870.0, "ms/s"),
+            "control": estimate(90.0, "ms/s"), "worst": estimate(410.0, "ms") })
+    };
+    vec![
+        ("stalls", json!({})),
+        ("stalls", both(json!({ "nice": 19 }))),
+        ("stalls", both(json!({ "quota": "8ms/100ms" }))),
+        ("passes", both(json!("usual"))),
+        ("stalls", both(json!("idle"))),
+        ("unsettled", json!({})),
+        ("usual", json!({})),
+        ("short", json!({})),
+        ("inherit", json!({})),
     ]
 }
 

@@ -15,6 +15,9 @@ use crate::tick::Job;
 use crate::window::Window;
 use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source, Weight, WeightOf};
 use model::prose::figures::percent;
+use model::suggestion::{Command, Run};
+use scenarios::held_mutex::{Cause, HeldMutexParams, META};
+use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
 /// Asleep behind such a thread, in milliseconds a second: a tenth of a thread's time.
@@ -76,6 +79,7 @@ pub enum Fix {
 
 impl Stall for AsleepBehind {
     const ID: &'static str = "asleep-behind";
+    const SCENARIO: &'static str = META.id;
     const NAME: &'static str = "asleep behind a stalled program";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     type Facts = Facts;
@@ -231,8 +235,24 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
         cost_ms_per_s: window.rate(stalled_ns(key, who, asleep)),
         worst_ms: ms(asleep.worst_ns),
+        run: run(&facts),
         ..AsleepBehind::found(&facts, &fixes)
     }
+}
+
+/// The same in the lab; none where it does not sleep in a lock, or where the weights of groups are
+/// the cause.
+fn run(facts: &Facts) -> Option<Run> {
+    let by = match facts.weights.as_ref().map(|(other, _)| &other.of) {
+        _ if facts.by_quota > MOSTLY => Cause::Quota,
+        Some(WeightOf::IdlePolicy) => Cause::Idle,
+        Some(_) => return None,
+        None => Cause::Nice,
+    };
+    let params = HeldMutexParams { by, ..HeldMutexParams::default() };
+    let (command, scenario) = (Command::Run, META.id.to_owned());
+    let run = Run { command, scenario, parameters: params.settings() };
+    (facts.sleeps == Sleeps::Lock).then_some(run)
 }
 
 #[cfg(test)]
@@ -287,6 +307,20 @@ mod tests {
         assert_eq!(found(lock).len(), 1);
         assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
         assert!(found(ChainKey { slept: SleptIn::Input, ..lock }).is_empty());
+    }
+
+    #[test]
+    fn the_lab_has_the_same_for_locks_alone() {
+        let by = |key: ChainKey| {
+            let run = found(key)[0].run.clone()?;
+            assert_eq!(run.scenario, "held-mutex");
+            run.parameters.0.get("by").map(ToString::to_string)
+        };
+        let quota = ChainKey { slept: SleptIn::Futex, by_quota: true, ..ChainKey::default() };
+        assert_eq!(by(quota).as_deref(), Some("quota"));
+        let nice = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
+        assert_eq!(by(nice).as_deref(), Some("nice"));
+        assert_eq!(by(ChainKey { slept: SleptIn::Input, ..quota }), None);
     }
 
     #[test]

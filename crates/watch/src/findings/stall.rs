@@ -20,8 +20,11 @@ const MOST_FIXES: usize = 16;
 
 /// A stall that is found in a live system. All that is known of it stands in its own file.
 pub trait Stall: 'static {
-    /// The id of its scenario, or a name of its own where it has none.
+    /// Its id: that of its scenario, or a name of its own.
     const ID: &'static str;
+
+    /// The id of the scenario that has it in the lab, where there is one.
+    const SCENARIO: &'static str = Self::ID;
 
     /// Its name in a line of answers.
     const NAME: &'static str = Self::ID;
@@ -76,6 +79,7 @@ pub trait Stall: 'static {
 pub struct Entry {
     /// Its id.
     pub id: &'static str,
+    pub(super) scenario: &'static str,
     /// Its name in a line of answers.
     pub name: &'static str,
     pub(super) stands_ready: bool,
@@ -91,6 +95,7 @@ impl Entry {
     pub(super) const fn of<S: Stall>() -> Self {
         Entry {
             id: S::ID,
+            scenario: S::SCENARIO,
             name: S::NAME,
             stands_ready: S::STANDS_READY,
             find: S::find,

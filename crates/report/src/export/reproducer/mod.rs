@@ -8,6 +8,7 @@
 mod blocking_nif;
 mod busy_wait;
 mod cpu_quota;
+mod held_mutex;
 mod language;
 mod looks;
 mod mailbox_flood;
@@ -29,11 +30,12 @@ use settings::Read;
 const WIDTH: usize = 96;
 
 /// All parts.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     mmap_lock::PART,
     cpu_quota::PART,
     preempted_holder::PART,
     memory_high::PART,
+    held_mutex::PART,
     blocking_nif::PART,
     mailbox_flood::PART,
     busy_wait::PART,
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn a_compiler_takes_each_part() {
         const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 SEED=1";
-        const OWN: [(&str, &str); 7] = [
+        const OWN: [(&str, &str); 8] = [
             (
                 "mmap-lock",
                 "CPUS=2 PROCFILE=\"smaps\" READERS=1 SPINNERS=1 NICE=1 LEAD_MS=1 DURATION_MS=1 \
@@ -184,6 +186,11 @@ mod tests {
                 "cpu-quota",
                 "CPUS=2 SPREAD=2 NARROW=1 THREADS=3 FAST=1 QUOTA_US=8000 PERIOD_US=10000 \
                  WAKE_US=3000 DURATION_MS=400",
+            ),
+            (
+                "held-mutex",
+                "CPUS=2 IDLE=0 NICE=19 INHERIT=0 RIVALS=1 INSIDE_US=5000 REST_US=20000 \
+                 EVERY_US=1000 DURATION_MS=700",
             ),
             ("preempted-holder", "CPUS=2 THREADS=8 INSIDE_US=20 OUTSIDE_US=60 DURATION_MS=400"),
             (

@@ -1,0 +1,68 @@
+//! `held-mutex` for real.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{assert_refused, groups, says, turn};
+
+fn medians(ran: &common::Ran, figure: &str) -> [f64; 2] {
+    let record = ran.json();
+    ["usual", "case"].map(|id| {
+        let arms = record["judgement"]["arms"].as_array().unwrap();
+        let arm = arms.iter().find(|one| one["id"] == id).unwrap();
+        arm["measures"][figure]["median"].as_f64().unwrap()
+    })
+}
+
+#[test]
+fn a_holder_at_nice_19_keeps_others_asleep_and_short_sections_do_not() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let args = ["run", "held-mutex", "--no-fixes", "--quick", "--json"];
+    if let Some(ran) = says("affected", &args) {
+        let [usual, case] = medians(&ran, "off_cpu");
+        assert!(case > 2.0 * usual, "the holder had no CPU: {usual} and {case}");
+    }
+    let short = [&args[..], &["--inside", "100us", "--rest", "400us"]].concat();
+    says("not-affected", &short);
+}
+
+#[test]
+fn a_throttled_holder_keeps_others_asleep_and_leaves_no_group() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() || !testing::root_or_skip() {
+        return;
+    }
+    let args = ["run", "held-mutex", "--by", "quota", "--no-fixes", "--quick", "--json"];
+    let Some(ran) = says("affected", &args) else { return };
+    let [usual, case] = medians(&ran, "worst");
+    assert!(case > 2.0 * usual, "the longest wait: {usual} and {case}");
+    assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_holder_like_the_others_keeps_nobody_asleep() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let args = ["run", "held-mutex", "--held-up", "no", "--no-fixes", "--quick", "--json"];
+    let Some(ran) = says("not-affected", &args) else { return };
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn what_no_trial_can_be_made_of_is_refused_in_one_line() {
+    assert_refused(
+        &["run", "held-mutex"],
+        &[
+            (&["--by", "magic"], 2, "nice, idle, quota"),
+            (&["--nice", "20"], 2, "--nice"),
+            (&["--quota", "much"], 2, "--quota"),
+            (&["--inside", "1us"], 2, "--inside"),
+        ],
+    );
+}

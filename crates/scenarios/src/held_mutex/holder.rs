@@ -1,0 +1,160 @@
+//! The holder, and its rivals, who want its CPU.
+
+use super::shared::Shared;
+use load::OwnGenerator;
+use load::protocol::{Failure, FailureKind};
+use os::time::{thread_cpu_ns, whole_ns};
+use rustix::process::setpriority_process;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// The generator of the holder.
+pub(super) const HOLDER: OwnGenerator = OwnGenerator { name: "mutex-holder", prepare: holder };
+
+/// The generator of the rivals.
+pub(super) const RIVALS: OwnGenerator = OwnGenerator { name: "mutex-rivals", prepare: rivals };
+
+/// What the holder is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HolderSpec {
+    /// Number of the file by which it finds the memory that it shares with the waiter.
+    pub(super) memory: i32,
+    /// Its CPU.
+    pub(super) cpu: u32,
+    /// The groups that it joins.
+    pub(super) groups: Vec<PathBuf>,
+    /// Its nice value; absent: as it is started.
+    pub(super) nice: Option<u32>,
+    /// Whether its policy is SCHED_IDLE.
+    pub(super) idle: bool,
+    /// Whether the mutex has priority inheritance.
+    pub(super) inherit: bool,
+    /// CPU time of a section, in nanoseconds.
+    pub(super) inside_ns: u64,
+    /// Sleep after it, in nanoseconds.
+    pub(super) rest_ns: u64,
+}
+
+/// What the rivals are told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RivalsSpec {
+    /// As the holder's.
+    pub(super) memory: i32,
+    /// The holder's CPU.
+    pub(super) cpu: u32,
+    /// Threads.
+    pub(super) threads: u32,
+}
+
+/// A failure of one of them.
+pub(super) fn failure(name: &str, what: impl std::fmt::Display) -> Failure {
+    Failure { kind: FailureKind::System, what: format!("{name}: {what}") }
+}
+
+/// Reads what a generator is told.
+pub(super) fn told<T: serde::de::DeserializeOwned>(name: &str, spec: Value) -> Result<T, Failure> {
+    serde_json::from_value(spec)
+        .map_err(|error| Failure { kind: FailureKind::Unusable, what: format!("{name}: {error}") })
+}
+
+fn holder(spec: Value) -> Result<load::Work, Failure> {
+    let spec: HolderSpec = told(HOLDER.name, spec)?;
+    let shared = set_up(&spec).map_err(|error| failure(HOLDER.name, error))?;
+    Ok(Box::new(move || {
+        hold(&spec, &shared).map_err(|error| failure(HOLDER.name, error))?;
+        Ok(Value::Null)
+    }))
+}
+
+fn set_up(spec: &HolderSpec) -> std::io::Result<Shared> {
+    let shared = Shared::inherited(spec.memory)?;
+    os::pin::pin(spec.cpu)?;
+    if let Some(nice) = spec.nice.and_then(|nice| i32::try_from(nice).ok()) {
+        setpriority_process(None, nice)?;
+    }
+    if spec.idle {
+        os::policy::become_idle()?;
+    }
+    // Last, since a quota may hold it up from then on. A zero stands for who writes it.
+    for group in &spec.groups {
+        std::fs::write(group.join("cgroup.procs"), "0")?;
+    }
+    Ok(shared)
+}
+
+/// Holds the mutex again and again until the time is over.
+fn hold(spec: &HolderSpec, shared: &Shared) -> std::io::Result<()> {
+    while shared.stop.load(Relaxed) == 0 {
+        shared.take(spec.inherit)?;
+        let (began, before) = (Instant::now(), thread_cpu_ns());
+        while thread_cpu_ns().saturating_sub(before) < spec.inside_ns {
+            std::hint::spin_loop();
+        }
+        let held_ns = whole_ns(began.elapsed());
+        let off_cpu_ns = held_ns.saturating_sub(thread_cpu_ns().saturating_sub(before));
+        shared.let_go(spec.inherit)?;
+        shared.off_cpu_ns.fetch_add(off_cpu_ns, Relaxed);
+        shared.sections.fetch_add(1, Relaxed);
+        std::thread::sleep(Duration::from_nanos(spec.rest_ns));
+    }
+    Ok(())
+}
+
+fn rivals(spec: Value) -> Result<load::Work, Failure> {
+    let spec: RivalsSpec = told(RIVALS.name, spec)?;
+    let shared = Shared::inherited(spec.memory).map_err(|error| failure(RIVALS.name, error))?;
+    os::pin::pin(spec.cpu).map_err(|error| failure(RIVALS.name, error))?;
+    Ok(Box::new(move || {
+        let spin = || {
+            while shared.stop.load(Relaxed) == 0 {
+                std::hint::spin_loop();
+            }
+        };
+        std::thread::scope(|scope| -> std::io::Result<()> {
+            for _ in 1..spec.threads {
+                std::thread::Builder::new().spawn_scoped(scope, spin)?;
+            }
+            spin();
+            Ok(())
+        })
+        .map_err(|error| failure(RIVALS.name, error))?;
+        Ok(Value::Null)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_counted_until_the_time_is_over() {
+        let (shared, _file) = Shared::make().unwrap();
+        let spec = HolderSpec {
+            memory: 0,
+            cpu: 0,
+            groups: Vec::new(),
+            nice: None,
+            idle: false,
+            inherit: false,
+            inside_ns: 10_000,
+            rest_ns: 10_000,
+        };
+        std::thread::scope(|scope| {
+            let holder = scope.spawn(|| hold(&spec, &shared));
+            while shared.sections.load(Relaxed) < 3 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            shared.stop.store(1, Relaxed);
+            holder.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(holder(serde_json::json!({"cpu": "many"})).is_err());
+        assert!(rivals(serde_json::json!({"memory": -1, "cpu": 0, "threads": 1})).is_err());
+    }
+}

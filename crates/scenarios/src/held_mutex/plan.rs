@@ -1,0 +1,157 @@
+//! From parameters to arms, and to what the processes of a trial are told.
+
+use super::holder::{HolderSpec, RivalsSpec};
+use super::meta::META;
+use super::params::{Cause, HeldMutexParams, MutexFix};
+use super::sentences::HeldMutexFact;
+use super::waiter::WaiterSpec;
+use crate::{Arms, Host, ScenarioError, cpus, quota};
+use model::{Arm, Changed, Need, Problem, Role};
+use os::time;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+pub(super) const SET_UP: Duration = Duration::from_millis(60);
+
+/// What the scenario lacks here.
+pub(super) fn missing(host: &Host) -> Option<Need> {
+    cpus::missing(META.needs.cpus, host.machine)
+}
+
+/// The arms: a holder at the weight of the others and without a quota, one that is held up, and
+/// what may fix it.
+pub(super) fn arms(
+    params: &HeldMutexParams,
+    host: &Host,
+) -> Result<Arms<HeldMutexParams>, ScenarioError> {
+    if params.by == Cause::Quota {
+        quota::try_out(host, &params.quota.bandwidth(), None)?;
+    }
+    let control = arm("usual", Role::Control, params.control(), Some(HeldMutexFact::Usual));
+    let mut all = Arms::from(vec![control, arm("case", Role::Case, params.clone(), None)]);
+    for fix in params.fixes.parts() {
+        let change = match fix {
+            MutexFix::Short => HeldMutexFact::Short,
+            MutexFix::Inherit => HeldMutexFact::Inherit,
+        };
+        let settings = params.with(*fix);
+        // What the case does already is no fix of it.
+        if settings != *params {
+            all.arms.push(arm(&fix.to_string(), Role::Fix, settings, Some(change)));
+        }
+    }
+    Ok(all)
+}
+
+fn arm(
+    id: &str,
+    role: Role,
+    settings: HeldMutexParams,
+    change: Option<HeldMutexFact>,
+) -> Arm<HeldMutexParams> {
+    let change = change.map(|fact| Changed::Scenario(fact.into()));
+    Arm { id: id.to_owned(), role, against: None, settings, change }
+}
+
+/// What the processes of a trial are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Specs {
+    pub(super) waiter: WaiterSpec,
+    pub(super) holder: HolderSpec,
+    pub(super) rivals: RivalsSpec,
+}
+
+/// What they are told of a trial with that memory, whose holder joins these groups.
+pub(super) fn specs(
+    params: &HeldMutexParams,
+    memory: i32,
+    groups: Vec<PathBuf>,
+    host: &Host,
+) -> Result<Specs, ScenarioError> {
+    let [of_waiter, cpu, ..] = host.machine.allowed_cpus[..] else {
+        return Err(ScenarioError::Broken(Problem::CpusUnread));
+    };
+    let ns = |time: crate::params::Time| time::whole_ns(time.get());
+    let held_up = |cause| params.held_up.is_yes() && params.by == cause;
+    let (inherit, inside_ns) = (params.inherit.is_yes(), ns(params.inside));
+    let waiter = WaiterSpec {
+        memory,
+        cpu: of_waiter,
+        inherit,
+        inside_ns,
+        every_ns: ns(params.every),
+        duration_ms: time::whole_ms(params.duration.get()),
+    };
+    let holder = HolderSpec {
+        memory,
+        cpu,
+        groups,
+        nice: held_up(Cause::Nice).then_some(params.nice),
+        idle: held_up(Cause::Idle),
+        inherit,
+        inside_ns,
+        rest_ns: ns(params.rest),
+    };
+    Ok(Specs { waiter, holder, rivals: RivalsSpec { memory, cpu, threads: params.rivals() } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::erlang::Otps;
+    use crate::params::{Time, YesNo};
+    use host::Roots;
+    use model::Machine;
+
+    fn with<T>(cpus: u32, what: impl FnOnce(&Host) -> T) -> T {
+        let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
+        let roots = Roots::at("/nowhere");
+        what(&Host { roots: &roots, machine: &machine, otps: &Otps::default() })
+    }
+
+    fn told(params: &HeldMutexParams) -> Specs {
+        with(4, |host| specs(params, 7, vec!["/g".into()], host).unwrap())
+    }
+
+    #[test]
+    fn the_control_differs_by_what_holds_the_holder_up_alone() {
+        for by in [Cause::Nice, Cause::Idle, Cause::Quota] {
+            let case = HeldMutexParams { by, ..HeldMutexParams::default() };
+            let control = case.control();
+            assert_eq!(control, HeldMutexParams { held_up: YesNo::No, ..case.clone() });
+            let (case, control) = (told(&case), told(&control));
+            let without = HolderSpec { nice: None, idle: false, ..case.holder.clone() };
+            assert_eq!(control, Specs { holder: without, ..case.clone() });
+            let holder = (case.holder.nice, case.holder.idle);
+            assert_eq!(holder, ((by == Cause::Nice).then_some(19), by == Cause::Idle), "{by:?}");
+        }
+        let limit = |by, held_up| {
+            HeldMutexParams { by, held_up, ..HeldMutexParams::default() }.limit().is_some()
+        };
+        assert!(limit(Cause::Quota, YesNo::Yes));
+        assert!(!limit(Cause::Quota, YesNo::No) && !limit(Cause::Nice, YesNo::Yes));
+    }
+
+    #[test]
+    fn waiter_and_holder_have_a_cpu_each_and_rivals_have_the_holders() {
+        let specs = told(&HeldMutexParams::default());
+        assert_eq!((specs.waiter.cpu, specs.holder.cpu, specs.rivals.cpu), (0, 1, 1));
+        let lacks = Need::Cpus { least: 2, allowed: 1 };
+        assert_eq!(with(1, missing), Some(lacks));
+    }
+
+    #[test]
+    fn a_fix_that_is_there_already_is_not_tried() {
+        let ids = |params: &HeldMutexParams| -> Vec<String> {
+            let arms: Result<Arms<HeldMutexParams>, ScenarioError> =
+                with(2, |host| arms(params, host));
+            arms.unwrap().arms.into_iter().map(|arm| arm.id).collect()
+        };
+        let usual = HeldMutexParams::default();
+        assert_eq!(ids(&usual), ["usual", "case", "short"]);
+        let short = usual.with(MutexFix::Short);
+        assert_eq!((short.inside, short.rest), (Time::us(100), Time::us(400)));
+        assert_eq!(ids(&short), ["usual", "case"]);
+    }
+}

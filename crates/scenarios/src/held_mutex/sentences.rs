@@ -1,0 +1,76 @@
+//! The facts of `held-mutex` and their sentences.
+
+use model::{Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
+
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum HeldMutexFact {
+    Stalls(Option<Box<Compared>>),
+    Passes(Option<Box<Compared>>),
+    Unsettled,
+    Usual,
+    Short,
+    Inherit,
+}
+
+/// What case and control did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Compared {
+    pub holder: Holder,
+    pub lost: Estimate,
+    pub control: Option<Estimate>,
+    pub worst: Option<Estimate>,
+}
+
+/// How the holder is held up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Holder {
+    Usual,
+    Nice(u32),
+    Idle,
+    Quota(Name),
+}
+
+impl Sentence for HeldMutexFact {
+    fn sentence(&self) -> String {
+        use HeldMutexFact as F;
+        match self {
+            F::Stalls(both) => {
+                format!("The holder of a mutex keeps others asleep here{}", compared(both))
+            }
+            F::Passes(both) => {
+                format!("The holder of a mutex keeps nobody asleep for long{}", compared(both))
+            }
+            F::Unsettled => {
+                "It is not settled whether the holder of a mutex keeps others asleep here.".into()
+            }
+            F::Usual => "the weight of the others for the holder, and no quota".into(),
+            F::Short => "the same work in sections of 100 us".into(),
+            F::Inherit => "a mutex with priority inheritance".into(),
+        }
+    }
+}
+
+fn compared(both: &Option<Box<Compared>>) -> String {
+    let Some(both) = both else { return ".".into() };
+    let holder = match &both.holder {
+        Holder::Usual => "that nothing holds up".to_owned(),
+        Holder::Nice(nice) => format!("at nice {nice}"),
+        Holder::Idle => "of the policy SCHED_IDLE".to_owned(),
+        Holder::Quota(quota) => format!("under a CPU quota of {quota}"),
+    };
+    let control = both.control.as_ref();
+    let control = control.map(|lost| format!(". With a holder like the others it lost {lost}"));
+    let worst = both.worst.as_ref();
+    let worst = worst.map(|worst| format!(" The longest wait of a trial was {worst}."));
+    format!(
+        ": a thread that shares it with a holder {holder} lost {}, beyond the work of a \
+         section{}.{}",
+        both.lost,
+        control.unwrap_or_default(),
+        worst.unwrap_or_default()
+    )
+}

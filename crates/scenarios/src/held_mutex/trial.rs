@@ -1,0 +1,205 @@
+//! One trial: a waiter, a holder and its rivals, until their time is over.
+
+use super::holder::{HOLDER, RIVALS};
+use super::meta::measure;
+use super::params::{Cause, HeldMutexParams};
+use super::plan::{self, Specs};
+use super::shared::{Contents, Shared};
+use super::waiter::{WAITER, WaitReport};
+use crate::error::unreadable;
+use crate::probing::{Part, Probing};
+use crate::quota::{self, refused};
+use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
+use host::cgroup::BandwidthGroup;
+use load::protocol::Report;
+use load::{OwnArgs, histogram};
+use model::evidence::QuotaShare;
+use model::{Latency, Measure, Observation, Problem, Unit};
+use os::time;
+use probe::{Role, SessionOptions};
+use rustix::io::{FdFlags, fcntl_setfd};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How long waiter and holder may take to get ready.
+const SET_UP_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long the waiter may take to report once its time is over: it may wait for a holder that gets
+/// hardly any CPU time. One that takes longer hangs.
+pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
+
+/// The processes of a trial, the waiter first.
+const PARTS: [Part; 3] = [
+    Part { pid: 0, part: "waiter", role: Role::Victim },
+    Part { pid: 0, part: "holder", role: Role::Victim },
+    Part { pid: 0, part: "rival", role: Role::Bystander },
+];
+
+/// Runs a trial and makes its observation.
+pub(super) fn run(
+    params: &HeldMutexParams,
+    context: &mut Context,
+) -> Result<TrialResult, ScenarioError> {
+    let (roots, interrupted) = (context.host.roots, context.interrupted);
+    let group = group(params, context)?;
+    let joined = group.as_ref().map(BandwidthGroup::join_paths).unwrap_or_default();
+    let joined = joined.into_iter().map(PathBuf::from).collect();
+    let options =
+        SessionOptions { quota: group.is_some(), lock: false, ..SessionOptions::new(roots) };
+    let mut probing = Probing::start_with(context.probe, &options);
+    let (shared, file) = Shared::make().map_err(|error| unreadable("wait", error))?;
+    let specs = plan::specs(params, file.as_raw_fd(), joined, context.host)?;
+    let mut parts = start_all(&specs, &file, context)?;
+    for (part, child) in PARTS.iter().zip(&mut parts) {
+        wait::ready(child, SET_UP_LIMIT, interrupted)?;
+        probing.watch(&Part { pid: child.pid(), ..*part });
+    }
+    probing.release();
+    let watch = Disturbances::start(roots, None);
+    let before = group.as_ref().map(BandwidthGroup::usage);
+    let began = Instant::now();
+    // The waiter last: it finds the others at work.
+    parts.iter_mut().rev().try_for_each(load::Child::go)?;
+    let limit = params.duration.get() + HANG_AFTER;
+    let report = wait::report_before(&mut parts[0], limit, interrupted)?;
+    let watched = began.elapsed();
+    let gained = group.as_ref().zip(before).map(|(group, before)| group.usage().since(&before));
+    probing.end();
+    let disturbance = watch.finish(roots);
+    drop(parts);
+    if let Some(group) = group {
+        group.remove().map_err(refused)?;
+    }
+    let mut observation = match report {
+        Some(report) => observe(&answer(report)?, &shared)?,
+        None => hung(watched),
+    };
+    observation.evidence = probing.evidence();
+    if let (Some(evidence), Some(gained)) = (&mut observation.evidence, &gained) {
+        quota::lay_over(evidence, gained);
+        // Of those that are watched it alone is in the group.
+        let of_group = |share: &QuotaShare| share.task.part.as_deref() == Some("holder");
+        evidence.quota.iter_mut().for_each(|quota| quota.threads.retain(of_group));
+    }
+    Ok(TrialResult { observation, disturbance })
+}
+
+/// The group of a holder with a quota. In the control it is in such a group too, without one.
+fn group(
+    params: &HeldMutexParams,
+    context: &Context,
+) -> Result<Option<BandwidthGroup>, ScenarioError> {
+    if params.by != Cause::Quota {
+        return Ok(None);
+    }
+    let group = BandwidthGroup::create(&quota::home(context.host)?).map_err(refused)?;
+    params.limit().map_or(Ok(()), |limit| group.set(&limit.bandwidth())).map_err(refused)?;
+    Ok(Some(group))
+}
+
+/// Starts waiter, holder and rivals, who inherit the file of the memory.
+fn start_all(
+    specs: &Specs,
+    memory: &File,
+    context: &Context,
+) -> Result<Vec<load::Child>, ScenarioError> {
+    let told = |spec: serde_json::Result<serde_json::Value>| {
+        spec.map_err(|error| unreadable("wait", error))
+    };
+    let mut all = vec![
+        (&WAITER, "mutex waiter", told(serde_json::to_value(&specs.waiter))?),
+        (&HOLDER, "mutex holder", told(serde_json::to_value(&specs.holder))?),
+    ];
+    if specs.rivals.threads > 0 {
+        all.push((&RIVALS, "mutex rivals", told(serde_json::to_value(&specs.rivals))?));
+    }
+    inherit(memory, true)?;
+    let started = all.iter().map(|(generator, name, spec)| {
+        Ok(context.spawner.start(name, &OwnArgs::to_args(generator, spec), None)?)
+    });
+    let started = started.collect();
+    inherit(memory, false)?;
+    started
+}
+
+fn answer(report: Report) -> Result<WaitReport, ScenarioError> {
+    match report {
+        Report::Own(report) => {
+            serde_json::from_value(report).map_err(|error| unreadable("wait", error))
+        }
+        _ => {
+            let role = WAITER.name.to_owned();
+            Err(ScenarioError::Broken(Problem::WrongReport { role }))
+        }
+    }
+}
+
+/// Whether children get the file.
+fn inherit(file: &File, yes: bool) -> Result<(), ScenarioError> {
+    let flags = if yes { FdFlags::empty() } else { FdFlags::CLOEXEC };
+    fcntl_setfd(file, flags).map_err(|error| unreadable("wait", error))
+}
+
+/// The observation of a waiter that never got the mutex again: it lost all of the time.
+fn hung(watched: Duration) -> Observation {
+    let window_ms = time::ms(watched);
+    let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
+    let mut put = |name: &str, value: f64, unit: Unit| {
+        seen.measures.insert(name.to_owned(), Measure::at_least(value, unit));
+    };
+    put(measure::LOST, 0.0, Unit::MillisecondsPerSecond);
+    put(measure::WORST, 0.0, Unit::Milliseconds);
+    seen
+}
+
+fn observe(report: &WaitReport, shared: &Contents) -> Result<Observation, ScenarioError> {
+    let window_ms = time::ms_of_ns(report.window_ns);
+    let mut seen = Observation { window_ms, ..Observation::default() };
+    let waits = histogram::decode(&report.waits).map_err(|error| unreadable("wait", error))?;
+    let seconds = (window_ms / 1e3).max(1e-9);
+    let mut put = |name: &str, value: f64, unit: Unit| {
+        seen.measures.insert(name.to_owned(), Measure::exact(value, unit));
+    };
+    let of_each_second = |ns: u64| (time::ms_of_ns(ns) / seconds).min(1e3);
+    put(measure::LOST, of_each_second(report.lost_ns), Unit::MillisecondsPerSecond);
+    put(measure::WAIT_P99, time::ms_of_ns(waits.value_at_quantile(0.99)), Unit::Milliseconds);
+    put(measure::WORST, time::ms_of_ns(report.worst_ns), Unit::Milliseconds);
+    put(
+        measure::OFF_CPU,
+        of_each_second(shared.off_cpu_ns.load(Relaxed)),
+        Unit::MillisecondsPerSecond,
+    );
+    put(measure::SECTIONS, shared.sections.load(Relaxed) as f64 / seconds, Unit::PerSecond);
+    seen.latencies.insert("wait".to_owned(), Latency::from_histogram(&waits));
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_is_told_by_the_waits() {
+        let mut waits = histogram::empty();
+        (1..=100).for_each(|ms| histogram::record(&mut waits, ms * 1_000_000));
+        let report = WaitReport {
+            window_ns: 2_000_000_000,
+            lost_ns: 1_800_000_000,
+            worst_ns: 100_000_000,
+            waits: histogram::encode(&waits),
+        };
+        let shared = Contents::default();
+        shared.sections.store(6, Relaxed);
+        shared.off_cpu_ns.store(1_700_000_000, Relaxed);
+        let seen = observe(&report, &shared).unwrap();
+        let value = |name: &str| seen.measures[name].value;
+        assert_eq!((value("lost"), value("off_cpu"), value("worst")), (900.0, 850.0, 100.0));
+        assert_eq!(value("sections"), 3.0);
+        assert!((98.0..100.5).contains(&value("wait_p99")), "{seen:?}");
+        assert!(observe(&WaitReport { waits: "x".to_owned(), ..report }, &shared).is_err());
+        assert!(hung(Duration::from_secs(31)).hang);
+    }
+}

@@ -1,0 +1,114 @@
+//! The waiter: takes the mutex again and again, and counts how long that takes.
+
+use super::holder::{failure, told};
+use super::shared::Shared;
+use hdrhistogram::Histogram;
+use load::protocol::Failure;
+use load::{OwnGenerator, histogram};
+use os::time::whole_ns;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// The generator.
+pub(super) const WAITER: OwnGenerator = OwnGenerator { name: "mutex-waiter", prepare };
+
+/// A wait may be this much longer than the work of a section before it counts as a stall.
+const STALL_NS: u64 = 1_000_000;
+
+/// What the waiter is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WaiterSpec {
+    /// Number of the file by which it finds the memory that it shares with the holder.
+    pub(super) memory: i32,
+    /// Its CPU.
+    pub(super) cpu: u32,
+    /// Whether the mutex has priority inheritance.
+    pub(super) inherit: bool,
+    /// CPU time of a section of the holder, in nanoseconds.
+    pub(super) inside_ns: u64,
+    /// Pause between two calls, in nanoseconds.
+    pub(super) every_ns: u64,
+    /// How long, in milliseconds.
+    pub(super) duration_ms: u64,
+}
+
+/// What it reports.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct WaitReport {
+    /// How long it took the mutex again and again, in nanoseconds.
+    pub(super) window_ns: u64,
+    /// Time in waits beyond the work of a section, in nanoseconds.
+    pub(super) lost_ns: u64,
+    /// The longest wait, in nanoseconds.
+    pub(super) worst_ns: u64,
+    /// Waits for the mutex: HdrHistogram V2, base64.
+    pub(super) waits: String,
+}
+
+fn prepare(spec: Value) -> Result<load::Work, Failure> {
+    let spec: WaiterSpec = told(WAITER.name, spec)?;
+    let cannot = |error: std::io::Error| failure(WAITER.name, error);
+    let shared = Shared::inherited(spec.memory).map_err(cannot)?;
+    os::pin::pin(spec.cpu).map_err(cannot)?;
+    Ok(Box::new(move || {
+        let report = take_again_and_again(&spec, &shared).map_err(cannot)?;
+        serde_json::to_value(report).map_err(|error| failure(WAITER.name, error))
+    }))
+}
+
+fn take_again_and_again(spec: &WaiterSpec, shared: &Shared) -> std::io::Result<WaitReport> {
+    let (began, duration) = (Instant::now(), Duration::from_millis(spec.duration_ms));
+    let mut waits: Histogram<u64> = histogram::empty();
+    let (mut lost_ns, mut worst_ns) = (0, 0);
+    while began.elapsed() < duration {
+        let asked = Instant::now();
+        shared.take(spec.inherit)?;
+        let waited_ns = whole_ns(asked.elapsed());
+        shared.let_go(spec.inherit)?;
+        histogram::record(&mut waits, waited_ns);
+        lost_ns += lost_of(waited_ns, spec.inside_ns);
+        worst_ns = worst_ns.max(waited_ns);
+        std::thread::sleep(Duration::from_nanos(spec.every_ns));
+    }
+    let waits = histogram::encode(&waits);
+    Ok(WaitReport { window_ns: whole_ns(began.elapsed()), lost_ns, worst_ns, waits })
+}
+
+/// What of a wait a holder that keeps its CPU does not cause.
+fn lost_of(waited_ns: u64, inside_ns: u64) -> u64 {
+    let beyond = waited_ns.saturating_sub(inside_ns);
+    if beyond > STALL_NS { beyond } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_the_work_of_a_section_is_no_loss() {
+        let lost = |waited_ms: u64| lost_of(waited_ms * 1_000_000, 5_000_000) / 1_000_000;
+        assert_eq!([0, 5, 6, 7, 300].map(lost), [0, 0, 0, 2, 295]);
+    }
+
+    #[test]
+    fn a_mutex_that_nobody_holds_is_taken_at_once() {
+        let (shared, _file) = Shared::make().unwrap();
+        let spec = WaiterSpec {
+            memory: 0,
+            cpu: 0,
+            inherit: false,
+            inside_ns: 10_000_000_000,
+            every_ns: 10_000,
+            duration_ms: 20,
+        };
+        let report = take_again_and_again(&spec, &shared).unwrap();
+        assert!(report.window_ns >= 20_000_000 && report.lost_ns == 0, "{report:?}");
+        assert!(!histogram::decode(&report.waits).unwrap().is_empty());
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(prepare(serde_json::json!({"cpu": "many"})).is_err());
+    }
+}
