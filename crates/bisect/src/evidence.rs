@@ -5,8 +5,8 @@
 pub enum By {
     /// By the verdict of its study, which is wrong in at most one case of twenty.
     Verdict,
-    /// By the side of a threshold on which its effect falls. Of how boots of one version differ
-    /// only this is assumed: at least half of them fall on the version's own side.
+    /// By the side of a threshold on which its effect falls. Only this is assumed: each boot falls
+    /// on its version's own side with a probability of at least a half, whatever boots before did.
     Effect,
 }
 
@@ -72,7 +72,8 @@ impl Answer {
 /// stop. By Ville's inequality (1939) it ever reaches 1 / rate with at most this rate. The same
 /// holds for `not-affected` on a version with the stall. Two boots that agree give 363.
 ///
-/// By the side of a threshold the factors are 1.8 and 0.2, and nine boots that agree give 198.
+/// By the side of a threshold the bet is smaller, since more boots are on the other side: the
+/// factors are 1.8 and 0.2, and nine boots that agree give 198.
 ///
 /// ```
 /// use bisect::{Answer, By, Evidence, Said};
@@ -116,6 +117,16 @@ impl Evidence {
         }
     }
 
+    /// How many boots that agree it takes at least for an answer that is wrong with at most this
+    /// rate.
+    pub fn fewest(by: By, rate: f64) -> u32 {
+        let mut evidence = Evidence::new(by);
+        while evidence.answer(rate).is_none() {
+            evidence.add(Said::Bad);
+        }
+        evidence.boots()
+    }
+
     /// How many boots there were.
     pub fn boots(&self) -> u32 {
         self.boots
@@ -156,6 +167,8 @@ mod tests {
         let answer = |all: &[Said]| by(By::Effect, all).answer(0.05 / 6.0);
         assert_eq!(answer(&[Bad; 8]), None, "eight coins fall alike in one case of 128");
         assert_eq!(answer(&[Bad; 9]), Some(Answer::Bad));
+        assert_eq!(Evidence::fewest(By::Effect, 0.05 / 6.0), 9);
+        assert_eq!(Evidence::fewest(By::Verdict, 0.05 / 6.0), 2);
         assert_eq!(answer(&[&[Good][..], &[Bad; 10]].concat()), None);
         assert_eq!(answer(&[&[Good][..], &[Bad; 11]].concat()), Some(Answer::Bad));
     }

@@ -126,6 +126,13 @@ pub struct Rule {
     pub most: u32,
 }
 
+impl Rule {
+    /// How many boots of a version it takes at least, where so many versions lie between the ends.
+    pub fn fewest(by: By, inside: u32) -> u32 {
+        Evidence::fewest(by, Budget::new(ERROR_RATE).take(inside.saturating_add(2)))
+    }
+}
+
 /// Bisects.
 ///
 /// # Errors
@@ -354,8 +361,8 @@ mod tests {
         let (wrong, open) = simulated(EFFECTS, [20, 100], [20, 100]);
         assert!(wrong <= 100 && open < 500, "{wrong} wrong, {open} open");
         // Of these boots a third fall on the other side.
-        let (wrong, _) = simulated(EFFECTS, [0, 333], [0, 333]);
-        assert!(wrong <= 100, "{wrong} wrong");
+        let (wrong, open) = simulated(EFFECTS, [0, 333], [0, 333]);
+        assert!(wrong <= 100 && open > 1900, "{wrong} wrong, {open} open");
         // As wrong as boots may be, so that nothing is found.
         let (wrong, open) = simulated(EFFECTS, [0, 500], [0, 500]);
         assert!(wrong <= 100 && open > 1900, "{wrong} wrong, {open} open");

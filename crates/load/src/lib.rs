@@ -7,6 +7,7 @@
 pub mod child;
 pub mod histogram;
 pub mod live;
+pub mod page;
 pub mod parent;
 pub mod protocol;
 pub mod region;

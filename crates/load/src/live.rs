@@ -2,10 +2,7 @@
 //!
 //! It shows the tool a stall while it lasts, and it outlives a generator that had to be killed.
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
+use crate::page::{InPage, Page};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Latencies whose exceedances are counted, in nanoseconds.
@@ -100,78 +97,16 @@ impl Snapshot {
     }
 }
 
+// SAFETY: atomic numbers.
+unsafe impl InPage for Counters {}
+
 /// The shared page, mapped.
-#[derive(Debug)]
-pub struct LivePage {
-    memory: NonNull<Counters>,
-    file: OwnedFd,
-}
+pub type LivePage = Page<Counters>;
 
-// SAFETY: the page is shared between processes anyway; it holds atomics only.
-unsafe impl Send for LivePage {}
-// SAFETY: as above.
-unsafe impl Sync for LivePage {}
-
-impl LivePage {
-    /// Size of the mapping, in bytes.
-    const SIZE: usize = 4096;
-
-    /// Makes a page that children can inherit by its file descriptor.
-    ///
-    /// # Errors
-    /// If the kernel has no memory or no descriptor left.
-    pub fn create() -> std::io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("tailback-live", flags)?;
-        ftruncate(&file, Self::SIZE as u64)?;
-        // A generator that made it shorter would end the tool by SIGBUS.
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Self::map(file)
-    }
-
-    /// Maps the page that a descriptor stands for.
-    ///
-    /// # Errors
-    /// If the descriptor is not such a page.
-    pub fn map(file: OwnedFd) -> std::io::Result<Self> {
-        if rustix::fs::fstat(&file)?.st_size < Self::SIZE as i64 {
-            return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof));
-        }
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let memory = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                Self::SIZE,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )?
-        };
-        let memory = NonNull::new(memory.cast())
-            .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidData))?;
-        Ok(LivePage { memory, file })
-    }
-
+impl Page<Counters> {
     /// The counters in the page.
     pub fn counters(&self) -> &Counters {
-        // SAFETY: mapped for as long as self lives, zeroed by the kernel, aligned to a page, and
-        // every bit pattern is a valid Counters.
-        unsafe { self.memory.as_ref() }
-    }
-}
-
-impl AsFd for LivePage {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-}
-
-impl Drop for LivePage {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `map` made; no reference outlives self.
-        let unmapped = unsafe { munmap(self.memory.as_ptr().cast(), Self::SIZE) };
-        debug_assert!(unmapped.is_ok(), "munmap of the live page");
+        self.contents()
     }
 }
 
@@ -197,21 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_can_neither_shorten_the_page_nor_overflow_what_is_read_of_it() {
-        let page = LivePage::create().unwrap();
-        let other = page.as_fd().try_clone_to_owned().unwrap();
-        assert_eq!(ftruncate(&other, 0), Err(rustix::io::Errno::PERM));
+    fn a_generator_cannot_overflow_what_is_read_of_the_page() {
         let all = u64::MAX;
         let worst =
             Snapshot { operations: all, began_ns: 1, worst_ns: 0, stalled_ns: all, over: [all; 3] };
         assert_eq!(worst.as_of(all).over, [all; 3]);
-    }
-
-    #[test]
-    fn both_ends_see_the_same_page() {
-        let page = LivePage::create().unwrap();
-        let other = LivePage::map(page.as_fd().try_clone_to_owned().unwrap()).unwrap();
-        page.counters().end(7);
-        assert_eq!(other.counters().snapshot().worst_ns, 7);
     }
 }

@@ -1,11 +1,11 @@
 //! The side of the tool: starting, releasing, reading and ending children.
 
 use crate::live::LivePage;
+use crate::page::inherit;
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
 use os::child;
 use os::pipe::{Input, Next};
 use os::user::User;
-use rustix::io::{FdFlags, fcntl_setfd};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
@@ -179,11 +179,6 @@ impl LoadSpawner {
         }
         Child::new(role, process.map_err(start)?)
     }
-}
-
-fn inherit(live: &LivePage, yes: bool) -> std::io::Result<()> {
-    let flags = if yes { FdFlags::empty() } else { FdFlags::CLOEXEC };
-    Ok(fcntl_setfd(live, flags)?)
 }
 
 impl Child {

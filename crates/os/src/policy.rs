@@ -1,15 +1,24 @@
 //! Scheduling policies of processes.
 
-/// Whether a process runs only when nobody else wants the CPU (SCHED_IDLE); not where it has ended.
+/// Whether the policy of a process is SCHED_IDLE; not where it has ended.
 pub fn is_idle(pid: u32) -> bool {
-    let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
+    of(pid) == Some(libc::SCHED_IDLE)
+}
+
+/// Whether the policy of a process is the usual one (SCHED_OTHER); not where it has ended.
+pub fn is_usual(pid: u32) -> bool {
+    of(pid) == Some(libc::SCHED_OTHER)
+}
+
+fn of(pid: u32) -> Option<libc::c_int> {
+    let pid = libc::pid_t::try_from(pid).ok()?;
     // SAFETY: the call takes a number and touches no memory.
     let policy = unsafe { libc::sched_getscheduler(pid) };
     // Its children may have the usual policy.
-    policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_IDLE
+    (policy >= 0).then_some(policy & !libc::SCHED_RESET_ON_FORK)
 }
 
-/// Has the calling thread run only when nobody else wants the CPU (SCHED_IDLE).
+/// Gives the calling thread the policy SCHED_IDLE: beside others it gets a small part of a CPU.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -39,6 +48,7 @@ mod tests {
         idle.kill().unwrap();
         idle.wait().unwrap();
         assert!(was_idle);
+        assert!(is_usual(std::process::id()) && !is_usual(u32::MAX));
         assert!(!is_idle(std::process::id()) && !is_idle(u32::MAX) && !is_idle(2_000_000_000));
     }
 

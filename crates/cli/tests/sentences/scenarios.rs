@@ -194,6 +194,8 @@ fn held_mutex() -> Vec<(&'static str, Value)> {
         ("usual", json!({})),
         ("short", json!({})),
         ("inherit", json!({})),
+        ("own-weight", json!({})),
+        ("usual-weight", json!({})),
     ]
 }
 

@@ -134,6 +134,17 @@ fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
         assert!(restored.left.is_empty() && restored.is_whole(), "{restored:?}");
         assert!(!held.exists() && tree.journals().is_empty());
     }
+    // What does not end soon is looked at again by a later restore.
+    let held = tree.temporary(1);
+    fs::write(&held, "").unwrap();
+    let lock = fs::File::open(&held).unwrap();
+    lock.lock().unwrap();
+    tree.leave(&[Change::Temporary { path: held.clone() }]);
+    assert!(restore(&tree.roots).left.is_empty() && held.exists());
+    assert_eq!(tree.journals().len(), 1);
+    drop(lock);
+    assert_eq!(restore(&tree.roots).undone.len(), 1);
+    assert!(!held.exists() && tree.journals().is_empty());
 }
 
 #[test]

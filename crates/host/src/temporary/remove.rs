@@ -138,25 +138,30 @@ impl Leftover<'_> {
         let file = File::from(file);
         // The process that held it a moment ago may have removed it, and another made a new one.
         let path = held::path_of(&self.folder).join(self.name);
-        if self.is_held(&file) || !private::is_still_at(&file, &path) {
-            return Ok(Undone::Left("another run holds it".to_owned()));
+        let theirs = || Ok(Undone::Left("another run holds it".to_owned()));
+        if !self.locks(&file) {
+            // What the run that is gone was starting still has it: a later restore looks again.
+            return if names_another(&file, self.maker) { theirs() } else { Ok(Undone::Later) };
+        }
+        if !private::is_still_at(&file, &path) {
+            return theirs();
         }
         unlinkat(&self.folder, self.name, AtFlags::empty())?;
         Ok(Undone::Now)
     }
 
-    /// Whether a process holds the lock in this file, other than one that its maker was just
-    /// starting.
-    fn is_held(&self, file: &File) -> bool {
+    /// Takes the lock in this file; not where another process has it, other than for a moment one
+    /// that its maker was just starting.
+    fn locks(&self, file: &File) -> bool {
         let deadline = Instant::now() + JUST_ENDED;
         // A kernel without file locks refuses in another way.
         while flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             if names_another(file, self.maker) || Instant::now() > deadline {
-                return true;
+                return false;
             }
             std::thread::sleep(PAUSE);
         }
-        false
+        true
     }
 
     fn remove_folder(&self) -> io::Result<()> {
@@ -165,7 +170,7 @@ impl Leftover<'_> {
     }
 }
 
-/// Whether a lock's file names another process than this one. Until its holder has written to it,
+/// Whether a lock's file names another process than `process`. Until its holder has written to it,
 /// it names none.
 fn names_another(file: &File, process: u32) -> bool {
     let mut text = [0; 16];

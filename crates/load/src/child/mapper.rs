@@ -16,7 +16,6 @@ use rand::{RngExt, SeedableRng};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::thread::{ClockId, clock_nanosleep_relative};
 use std::num::NonZeroU64;
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Stalls that are kept one by one; more are counted only.
@@ -142,20 +141,8 @@ pub(super) fn serve(args: &MapperArgs, user: Option<User>) -> Result<(), Failure
 }
 
 fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
-    let page = match fd {
-        None => LivePage::create(),
-        Some(fd) if fd < 3 => Err(std::io::Error::from(std::io::ErrorKind::InvalidInput)),
-        Some(fd) => inherited(fd).and_then(LivePage::map),
-    };
+    let page = fd.map_or_else(LivePage::create, LivePage::inherited);
     page.map_err(|e| failure("live page of the mapper", e))
-}
-
-/// The descriptor that the parent passes; an error where it is none, as by hand.
-fn inherited(fd: i32) -> std::io::Result<OwnedFd> {
-    // SAFETY: whether it is open is all that is asked.
-    rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) })?;
-    // SAFETY: it is open, and the parent opened it for this child alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl Mapper {
@@ -390,11 +377,5 @@ mod tests {
             map_page(region + page, page).unwrap();
         }
         unmap(region, 4 * page).unwrap();
-    }
-
-    #[test]
-    fn a_descriptor_that_is_not_open_is_refused_and_left_alone() {
-        let error = inherited(1_000_000).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::BADF.raw_os_error()));
     }
 }

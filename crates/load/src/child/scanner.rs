@@ -93,7 +93,10 @@ pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()>
 }
 
 /// Moves the calling process into these groups, which may throttle it from then on.
-fn join(groups: &[PathBuf]) -> std::io::Result<()> {
+///
+/// # Errors
+/// If one cannot be joined.
+pub fn join(groups: &[PathBuf]) -> std::io::Result<()> {
     // A zero stands for the process that writes it.
     groups.iter().try_for_each(|group| std::fs::write(group.join("cgroup.procs"), "0"))
 }

@@ -1,6 +1,6 @@
 //! The holder, and its rivals, who want its CPU.
 
-use super::shared::Shared;
+use super::shared::{Contents, Shared};
 use load::OwnGenerator;
 use load::protocol::{Failure, FailureKind};
 use os::time::{thread_cpu_ns, whole_ns};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// The generator of the holder.
 pub(super) const HOLDER: OwnGenerator = OwnGenerator { name: "mutex-holder", prepare: holder };
 
-/// The generator of the rivals.
-pub(super) const RIVALS: OwnGenerator = OwnGenerator { name: "mutex-rivals", prepare: rivals };
+/// The generator of a rival.
+pub(super) const RIVAL: OwnGenerator = OwnGenerator { name: "mutex-rival", prepare: rival };
 
 /// What the holder is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,15 +38,13 @@ pub(super) struct HolderSpec {
     pub(super) rest_ns: u64,
 }
 
-/// What the rivals are told.
+/// What a rival is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RivalsSpec {
+pub(super) struct RivalSpec {
     /// As the holder's.
     pub(super) memory: i32,
     /// The holder's CPU.
     pub(super) cpu: u32,
-    /// Threads.
-    pub(super) threads: u32,
 }
 
 /// A failure of one of them.
@@ -64,7 +62,7 @@ fn holder(spec: Value) -> Result<load::Work, Failure> {
     let spec: HolderSpec = told(HOLDER.name, spec)?;
     let shared = set_up(&spec).map_err(|error| failure(HOLDER.name, error))?;
     Ok(Box::new(move || {
-        hold(&spec, &shared).map_err(|error| failure(HOLDER.name, error))?;
+        hold(&spec, shared.contents()).map_err(|error| failure(HOLDER.name, error))?;
         Ok(Value::Null)
     }))
 }
@@ -78,15 +76,13 @@ fn set_up(spec: &HolderSpec) -> std::io::Result<Shared> {
     if spec.idle {
         os::policy::become_idle()?;
     }
-    // Last, since a quota may hold it up from then on. A zero stands for who writes it.
-    for group in &spec.groups {
-        std::fs::write(group.join("cgroup.procs"), "0")?;
-    }
+    // Last, since a quota may hold it up from then on.
+    load::child::scanner::join(&spec.groups)?;
     Ok(shared)
 }
 
 /// Holds the mutex again and again until the time is over.
-fn hold(spec: &HolderSpec, shared: &Shared) -> std::io::Result<()> {
+fn hold(spec: &HolderSpec, shared: &Contents) -> std::io::Result<()> {
     while shared.stop.load(Relaxed) == 0 {
         shared.take(spec.inherit)?;
         let (began, before) = (Instant::now(), thread_cpu_ns());
@@ -103,24 +99,14 @@ fn hold(spec: &HolderSpec, shared: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
-fn rivals(spec: Value) -> Result<load::Work, Failure> {
-    let spec: RivalsSpec = told(RIVALS.name, spec)?;
-    let shared = Shared::inherited(spec.memory).map_err(|error| failure(RIVALS.name, error))?;
-    os::pin::pin(spec.cpu).map_err(|error| failure(RIVALS.name, error))?;
+fn rival(spec: Value) -> Result<load::Work, Failure> {
+    let spec: RivalSpec = told(RIVAL.name, spec)?;
+    let shared = Shared::inherited(spec.memory).map_err(|error| failure(RIVAL.name, error))?;
+    os::pin::pin(spec.cpu).map_err(|error| failure(RIVAL.name, error))?;
     Ok(Box::new(move || {
-        let spin = || {
-            while shared.stop.load(Relaxed) == 0 {
-                std::hint::spin_loop();
-            }
-        };
-        std::thread::scope(|scope| -> std::io::Result<()> {
-            for _ in 1..spec.threads {
-                std::thread::Builder::new().spawn_scoped(scope, spin)?;
-            }
-            spin();
-            Ok(())
-        })
-        .map_err(|error| failure(RIVALS.name, error))?;
+        while shared.contents().stop.load(Relaxed) == 0 {
+            std::hint::spin_loop();
+        }
         Ok(Value::Null)
     }))
 }
@@ -131,7 +117,7 @@ mod tests {
 
     #[test]
     fn sections_are_counted_until_the_time_is_over() {
-        let (shared, _file) = Shared::make().unwrap();
+        let shared = Contents::default();
         let spec = HolderSpec {
             memory: 0,
             cpu: 0,
@@ -144,17 +130,18 @@ mod tests {
         };
         std::thread::scope(|scope| {
             let holder = scope.spawn(|| hold(&spec, &shared));
-            while shared.sections.load(Relaxed) < 3 {
+            while shared.sections.load(Relaxed) < 3 && !holder.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             shared.stop.store(1, Relaxed);
             holder.join().unwrap().unwrap();
         });
+        assert!(shared.sections.load(Relaxed) >= 3);
     }
 
     #[test]
     fn nonsense_is_refused() {
         assert!(holder(serde_json::json!({"cpu": "many"})).is_err());
-        assert!(rivals(serde_json::json!({"memory": -1, "cpu": 0, "threads": 1})).is_err());
+        assert!(rival(serde_json::json!({"memory": -1, "cpu": 0})).is_err());
     }
 }

@@ -36,14 +36,13 @@ pub const META: Meta = Meta {
     id: "held-mutex",
     title: "threads sleep for a mutex whose holder is ready and has no CPU",
     about: "A thread takes a mutex, works, and lets it go; another one takes it now and then. The \
-            holder has a low weight beside other work, or a CPU quota: while it waits for its CPU \
-            with the mutex held, the other one sleeps, whatever its own priority. Every profiler \
-            shows it asleep, and the CPU belongs to a third program. In the control the same \
-            holder has the weight of the others and no quota. Judged is the time that the waiter \
-            loses beyond the work of a section.",
+            holder has a low weight beside other work, or a CPU quota: while it has no CPU and \
+            holds the mutex, the other one sleeps, whatever its own priority. A profile of CPU \
+            time does not show that. In the control the same holder has the weight of the others \
+            and no quota. Judged is the time of waits that are more than 1 ms longer than the work \
+            of a section, without that work.",
     who: "programs that run some of their threads at a low nice value or under SCHED_IDLE, and \
-          processes that share locks with one in a container with a CPU limit: databases, \
-          allocators, logging",
+          processes that share a lock with a process whose CPU time is limited",
     fixes: &[
         FixMeta {
             id: "same-weight",
@@ -71,8 +70,8 @@ pub const META: Meta = Meta {
             measure::LOST,
             "lost",
             Unit::MillisecondsPerSecond,
-            "time of the waiter in waits for the mutex, beyond the work of a section, in each \
-             second of the trial",
+            "time of the waiter in waits that are more than 1 ms longer than the work of a \
+             section, without that work, in each second of the trial",
         ),
         figure(
             measure::WAIT_P99,

@@ -19,7 +19,7 @@ use crate::{Cell, Review, Scenario, hang};
 /// The scenario.
 pub static SCENARIO: Scenario<HeldMutexParams> = Scenario {
     meta: &META,
-    generators: &[waiter::WAITER, holder::HOLDER, holder::RIVALS],
+    generators: &[waiter::WAITER, holder::HOLDER, holder::RIVAL],
     missing: plan::missing,
     of_old_kernels: None,
     arms: plan::arms,

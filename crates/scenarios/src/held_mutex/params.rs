@@ -4,7 +4,7 @@ use crate::params::{self, Auto, List, Quota, Time, YesNo, auto, between, choice,
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-/// CPU time of a section that counts as short: it ends in the time slice in which it begins.
+/// CPU time of a section that counts as short: it mostly ends in the time slice in which it begins.
 const SHORT: Time = Time::us(100);
 
 /// The parameters of `held-mutex`.
@@ -32,11 +32,12 @@ pub struct HeldMutexParams {
     /// Pause of the waiter between two calls that take the mutex
     #[arg(long, default_value = "1ms", value_parser = whole_us(Time::us(10)..=Time::s(1)))]
     pub every: Time,
-    /// Threads of nice 0 that want the holder's CPU all the time. auto: one, and none with --by
+    /// Processes of nice 0 that want the holder's CPU all the time. auto: one, and none with --by
     /// quota
-    #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=64)))]
+    #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=8)))]
     pub rivals: Auto<u32>,
-    /// Whether the mutex has priority inheritance (PTHREAD_PRIO_INHERIT): yes or no
+    /// Whether the mutex has priority inheritance (FUTEX_LOCK_PI, as with PTHREAD_PRIO_INHERIT):
+    /// yes or no
     #[arg(long, default_value = "no")]
     pub inherit: YesNo,
     /// Fixes to try, separated by semicolons: short, inherit
@@ -72,7 +73,7 @@ pub enum Cause {
 /// Something that may fix the stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MutexFix {
-    /// The same work in sections of 100 us
+    /// The same work in sections of 100 us; not under a quota, which any section may use up
     Short,
     /// A mutex with priority inheritance
     Inherit,
@@ -89,9 +90,10 @@ impl HeldMutexParams {
     /// The same with a fix.
     pub fn with(&self, fix: MutexFix) -> Self {
         match fix {
-            MutexFix::Short if self.inside <= SHORT => self.clone(),
+            // A quota is used up in a section, however short it is.
+            MutexFix::Short if self.by == Cause::Quota || self.inside <= SHORT => self.clone(),
             MutexFix::Short => {
-                // The same work in all.
+                // The same work in all, as near as the least rest allows.
                 let part = SHORT.get().as_secs_f64() / self.inside.get().as_secs_f64();
                 let rest_us = (self.rest.get().as_micros() as f64 * part).round().max(10.0);
                 let rest = Time::us(rest_us as u64);

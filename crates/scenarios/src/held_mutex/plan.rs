@@ -1,6 +1,6 @@
 //! From parameters to arms, and to what the processes of a trial are told.
 
-use super::holder::{HolderSpec, RivalsSpec};
+use super::holder::{HolderSpec, RivalSpec};
 use super::meta::META;
 use super::params::{Cause, HeldMutexParams, MutexFix};
 use super::sentences::HeldMutexFact;
@@ -25,8 +25,14 @@ pub(super) fn arms(
     params: &HeldMutexParams,
     host: &Host,
 ) -> Result<Arms<HeldMutexParams>, ScenarioError> {
-    if params.by == Cause::Quota {
-        quota::try_out(host, &params.quota.bandwidth(), None)?;
+    match params.by {
+        Cause::Quota => drop(quota::try_out(host, &params.quota.bandwidth(), None)?),
+        Cause::Nice | Cause::Idle if has_usual_weight() => {}
+        Cause::Nice | Cause::Idle => {
+            let (what, grant) =
+                (HeldMutexFact::OwnWeight.into(), HeldMutexFact::UsualWeight.into());
+            return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
+        }
     }
     let control = arm("usual", Role::Control, params.control(), Some(HeldMutexFact::Usual));
     let mut all = Arms::from(vec![control, arm("case", Role::Case, params.clone(), None)]);
@@ -44,6 +50,11 @@ pub(super) fn arms(
     Ok(all)
 }
 
+/// Whether what is started here has nice value 0 and the usual policy, unless it is told otherwise.
+fn has_usual_weight() -> bool {
+    rustix::process::getpriority_process(None) == Ok(0) && os::policy::is_usual(std::process::id())
+}
+
 fn arm(
     id: &str,
     role: Role,
@@ -59,7 +70,9 @@ fn arm(
 pub(super) struct Specs {
     pub(super) waiter: WaiterSpec,
     pub(super) holder: HolderSpec,
-    pub(super) rivals: RivalsSpec,
+    /// Each of them.
+    pub(super) rival: RivalSpec,
+    pub(super) rivals: u32,
 }
 
 /// What they are told of a trial with that memory, whose holder joins these groups.
@@ -93,7 +106,7 @@ pub(super) fn specs(
         inside_ns,
         rest_ns: ns(params.rest),
     };
-    Ok(Specs { waiter, holder, rivals: RivalsSpec { memory, cpu, threads: params.rivals() } })
+    Ok(Specs { waiter, holder, rival: RivalSpec { memory, cpu }, rivals: params.rivals() })
 }
 
 #[cfg(test)]
@@ -136,7 +149,7 @@ mod tests {
     #[test]
     fn waiter_and_holder_have_a_cpu_each_and_rivals_have_the_holders() {
         let specs = told(&HeldMutexParams::default());
-        assert_eq!((specs.waiter.cpu, specs.holder.cpu, specs.rivals.cpu), (0, 1, 1));
+        assert_eq!((specs.waiter.cpu, specs.holder.cpu, specs.rival.cpu), (0, 1, 1));
         let lacks = Need::Cpus { least: 2, allowed: 1 };
         assert_eq!(with(1, missing), Some(lacks));
     }
@@ -153,5 +166,7 @@ mod tests {
         let short = usual.with(MutexFix::Short);
         assert_eq!((short.inside, short.rest), (Time::us(100), Time::us(400)));
         assert_eq!(ids(&short), ["usual", "case"]);
+        let quota = HeldMutexParams { by: Cause::Quota, ..usual };
+        assert_eq!(quota.with(MutexFix::Short), quota);
     }
 }

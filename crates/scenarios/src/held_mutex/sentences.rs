@@ -13,6 +13,8 @@ pub(super) enum HeldMutexFact {
     Usual,
     Short,
     Inherit,
+    OwnWeight,
+    UsualWeight,
 }
 
 /// What case and control did.
@@ -42,7 +44,9 @@ impl Sentence for HeldMutexFact {
                 format!("The holder of a mutex keeps others asleep here{}", compared(both))
             }
             F::Passes(both) => {
-                format!("The holder of a mutex keeps nobody asleep for long{}", compared(both))
+                let start = "The holder of a mutex keeps others asleep here no longer than in the \
+                             control";
+                format!("{start}{}", compared(both))
             }
             F::Unsettled => {
                 "It is not settled whether the holder of a mutex keeps others asleep here.".into()
@@ -50,6 +54,12 @@ impl Sentence for HeldMutexFact {
             F::Usual => "the weight of the others for the holder, and no quota".into(),
             F::Short => "the same work in sections of 100 us".into(),
             F::Inherit => "a mutex with priority inheritance".into(),
+            F::OwnWeight => {
+                "tailback itself runs at another nice value than 0 or under another policy than \
+                 SCHED_OTHER, and so would the holder's rivals"
+                    .into()
+            }
+            F::UsualWeight => "run it at nice 0, without nice and chrt".into(),
         }
     }
 }
@@ -57,18 +67,19 @@ impl Sentence for HeldMutexFact {
 fn compared(both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
     let holder = match &both.holder {
-        Holder::Usual => "that nothing holds up".to_owned(),
+        Holder::Usual => "like its rivals".to_owned(),
         Holder::Nice(nice) => format!("at nice {nice}"),
         Holder::Idle => "of the policy SCHED_IDLE".to_owned(),
         Holder::Quota(quota) => format!("under a CPU quota of {quota}"),
     };
     let control = both.control.as_ref();
-    let control = control.map(|lost| format!(". With a holder like the others it lost {lost}"));
+    let control = control.map(|lost| format!("; in the control {lost}"));
     let worst = both.worst.as_ref();
-    let worst = worst.map(|worst| format!(" The longest wait of a trial was {worst}."));
+    let worst =
+        worst.map(|worst| format!(" In half of the trials the longest wait was at least {worst}."));
     format!(
-        ": a thread that shares it with a holder {holder} lost {}, beyond the work of a \
-         section{}.{}",
+        ": a thread that shares it with a holder {holder} lost {} in waits, the work of a section \
+         not counted{}.{}",
         both.lost,
         control.unwrap_or_default(),
         worst.unwrap_or_default()

@@ -1,12 +1,8 @@
 //! The memory that waiter and holder share: a mutex, and what the holder counts.
 
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use load::page::{InPage, Page};
+use rustix::io::Errno;
 use rustix::thread::{futex, gettid};
-use std::fs::File;
-use std::ops::Deref;
-use std::os::fd::AsFd;
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -17,6 +13,9 @@ const WAITED_FOR: u32 = 2;
 
 /// The flags of a futex that processes share.
 const OF_PROCESSES: futex::Flags = futex::Flags::empty();
+
+/// The page that holds it.
+pub(super) type Shared = Page<Contents>;
 
 /// What is in it. Zeros are a free mutex and nothing counted.
 #[derive(Debug, Default)]
@@ -44,7 +43,10 @@ impl Contents {
         }
         while self.mutex.swap(WAITED_FOR, Acquire) != FREE {
             // Woken, interrupted, or free meanwhile: it is tried again each time.
-            let _ = futex::wait(&self.mutex, OF_PROCESSES, WAITED_FOR, None);
+            match futex::wait(&self.mutex, OF_PROCESSES, WAITED_FOR, None) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }
@@ -52,7 +54,7 @@ impl Contents {
     fn inherit(&self) -> std::io::Result<()> {
         loop {
             match futex::lock_pi(&self.mutex, OF_PROCESSES, None) {
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 taken => return Ok(taken?),
             }
         }
@@ -78,79 +80,23 @@ fn own_id() -> u32 {
     gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
-/// A mapping of it.
-#[derive(Debug)]
-pub(super) struct Shared(NonNull<Contents>);
-
-// SAFETY: all of it is atomic, and the mapping lives as long as this value.
-unsafe impl Send for Shared {}
-// SAFETY: the same.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    /// Makes such memory, and a file by which a child finds it.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
-    pub(super) fn make() -> std::io::Result<(Self, File)> {
-        let file = File::from(memfd_create("tailback-mutex", MemfdFlags::CLOEXEC)?);
-        ftruncate(&file, size_of::<Contents>() as u64)?;
-        Ok((Shared::map(&file)?, file))
-    }
-
-    /// Maps what the parent made and passed on as the file of this number.
-    ///
-    /// # Errors
-    /// If it did not, or the kernel refuses.
-    pub(super) fn inherited(number: i32) -> std::io::Result<Self> {
-        Shared::map(
-            &File::options().read(true).write(true).open(format!("/proc/self/fd/{number}"))?,
-        )
-    }
-
-    fn map(file: &File) -> std::io::Result<Self> {
-        if file.metadata()?.len() < size_of::<Contents>() as u64 {
-            return Err(std::io::ErrorKind::InvalidData.into());
-        }
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let length = size_of::<Contents>();
-        // SAFETY: a new mapping at an address of the kernel's choice, no longer than the file.
-        let at = unsafe {
-            mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, file.as_fd(), 0)?
-        };
-        NonNull::new(at.cast()).map(Shared).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
-    }
-}
-
-impl Deref for Shared {
-    type Target = Contents;
-
-    fn deref(&self) -> &Contents {
-        // SAFETY: the mapping is as long as that, begins at a page, and any bytes are valid.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `map` made; no reference outlives self.
-        let unmapped = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Contents>()) };
-        debug_assert!(unmapped.is_ok(), "munmap of the shared memory");
-    }
-}
+// SAFETY: atomic numbers.
+unsafe impl InPage for Contents {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn one_at_a_time_has_the_mutex_by_whatever_mapping() {
         for inherit in [false, true] {
-            let (one, file) = Shared::make().unwrap();
-            let other = Shared::map(&file).unwrap();
+            let one = Shared::create().unwrap();
+            let other = Shared::map(one.as_fd().try_clone_to_owned().unwrap()).unwrap();
             let (inside, count) = (AtomicBool::new(false), AtomicU32::new(0));
             let turns = |shared: &Shared| {
+                let shared = shared.contents();
                 for _ in 0..2_000 {
                     shared.take(inherit).unwrap();
                     assert!(!inside.swap(true, Relaxed), "{inherit}");
@@ -166,10 +112,5 @@ mod tests {
             });
             assert_eq!(count.into_inner(), 6_000, "{inherit}");
         }
-    }
-
-    #[test]
-    fn a_file_that_is_too_short_is_refused() {
-        assert!(Shared::map(&tempfile::tempfile().unwrap()).is_err());
     }
 }

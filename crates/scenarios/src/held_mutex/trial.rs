@@ -1,6 +1,6 @@
 //! One trial: a waiter, a holder and its rivals, until their time is over.
 
-use super::holder::{HOLDER, RIVALS};
+use super::holder::{HOLDER, RIVAL};
 use super::meta::measure;
 use super::params::{Cause, HeldMutexParams};
 use super::plan::{self, Specs};
@@ -11,15 +11,14 @@ use crate::probing::{Part, Probing};
 use crate::quota::{self, refused};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::cgroup::BandwidthGroup;
+use load::page::inherit;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};
 use model::evidence::QuotaShare;
 use model::{Latency, Measure, Observation, Problem, Unit};
 use os::time;
 use probe::{Role, SessionOptions};
-use rustix::io::{FdFlags, fcntl_setfd};
-use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -31,12 +30,23 @@ const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 /// hardly any CPU time. One that takes longer hangs.
 pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
-/// The processes of a trial, the waiter first.
-const PARTS: [Part; 3] = [
-    Part { pid: 0, part: "waiter", role: Role::Victim },
-    Part { pid: 0, part: "holder", role: Role::Victim },
-    Part { pid: 0, part: "rival", role: Role::Bystander },
-];
+/// What each process is to the evidence, the waiter first; all behind the holder are rivals.
+const PARTS: [(&str, Role); 3] =
+    [("waiter", Role::Victim), ("holder", Role::Victim), ("rival", Role::Bystander)];
+
+/// What of a trial runs, the waiter first. Where it is dropped, all of it ends.
+struct Parts {
+    children: Vec<load::Child>,
+    shared: Shared,
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        // Rivals end at once, so that a holder that is killed has a CPU to end on.
+        self.shared.contents().stop.store(1, Relaxed);
+        self.children.iter_mut().for_each(load::Child::kill);
+    }
+}
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(
@@ -50,33 +60,34 @@ pub(super) fn run(
     let options =
         SessionOptions { quota: group.is_some(), lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &options);
-    let (shared, file) = Shared::make().map_err(|error| unreadable("wait", error))?;
-    let specs = plan::specs(params, file.as_raw_fd(), joined, context.host)?;
-    let mut parts = start_all(&specs, &file, context)?;
-    for (part, child) in PARTS.iter().zip(&mut parts) {
+    let shared = Shared::create().map_err(system)?;
+    let specs = plan::specs(params, shared.as_fd().as_raw_fd(), joined, context.host)?;
+    let mut parts = start_all(&specs, shared, context)?;
+    for (number, child) in parts.children.iter_mut().enumerate() {
         wait::ready(child, SET_UP_LIMIT, interrupted)?;
-        probing.watch(&Part { pid: child.pid(), ..*part });
+        let (part, role) = PARTS[number.min(PARTS.len() - 1)];
+        probing.watch(&Part { pid: child.pid(), part, role });
     }
     probing.release();
     let watch = Disturbances::start(roots, None);
     let before = group.as_ref().map(BandwidthGroup::usage);
     let began = Instant::now();
     // The waiter last: it finds the others at work.
-    parts.iter_mut().rev().try_for_each(load::Child::go)?;
+    parts.children.iter_mut().rev().try_for_each(load::Child::go)?;
     let limit = params.duration.get() + HANG_AFTER;
-    let report = wait::report_before(&mut parts[0], limit, interrupted)?;
+    let report = wait::until(limit, interrupted, |deadline| parts.report_before(deadline))?;
     let watched = began.elapsed();
     let gained = group.as_ref().zip(before).map(|(group, before)| group.usage().since(&before));
     probing.end();
     let disturbance = watch.finish(roots);
+    let mut observation = match report {
+        Some(report) => observe(&answer(report)?, parts.shared.contents())?,
+        None => hung(params, watched),
+    };
     drop(parts);
     if let Some(group) = group {
         group.remove().map_err(refused)?;
     }
-    let mut observation = match report {
-        Some(report) => observe(&answer(report)?, &shared)?,
-        None => hung(watched),
-    };
     observation.evidence = probing.evidence();
     if let (Some(evidence), Some(gained)) = (&mut observation.evidence, &gained) {
         quota::lay_over(evidence, gained);
@@ -100,29 +111,46 @@ fn group(
     Ok(Some(group))
 }
 
-/// Starts waiter, holder and rivals, who inherit the file of the memory.
-fn start_all(
-    specs: &Specs,
-    memory: &File,
-    context: &Context,
-) -> Result<Vec<load::Child>, ScenarioError> {
-    let told = |spec: serde_json::Result<serde_json::Value>| {
-        spec.map_err(|error| unreadable("wait", error))
+/// Starts waiter, holder and rivals, who inherit the memory.
+fn start_all(specs: &Specs, shared: Shared, context: &Context) -> Result<Parts, ScenarioError> {
+    let args = |generator, told: serde_json::Result<serde_json::Value>| {
+        let told = told.map_err(|error| unreadable("wait", error))?;
+        Ok::<_, ScenarioError>(OwnArgs::to_args(generator, &told))
     };
     let mut all = vec![
-        (&WAITER, "mutex waiter", told(serde_json::to_value(&specs.waiter))?),
-        (&HOLDER, "mutex holder", told(serde_json::to_value(&specs.holder))?),
+        ("mutex waiter", args(&WAITER, serde_json::to_value(&specs.waiter))?),
+        ("mutex holder", args(&HOLDER, serde_json::to_value(&specs.holder))?),
     ];
-    if specs.rivals.threads > 0 {
-        all.push((&RIVALS, "mutex rivals", told(serde_json::to_value(&specs.rivals))?));
+    for _ in 0..specs.rivals {
+        all.push(("mutex rival", args(&RIVAL, serde_json::to_value(&specs.rival))?));
     }
-    inherit(memory, true)?;
-    let started = all.iter().map(|(generator, name, spec)| {
-        Ok(context.spawner.start(name, &OwnArgs::to_args(generator, spec), None)?)
-    });
-    let started = started.collect();
-    inherit(memory, false)?;
-    started
+    let mut parts = Parts { children: Vec::new(), shared };
+    inherit(&parts.shared, true).map_err(system)?;
+    for (name, args) in &all {
+        parts.children.push(context.spawner.start(name, args, None)?);
+    }
+    inherit(&parts.shared, false).map_err(system)?;
+    Ok(parts)
+}
+
+impl Parts {
+    /// The waiter's report, if it comes before `deadline`. Fails where the holder or a rival has
+    /// given up or died: then nobody lets the mutex go, or nobody holds the holder up.
+    fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, load::LoadError> {
+        for child in &mut self.children[1..] {
+            child.report_before(Instant::now())?;
+        }
+        self.children[0].report_before(deadline)
+    }
+}
+
+/// What the kernel refused.
+fn system(source: std::io::Error) -> ScenarioError {
+    load::LoadError::System { role: WAITER.name, source }.into()
+}
+
+fn wrong_report() -> ScenarioError {
+    ScenarioError::Broken(Problem::WrongReport { role: WAITER.name.to_owned() })
 }
 
 fn answer(report: Report) -> Result<WaitReport, ScenarioError> {
@@ -130,28 +158,22 @@ fn answer(report: Report) -> Result<WaitReport, ScenarioError> {
         Report::Own(report) => {
             serde_json::from_value(report).map_err(|error| unreadable("wait", error))
         }
-        _ => {
-            let role = WAITER.name.to_owned();
-            Err(ScenarioError::Broken(Problem::WrongReport { role }))
-        }
+        _ => Err(wrong_report()),
     }
 }
 
-/// Whether children get the file.
-fn inherit(file: &File, yes: bool) -> Result<(), ScenarioError> {
-    let flags = if yes { FdFlags::empty() } else { FdFlags::CLOEXEC };
-    fcntl_setfd(file, flags).map_err(|error| unreadable("wait", error))
-}
-
-/// The observation of a waiter that never got the mutex again: it lost all of the time.
-fn hung(watched: Duration) -> Observation {
+/// The observation of a waiter that does not come back: it has waited for that long at least.
+fn hung(params: &HeldMutexParams, watched: Duration) -> Observation {
     let window_ms = time::ms(watched);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
         seen.measures.insert(name.to_owned(), Measure::at_least(value, unit));
     };
-    put(measure::LOST, 0.0, Unit::MillisecondsPerSecond);
-    put(measure::WORST, 0.0, Unit::Milliseconds);
+    let waited = watched.saturating_sub(params.duration.get());
+    let lost_ms = time::ms(waited.saturating_sub(params.inside.get()));
+    let lost = (lost_ms / (window_ms / 1e3).max(1e-9)).min(1e3);
+    put(measure::LOST, lost, Unit::MillisecondsPerSecond);
+    put(measure::WORST, time::ms(waited), Unit::Milliseconds);
     seen
 }
 
@@ -200,6 +222,9 @@ mod tests {
         assert_eq!(value("sections"), 3.0);
         assert!((98.0..100.5).contains(&value("wait_p99")), "{seen:?}");
         assert!(observe(&WaitReport { waits: "x".to_owned(), ..report }, &shared).is_err());
-        assert!(hung(Duration::from_secs(31)).hang);
+        let hung = hung(&HeldMutexParams::default(), Duration::from_millis(20_700));
+        let bound = |name: &str| (hung.measures[name].value, hung.measures[name].at_least);
+        assert_eq!(bound("worst"), (20_000.0, true));
+        assert!(hung.hang && bound("lost").0 > 900.0 && bound("lost").1, "{hung:?}");
     }
 }

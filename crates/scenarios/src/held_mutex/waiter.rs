@@ -1,7 +1,7 @@
 //! The waiter: takes the mutex again and again, and counts how long that takes.
 
 use super::holder::{failure, told};
-use super::shared::Shared;
+use super::shared::{Contents, Shared};
 use hdrhistogram::Histogram;
 use load::protocol::Failure;
 use load::{OwnGenerator, histogram};
@@ -52,12 +52,12 @@ fn prepare(spec: Value) -> Result<load::Work, Failure> {
     let shared = Shared::inherited(spec.memory).map_err(cannot)?;
     os::pin::pin(spec.cpu).map_err(cannot)?;
     Ok(Box::new(move || {
-        let report = take_again_and_again(&spec, &shared).map_err(cannot)?;
+        let report = take_again_and_again(&spec, shared.contents()).map_err(cannot)?;
         serde_json::to_value(report).map_err(|error| failure(WAITER.name, error))
     }))
 }
 
-fn take_again_and_again(spec: &WaiterSpec, shared: &Shared) -> std::io::Result<WaitReport> {
+fn take_again_and_again(spec: &WaiterSpec, shared: &Contents) -> std::io::Result<WaitReport> {
     let (began, duration) = (Instant::now(), Duration::from_millis(spec.duration_ms));
     let mut waits: Histogram<u64> = histogram::empty();
     let (mut lost_ns, mut worst_ns) = (0, 0);
@@ -92,18 +92,26 @@ mod tests {
     }
 
     #[test]
-    fn a_mutex_that_nobody_holds_is_taken_at_once() {
-        let (shared, _file) = Shared::make().unwrap();
+    fn a_wait_for_a_holder_is_counted_whole() {
+        let shared = Contents::default();
         let spec = WaiterSpec {
             memory: 0,
             cpu: 0,
             inherit: false,
-            inside_ns: 10_000_000_000,
+            inside_ns: 1_000_000,
             every_ns: 10_000,
             duration_ms: 20,
         };
-        let report = take_again_and_again(&spec, &shared).unwrap();
-        assert!(report.window_ns >= 20_000_000 && report.lost_ns == 0, "{report:?}");
+        shared.take(false).unwrap();
+        let report = std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| take_again_and_again(&spec, &shared));
+            std::thread::sleep(Duration::from_millis(60));
+            shared.let_go(false).unwrap();
+            waiter.join().unwrap().unwrap()
+        });
+        // It may begin late, but not so late.
+        assert!(report.worst_ns > 10_000_000, "{report:?}");
+        assert!(report.lost_ns > 8_000_000 && report.lost_ns < report.window_ns, "{report:?}");
         assert!(!histogram::decode(&report.waits).unwrap().is_empty());
     }
 

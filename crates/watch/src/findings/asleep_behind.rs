@@ -240,8 +240,8 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     }
 }
 
-/// The same in the lab; none where it does not sleep in a lock, or where the weights of groups are
-/// the cause.
+/// A stall of this kind in the lab; none where it does not sleep in a lock, or where the weights of
+/// groups are the cause.
 fn run(facts: &Facts) -> Option<Run> {
     let by = match facts.weights.as_ref().map(|(other, _)| &other.of) {
         _ if facts.by_quota > MOSTLY => Cause::Quota,
@@ -321,6 +321,14 @@ mod tests {
         let nice = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
         assert_eq!(by(nice).as_deref(), Some("nice"));
         assert_eq!(by(ChainKey { slept: SleptIn::Input, ..quota }), None);
+        let of = |of| {
+            let weight = |weight| Weight { weight, of: WeightOf::Nice(0) };
+            let weights = Some((Weight { weight: 3, of }, weight(1024)));
+            run(&Facts { sleeps: Sleeps::Lock, weights, ..Facts::default() })
+        };
+        let idle = of(WeightOf::IdlePolicy).unwrap().parameters;
+        assert_eq!(idle.0["by"].to_string(), "idle");
+        assert_eq!(of(WeightOf::Group("/small".to_owned())), None);
     }
 
     #[test]

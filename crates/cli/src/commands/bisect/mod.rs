@@ -113,6 +113,14 @@ impl Bisect {
     ) -> Result<u8, Failure> {
         let seed = self.seed.unwrap_or_else(draw_seed);
         let (inside, before) = (source.steps()?, log.boots());
+        let (rule, fewest) = (self.rule(), Rule::fewest(self.rule().by, inside));
+        if rule.most < fewest {
+            return Err(Failure::usage(format!(
+                "--boots {}: with about {} between the ends a version takes {fewest} at least",
+                rule.most,
+                figures::plural(inside.into(), "step")
+            )));
+        }
         let gone_on = match before {
             0 => String::new(),
             boots => format!("; going on after {}", figures::plural(boots as u64, "boot")),

@@ -49,7 +49,8 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> S
             let provided = match by_effect {
                 false => "",
                 true => {
-                    ", if at least half of the boots of each version fall on its side of the middle"
+                    ", if each boot falls on its version's side of the middle with a probability of \
+                     at least a half"
                 }
             };
             let _ = writeln!(text, "At most {percent}% of such bisections are wrong{provided}.\n");
@@ -161,7 +162,7 @@ mod tests {
              build ended with 2\n"
         );
         let two = text(&found(&["b", "c"]), &shown, true);
-        let rate = "At most 4.2% of such bisections are wrong, if at least half of the boots of";
+        let rate = "At most 4.2% of such bisections are wrong, if each boot falls on its";
         assert!(two.contains(rate), "{two}");
         assert!(two.starts_with("The stall begins with one of these:\n  <b>\n  <c>\n"), "{two}");
         let ends = Outcome::Found {

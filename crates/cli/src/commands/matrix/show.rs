@@ -161,34 +161,46 @@ fn report_regression(
     };
     crate::page::write(session, &mail.text, Some(path))?;
     output::note(&format!("mail: {}. Before you send it, read it and", path.display()));
-    let kept = keep_configs(session, path, &mail.kernels, configs)?;
-    let attach = mail::to_attach(&kept);
+    let attach = mail::to_attach(&keep_configs(session, path, &mail.kernels, configs));
     mail.before.iter().chain([&attach]).for_each(|line| output::note(&format!("  - {line}")));
     Ok(())
 }
 
-/// Writes the configurations of two kernels beside a report, where they are known; their files.
+/// Writes the configurations of two kernels beside a report that is a file, where they are known;
+/// their files. One that cannot be written is left to the sender, as one that is not known.
 fn keep_configs(
     session: &Session,
     report: &Path,
     kernels: &[String; 2],
     configs: Configs,
-) -> Result<[Option<String>; 2], Failure> {
-    let mut kept = [None, None];
-    for (place, (kernel, which)) in kernels.iter().zip(["good", "bad"]).enumerate() {
-        let found =
-            configs(kernel).and_then(|config| os::file::read_start(&config, LONGEST_CONFIG).ok());
-        let Some(bytes) = found else { continue };
-        let path = paths::for_page(session, "--mail", &beside(report, which))?;
-        crate::page::write(session, &String::from_utf8_lossy(&bytes), Some(&path))?;
-        kept[place] = Some(path.display().to_string());
-    }
-    Ok(kept)
+) -> [Option<String>; 2] {
+    let keep = |kernel: &str, which: &str| {
+        let bytes = os::file::read_start(&configs(kernel)?, LONGEST_CONFIG).ok()?;
+        let whole = (bytes.len() as u64) < LONGEST_CONFIG;
+        let text = whole.then(|| String::from_utf8_lossy(&bytes).into_owned())?;
+        let path = paths::for_page(session, "--mail", &beside(report, which)?).ok()?;
+        crate::page::write(session, &text, Some(&path)).ok()?;
+        Some(path.display().to_string())
+    };
+    [keep(&kernels[0], "good"), keep(&kernels[1], "bad")]
 }
 
-/// The file of a configuration beside a report: `report.txt.good.config`.
-fn beside(report: &Path, which: &str) -> PathBuf {
+/// The file of a configuration beside a report: `report.txt.good.config`. None beside standard
+/// output.
+fn beside(report: &Path, which: &str) -> Option<PathBuf> {
     let mut name = report.as_os_str().to_owned();
     name.push(format!(".{which}.config"));
-    PathBuf::from(name)
+    (report.as_os_str() != "-").then(|| PathBuf::from(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_lie_beside_a_report_and_none_beside_standard_output() {
+        let at = |report: &str| beside(Path::new(report), "good");
+        assert_eq!(at("a/report.txt"), Some("a/report.txt.good.config".into()));
+        assert_eq!(at("-"), None);
+    }
 }

@@ -48,7 +48,7 @@ impl Way<'_> {
     pub fn config(&self, name: &Name) -> Option<PathBuf> {
         match self {
             Way::Hosted(_) => None,
-            Way::Guests(guests) => guests.host.kernel(&name.asked, guests.interrupted).ok()?.config,
+            Way::Guests(guests) => guests.host.config(&name.asked),
         }
     }
 }

@@ -31,8 +31,8 @@ mod tests {
         (0..=events).map(term).sum()
     }
 
-    /// A stall in half of the blocks, or in 30% of them, is taken for the other at one look of all
-    /// in at most 5% of runs; with one block less it would not be.
+    /// Over all looks, at most 5% of runs take a stall in half of the blocks for more, or one in
+    /// 30% for less. One block more would be too many.
     #[test]
     fn looks_share_an_error_rate_of_5_percent() {
         let share = 0.05 / LOOKS.len() as f64;
