@@ -274,6 +274,15 @@ mod tests {
     }
 
     #[test]
+    fn the_fewest_boots_are_those_that_the_page_names() {
+        let fewest = |by, steps: &[u32]| -> Vec<u32> {
+            steps.iter().map(|inside| Rule::fewest(by, *inside)).collect()
+        };
+        assert_eq!(fewest(By::Effect, &[1, 2, 3, 6, 15]), [8, 8, 9, 9, 11]);
+        assert_eq!(fewest(By::Verdict, &[1, 15, 16]), [2, 2, 3]);
+    }
+
+    #[test]
     fn each_version_is_booted_twice_where_boots_agree() {
         let mut boots = 0;
         let outcome = searched(16, |place, _| {

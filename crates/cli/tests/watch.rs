@@ -130,8 +130,8 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
 
     let explained = place.say(&["explain", to]);
     assert_eq!(explained.code(), 1, "{explained:?}");
-    // Beside other work a larger loss is named too.
-    assert!(explained.out.lines().count() <= 26, "{}", explained.out);
+    // Beside other work a larger loss is named too, and other waits are near a limit.
+    assert!(explained.out.lines().count() <= 30, "{}", explained.out);
     let explained = place.say(&["explain", "--why", to]);
     let words: Vec<&str> = explained.out.split_whitespace().collect();
     assert!(words.join(" ").contains("reads the victim's smaps"), "{explained:?}");
@@ -429,7 +429,9 @@ fn every_known_stall_has_an_answer_without_programs_too() {
     let answers = live["answers"].as_array().unwrap();
     for scenario in scenarios::ALL {
         let id = scenario.meta().id;
-        let answer = answers.iter().find(|one| one["stall"] == id).unwrap();
+        // On live systems it has a wider name: who is to wake another one may hold no lock.
+        let stall = if id == "held-mutex" { "asleep-behind" } else { id };
+        let answer = answers.iter().find(|one| one["stall"] == stall).unwrap();
         let is_honest = !answer["state"]["not-measurable"].is_null();
         // What cpu.stat and memory.events count everybody may read.
         let files = ["cpu-quota", "quota-blind", "memory-high"];

@@ -140,8 +140,11 @@ impl Leftover<'_> {
         let path = held::path_of(&self.folder).join(self.name);
         let theirs = || Ok(Undone::Left("another run holds it".to_owned()));
         if !self.locks(&file) {
-            // What the run that is gone was starting still has it: a later restore looks again.
-            return if names_another(&file, self.maker) { theirs() } else { Ok(Undone::Later) };
+            let why = "a process that the killed run started holds it; a later restore looks again";
+            return match names_another(&file, self.maker) {
+                true => theirs(),
+                false => Ok(Undone::Failed(path, why.to_owned())),
+            };
         }
         if !private::is_still_at(&file, &path) {
             return theirs();

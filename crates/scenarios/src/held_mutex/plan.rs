@@ -156,6 +156,9 @@ mod tests {
 
     #[test]
     fn a_fix_that_is_there_already_is_not_tried() {
+        if !has_usual_weight() {
+            return ::testing::skipped("needs nice 0 and the usual policy");
+        }
         let ids = |params: &HeldMutexParams| -> Vec<String> {
             let arms: Result<Arms<HeldMutexParams>, ScenarioError> =
                 with(2, |host| arms(params, host));

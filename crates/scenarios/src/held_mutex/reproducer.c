@@ -20,7 +20,8 @@ static void set_up(void)
 {
 	cpu_waiter = cpu_at(0);
 	cpu_holder = cpu_at(1);
-	if (getpriority(PRIO_PROCESS, 0) || sched_getscheduler(0) != SCHED_OTHER)
+	/* Not every C library has a function for the policy. */
+	if (getpriority(PRIO_PROCESS, 0) || syscall(SYS_sched_getscheduler, 0) != SCHED_OTHER)
 		skip("run it at nice 0 and under the usual policy");
 	seen = shared(sizeof(*seen));
 }
@@ -39,7 +40,7 @@ static void holder(long held_up)
 	uint64_t began;
 
 	pin(cpu_holder);
-	if (held_up && (IDLE ? sched_setscheduler(0, SCHED_IDLE, &none)
+	if (held_up && (IDLE ? syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none)
 			     : setpriority(PRIO_PROCESS, 0, NICE)))
 		seen->refused = errno;
 	for (;;) {
@@ -91,7 +92,8 @@ static double trial(int with_cause)
 	if (INHERIT)
 		pthread_mutexattr_setprotocol(&shared_by_processes, PTHREAD_PRIO_INHERIT);
 	memset(seen, 0, sizeof(*seen));
-	pthread_mutex_init(&seen->mutex, &shared_by_processes);
+	if (pthread_mutex_init(&seen->mutex, &shared_by_processes))
+		broken("no such mutex here");
 	start(holder, with_cause);
 	for (int i = 0; i < RIVALS; i++)
 		start(rival, 0);

@@ -44,8 +44,8 @@ impl Sentence for HeldMutexFact {
                 format!("The holder of a mutex keeps others asleep here{}", compared(both))
             }
             F::Passes(both) => {
-                let start = "The holder of a mutex keeps others asleep here no longer than in the \
-                             control";
+                let start = "The holder of a mutex keeps others asleep here not much longer than \
+                             in the control";
                 format!("{start}{}", compared(both))
             }
             F::Unsettled => {
@@ -76,7 +76,7 @@ fn compared(both: &Option<Box<Compared>>) -> String {
     let control = control.map(|lost| format!("; in the control {lost}"));
     let worst = both.worst.as_ref();
     let worst =
-        worst.map(|worst| format!(" In half of the trials the longest wait was at least {worst}."));
+        worst.map(|worst| format!(" In the median of all trials the longest wait was {worst}."));
     format!(
         ": a thread that shares it with a holder {holder} lost {} in waits, the work of a section \
          not counted{}.{}",

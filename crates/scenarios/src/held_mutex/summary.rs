@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(summary.suggestions.len(), usize::from(by != "quota"), "{summary:?}");
         }
         for (state, start) in [
-            (State::NotAffected, "The holder of a mutex keeps others asleep here no longer"),
+            (State::NotAffected, "The holder of a mutex keeps others asleep here not much longer"),
             (State::Inconclusive, "It is not settled"),
         ] {
             let summary = summary(&plan_of("nice"), &outcome(state), &results(state));

@@ -11,7 +11,7 @@ const HELP: &str = "With --kernels it halves a list. With --build it halves the 
     --kernel. In the end it checks out again what was checked out before.\n\nEach version is \
     booted until its answer is so sure that the whole bisection names a wrong version in at most \
     5% of cases. Where all boots of a version agree, two are enough if at most 15 steps are \
-    expected, and three if more are; with --by-effect some nine.\n\nIt begins with both ends, and stops if --good has the \
+    expected, and three if more are; with --by-effect eight to eleven.\n\nIt begins with both ends, and stops if --good has the \
     stall or --bad has not. A version that does not build or boot, or has no verdict after \
     --boots boots, is skipped.\n\nEach boot goes into a log, and the same command goes on where \
     it was stopped.\n\nExit codes:\n  0    found\n  1    --good has the stall, or --bad has \
@@ -49,7 +49,7 @@ pub struct Bisect {
     #[arg(long, value_name = "KERNEL", requires = "build")]
     pub(super) kernel: Option<String>,
     /// Find where the effect crosses the middle between those of both ends, whatever the verdicts.
-    /// It takes some nine boots of a version
+    /// It takes eight to eleven boots of a version that agree
     #[arg(long)]
     pub(super) by_effect: bool,
     /// Boots of a version at most [default: 12; 40 with --by-effect]

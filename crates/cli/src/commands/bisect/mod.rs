@@ -66,6 +66,7 @@ impl Bisect {
         let names = Names::kernels(&self.kernels)?;
         let all: Vec<String> = names.into_iter().map(|Name { asked, .. }| asked).collect();
         let mut versions = Versions::new(all.clone(), &self.good, &self.bad)?;
+        self.check_boots(versions.steps()?)?;
         let asked = Asked { versions: all, ..asked };
         let mut log = Log::open(&asked, self.log.as_deref(), self.fresh)?;
         self.search(session, scenario, way, &mut versions, &mut log, None)
@@ -84,6 +85,7 @@ impl Bisect {
     ) -> Result<u8, Failure> {
         let (good, bad) = (tree.commit(&self.good)?, tree.commit(&self.bad)?);
         let mut commits = Commits::new(tree, &good, &bad)?;
+        self.check_boots(commits.steps()?)?;
         let kernel = self.kernel.clone().unwrap_or_else(|| ".".to_owned());
         let with = Some((tree.folder().to_owned(), format!("{command}\n{kernel}")));
         let asked = Asked { good, bad, tree: with, ..asked };
@@ -113,14 +115,6 @@ impl Bisect {
     ) -> Result<u8, Failure> {
         let seed = self.seed.unwrap_or_else(draw_seed);
         let (inside, before) = (source.steps()?, log.boots());
-        let (rule, fewest) = (self.rule(), Rule::fewest(self.rule().by, inside));
-        if rule.most < fewest {
-            return Err(Failure::usage(format!(
-                "--boots {}: with about {} between the ends a version takes {fewest} at least",
-                rule.most,
-                figures::plural(inside.into(), "step")
-            )));
-        }
         let gone_on = match before {
             0 => String::new(),
             boots => format!("; going on after {}", figures::plural(boots as u64, "boot")),
@@ -165,6 +159,20 @@ impl Bisect {
             boots.find_threshold(&source.ends())?;
         }
         search(source, boots, self.rule(), &mut |event| tell(&event, shown))
+    }
+
+    /// Refuses fewer boots than an answer takes, before anything is written.
+    fn check_boots(&self, inside: u32) -> Result<(), Failure> {
+        let rule = self.rule();
+        let fewest = Rule::fewest(rule.by, inside);
+        if rule.most >= fewest {
+            return Ok(());
+        }
+        let steps = figures::plural(inside.into(), "step");
+        Err(Failure::usage(format!(
+            "--boots {}: with about {steps} between the ends a version takes {fewest} at least",
+            rule.most
+        )))
     }
 
     fn rule(&self) -> Rule {
