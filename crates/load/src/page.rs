@@ -40,7 +40,11 @@ impl<T: InPage> Page<T> {
     /// If the kernel has no memory or no descriptor left.
     pub fn create() -> std::io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("tailback-page", flags)?;
+        // Where vm.memfd_noexec is 2, the kernel makes no other; before 6.3 it does not know these.
+        let file = match memfd_create("tailback-page", flags | MemfdFlags::NOEXEC_SEAL) {
+            Err(rustix::io::Errno::INVAL) => memfd_create("tailback-page", flags)?,
+            made => made?,
+        };
         ftruncate(&file, SIZE as u64)?;
         // A generator that made it shorter would end the tool by SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;

@@ -1,6 +1,6 @@
 //! The holder, and its rivals, who want its CPU.
 
-use super::shared::{Contents, Shared};
+use super::shared::{Shared, SharedMutex};
 use load::OwnGenerator;
 use load::protocol::{Failure, FailureKind};
 use os::time::{thread_cpu_ns, whole_ns};
@@ -17,7 +17,7 @@ pub(super) const HOLDER: OwnGenerator = OwnGenerator { name: "mutex-holder", pre
 /// The generator of a rival.
 pub(super) const RIVAL: OwnGenerator = OwnGenerator { name: "mutex-rival", prepare: rival };
 
-/// What the holder is told.
+/// What the holder has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HolderSpec {
     /// Number of the file by which it finds the memory that it shares with the waiter.
@@ -38,7 +38,7 @@ pub(super) struct HolderSpec {
     pub(super) rest_ns: u64,
 }
 
-/// What a rival is told.
+/// What a rival has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RivalSpec {
     /// As the holder's.
@@ -52,14 +52,17 @@ pub(super) fn failure(name: &str, what: impl std::fmt::Display) -> Failure {
     Failure { kind: FailureKind::System, what: format!("{name}: {what}") }
 }
 
-/// Reads what a generator is told.
-pub(super) fn told<T: serde::de::DeserializeOwned>(name: &str, spec: Value) -> Result<T, Failure> {
+/// Reads the specification of a generator.
+pub(super) fn read_spec<T: serde::de::DeserializeOwned>(
+    name: &str,
+    spec: Value,
+) -> Result<T, Failure> {
     serde_json::from_value(spec)
         .map_err(|error| Failure { kind: FailureKind::Unusable, what: format!("{name}: {error}") })
 }
 
 fn holder(spec: Value) -> Result<load::Work, Failure> {
-    let spec: HolderSpec = told(HOLDER.name, spec)?;
+    let spec: HolderSpec = read_spec(HOLDER.name, spec)?;
     let shared = set_up(&spec).map_err(|error| failure(HOLDER.name, error))?;
     Ok(Box::new(move || {
         hold(&spec, shared.contents()).map_err(|error| failure(HOLDER.name, error))?;
@@ -82,7 +85,7 @@ fn set_up(spec: &HolderSpec) -> std::io::Result<Shared> {
 }
 
 /// Holds the mutex again and again until the time is over.
-fn hold(spec: &HolderSpec, shared: &Contents) -> std::io::Result<()> {
+fn hold(spec: &HolderSpec, shared: &SharedMutex) -> std::io::Result<()> {
     while shared.stop.load(Relaxed) == 0 {
         shared.take(spec.inherit)?;
         let (began, before) = (Instant::now(), thread_cpu_ns());
@@ -100,7 +103,7 @@ fn hold(spec: &HolderSpec, shared: &Contents) -> std::io::Result<()> {
 }
 
 fn rival(spec: Value) -> Result<load::Work, Failure> {
-    let spec: RivalSpec = told(RIVAL.name, spec)?;
+    let spec: RivalSpec = read_spec(RIVAL.name, spec)?;
     let shared = Shared::inherited(spec.memory).map_err(|error| failure(RIVAL.name, error))?;
     os::pin::pin(spec.cpu).map_err(|error| failure(RIVAL.name, error))?;
     Ok(Box::new(move || {
@@ -117,7 +120,7 @@ mod tests {
 
     #[test]
     fn sections_are_counted_until_the_time_is_over() {
-        let shared = Contents::default();
+        let shared = SharedMutex::default();
         let spec = HolderSpec {
             memory: 0,
             cpu: 0,

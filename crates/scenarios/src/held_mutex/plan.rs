@@ -1,4 +1,4 @@
-//! From parameters to arms, and to what the processes of a trial are told.
+//! From parameters to arms, and to what the processes of a trial have to do.
 
 use super::holder::{HolderSpec, RivalSpec};
 use super::meta::META;
@@ -50,7 +50,7 @@ pub(super) fn arms(
     Ok(all)
 }
 
-/// Whether what is started here has nice value 0 and the usual policy, unless it is told otherwise.
+/// Whether this process, and so what it starts, has nice value 0 and the usual policy.
 fn has_usual_weight() -> bool {
     rustix::process::getpriority_process(None) == Ok(0) && os::policy::is_usual(std::process::id())
 }
@@ -65,7 +65,7 @@ fn arm(
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// What the processes of a trial are told.
+/// What the processes of a trial have to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Specs {
     pub(super) waiter: WaiterSpec,
@@ -75,7 +75,7 @@ pub(super) struct Specs {
     pub(super) rivals: u32,
 }
 
-/// What they are told of a trial with that memory, whose holder joins these groups.
+/// What they have to do in a trial with that memory, whose holder joins these groups.
 pub(super) fn specs(
     params: &HeldMutexParams,
     memory: i32,
@@ -123,7 +123,7 @@ mod tests {
         what(&Host { roots: &roots, machine: &machine, otps: &Otps::default() })
     }
 
-    fn told(params: &HeldMutexParams) -> Specs {
+    fn specs_of(params: &HeldMutexParams) -> Specs {
         with(4, |host| specs(params, 7, vec!["/g".into()], host).unwrap())
     }
 
@@ -133,7 +133,7 @@ mod tests {
             let case = HeldMutexParams { by, ..HeldMutexParams::default() };
             let control = case.control();
             assert_eq!(control, HeldMutexParams { held_up: YesNo::No, ..case.clone() });
-            let (case, control) = (told(&case), told(&control));
+            let (case, control) = (specs_of(&case), specs_of(&control));
             let without = HolderSpec { nice: None, idle: false, ..case.holder.clone() };
             assert_eq!(control, Specs { holder: without, ..case.clone() });
             let holder = (case.holder.nice, case.holder.idle);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn waiter_and_holder_have_a_cpu_each_and_rivals_have_the_holders() {
-        let specs = told(&HeldMutexParams::default());
+        let specs = specs_of(&HeldMutexParams::default());
         assert_eq!((specs.waiter.cpu, specs.holder.cpu, specs.rival.cpu), (0, 1, 1));
         let lacks = Need::Cpus { least: 2, allowed: 1 };
         assert_eq!(with(1, missing), Some(lacks));

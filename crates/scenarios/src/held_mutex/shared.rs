@@ -15,12 +15,12 @@ const WAITED_FOR: u32 = 2;
 const OF_PROCESSES: futex::Flags = futex::Flags::empty();
 
 /// The page that holds it.
-pub(super) type Shared = Page<Contents>;
+pub(super) type Shared = Page<SharedMutex>;
 
 /// What is in it. Zeros are a free mutex and nothing counted.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(super) struct Contents {
+pub(super) struct SharedMutex {
     mutex: AtomicU32,
     /// 1 once the time is over.
     pub(super) stop: AtomicU32,
@@ -30,7 +30,7 @@ pub(super) struct Contents {
     pub(super) off_cpu_ns: AtomicU64,
 }
 
-impl Contents {
+impl SharedMutex {
     /// Takes the mutex, asleep until it is free. With priority inheritance the kernel hands it on;
     /// without it this is the second mutex of Drepper, "Futexes are tricky" (2011).
     pub(super) fn take(&self, inherit: bool) -> std::io::Result<()> {
@@ -81,7 +81,7 @@ fn own_id() -> u32 {
 }
 
 // SAFETY: atomic numbers.
-unsafe impl InPage for Contents {}
+unsafe impl InPage for SharedMutex {}
 
 #[cfg(test)]
 mod tests {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn case_and_control_are_told_side_by_side() {
+    fn case_and_control_stand_side_by_side() {
         let outcome = |state| Outcome::new(state, measure::LOST, Test::default());
         for (by, holder) in
             [("nice", "at nice 19"), ("idle", "SCHED_IDLE"), ("quota", "a CPU quota of 8ms/100ms")]

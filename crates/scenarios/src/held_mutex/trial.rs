@@ -4,7 +4,7 @@ use super::holder::{HOLDER, RIVAL};
 use super::meta::measure;
 use super::params::{Cause, HeldMutexParams};
 use super::plan::{self, Specs};
-use super::shared::{Contents, Shared};
+use super::shared::{Shared, SharedMutex};
 use super::waiter::{WAITER, WaitReport};
 use crate::error::unreadable;
 use crate::probing::{Part, Probing};
@@ -38,11 +38,15 @@ const PARTS: [(&str, Role); 3] =
 struct Parts {
     children: Vec<load::Child>,
     shared: Shared,
+    /// The holder's, with --by quota.
+    group: Option<BandwidthGroup>,
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        // Rivals end at once, so that a holder that is killed has a CPU to end on.
+        // Without rivals and a quota, a holder that is killed has a CPU to end on. A group whose
+        // quota cannot be lifted goes later.
+        self.group.iter().for_each(BandwidthGroup::lift);
         self.shared.contents().stop.store(1, Relaxed);
         self.children.iter_mut().for_each(load::Child::kill);
     }
@@ -62,7 +66,8 @@ pub(super) fn run(
     let mut probing = Probing::start_with(context.probe, &options);
     let shared = Shared::create().map_err(system)?;
     let specs = plan::specs(params, shared.as_fd().as_raw_fd(), joined, context.host)?;
-    let mut parts = start_all(&specs, shared, context)?;
+    let mut parts = Parts { children: Vec::new(), shared, group };
+    parts.start(&specs, context)?;
     for (number, child) in parts.children.iter_mut().enumerate() {
         wait::ready(child, SET_UP_LIMIT, interrupted)?;
         let (part, role) = PARTS[number.min(PARTS.len() - 1)];
@@ -70,24 +75,22 @@ pub(super) fn run(
     }
     probing.release();
     let watch = Disturbances::start(roots, None);
-    let before = group.as_ref().map(BandwidthGroup::usage);
+    let before = parts.group.as_ref().map(BandwidthGroup::usage);
     let began = Instant::now();
     // The waiter last: it finds the others at work.
     parts.children.iter_mut().rev().try_for_each(load::Child::go)?;
     let limit = params.duration.get() + HANG_AFTER;
     let report = wait::until(limit, interrupted, |deadline| parts.report_before(deadline))?;
     let watched = began.elapsed();
-    let gained = group.as_ref().zip(before).map(|(group, before)| group.usage().since(&before));
+    let group = parts.group.as_ref();
+    let gained = group.zip(before).map(|(group, before)| group.usage().since(&before));
     probing.end();
     let disturbance = watch.finish(roots);
     let mut observation = match report {
         Some(report) => observe(&answer(report)?, parts.shared.contents())?,
         None => hung(params, watched),
     };
-    drop(parts);
-    if let Some(group) = group {
-        group.remove().map_err(refused)?;
-    }
+    parts.end()?;
     observation.evidence = probing.evidence();
     if let (Some(evidence), Some(gained)) = (&mut observation.evidence, &gained) {
         quota::lay_over(evidence, gained);
@@ -111,29 +114,35 @@ fn group(
     Ok(Some(group))
 }
 
-/// Starts waiter, holder and rivals, who inherit the memory.
-fn start_all(specs: &Specs, shared: Shared, context: &Context) -> Result<Parts, ScenarioError> {
-    let args = |generator, told: serde_json::Result<serde_json::Value>| {
-        let told = told.map_err(|error| unreadable("wait", error))?;
-        Ok::<_, ScenarioError>(OwnArgs::to_args(generator, &told))
-    };
-    let mut all = vec![
-        ("mutex waiter", args(&WAITER, serde_json::to_value(&specs.waiter))?),
-        ("mutex holder", args(&HOLDER, serde_json::to_value(&specs.holder))?),
-    ];
-    for _ in 0..specs.rivals {
-        all.push(("mutex rival", args(&RIVAL, serde_json::to_value(&specs.rival))?));
-    }
-    let mut parts = Parts { children: Vec::new(), shared };
-    inherit(&parts.shared, true).map_err(system)?;
-    for (name, args) in &all {
-        parts.children.push(context.spawner.start(name, args, None)?);
-    }
-    inherit(&parts.shared, false).map_err(system)?;
-    Ok(parts)
-}
-
 impl Parts {
+    /// Starts waiter, holder and rivals, who inherit the memory.
+    fn start(&mut self, specs: &Specs, context: &Context) -> Result<(), ScenarioError> {
+        let args = |generator, spec: serde_json::Result<serde_json::Value>| {
+            let spec = spec.map_err(|error| unreadable("wait", error))?;
+            Ok::<_, ScenarioError>(OwnArgs::to_args(generator, &spec))
+        };
+        let mut all = vec![
+            ("mutex waiter", args(&WAITER, serde_json::to_value(&specs.waiter))?),
+            ("mutex holder", args(&HOLDER, serde_json::to_value(&specs.holder))?),
+        ];
+        for _ in 0..specs.rivals {
+            all.push(("mutex rival", args(&RIVAL, serde_json::to_value(&specs.rival))?));
+        }
+        inherit(&self.shared, true).map_err(system)?;
+        for (name, args) in &all {
+            self.children.push(context.spawner.start(name, args, None)?);
+        }
+        inherit(&self.shared, false).map_err(system)
+    }
+
+    /// Ends all, and removes the group.
+    fn end(mut self) -> Result<(), ScenarioError> {
+        let group = self.group.take();
+        group.iter().for_each(BandwidthGroup::lift);
+        drop(self);
+        group.map_or(Ok(()), BandwidthGroup::remove).map_err(refused)
+    }
+
     /// The waiter's report, if it comes before `deadline`. Fails where the holder or a rival has
     /// given up or died: then nobody lets the mutex go, or nobody holds the holder up.
     fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, load::LoadError> {
@@ -177,7 +186,7 @@ fn hung(params: &HeldMutexParams, watched: Duration) -> Observation {
     seen
 }
 
-fn observe(report: &WaitReport, shared: &Contents) -> Result<Observation, ScenarioError> {
+fn observe(report: &WaitReport, shared: &SharedMutex) -> Result<Observation, ScenarioError> {
     let window_ms = time::ms_of_ns(report.window_ns);
     let mut seen = Observation { window_ms, ..Observation::default() };
     let waits = histogram::decode(&report.waits).map_err(|error| unreadable("wait", error))?;
@@ -204,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trial_is_told_by_the_waits() {
+    fn waits_become_the_figures_of_a_trial() {
         let mut waits = histogram::empty();
         (1..=100).for_each(|ms| histogram::record(&mut waits, ms * 1_000_000));
         let report = WaitReport {
@@ -213,7 +222,7 @@ mod tests {
             worst_ns: 100_000_000,
             waits: histogram::encode(&waits),
         };
-        let shared = Contents::default();
+        let shared = SharedMutex::default();
         shared.sections.store(6, Relaxed);
         shared.off_cpu_ns.store(1_700_000_000, Relaxed);
         let seen = observe(&report, &shared).unwrap();

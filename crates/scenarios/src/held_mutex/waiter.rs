@@ -1,7 +1,7 @@
 //! The waiter: takes the mutex again and again, and counts how long that takes.
 
-use super::holder::{failure, told};
-use super::shared::{Contents, Shared};
+use super::holder::{failure, read_spec};
+use super::shared::{Shared, SharedMutex};
 use hdrhistogram::Histogram;
 use load::protocol::Failure;
 use load::{OwnGenerator, histogram};
@@ -16,7 +16,7 @@ pub(super) const WAITER: OwnGenerator = OwnGenerator { name: "mutex-waiter", pre
 /// A wait may be this much longer than the work of a section before it counts as a stall.
 const STALL_NS: u64 = 1_000_000;
 
-/// What the waiter is told.
+/// What the waiter has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaiterSpec {
     /// Number of the file by which it finds the memory that it shares with the holder.
@@ -47,7 +47,7 @@ pub(super) struct WaitReport {
 }
 
 fn prepare(spec: Value) -> Result<load::Work, Failure> {
-    let spec: WaiterSpec = told(WAITER.name, spec)?;
+    let spec: WaiterSpec = read_spec(WAITER.name, spec)?;
     let cannot = |error: std::io::Error| failure(WAITER.name, error);
     let shared = Shared::inherited(spec.memory).map_err(cannot)?;
     os::pin::pin(spec.cpu).map_err(cannot)?;
@@ -57,7 +57,7 @@ fn prepare(spec: Value) -> Result<load::Work, Failure> {
     }))
 }
 
-fn take_again_and_again(spec: &WaiterSpec, shared: &Contents) -> std::io::Result<WaitReport> {
+fn take_again_and_again(spec: &WaiterSpec, shared: &SharedMutex) -> std::io::Result<WaitReport> {
     let (began, duration) = (Instant::now(), Duration::from_millis(spec.duration_ms));
     let mut waits: Histogram<u64> = histogram::empty();
     let (mut lost_ns, mut worst_ns) = (0, 0);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_a_holder_is_counted_whole() {
-        let shared = Contents::default();
+        let shared = SharedMutex::default();
         let spec = WaiterSpec {
             memory: 0,
             cpu: 0,

@@ -109,7 +109,8 @@ impl<'a> Member<'a> {
                 let came = came(session, outcome, &self.record)?;
                 self.session = None;
                 self.save(&came);
-                Ok(Some(Row::of_kernel(&self.shown, &self.kernel.release, came)))
+                let row = Row::of_kernel(&self.shown, &self.kernel.release, came);
+                Ok(Some(row.with_config(self.kernel.config.clone())))
             }
             Pause::Interrupted(partial) => {
                 self.keep(partial);

@@ -83,9 +83,7 @@ impl Matrix {
             false => repeated,
         };
         // What was measured before an interruption is shown.
-        let named = |shown: &str| names.iter().find(|name| name.shown == shown);
-        let config = |shown: &str| named(shown).and_then(|name| way.config(name));
-        let told = show::all(session, meta, &rows, &ladder, self, &files, &config)?;
+        let told = show::all(session, meta, &rows, &ladder, self, &files)?;
         repeated?;
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
         Ok(told.unwrap_or_else(own))

@@ -8,6 +8,7 @@ use guest::{Ending, catalogue};
 use model::{Judged, Meta, Settings, State};
 use report::prose::Prose;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// What came of one version.
 #[derive(Debug)]
@@ -33,13 +34,25 @@ pub struct Row {
     expected: Option<(String, String)>,
     /// How a fresh run ended, in a word.
     fresh: Option<String>,
+    /// The configuration of its kernel, where that lies beside the image.
+    config: Option<PathBuf>,
 }
 
 impl Row {
     /// The row of a kernel.
     pub fn of_kernel(name: &str, release: &str, came: Result) -> Self {
         let (name, release) = (name.to_owned(), release.to_owned());
-        Row { of: Of::Kernel, name, release, came, expected: None, fresh: None }
+        Row { of: Of::Kernel, name, release, came, expected: None, fresh: None, config: None }
+    }
+
+    /// The same with the configuration of its kernel.
+    pub fn with_config(self, config: Option<PathBuf>) -> Self {
+        Row { config, ..self }
+    }
+
+    /// The configuration of its kernel, where that lies beside the image.
+    pub fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// The row of an OTP.

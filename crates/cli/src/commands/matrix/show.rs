@@ -17,9 +17,6 @@ use std::path::{Path, PathBuf};
 /// The most of a kernel's configuration that is written beside a report, in bytes.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
-/// Finds the configuration of a version, by what its row is called.
-pub type Configs<'a> = &'a dyn Fn(&str) -> Option<PathBuf>;
-
 /// Where files go that are asked for.
 pub struct Files {
     page: Option<PathBuf>,
@@ -57,7 +54,6 @@ pub fn all(
     ladder: &Ladder,
     flags: &Matrix,
     files: &Files,
-    configs: Configs,
 ) -> Result<Option<u8>, Failure> {
     let mut code = None;
     if let Some(undecided) = flags.ktap.wanted() {
@@ -100,7 +96,7 @@ pub fn all(
     }
     let runs = runs(meta, rows);
     files.page.as_ref().map_or(Ok(()), |path| draw(session, &runs, ladder, path))?;
-    let report = |path| report_regression(session, &runs, ladder, path, configs);
+    let report = |path| report_regression(session, &runs, ladder, path, rows);
     files.mail.as_ref().map_or(Ok(()), report)?;
     Ok(code)
 }
@@ -149,7 +145,7 @@ fn report_regression(
     runs: &[Shown],
     ladder: &Ladder,
     path: &PathBuf,
-    configs: Configs,
+    rows: &[Row],
 ) -> Result<(), Failure> {
     let mail = match mail::mail(ladder, runs) {
         Ok(mail) => mail,
@@ -161,7 +157,7 @@ fn report_regression(
     };
     crate::page::write(session, &mail.text, Some(path))?;
     output::note(&format!("mail: {}. Before you send it, read it and", path.display()));
-    let attach = mail::to_attach(&keep_configs(session, path, &mail.kernels, configs));
+    let attach = mail::to_attach(&keep_configs(session, path, &mail.kernels, rows));
     mail.before.iter().chain([&attach]).for_each(|line| output::note(&format!("  - {line}")));
     Ok(())
 }
@@ -172,10 +168,11 @@ fn keep_configs(
     session: &Session,
     report: &Path,
     kernels: &[String; 2],
-    configs: Configs,
+    rows: &[Row],
 ) -> [Option<String>; 2] {
     let keep = |kernel: &str, which: &str| {
-        let bytes = os::file::read_start(&configs(kernel)?, LONGEST_CONFIG).ok()?;
+        let config = rows.iter().find(|row| row.name() == kernel)?.config()?;
+        let bytes = os::file::read_start(config, LONGEST_CONFIG).ok()?;
         let whole = (bytes.len() as u64) < LONGEST_CONFIG;
         let text = whole.then(|| String::from_utf8_lossy(&bytes).into_owned())?;
         let path = paths::for_page(session, "--mail", &beside(report, which)?).ok()?;

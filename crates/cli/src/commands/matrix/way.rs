@@ -10,7 +10,6 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::session::Session;
 use scenarios::AnyScenario;
-use std::path::PathBuf;
 
 /// Where versions are run.
 pub enum Way<'a> {
@@ -41,14 +40,6 @@ impl Way<'_> {
         match self {
             Way::Hosted(hosted) => hosted.rows(names, words),
             Way::Guests(guests) => guests.rows(names, scenario.meta().id, words),
-        }
-    }
-
-    /// The file with the configuration of a kernel, where it lies beside that.
-    pub fn config(&self, name: &Name) -> Option<PathBuf> {
-        match self {
-            Way::Hosted(_) => None,
-            Way::Guests(guests) => guests.host.config(&name.asked),
         }
     }
 }

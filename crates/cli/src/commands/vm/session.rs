@@ -177,12 +177,6 @@ impl Host {
         }
     }
 
-    /// The configuration of a kernel that was found before, where that lies beside its image.
-    pub fn config(&self, name: &str) -> Option<PathBuf> {
-        let found = guest::find_kernel(name, &self.cache, false, &mut |_| {}, &|| false);
-        found.ok()?.config
-    }
-
     /// Starts a guest with that kernel that runs this command line.
     ///
     /// # Errors

@@ -489,7 +489,7 @@ mod tests {
             .map(|(run, name)| Shown::new(run, Some(&of::META), name))
             .collect();
         let mail = mail(&ladder, &shown).unwrap();
-        assert_eq!(mail.kernels, names, "whoever asked for them finds them again");
+        assert_eq!(mail.kernels, names, "the names of the records, not the short ones");
         let text = mail.text;
         assert!(!text.contains("/home/me"), "{text}");
         assert!(text.contains("7.1.0-rc2 (linux (2)): affected, +778"), "{text}");

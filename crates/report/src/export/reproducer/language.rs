@@ -1,6 +1,6 @@
 //! What differs between a reproducer in C and one in Erlang.
 
-use super::looks::{LOOKS, Look};
+use super::looks::{InterimLook, LOOKS};
 use super::part::{Language, Part};
 
 /// What all in C have before the part of the scenario.
@@ -59,8 +59,9 @@ impl Language {
             Language::C => ("{ ", " }"),
             Language::Escript => ("{", "}"),
         };
-        let look =
-            |Look { blocks, none, stall }: &Look| format!("{open}{blocks}, {none}, {stall}{close}");
+        let look = |InterimLook { blocks, none, stall }: &InterimLook| {
+            format!("{open}{blocks}, {none}, {stall}{close}")
+        };
         let looks = LOOKS.iter().map(look).collect::<Vec<String>>().join(", ");
         match self {
             Language::C => format!("{{ {looks} }}"),

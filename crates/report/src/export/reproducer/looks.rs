@@ -1,7 +1,7 @@
 //! When a reproducer looks at what it found, and what it then says.
 
 /// When a reproducer looks at what it found.
-pub struct Look {
+pub struct InterimLook {
     /// After so many blocks.
     pub blocks: u32,
     /// No stall where at most so many were worse.
@@ -11,11 +11,11 @@ pub struct Look {
 }
 
 /// Each look. Fourteen blocks are enough to tell a stall in nearly all from one in none.
-pub const LOOKS: [Look; 4] = [
-    Look { blocks: 14, none: 0, stall: 12 },
-    Look { blocks: 28, none: 2, stall: 21 },
-    Look { blocks: 42, none: 5, stall: 29 },
-    Look { blocks: 56, none: 8, stall: 37 },
+pub const LOOKS: [InterimLook; 4] = [
+    InterimLook { blocks: 14, none: 0, stall: 12 },
+    InterimLook { blocks: 28, none: 2, stall: 21 },
+    InterimLook { blocks: 42, none: 5, stall: 29 },
+    InterimLook { blocks: 56, none: 8, stall: 37 },
 ];
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn looks_share_an_error_rate_of_5_percent() {
         let share = 0.05 / LOOKS.len() as f64;
-        for Look { blocks, none, stall } in LOOKS {
+        for InterimLook { blocks, none, stall } in LOOKS {
             assert!(at_most(none, blocks, 0.3) <= share && at_most(none + 1, blocks, 0.3) > share);
             let others = blocks - stall;
             assert!(at_most(others, blocks, 0.5) <= share);
