@@ -50,6 +50,14 @@ pub struct Limits {
 /// How a connection is accepted.
 type Accept = Box<dyn FnMut(&TcpListener) -> rustix::io::Result<OwnedFd> + Send>;
 
+/// What can be done without waiting.
+struct Ready {
+    /// Connections wait to be accepted.
+    queue: bool,
+    /// Which connections can go on.
+    connections: Vec<bool>,
+}
+
 /// A server.
 pub struct Server<F> {
     listener: TcpListener,
@@ -93,20 +101,20 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
     pub fn run(&mut self) {
         while let Some(ready) = self.wait() {
             // Those that are there come first: they have sent something, and may leave a place.
-            for (connection, is_ready) in self.connections.iter_mut().zip(ready) {
+            for (connection, is_ready) in self.connections.iter_mut().zip(ready.connections) {
                 if is_ready {
                     connection.go_on(&mut self.answer);
                 }
             }
             self.tidy(Instant::now());
-            if Instant::now() >= self.closed_until {
+            if ready.queue {
                 self.let_in();
             }
         }
     }
 
-    /// Waits until something can be done; which connections can go on, and nothing at the end.
-    fn wait(&self) -> Option<Vec<bool>> {
+    /// Waits until something can be done, or may be by now; nothing at the end.
+    fn wait(&self) -> Option<Ready> {
         let now = Instant::now();
         let is_open = now >= self.closed_until;
         let mut polled = vec![PollFd::new(&self.end, PollFlags::IN)];
@@ -126,14 +134,20 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         if !polled[0].revents().is_empty() {
             return None;
         }
+        let queue = polled[1..before].iter().any(|one| !one.revents().is_empty());
         let mut events = polled[before..].iter().map(|one| !one.revents().is_empty());
-        Some(waits.iter().map(|flags| flags.is_some() && events.next() == Some(true)).collect())
+        let connections = waits.iter();
+        let connections = connections.map(|flags| flags.is_some() && events.next() == Some(true));
+        Some(Ready { queue, connections: connections.collect() })
     }
 
     /// How long nothing will happen by itself; nothing where that is for ever.
     fn timeout(&self, now: Instant, is_open: bool) -> Option<Timespec> {
         let oldest = self.connections.front().map(Connection::until);
-        let next = oldest.into_iter().chain((!is_open).then_some(self.closed_until)).min()?;
+        // Of one whose client has ended its side, no event says when all has arrived there.
+        let ends = self.connections.iter().any(|connection| connection.waits_for().is_none());
+        let own = [(!is_open).then_some(self.closed_until), ends.then(|| now + PACE)];
+        let next = oldest.into_iter().chain(own.into_iter().flatten()).min()?;
         // A millisecond more: the moment itself has come then.
         let left = next.saturating_duration_since(now) + Duration::from_millis(1);
         Timespec::try_from(left).ok()
