@@ -3,15 +3,18 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Sets `lo` up; it has its address by itself then.
+/// Sets `lo` up; it has its address by itself then. A kernel without a network has no such device,
+/// and what needs one says so itself.
 ///
 /// # Errors
-/// If the kernel has no network, or refuses.
+/// If the kernel refuses.
 pub(super) fn set_up() -> io::Result<()> {
     // SAFETY: no pointer is passed, and the descriptor is owned here alone.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     if socket < 0 {
-        return Err(io::Error::last_os_error());
+        let error = io::Error::last_os_error();
+        let no_network = error.raw_os_error() == Some(libc::EAFNOSUPPORT);
+        return if no_network { Ok(()) } else { Err(error) };
     }
     // SAFETY: it was just opened, and no other code knows of it.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
