@@ -179,7 +179,13 @@ fn keep_configs(
         crate::page::write(session, &text, Some(&path)).ok()?;
         Some(path.display().to_string())
     };
-    [keep(&kernels[0], "good"), keep(&kernels[1], "bad")]
+    [(&kernels[0], "good"), (&kernels[1], "bad")].map(|(kernel, which)| {
+        let kept = keep(kernel, which);
+        if let (None, Some(old)) = (&kept, beside(report, which).filter(|path| path.exists())) {
+            output::complain(&format!("{} is from another run: do not attach it", old.display()));
+        }
+        kept
+    })
 }
 
 /// The file of a configuration beside a report: `report.txt.good.config`. None beside standard
