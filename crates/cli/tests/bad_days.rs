@@ -285,7 +285,7 @@ fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
     let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
     // The arm with the load runs first.
     let seed = common::seed_for(&[1, 0, 2]);
-    args.extend([&seed, "--samples", "1", "--duration", "3s", "--lead", "300ms", "--nice", "0"]);
+    args.extend([&seed, "--samples", "1", "--duration", "30s", "--lead", "300ms", "--nice", "0"]);
     args.extend(["--record", path.to_str().unwrap()]);
     let running = place.start(place.tailback(&args));
     processes::wait_until_released(running.pid());

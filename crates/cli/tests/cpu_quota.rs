@@ -6,7 +6,7 @@ mod common;
 #[path = "../../sim/tests/body/quota.rs"]
 mod quota;
 
-use common::{Place, groups, turn};
+use common::{Place, groups, never_affected, turn};
 use quota::{Seen, verdict};
 use serde_json::Value;
 
@@ -37,10 +37,9 @@ fn this_kernel_gives_a_group_its_quota() {
     }
     let _turn = turn::take();
     let args = ["run", "cpu-quota", "--duration", "500ms", "--burst", "0", "--json"];
-    let ran = Place::new().say(&args);
+    let ran = never_affected(&args);
     let record = ran.json();
-    // What else runs on the machine can leave the study without a verdict, but never with this one.
-    assert_ne!(record["judgement"]["state"], "affected", "{ran:?}");
+    // What else runs on the machine can leave the study without a verdict.
     assert!([0, 4].contains(&ran.code()), "{ran:?}");
     if record["judgement"]["state"] != "not-affected" {
         testing::skipped("something disturbs this machine, so its figures prove nothing");

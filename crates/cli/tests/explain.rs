@@ -46,9 +46,9 @@ fn explained(place: &Place) -> (Ran, Value) {
     (ran, explanation)
 }
 
-/// The trial with spinners of a study with probes, whose longest wait has a holder. On a busy
-/// machine a trial may pass in which nobody waits for one, so it is tried five times. `None` where
-/// there are no programs.
+/// The trial with spinners of a study with probes, whose longest wait has a holder that stood
+/// behind them. On a busy machine a trial may pass in which nobody waits for one, or others have
+/// the CPU, so it is tried five times. `None` where there are no programs.
 fn trial_with_a_holder(place: &Place) -> Option<Value> {
     let mut seen = Vec::new();
     for _ in 0..5 {
@@ -60,12 +60,18 @@ fn trial_with_a_holder(place: &Place) -> Option<Value> {
         if !traced_or_skip(evidence) {
             return None;
         }
-        if evidence["waits"][0]["holders"][0].is_object() {
+        if has_spinners_in_front(&evidence["waits"][0]["holders"][0]) {
             return Some(trial.clone());
         }
         seen.push(evidence["waits"].to_string());
     }
-    panic!("no wait has a holder: {seen:#?}")
+    panic!("no wait has a holder behind spinners: {seen:#?}")
+}
+
+/// Whether a spinner stands among those that had this holder's CPU.
+fn has_spinners_in_front(holder: &Value) -> bool {
+    let is_spinner = |one: &Value| one["name"] == "spinner" && one["kind"] == "part";
+    holder["behind"].as_array().is_some_and(|behind| behind.iter().any(is_spinner))
 }
 
 #[test]
@@ -77,15 +83,12 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
     assert_eq!(wait["waiter"]["part"], "mapper", "{wait}");
     let holder = &wait["holders"][0];
     assert_eq!((&holder["task"]["part"], &holder["mode"]), (&"scanner".into(), &"read".into()));
-    let behind = holder["behind"].as_array().unwrap();
-    let is_spinner = |one: &Value| one["name"] == "spinner" && one["kind"] == "part";
-    assert!(behind.iter().any(is_spinner), "{holder}");
     let mapper = wait["waiter"]["pid"].clone();
     assert_eq!(wait["resource"], serde_json::json!({ "mmap-lock": { "pid": mapper } }), "{wait}");
-    let covered = evidence["split"]["covered_ns"].as_f64().unwrap() / 1e6;
-    let stall = &trial["observation"]["measures"]["stall"]["value"];
-    let stalled = stall.as_f64().unwrap() * trial["observation"]["window_ms"].as_f64().unwrap();
-    assert!(covered >= 0.8 * stalled / 1e3, "{covered} ms of {stalled} us");
+    // All of the wait has an explanation: it had holders, or was the waiter's own.
+    let ns = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let known = ns(&wait["covered_ns"]) + ns(&wait["split"]["own_ns"]);
+    assert!(known >= 0.9 * ns(&wait["took_ns"]), "{wait}");
 
     let (_, explanation) = explained(&place);
     assert_eq!(explanation["schema"], model::explanation::SCHEMA);

@@ -55,7 +55,7 @@ fn kernel_or_skip() -> bool {
 /// had its kernel looked for and fetched before.
 fn no_kernel() -> Option<String> {
     let place = Place::new();
-    let ran = place.run(vm(&place, &["vm", "--kernel", KERNEL, "--limit", "1s", "--", "list"]));
+    let ran = booted(&place, &["vm", "--kernel", KERNEL, "--limit", "1s", "--", "list"]);
     let here = cache().join("tailback/kernels/debian/6.1.json").exists();
     (!here).then(|| format!("{KERNEL} is neither cached nor to be had: {}", ran.err))
 }
@@ -191,7 +191,7 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
          factors.kernel = [\"{KERNEL}\"]\nfactors.busy = [0, 2]\n"
     );
     std::fs::write(&file, text).unwrap();
-    let ran = place.run(vm(&place, &["study", file.to_str().unwrap(), "--json"]));
+    let ran = booted(&place, &["study", file.to_str().unwrap(), "--json"]);
     ran.assert_no_panic();
     // One block settles nothing.
     assert_eq!(ran.code(), 4, "{ran:?}");
@@ -401,7 +401,8 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        limits: Limits::new(1, Clock::Host, Some(common::PATIENCE)),
+        // It never says that it is up, so the time to boot is all that it has.
+        limits: Limits { boot: PATIENCE, ..Limits::new(1, Clock::Host, Some(PATIENCE)) },
         root: None,
     };
     let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();

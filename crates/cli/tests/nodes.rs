@@ -8,6 +8,7 @@ use common::{Place, Ran};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use serde_json::Value;
 use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -298,16 +299,24 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     sees(&live);
     signal("-CONT");
     let mut watching = Command::new(common::BINARY);
-    watching.args(words("9s", right)).stdout(Stdio::piped()).stderr(Stdio::null());
-    let watching = watching.spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(4));
+    watching.args(words("100s", right)).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut watching = watching.spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    // The first line that says this of the node.
+    let mut until = |says: fn(&Value) -> bool| loop {
+        let live: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let inside = &live["live"]["inside"][0];
+        if says(inside) {
+            break inside.clone();
+        }
+    };
+    until(|inside| inside["figures"]["online"] == 1);
     signal("-KILL");
-    let out = watching.wait_with_output().unwrap();
-    let text = String::from_utf8(out.stdout).unwrap();
-    let live = serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap();
-    let inside = &live["live"]["inside"][0];
+    let inside = until(|inside| !inside["problem"].is_null());
     assert!(inside["problem"] == "ended" || !inside["problem"]["connect"].is_null(), "{inside:#}");
     assert_eq!(inside["figures"]["online"], 1, "its last figures are kept: {inside:#}");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
 }
 
 /// A port that was free a moment ago.

@@ -56,8 +56,7 @@ impl Fixture {
 
     fn start(&self, script: &str, limits: Limits) -> Guest {
         let program = self.path("qemu");
-        std::fs::write(&program, format!("{FAKE_QEMU}{script}\n")).unwrap();
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        testing::write_program(&program, &format!("{FAKE_QEMU}{script}\n"));
         let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
         let image = self.path("k");
         std::fs::write(&image, "image").unwrap();

@@ -18,6 +18,8 @@ use tailback_guest::{
 
 const NAME: &str = "a_guest_that_remounts_its_folder_writable_cannot_change_the_host";
 const KERNEL: &str = "debian:6.1";
+/// Far longer than an emulated guest takes to boot, however busy the machine.
+const PATIENCE: Duration = Duration::from_secs(400);
 
 /// What the guest says before each attempt, and when it has tried all.
 const TRIED: &str = "tried ";
@@ -198,7 +200,8 @@ fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        limits: Limits::new(1, Clock::Host, Some(Duration::from_secs(400))),
+        // It never says that it is up, so the time to boot is all that it has.
+        limits: Limits { boot: PATIENCE, ..Limits::new(1, Clock::Host, Some(PATIENCE)) },
         root: Some(folder.to_owned()),
     };
     let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();

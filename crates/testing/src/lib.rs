@@ -3,6 +3,9 @@
 mod tree;
 
 use std::fmt::Display;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 pub use tree::{CGROUP2, Tree};
 
@@ -31,6 +34,21 @@ pub fn has_or_skip(has: bool, why: impl Display) -> bool {
         skipped(why);
     }
     has
+}
+
+/// Writes a program that can be started at once. A child writes it: a file that this process had
+/// open for writing may still be open in a child that another thread has just forked, and is then
+/// busy.
+///
+/// # Panics
+///
+/// Where it cannot be written.
+pub fn write_program(path: &Path, text: &str) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut child = shell.spawn().expect("sh");
+    child.stdin.take().expect("its input").write_all(text.as_bytes()).expect("it reads");
+    assert!(child.wait().expect("its end").success(), "{} is not written", path.display());
 }
 
 /// Whether this is root; prints that the test is skipped where it is not.

@@ -327,8 +327,7 @@ mod tests {
         row.command = Some("60".to_owned());
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("tailback");
-        std::fs::write(&program, "#!/bin/sh\nexec sleep 60\n").unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        testing::write_program(&program, "#!/bin/sh\nexec sleep 60\n");
         let programs = Programs { tailback: program };
         assert_eq!(run(&row, &programs, &|| true).err(), Some(NoAnswer::Interrupted));
         row.limit_s = 0;

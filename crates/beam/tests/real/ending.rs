@@ -162,9 +162,8 @@ fn a_compiler_dies_with_a_tool_that_is_killed() {
     // No other process sleeps for so long.
     let seconds = (1_000_000 + std::process::id()).to_string();
     let erl = erlang.folder.path().join("erl");
-    std::fs::write(&erl, format!("#!/bin/sh\nsetsid sleep {seconds} &\nsleep {seconds}\n"))
-        .unwrap();
-    std::fs::set_permissions(&erl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\nsetsid sleep {seconds} &\nsleep {seconds}\n");
+    testing::write_program(&erl, &script);
     let sleepers = || {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let argv = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -255,11 +254,9 @@ fn a_program_that_never_says_hello_is_given_up_with_its_last_words() {
     let Some(erlang) = erlang() else { return };
     let mut otp = erlang.otp.clone();
     otp.erl = erlang.folder.path().join("erl");
-    std::fs::write(&otp.erl, "#!/bin/sh\necho not today >&2\nexec sleep 1000\n").unwrap();
-    std::fs::set_permissions(&otp.erl, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
+    testing::write_program(&otp.erl, "#!/bin/sh\necho not today >&2\nexec sleep 1000\n");
     let (variable, options) = mark("silent");
-    let options = NodeOptions { hello_within: Duration::from_millis(500), ..options };
+    let options = NodeOptions { hello_within: Duration::from_secs(5), ..options };
     let error = Node::start(&otp, &erlang.app, options, &|| false).unwrap_err();
     assert!(matches!(&error, BeamError::NoHello { last, .. } if last == &["not today"]), "{error}");
     assert_eq!(marked(&variable), Vec::<u32>::new());

@@ -46,9 +46,12 @@ impl Browser {
     }
 
     fn attach(&mut self) {
-        let targets = self.call("Target.getTargets", json!({}));
-        let page = targets["targetInfos"].as_array().unwrap().iter().find(|t| t["type"] == "page");
-        let id = page.unwrap()["targetId"].clone();
+        // It may not have one yet.
+        let id = super::wait_for("a page", || {
+            let targets = self.call("Target.getTargets", json!({}));
+            let all = targets["targetInfos"].as_array().unwrap();
+            Some(all.iter().find(|target| target["type"] == "page")?["targetId"].clone())
+        });
         let attached =
             self.call("Target.attachToTarget", json!({ "targetId": id, "flatten": true }));
         self.session = attached["sessionId"].as_str().unwrap().to_owned();

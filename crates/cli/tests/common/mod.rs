@@ -317,6 +317,21 @@ pub fn says(state: &str, args: &[&str]) -> Option<Ran> {
     }
 }
 
+/// Runs a study of a machine that is not affected. By chance one of twenty says that it is: that
+/// one is run again, and three in a row are a failure.
+pub fn never_affected(args: &[&str]) -> Ran {
+    let mut states = Vec::new();
+    loop {
+        let ran = Place::new().say(args);
+        if ran.json()["judgement"]["state"] != "affected" {
+            return ran;
+        }
+        states.push(ran.err.clone());
+        assert!(states.len() < 3, "affected three times: {states:#?}");
+        eprintln!("run again, since it was affected");
+    }
+}
+
 /// The CPUs that this process may use.
 pub fn allowed_cpus() -> Vec<usize> {
     os::pin::allowed().unwrap().into_iter().map(|cpu| cpu as usize).collect()

@@ -105,7 +105,7 @@ mod tests {
         shared.take(false).unwrap();
         let report = std::thread::scope(|scope| {
             let waiter = scope.spawn(|| take_again_and_again(&spec, &shared));
-            std::thread::sleep(Duration::from_millis(60));
+            std::thread::sleep(Duration::from_secs(1));
             shared.let_go(false).unwrap();
             waiter.join().unwrap().unwrap()
         });
