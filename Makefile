@@ -23,6 +23,10 @@
 #               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
 #               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
 #               SEED=1, ONLY='cpu-quota neighbour'
+# make reproducers  runs what `tailback export --format reproducer` writes, here, in guests and on
+#               other OTPs, beside what tailback says there, and writes the table into
+#               docs/kernel-developers.md; as root, on a quiet machine, three hours, and it can be
+#               stopped and resumed. RUNS=20, ONLY='cpu-quota', PLACES='host debian:6.1'
 # make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
@@ -48,8 +52,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose cases sanitize lint bench install \
-  deb dist bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose reproducers cases sanitize lint \
+  bench install deb dist bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
   erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -188,6 +192,11 @@ dose: release
 	@scripts/need gcc nodejs erlang-base erlang-dev
 	DOSE=$(BUILD)/dose-$(or $(SEED),1) WRITE=1 scripts/dose $(abspath $(BINARY)) $(or $(RUNS),5) \
 	  $(or $(SEED),1) $(ONLY)
+
+reproducers: release
+	@scripts/need gcc libc6-dev qemu-system-x86 cpio erlang-base erlang-dev
+	REPRODUCERS=$(BUILD)/reproducers WRITE=1 ONLY='$(ONLY)' scripts/reproducers $(abspath $(BINARY)) \
+	  $(or $(RUNS),20) $(PLACES)
 
 # They say which packages they want, and install nothing.
 cases: release
