@@ -7,7 +7,7 @@ fn program(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("bin")).unwrap();
     let path = dir.path().join("bin/erl");
-    std::fs::write(&path, text).unwrap();
+    testing::write_program(&path, text);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     (dir, path)
 }

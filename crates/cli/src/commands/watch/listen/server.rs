@@ -113,7 +113,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         }
     }
 
-    /// Waits until something can be done, or may be by now; nothing at the end.
+    /// Waits for an event or for a moment; what can be done then, and nothing at the end.
     fn wait(&self) -> Option<Ready> {
         let now = Instant::now();
         let is_open = now >= self.closed_until;
