@@ -13,6 +13,7 @@ mod runtimes;
 mod schedstat;
 mod scope;
 mod spots;
+mod status;
 mod steps;
 mod thread;
 

@@ -4,12 +4,12 @@
 //! midst of an exec, and that process may wait seconds for a CPU.
 
 use super::scope;
+use super::status::{self, Status};
 use crate::tick::{Job, Process, Tick};
 use crate::why::{lineage_of, part};
 use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
-use os::terminal;
 use probe::live::is_outside;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -32,12 +32,6 @@ const LEAST_NS: u64 = 1_000_000;
 /// The most that is read of a file with one value, in bytes.
 const VALUE: u64 = 1_024;
 
-/// The most that is read of `status`, in bytes: it lists the groups of the user.
-const STATUS: u64 = 16_384;
-
-/// The number of kthreadd, the parent of the kernel's other threads.
-const KTHREADD: u32 = 2;
-
 /// Looks processes up, and remembers them.
 pub struct Processes {
     roots: Roots,
@@ -57,14 +51,6 @@ pub struct Processes {
 struct Known {
     process: Process,
     looked: u64,
-}
-
-/// What is taken of `status`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Status {
-    name: String,
-    session: u32,
-    is_of_kernel: bool,
 }
 
 impl Processes {
@@ -158,20 +144,24 @@ impl Processes {
             return Some(known.process.clone());
         }
         let before = self.known.get(&pid).cloned();
-        let file = self.roots.proc.join(pid.to_string()).join("status");
-        let bytes = read_start(&file, STATUS).ok();
-        let status = bytes.and_then(|bytes| status(&String::from_utf8_lossy(&bytes)));
-        let Some(mut status) = status else {
+        let (groups, roots) = (self.groups.as_ref(), &self.roots);
+        // Before the status, which says whether the process had already begun to end: one that ends
+        // has left its group (version 1).
+        let group = groups.and_then(|groups| {
+            groups.of_process(roots, pid).filter(|group| group != "/" || groups.top_is_bound())
+        });
+        let Some(mut status) = status::read(roots, pid) else {
             // It has ended since: what is known of it still holds for what it did.
             return before.map(|known| known.process);
         };
         if status.session == 0 {
             status.session = outer_session.unwrap_or(0);
         }
-        let (groups, roots) = (self.groups.as_ref(), &self.roots);
-        let group = groups.and_then(|groups| {
-            groups.of_process(roots, pid).filter(|group| group != "/" || groups.top_is_bound())
-        });
+        // The group is read of its first thread.
+        let group = match &before {
+            Some(known) if status.first_ends => known.process.group.clone(),
+            _ => group,
+        };
         // All of a container is in the group that is its top.
         let of_job = group.as_deref().filter(|group| *group != "/");
         // Sessions are groups of what is in no group.
@@ -271,28 +261,11 @@ fn job(status: &Status, group: Option<&str>) -> Job {
     }
 }
 
-/// Reads the text of a `status` file. Its first line is the name, without line feeds of its own.
-fn status(text: &str) -> Option<Status> {
-    let name = text.strip_prefix("Name:\t")?.split('\n').next()?;
-    let value = |key: &str| {
-        text.lines().find_map(|line| line.strip_prefix(key)?.split_ascii_whitespace().next())
-    };
-    let parent = value("PPid:")?.parse().ok()?;
-    // The first number is that of the namespace of /proc.
-    let session = value("NSsid:").and_then(|number| number.parse().ok()).unwrap_or(0);
-    let is_of_kernel = match value("Kthread:") {
-        Some(flag) => flag == "1",
-        // Older kernels do not say it. Threads of the kernel have no memory of their own.
-        None => [0, KTHREADD].contains(&parent) && value("VmSize:").is_none(),
-    };
-    Some(Status { name: terminal::line(name), session, is_of_kernel })
-}
-
 /// Any text, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub fn fuzz(text: &str) {
-    if let Some(status) = status(text) {
-        assert!(!status.name.chars().any(terminal::steers));
+    if let Some(status) = status::parse(text) {
+        assert!(!status.name.chars().any(os::terminal::steers));
         let _ = job(&status, Some(text));
     }
 }
@@ -301,31 +274,8 @@ pub fn fuzz(text: &str) {
 mod tests {
     use super::*;
     use crate::testing::{second, thread};
-    use proptest::prelude::*;
 
-    const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\n";
-
-    #[test]
-    fn a_process_may_call_itself_anything() {
-        let text = "Name:\tKthread:\t1 PPid:\t2\nState:\tS\nPPid:\t1\nNSsid:\t9\nKthread:\t0\n";
-        let read = status(text).unwrap();
-        assert_eq!((read.name.as_str(), read.session), ("Kthread: 1 PPid: 2", 9));
-        assert_eq!(job(&read, None), Job::Session(9));
-    }
-
-    #[test]
-    fn a_thread_of_the_kernel_is_known_with_and_without_its_flag() {
-        let is_of_kernel = |text: &str| status(text).unwrap().is_of_kernel;
-        assert!(!is_of_kernel(SHELL));
-        let flagged = "Name:\tkworker/0:1\nPPid:\t2\nKthread:\t1\n";
-        assert!(is_of_kernel(flagged));
-        assert_eq!(job(&status(flagged).unwrap(), None), Job::Kernel);
-        assert!(is_of_kernel("Name:\tksoftirqd/0\nPPid:\t2\nNSsid:\t0\n"));
-        assert!(is_of_kernel("Name:\tkthreadd\nPPid:\t0\nNSsid:\t0\n"));
-        // The first process of a container, and a child of its second.
-        assert!(!is_of_kernel("Name:\tinit\nPPid:\t0\nNSsid:\t1\nVmSize:\t9 kB\n"));
-        assert!(!is_of_kernel("Name:\tsh\nPPid:\t2\nNSsid:\t1\nVmSize:\t9 kB\n"));
-    }
+    const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\nVmSize:\t9 kB\n";
 
     #[test]
     fn a_process_is_named_without_its_stat() {
@@ -339,32 +289,29 @@ mod tests {
     }
 
     #[test]
-    fn a_real_status_is_read() {
-        let own = std::fs::read_to_string("/proc/self/status").unwrap();
-        let read = status(&own).unwrap();
-        // The session is 0 where it began outside this PID namespace, so `getsid` gives no Pid.
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let after_name = stat.rsplit_once(") ").unwrap().1;
-        let session = after_name.split(' ').nth(3).unwrap().parse().unwrap();
-        assert_eq!((read.session, read.is_of_kernel), (session, false));
-        assert!(own.starts_with(&format!("Name:\t{}", read.name)));
+    fn a_process_that_ends_stays_in_the_group_that_it_left() {
+        let tree = testing::Tree::new(&[("proc/7/status", SHELL)]);
+        let mut processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
+        let mut group_with = |threads: u32| {
+            let text = format!("Name:\tsh\nState:\tZ\nPPid:\t1\nNSsid:\t9\nThreads:\t{threads}\n");
+            tree.put("proc/7/status", text);
+            let process = Process { group: Some("/a".into()), ..Process::default() };
+            processes.known.insert(7, Known { process, looked: 0 });
+            processes.interval = OLD;
+            processes.look(7, None).and_then(|process| process.group)
+        };
+        assert_eq!(group_with(1).as_deref(), Some("/a"));
+        assert_eq!(group_with(2).as_deref(), Some("/a"));
     }
 
     #[test]
     fn a_login_is_no_service() {
-        let read = Status { name: "x".into(), session: 9, is_of_kernel: false };
+        let read = status::parse(SHELL).unwrap();
         let own = |group| job(&read, Some(group));
         assert_eq!(own("/system.slice/a.service"), Job::Group("/system.slice/a.service".into()));
         assert_eq!(own("/user.slice/user-0.slice/session-3.scope"), Job::Session(9));
         assert_eq!(job(&read, None), Job::Session(9));
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_the_reader_panic(text in ".{0,80}", cut in 0usize..80) {
-            let _ = status(&text);
-            let _ = status(&format!("Name:\t{text}"));
-            let _ = status(&SHELL[..cut.min(SHELL.len())]);
-        }
+        let of_kernel = status::parse("Name:\tkthreadd\nPPid:\t0\nNSsid:\t0\n").unwrap();
+        assert_eq!(job(&of_kernel, None), Job::Kernel);
     }
 }

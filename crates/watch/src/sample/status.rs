@@ -1,0 +1,157 @@
+//! What `status` says of a process, where the process does not end meanwhile.
+//!
+//! Linux writes this text of a process that ends as well, and while it writes, the parent may take
+//! the process away: its session and its parent are 0 then, as those of a thread of the kernel are.
+
+use host::Roots;
+use host::roots::read_start;
+use os::terminal;
+
+/// The most that is read, in bytes: it lists the groups of the user.
+const MOST: u64 = 16_384;
+
+/// The number of kthreadd, the parent of the kernel's other threads.
+const KTHREADD: u32 = 2;
+
+/// What is taken of `status`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    pub name: String,
+    /// 0 where it began outside the PID namespace of /proc, and for threads of the kernel.
+    pub session: u32,
+    pub is_of_kernel: bool,
+    /// Whether its first thread has ended, or has begun to.
+    pub first_ends: bool,
+    threads: u32,
+}
+
+impl Status {
+    /// Whether it ends as a whole: where only its first thread has ended, others run on.
+    fn ends(&self) -> bool {
+        self.first_ends && self.threads <= 1
+    }
+}
+
+/// Reads that of a process; none where it has ended, or has begun to.
+pub fn read(roots: &Roots, pid: u32) -> Option<Status> {
+    let file = roots.proc.join(pid.to_string()).join("status");
+    settled(|| parse(&String::from_utf8_lossy(&read_start(&file, MOST).ok()?)))
+}
+
+/// A process without a session is looked at twice: one that was taken away meanwhile is gone then.
+fn settled(mut look: impl FnMut() -> Option<Status>) -> Option<Status> {
+    let first = look()?;
+    let status = if first.session == 0 { look()? } else { first };
+    (!status.ends()).then_some(status)
+}
+
+/// Reads the text of a `status` file. Its first line is the name, without line feeds of its own.
+pub fn parse(text: &str) -> Option<Status> {
+    let name = text.strip_prefix("Name:\t")?.split('\n').next()?;
+    let value = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(key)?.split_ascii_whitespace().next())
+    };
+    let parent = value("PPid:")?.parse().ok()?;
+    // The first number is that of the namespace of /proc.
+    let session = value("NSsid:").and_then(|number| number.parse().ok()).unwrap_or(0);
+    let has_memory = value("VmSize:").is_some();
+    let is_dead = value("State:").is_some_and(|state| state == "Z" || state == "X");
+    let is_of_kernel = match value("Kthread:") {
+        Some(flag) => flag == "1",
+        // Older kernels do not say it. Threads of the kernel have no memory of their own.
+        None => [0, KTHREADD].contains(&parent) && !has_memory && !is_dead,
+    };
+    let threads = value("Threads:").and_then(|number| number.parse().ok()).unwrap_or(1);
+    let first_ends = !is_of_kernel && (is_dead || !has_memory);
+    Some(Status { name: terminal::line(name), session, is_of_kernel, first_ends, threads })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\nVmSize:\t9 kB\n";
+
+    /// Reads such texts one after the other, as far as they are asked for.
+    fn settle(texts: &[&str]) -> (Option<Status>, usize) {
+        let mut asked = 0;
+        let status = settled(|| {
+            asked += 1;
+            texts.get(asked - 1).and_then(|text| parse(text))
+        });
+        (status, asked)
+    }
+
+    #[test]
+    fn a_process_may_call_itself_anything() {
+        let text = "Name:\tKthread:\t1 PPid:\t2\nState:\tS\nPPid:\t1\nNSsid:\t9\nKthread:\t0\n";
+        let read = parse(text).unwrap();
+        assert_eq!((read.name.as_str(), read.session), ("Kthread: 1 PPid: 2", 9));
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_is_known_with_and_without_its_flag() {
+        let is_of_kernel = |text: &str| parse(text).unwrap().is_of_kernel;
+        assert!(!is_of_kernel(SHELL));
+        let flagged = "Name:\tkworker/0:1\nPPid:\t2\nKthread:\t1\n";
+        assert!(is_of_kernel(flagged));
+        assert!(is_of_kernel("Name:\tksoftirqd/0\nPPid:\t2\nNSsid:\t0\n"));
+        assert!(is_of_kernel("Name:\tkthreadd\nPPid:\t0\nNSsid:\t0\n"));
+        // The first process of a container, and a child of its second.
+        assert!(!is_of_kernel("Name:\tinit\nPPid:\t0\nNSsid:\t1\nVmSize:\t9 kB\n"));
+        assert!(!is_of_kernel("Name:\tsh\nPPid:\t2\nNSsid:\t1\nVmSize:\t9 kB\n"));
+    }
+
+    #[test]
+    fn a_real_status_is_read() {
+        let own = std::fs::read_to_string("/proc/self/status").unwrap();
+        let read = parse(&own).unwrap();
+        // The session is 0 where it began outside this PID namespace, so `getsid` gives no Pid.
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let after_name = stat.rsplit_once(") ").unwrap().1;
+        let session = after_name.split(' ').nth(3).unwrap().parse().unwrap();
+        assert_eq!((read.session, read.is_of_kernel), (session, false));
+        assert!(own.starts_with(&format!("Name:\t{}", read.name)));
+    }
+
+    #[test]
+    fn a_process_that_is_taken_away_meanwhile_is_gone() {
+        let taken = "Name:\tsh\nState:\tR (running)\nPPid:\t0\nNSsid:\t0\nVmSize:\t9 kB\n";
+        assert_eq!(settle(&[taken]), (None, 2));
+        // Of an older kernel, which does not say who is of the kernel.
+        assert_eq!(settle(&["Name:\tsh\nState:\tR (running)\nPPid:\t0\nNSsid:\t0\n"]), (None, 2));
+        // Its session began outside.
+        assert_eq!(settle(&[taken, taken]), (parse(taken), 2));
+        assert_eq!(settle(&[SHELL]), (parse(SHELL), 1));
+    }
+
+    #[test]
+    fn a_process_that_ends_is_gone_unless_threads_of_it_run_on() {
+        let zombie = "Name:\tsh\nState:\tZ (zombie)\nPPid:\t0\nNSsid:\t9\nThreads:\t1\n";
+        assert_eq!(settle(&[zombie]), (None, 1));
+        assert!(!parse(zombie).unwrap().is_of_kernel);
+        let without_memory = "Name:\tsh\nState:\tR (running)\nPPid:\t1\nNSsid:\t9\nThreads:\t1\n";
+        assert_eq!(settle(&[without_memory]), (None, 1));
+        let others = zombie.replace("Threads:\t1", "Threads:\t3");
+        let (status, _) = settle(&[&others]);
+        assert!(status.unwrap().first_ends);
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_does_not_end_for_lack_of_memory() {
+        let thread = "Name:\tksoftirqd/0\nState:\tS (sleeping)\nPPid:\t2\nNSsid:\t0\nThreads:\t1\n";
+        let (status, asked) = settle(&[thread, thread]);
+        assert!(status.is_some_and(|status| status.is_of_kernel && !status.first_ends));
+        assert_eq!(asked, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in ".{0,80}", cut in 0usize..80) {
+            let _ = parse(&text);
+            let _ = parse(&format!("Name:\t{text}"));
+            let _ = parse(&SHELL[..cut.min(SHELL.len())]);
+        }
+    }
+}
