@@ -98,7 +98,7 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden h
 GUEST_TESTS := guest hostile_kernel
 ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
 BESIDE_TESTS := ansible bad_input census check compare_runs compat debian explain hostile_records \
-  other_readers page probe_calls real studies
+  ktap other_readers page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))

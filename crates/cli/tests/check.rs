@@ -8,7 +8,7 @@ use common::{Place, Ran, files, processes, turn};
 
 /// A check of one scenario, which goes on for its fix: no longer than that, however busy the
 /// machine is.
-const MMAP_LOCK: [&str; 5] = ["check", "--only", "mmap-lock", "--time", "30s"];
+const MMAP_LOCK: [&str; 6] = ["check", "--quick", "--only", "mmap-lock", "--time", "15s"];
 
 /// Fails unless the table has one row, with the verdict of the record, and the exit code is that of
 /// the verdict, whichever it is: what else runs here can disturb it.
@@ -42,7 +42,7 @@ fn a_check_ends_with_its_verdicts_and_its_page() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    let ran = place.say(&[&MMAP_LOCK[..], &["--quick"]].concat());
+    let ran = place.say(&MMAP_LOCK);
     ran.assert_no_panic();
     assert_shows_its_verdict(&place, &ran);
     assert!(ran.err.contains("mmap-lock: block 1: "), "{ran:?}");
@@ -70,7 +70,7 @@ fn a_check_prints_records_alone_where_json_is_asked_for() {
     let place = Place::new();
     let page = place.path("page.html");
     let page = page.to_str().unwrap();
-    let ran = place.say(&[&MMAP_LOCK[..], &["--quick", "--json", "--report", page]].concat());
+    let ran = place.say(&[&MMAP_LOCK[..5], &["5s", "--json", "--report", page]].concat());
     assert_eq!(ran.json()[0]["scenario"], "mmap-lock", "{ran:?}");
     assert!(ran.err.contains(&format!("page: {page}")), "{ran:?}");
     assert!(std::fs::read_to_string(page).unwrap().starts_with("<!DOCTYPE html>"));

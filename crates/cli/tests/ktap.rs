@@ -130,8 +130,7 @@ fn deploy(folder: &str) -> PathBuf {
 #[test]
 fn the_selftest_runs_outside_of_a_kernel_tree() {
     let place = Place::new();
-    let short =
-        program(&place, &format!("exec {BINARY} \"$@\" --only preempted-holder --time 20s"));
+    let short = program(&place, &format!("exec {BINARY} \"$@\" --only preempted-holder --time 8s"));
     let mut command = Command::new("make");
     command.args(["--silent", "-C"]).arg(deploy("kselftest")).arg("run_tests");
     command.env("TAILBACK", &short).env("XDG_STATE_HOME", place.path("state"));
