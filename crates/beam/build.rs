@@ -14,9 +14,14 @@ fn main() -> io::Result<()> {
     let mut table = String::from("&[\n");
     for (folder, endings) in FOLDERS {
         let path = application.join(folder);
-        // Of a folder cargo watches the listing too, so a new module is noticed. One that is not
-        // there must not be named: cargo would rebuild each time.
-        println!("cargo::rerun-if-changed={}", first_existing(&path).display());
+        if !path.exists() {
+            // It must not be named, since cargo would rebuild each time; nor may the folder above
+            // it, in which each test of the application leaves files. Its first header comes with
+            // a module that includes it, which is noticed.
+            continue;
+        }
+        // Of a folder cargo watches the listing too, so a new module is noticed.
+        println!("cargo::rerun-if-changed={}", path.display());
         for file in sources(&path, endings)? {
             let full = path.join(&file);
             println!("cargo::rerun-if-changed={}", full.display());
@@ -29,15 +34,8 @@ fn main() -> io::Result<()> {
     fs::write(out.join("embedded.rs"), table.replace("\\\\", "/"))
 }
 
-fn first_existing(path: &Path) -> &Path {
-    path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path)
-}
-
 /// The files of a folder with one of these endings, in the order of their names.
 fn sources(folder: &Path, endings: &[&str]) -> io::Result<Vec<String>> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -702,7 +702,8 @@ fn processes_that_come_and_go_by_the_thousand_are_counted_within_bounds() {
     assert!(made >= 1000, "only {made} processes");
     assert_parts_add_up(&live);
     let cost: model::live::Cost = serde_json::from_value(live["cost"].clone()).unwrap();
-    assert!(cost.memory_bytes + cost.table_bytes < 64 << 20, "{cost:?}");
+    // Twice what a storm of threads takes that fills every table, in a build for debugging.
+    assert!(cost.memory_bytes + cost.table_bytes < 192 << 20, "{cost:?}");
     // How many find no place is for the speed of the machine to say; that they are few is not.
     assert!(cost.lost_threads * 2 < made, "{made} processes, {cost:?}");
     // However many there were, they are one program of each load, or of the group of both. When one
