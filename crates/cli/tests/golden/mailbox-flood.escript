@@ -9,8 +9,8 @@
 %% a write takes 0.904 ms [0.738, 1.8] instead of 0.039 ms. In the flood the server wrote 1106/s
 %% [557, 1361]; with the flood sent to another process, 27418/s [17686, 46874].
 %% Measured 2026-11-27T01:21:47Z on Linux 6.18.44-fc-v657, HZ 250, preemption none, 2 CPUs,
-%% virtual, OTP 25 (erts 13.1.5), arm direct: tailback run mailbox-flood --quick --no-fixes --no-
-%% probe --seed 2079844478505184
+%% virtual, OTP 25 (erts 13.1.5), arm direct: tailback run mailbox-flood --quick --no-fixes
+%% --no-probe --seed 2079844478505184
 %%
 %% Run: escript stall.escript
 %% Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, 1 a

@@ -140,11 +140,11 @@ pub fn missed(missed: &Missed) -> String {
     }
 }
 
-/// What a study that shows no stall would have shown, in a line.
+/// What a study that shows no stall would have shown, in a phrase.
 pub fn would_have_shown(missed: &Missed) -> String {
     let what = match missed.freeze_ms {
-        Some(ms) => format!("A freeze of {}", figure(ms, Unit::Milliseconds)),
-        None => format!("What adds {} to a trial", figure(missed.shown_above, missed.unit)),
+        Some(ms) => format!("a freeze of {}", figure(ms, Unit::Milliseconds)),
+        None => format!("what adds {} to a trial", figure(missed.shown_above, missed.unit)),
     };
     let trials = missed.trial_ms.map(|ms| {
         let length = figure(ms, Unit::Milliseconds);
@@ -153,7 +153,7 @@ pub fn would_have_shown(missed: &Missed) -> String {
         format!("; trials of {length}{after}, so a stall that begins later was not tried")
     });
     format!(
-        "{what} once in {} s, at random, would have shown with {} confidence{}.",
+        "{what} once in {} s, at random, would have shown with {} confidence{}",
         model::estimate::number(missed.every_s),
         percent(missed.confidence),
         trials.unwrap_or_default()
@@ -202,8 +202,8 @@ mod tests {
         assert!(said.starts_with("What adds more than 4% to a trial"), "{said}");
         assert_eq!(
             would_have_shown(&freeze),
-            "A freeze of 1 ms once in 0.7 s, at random, would have shown with 95% confidence; \
-             trials of 250 ms, so a stall that begins later was not tried."
+            "a freeze of 1 ms once in 0.7 s, at random, would have shown with 95% confidence; \
+             trials of 250 ms, so a stall that begins later was not tried"
         );
         let said = would_have_shown(&Missed { warm_up_ms: Some(50.0), ..freeze });
         assert!(said.contains("; trials of 250 ms after 50 ms of warm-up, so"), "{said}");

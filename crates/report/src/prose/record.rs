@@ -162,11 +162,11 @@ impl<'a> Prose<'a> {
 pub(super) fn would_have_shown(all: &[(Option<&str>, Missed)], meta: Option<&Meta>) -> Vec<String> {
     let length = all.first().and_then(|(_, first)| first.trial_ms);
     let line = |(measure, missed): &(Option<&str>, Missed)| match measure {
-        None => caveat::would_have_shown(missed),
+        None => sentence::sentence(&caveat::would_have_shown(missed)),
         Some(measure) => {
             let trial_ms = missed.trial_ms.filter(|_| missed.trial_ms != length);
             let said = caveat::would_have_shown(&Missed { trial_ms, ..*missed });
-            format!("By \"{}\": {said}", heading(measure, meta))
+            format!("By \"{}\": {said}.", heading(measure, meta))
         }
     };
     all.iter().map(line).collect()

@@ -141,7 +141,11 @@ fn head(shown: &Shown, case: &str, language: Language) -> String {
     ];
     // What stands in a record may not end the comment.
     let lines = lines.map(|line| line.replace("*/", "* /").replace("/*", "/ *"));
-    let wrapped = lines.iter().flat_map(|line| textwrap::wrap(line, WIDTH));
+    // The command is to be copied: it may break between words alone.
+    let options = textwrap::Options::new(WIDTH)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    let wrapped = lines.iter().flat_map(|line| textwrap::wrap(line, &options));
     language.comment(&wrapped.map(String::from).collect::<Vec<String>>())
 }
 
@@ -170,6 +174,19 @@ mod tests {
         let text = head(&shown, "case", Language::Escript);
         assert!(text.lines().skip(1).all(|line| line.starts_with("%%")), "{text}");
         assert_eq!(quoted("a\"; system(\"b\\\n"), "\"a systemb\"");
+    }
+
+    #[test]
+    fn no_word_of_the_command_is_broken() {
+        let mut record = testing::record();
+        let command = repro::command(&record);
+        assert!(command.contains(" --"), "{command}");
+        for length in 1..100 {
+            record.machine.kernel = "6".repeat(length);
+            let text = head(&Shown::new(&record, None, "x"), "case", Language::C);
+            let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "*").collect();
+            assert!(words.join(" ").contains(&command), "{text}");
+        }
     }
 
     /// gcc, or escript, takes each part without a warning.
