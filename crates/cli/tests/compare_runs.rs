@@ -115,7 +115,10 @@ fn a_record_that_is_not_in_its_folder_is_told_by_words_and_code() {
     let args = ["compare", "--run", study, study, "--records", kept, "--pairs", "1"];
     let running = place.start(place.tailback(&args));
     let files = common::wait_for("a block of each side", || {
-        Some(common::files(&folder)).filter(|files| files.len() == 2)
+        let mut files = common::files(&folder);
+        // Not one that is still being written.
+        files.retain(|file| file.extension().is_some_and(|end| end == "json"));
+        Some(files).filter(|files| files.len() == 2)
     });
     // No file can take the place of a folder.
     for file in files {

@@ -494,6 +494,8 @@ fn tree(place: &Place, commits: usize) -> PathBuf {
     std::fs::create_dir(&folder).unwrap();
     let git = |words: &[&str]| {
         let mut command = Command::new("git");
+        // A test that a hook of git starts has another tree in its environment.
+        command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
         command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]);
         let ran = command.arg("-C").arg(&folder).args(words).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");

@@ -5,7 +5,7 @@
 mod common;
 
 use common::trials::{figure, trials};
-use common::{Place, erlang_or_skip, files, says, turn};
+use common::{Place, erlang_or_skip, files, helped, says, says_with, turn};
 
 #[test]
 fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
@@ -14,7 +14,8 @@ fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
     }
     let _turn = turn::take();
     let args = ["run", "mailbox-flood", "--sink", "port", "--fixes", "credit", "--json"];
-    let Some(ran) = says("affected", &args) else { return };
+    let shows = |record: &serde_json::Value| helped(&record["judgement"]["fixes"][0]);
+    let Some(ran) = says_with("affected", &args, shows) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
     let verdict = &record["judgement"];
@@ -22,10 +23,7 @@ fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
     let said = Place::new().said_of(&record);
     assert!(said.contains("with 100,000 queued a write takes"), "{said}");
     assert!(said.contains("tailback_sink_port:answer/1"), "{said}");
-    let fix = &verdict["fixes"][0];
-    assert_eq!(fix["change"]["scenario"]["id"], "credit");
-    // Other work on the machine can keep it from being all that was lost.
-    assert!(["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
+    assert_eq!(verdict["fixes"][0]["change"]["scenario"]["id"], "credit");
     for trial in trials(&record, "credit-dam") {
         assert!(figure(trial, "both_high") <= 1000.0);
     }

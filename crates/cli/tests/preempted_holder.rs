@@ -4,20 +4,20 @@
 
 mod common;
 
-use common::{Place, says, turn};
+use common::{Place, helped, says, says_with, turn};
 
 #[test]
 fn threads_that_spin_are_affected_and_fewer_of_them_fix_it() {
     let _turn = turn::take();
     let args = ["run", "preempted-holder", "--quick", "--json"];
-    let Some(ran) = says("affected", &args) else { return };
+    let shows = |record: &serde_json::Value| {
+        let mut fixes = record["judgement"]["fixes"].as_array().unwrap().iter();
+        helped(fixes.find(|fix| fix["arm"] == "fewer-threads").unwrap())
+    };
+    let Some(ran) = says_with("affected", &args, shows) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
     assert_eq!(record["judgement"]["state"], "affected", "{ran:?}");
-    let fixes = record["judgement"]["fixes"].as_array().unwrap();
-    let fix = fixes.iter().find(|fix| fix["arm"] == "fewer-threads").unwrap();
-    // Other work on the machine can leave some of it in each trial.
-    assert!(["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
     let arms = record["judgement"]["arms"].as_array().unwrap();
     let median = |arm: &str, figure: &str| {
         let arm = arms.iter().find(|one| one["id"] == arm).unwrap();

@@ -279,7 +279,7 @@ fn the_next_run_puts_it_back_too() {
     let (place, journals) = (Place::new(), Journals::new());
     let (_, built) = journals.half_built(&place);
     let ran = journals.say(&place, "run mmap-lock --busy 0 --samples 1 --duration 20ms");
-    assert!(ran.err.contains("left by a run that was killed: removed /"), "{ran:?}");
+    assert!(ran.taken_back.contains(": removed /"), "{ran:?}");
     assert!(!built.exists());
 }
 
@@ -295,7 +295,7 @@ fn a_module_of_ansible_says_nothing_about_it_beside_its_answer() {
     let mut module = journals.shell(&place, &[], script);
     module.current_dir(place.path(""));
     let ran = place.run(module);
-    assert_eq!(ran.err, "", "{ran:?}");
+    assert_eq!((ran.err.as_str(), ran.taken_back.as_str()), ("", ""), "{ran:?}");
     assert_eq!(ran.json()["failed"], true);
     assert!(!built.exists(), "its helper removes it");
 }
@@ -335,7 +335,8 @@ fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
     ] {
         assert!(wrongs[line].contains(words), "{words}: {ran:?}");
     }
-    assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'), "{ran:?}");
+    let all = format!("{}{}{}", ran.out, ran.err, ran.taken_back);
+    assert!(!all.contains('\u{1b}'), "{ran:?}");
 }
 
 #[test]

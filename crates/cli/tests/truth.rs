@@ -16,6 +16,15 @@ fn no_small_row_on_this_machine_is_wrong() {
     }
     let _turn = turn::take();
     // Once each: how often it is undecided is for `make truth`.
-    let end = table::run(&table::rows(false), Some(1));
+    let mut rows = table::rows(false);
+    let mut end = table::run(&rows, Some(1));
+    // One verdict in twenty may be wrong; a row that is wrong three times in a row is.
+    for _ in 0..2 {
+        let is_wrong = |id: &str| end.wrong.iter().any(|line| line.starts_with(&format!("{id}: ")));
+        rows.retain(|row| is_wrong(&row.id));
+        if !rows.is_empty() {
+            end.wrong = table::run(&rows, Some(1)).wrong;
+        }
+    }
     assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='mmap-*'");
 }

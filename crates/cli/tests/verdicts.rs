@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often a study is tried: what else runs on the machine can disturb one, and it says so.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 
 /// Runs a study until it is decided that its verdict is this one. A verdict that admits that it
 /// does not know is tried again, since other programs may have disturbed it.

@@ -122,9 +122,11 @@ fn a_quota_holds_a_program_of_a_container() {
     let procs = group.path().join("cgroup.procs");
     let held = format!("setsid sh -c 'echo $$ >{}; {SPIN}' & victim=$!;", procs.display());
     let Some((live, shell)) = watched(&held) else { return };
-    let findings = live["findings"].as_array().unwrap();
-    let found = findings.iter().find(|one| one["stall"] == "cpu-quota").unwrap();
-    assert_eq!((&found["victim"]["name"], &found["victim"]["pid"]), (&"sh".into(), &shell.into()));
     let name = group.path().file_name().unwrap().to_str().unwrap();
-    assert!(found["facts"]["group"].as_str().unwrap().ends_with(name), "{found}");
+    // Others on this machine may be throttled too.
+    let own = |one: &&Value| one["facts"]["group"].as_str().is_some_and(|it| it.ends_with(name));
+    let mut findings = live["findings"].as_array().unwrap().iter();
+    let found = findings.find(own).unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["stall"], "cpu-quota", "{found}");
+    assert_eq!((&found["victim"]["name"], &found["victim"]["pid"]), (&"sh".into(), &shell.into()));
 }

@@ -38,6 +38,9 @@ pub struct Ran {
     pub out: String,
     /// Standard error.
     pub err: String,
+    /// What it took back of runs that were killed, of whichever test: lines of standard error that
+    /// are not in `err`.
+    pub taken_back: String,
 }
 
 /// A run under way.
@@ -75,7 +78,7 @@ impl Place {
         command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
         // Not in the place, which anybody may write to: no code is taken from there.
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
         command.stdin(Stdio::null());
         // A background job of a shell ignores SIGINT, and a program under nohup ignores SIGHUP.
         // Tests inherit both.
@@ -145,6 +148,9 @@ impl Place {
     }
 }
 
+/// How a line begins of what was taken back.
+const TAKEN_BACK: &str = "left by a run that was killed: ";
+
 impl Running<'_> {
     /// Its process.
     pub fn pid(&self) -> u32 {
@@ -180,8 +186,10 @@ impl Running<'_> {
             std::thread::sleep(Duration::from_millis(2));
         }
         let status = self.child.wait().unwrap();
-        let (out, err) = (read(&self.place.path("out")), self.err());
-        Ran { pid: self.pid(), status, out, err }
+        let (out, said) = (read(&self.place.path("out")), self.err());
+        let (taken_back, err) =
+            said.split_inclusive('\n').partition(|line| line.starts_with(TAKEN_BACK));
+        Ran { pid: self.pid(), status, out, err, taken_back }
     }
 }
 
@@ -315,6 +323,28 @@ pub fn says(state: &str, args: &[&str]) -> Option<Ran> {
             return Some(ran);
         }
     }
+}
+
+/// Runs a study until it is decided that its verdict is this one, and a record shows what it is to.
+/// A fix has a test of its own, which can leave it open in a study that is sure of its verdict.
+pub fn says_with(
+    state: &str,
+    args: &[&str],
+    shows: impl Fn(&serde_json::Value) -> bool,
+) -> Option<Ran> {
+    for _ in 0..3 {
+        let ran = says(state, args)?;
+        if shows(&ran.json()) {
+            return Some(ran);
+        }
+        eprintln!("run again, since it does not show: {}", ran.json()["judgement"]["fixes"]);
+    }
+    panic!("three runs that do not show it: {args:?}");
+}
+
+/// Whether a fix helped. Other work on the machine can keep it from being all that was lost.
+pub fn helped(fix: &serde_json::Value) -> bool {
+    ["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap())
 }
 
 /// Runs a study of a machine that is not affected. By chance one of twenty says that it is: that

@@ -299,6 +299,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let git = |words: &[&str]| {
             let mut command = Command::new("git");
+            // A test that a hook of git starts has another tree in its environment.
+            command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
             let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
             command.arg("-C").arg(folder.path()).args(who).args(words);
             let ran = command.output().unwrap();
