@@ -253,6 +253,25 @@ mod tests {
         Asked::new("mmap-lock", vec!["--quick".to_owned()], "a", "b")
     }
 
+    /// Opens a log that this test has closed. The child of another test has its lock too, from its
+    /// fork to its exec.
+    fn unused(open: impl Fn() -> Result<Log, Failure>) -> Result<Log, Failure> {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
+        loop {
+            match open() {
+                Err(failure) if failure.line.contains("is using it") => {
+                    assert!(std::time::Instant::now() < until, "{failure:?}");
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    fn reopened(path: &Path) -> Result<Log, Failure> {
+        unused(|| Log::open(&asked(), Some(path), false))
+    }
+
     #[test]
     fn a_log_goes_on_where_it_was_stopped_and_belongs_to_one_question() {
         let folder = tempfile::tempdir().unwrap();
@@ -265,7 +284,7 @@ mod tests {
         // A line that was cut off when the program was killed.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"booted\":{\"vers").unwrap();
-        let mut log = Log::open(&asked(), Some(&path), false).unwrap();
+        let mut log = reopened(&path).unwrap();
         assert_eq!(log.booted("a", 1), Some(&Boot::Good));
         assert_eq!((log.booted("a", 2), log.boots()), (None, 1));
         assert_eq!((log.threshold(), log.was()), (Some(50.0), Some("main")));
@@ -274,25 +293,19 @@ mod tests {
         assert!(used.line.contains("is using it"), "{used:?}");
         log.add_restored().unwrap();
         drop(log);
-        let mut log = Log::open(&asked(), Some(&path), false).unwrap();
+        let mut log = reopened(&path).unwrap();
         assert_eq!((log.booted("a", 2), log.boots()), (Some(&Boot::Bad), 2));
         assert_eq!(log.was(), None);
         let other = Asked { good: "c".to_owned(), ..asked() };
         assert_ne!(other.file_name(), asked().file_name());
-        let failure = Log::open(&other, Some(&path), false).err().unwrap();
+        let failure = unused(|| Log::open(&other, Some(&path), false)).err().unwrap();
         assert!(failure.line.contains("another bisection"), "{failure:?}");
         log.end().unwrap();
         drop(log);
-        assert_eq!(
-            Log::open(&asked(), Some(&path), false).unwrap().boots(),
-            0,
-            "it is asked afresh"
-        );
+        assert_eq!(reopened(&path).unwrap().boots(), 0, "it is asked afresh");
         for other in ["hello\n", "hello"] {
             std::fs::write(&path, other).unwrap();
-            assert!(
-                Log::open(&asked(), Some(&path), false).err().unwrap().line.contains("not a log")
-            );
+            assert!(reopened(&path).err().unwrap().line.contains("not a log"));
         }
     }
 }
