@@ -145,9 +145,8 @@ impl Processes {
         }
         let before = self.known.get(&pid).cloned();
         let (groups, roots) = (self.groups.as_ref(), &self.roots);
-        // Before the status, which says whether the process had already begun to end: one that ends
-        // has left its group (version 1).
-        let group = groups.and_then(|groups| {
+        // Before the status, which says whether its first thread had already begun to end.
+        let mut group = groups.and_then(|groups| {
             groups.of_process(roots, pid).filter(|group| group != "/" || groups.top_is_bound())
         });
         let Some(mut status) = status::read(roots, pid) else {
@@ -157,11 +156,14 @@ impl Processes {
         if status.session == 0 {
             status.session = outer_session.unwrap_or(0);
         }
-        // The group is read of its first thread.
-        let group = match &before {
-            Some(known) if status.first_ends => known.process.group.clone(),
-            _ => group,
-        };
+        // With version 1, a thread that ends has left its group.
+        let may_have_left = group.is_none() && status.first_ends;
+        match &before {
+            Some(known) if may_have_left => group.clone_from(&known.process.group),
+            // Its session may say more.
+            None if may_have_left && status.ends() => return None,
+            _ => {}
+        }
         // All of a container is in the group that is its top.
         let of_job = group.as_deref().filter(|group| *group != "/");
         // Sessions are groups of what is in no group.
@@ -288,20 +290,38 @@ mod tests {
         assert_eq!((named.name.as_str(), &named.job), ("sh", &Job::Session(9)));
     }
 
+    /// Of a process that ends, with so many threads.
+    fn zombie(threads: u32) -> String {
+        format!("Name:\tsh\nState:\tZ\nPPid:\t1\nNSsid:\t9\nThreads:\t{threads}\n")
+    }
+
     #[test]
     fn a_process_that_ends_stays_in_the_group_that_it_left() {
         let tree = testing::Tree::new(&[("proc/7/status", SHELL)]);
         let mut processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
-        let mut group_with = |threads: u32| {
-            let text = format!("Name:\tsh\nState:\tZ\nPPid:\t1\nNSsid:\t9\nThreads:\t{threads}\n");
-            tree.put("proc/7/status", text);
+        for threads in [1, 2] {
+            tree.put("proc/7/status", zombie(threads));
             let process = Process { group: Some("/a".into()), ..Process::default() };
             processes.known.insert(7, Known { process, looked: 0 });
             processes.interval = OLD;
-            processes.look(7, None).and_then(|process| process.group)
-        };
-        assert_eq!(group_with(1).as_deref(), Some("/a"));
-        assert_eq!(group_with(2).as_deref(), Some("/a"));
+            assert_eq!(processes.look(7, None).unwrap().group.as_deref(), Some("/a"));
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_first_met_as_it_ends_is_named_where_its_group_is_known() {
+        let in_group = [("proc/7/cgroup", "0::/a\n"), ("sys/fs/cgroup/a/cpu.max", "max 100000\n")];
+        let tree = testing::Tree::new(&[&testing::CGROUP2[..], &in_group].concat());
+        let roots = Roots::at(tree.root());
+        let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
+        tree.put("proc/7/status", zombie(1));
+        assert_eq!(processes.look(7, None).unwrap().group.as_deref(), Some("/a"));
+        // It may have left its group before it was looked at.
+        processes.known.clear();
+        tree.put("proc/7/cgroup", "0::/\n");
+        assert_eq!(processes.look(7, None), None);
+        tree.put("proc/7/status", zombie(2));
+        assert_eq!(processes.look(7, None).unwrap().group, None);
     }
 
     #[test]

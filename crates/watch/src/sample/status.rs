@@ -1,4 +1,4 @@
-//! What `status` says of a process, where the process does not end meanwhile.
+//! What `status` says of a process, where the process is not taken away meanwhile.
 //!
 //! Linux writes this text of a process that ends as well, and while it writes, the parent may take
 //! the process away: its session and its parent are 0 then, as those of a thread of the kernel are.
@@ -27,12 +27,12 @@ pub struct Status {
 
 impl Status {
     /// Whether it ends as a whole: where only its first thread has ended, others run on.
-    fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.first_ends && self.threads <= 1
     }
 }
 
-/// Reads that of a process; none where it has ended, or has begun to.
+/// Reads that of a process; none where it is gone.
 pub fn read(roots: &Roots, pid: u32) -> Option<Status> {
     let file = roots.proc.join(pid.to_string()).join("status");
     settled(|| parse(&String::from_utf8_lossy(&read_start(&file, MOST).ok()?)))
@@ -41,8 +41,7 @@ pub fn read(roots: &Roots, pid: u32) -> Option<Status> {
 /// A process without a session is looked at twice: one that was taken away meanwhile is gone then.
 fn settled(mut look: impl FnMut() -> Option<Status>) -> Option<Status> {
     let first = look()?;
-    let status = if first.session == 0 { look()? } else { first };
-    (!status.ends()).then_some(status)
+    if first.session == 0 { look() } else { Some(first) }
 }
 
 /// Reads the text of a `status` file. Its first line is the name, without line feeds of its own.
@@ -127,15 +126,16 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_is_gone_unless_threads_of_it_run_on() {
+    fn a_process_ends_unless_threads_of_it_run_on() {
         let zombie = "Name:\tsh\nState:\tZ (zombie)\nPPid:\t0\nNSsid:\t9\nThreads:\t1\n";
-        assert_eq!(settle(&[zombie]), (None, 1));
-        assert!(!parse(zombie).unwrap().is_of_kernel);
         let without_memory = "Name:\tsh\nState:\tR (running)\nPPid:\t1\nNSsid:\t9\nThreads:\t1\n";
-        assert_eq!(settle(&[without_memory]), (None, 1));
-        let others = zombie.replace("Threads:\t1", "Threads:\t3");
-        let (status, _) = settle(&[&others]);
-        assert!(status.unwrap().first_ends);
+        for text in [zombie, without_memory] {
+            let status = parse(text).unwrap();
+            assert!(status.ends() && !status.is_of_kernel, "{text}");
+        }
+        let others = parse(&zombie.replace("Threads:\t1", "Threads:\t3")).unwrap();
+        assert!(others.first_ends && !others.ends());
+        assert!(!parse(SHELL).unwrap().first_ends);
     }
 
     #[test]
