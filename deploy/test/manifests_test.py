@@ -21,7 +21,8 @@ FOLDERS = ["job", "nodes", *(f"overlays/{name}" for name in
 CAPABILITIES = {"quota": {"SETUID", "SETGID", "KILL", "SYS_PTRACE"}, "watch": {"BPF", "PERFMON"},
                 "watch-processes": {"BPF", "PERFMON", "SYS_PTRACE"}}
 # What may be mounted of the node, likewise: its root believes what is in its /run/tailback.
-MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}}
+MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}, "watch": {"/var/log/containers"},
+          "watch-processes": {"/var/log/containers"}}
 # The most that systemd-analyze may find exposed, of 10.
 EXPOSURE = 4.0
 

@@ -8,12 +8,12 @@ mod common;
 use common::{BINARY, Place, Ran, allowed_cpus, turn};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use libbpf_rs::query;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -227,6 +227,77 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     let held = found["cost_ms_per_s"].as_f64().unwrap() * live["over_ns"].as_f64().unwrap() / 1e9;
     assert!(held > 0.5 * throttled && held < 1.2 * throttled, "{held} of {throttled}");
     assert_parts_add_up(&live);
+}
+
+/// What the kubelet keeps of a container, and its group below one with a quota, until it is
+/// dropped.
+struct InPod {
+    group: BandwidthGroup,
+    folders: Vec<PathBuf>,
+    link: PathBuf,
+}
+
+impl InPod {
+    fn create(parent: &ParentGroup) -> Self {
+        let group = BandwidthGroup::create(parent).unwrap();
+        let id = format!("{:064x}", std::process::id());
+        let below = ["kubepods", "kubepods/pod6f1b", &format!("kubepods/pod6f1b/{id}")];
+        let groups = below.map(|name| group.path().join(name));
+        let logs = PathBuf::from("/var/log/containers");
+        let folders: Vec<PathBuf> =
+            groups.into_iter().chain([logs.clone()]).filter(|it| !it.exists()).collect();
+        let link = logs.join(format!("orders-0_shop_db-{id}.log"));
+        let made = InPod { group, folders, link };
+        made.folders.iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        std::os::unix::fs::symlink("/dev/null", &made.link).unwrap();
+        made
+    }
+
+    fn add(&self, pid: u32) {
+        let inner = format!("kubepods/pod6f1b/{:064x}", std::process::id());
+        let inner = self.group.path().join(inner);
+        fs::write(inner.join("cgroup.procs"), pid.to_string()).unwrap();
+    }
+}
+
+impl Drop for InPod {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.link);
+        self.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+#[test]
+fn a_container_is_called_what_the_kubelet_calls_it() {
+    // Below a unit or a container, groups may be anybody's.
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let is_of_cpu = |line: &&str| {
+        let controllers = line.split(':').nth(1).unwrap_or_default();
+        controllers.is_empty() || controllers.split(',').any(|one| one == "cpu")
+    };
+    let is_top = own.lines().filter(is_of_cpu).all(|line| line.ends_with(":/"));
+    let parent = ParentGroup::find(&host::Roots::real());
+    let (Ok(parent), true) = (parent, has_or_skip(is_top, "this test runs in a group")) else {
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let pod = InPod::create(&parent);
+    pod.group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let hog = Load::start(&["sh", "-c", "while :; do :; done"]);
+    pod.add(hog.0.id());
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &hog.pid()]));
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "cpu-quota").unwrap_or_else(|| panic!("{live:#}"));
+    let container = &found["victim"]["workload"]["container"];
+    assert_eq!(container["name"], "db", "{found:#}");
+    assert_eq!(container["pod"], json!({"uid": "6f1b", "namespace": "shop", "name": "orders-0"}));
+    let named: Vec<&String> = found["workloads"].as_object().unwrap().keys().collect();
+    assert!(named.iter().any(|group| group.ends_with("/pod6f1b")), "{named:?}");
 }
 
 /// A shell that computes on the first CPU beside `yes`, watched for four seconds.

@@ -1,9 +1,11 @@
 //! What users of a machine wrote that is watched: programs, libraries, names, command lines, maps.
 
+use model::live::Workload;
 use probe::elf::{self, Place};
 use std::io::Cursor;
 use watch::LiveRuntime;
 use watch::reader::{Answer, Material, What, answer};
+use watch::workload::{names, places, workload};
 
 /// A program or a library; the first bytes say which places are looked up in it.
 pub(crate) fn elf(bytes: &[u8]) {
@@ -23,7 +25,7 @@ pub(crate) fn elf(bytes: &[u8]) {
 pub(crate) fn texts(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let text = || Material::<Cursor<Vec<u8>>>::Text(rest.to_vec());
-    match which % 5 {
+    match which % 6 {
         0 => drop(answer(&What::CommandLine, text())),
         4 => {
             let words = Material::<Cursor<Vec<u8>>>::Words(rest.to_vec(), rest.to_vec());
@@ -34,7 +36,22 @@ pub(crate) fn texts(bytes: &[u8]) {
                 let _ = maps.tell(0x7f00_0000_1000, &[0x1000, u64::MAX]);
             }
         }
+        5 => container(rest),
         2 => drop(serde_json::from_slice::<(u64, Answer)>(rest)),
         _ => watch::fuzz::names(&String::from_utf8_lossy(rest)),
+    }
+}
+
+/// The path of a group, and from the second line on what is kept about a container: an engine may
+/// have taken that from who started it.
+fn container(bytes: &[u8]) {
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let (path, kept) = bytes.split_at(end);
+    let Some(Workload::Container(container)) = workload(&String::from_utf8_lossy(path)) else {
+        return;
+    };
+    let id = container.id.unwrap_or_default();
+    for place in places(None, &id, true) {
+        let _ = names(&[(place, kept.to_vec())], &id, Some("6f1b"));
     }
 }

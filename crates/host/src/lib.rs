@@ -10,6 +10,7 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`kept`]: what daemons of root keep for themselves.
 //! - [`process_files`]: what another process executes and has mapped, opened by no path of its own.
 //! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them
 //!   within a limit.
@@ -32,6 +33,7 @@ pub mod fuzz;
 pub mod governor;
 mod held;
 pub mod journal;
+pub mod kept;
 mod kernel_config;
 pub mod limits;
 pub mod memory_groups;

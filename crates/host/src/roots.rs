@@ -48,6 +48,11 @@ impl Roots {
         }
     }
 
+    /// What all other absolute paths are below.
+    pub(crate) fn top(&self) -> &Path {
+        &self.top
+    }
+
     /// Whether this is a tree that stands for a machine, as in tests.
     pub(crate) fn is_fake(&self) -> bool {
         self.top != Path::new("/")

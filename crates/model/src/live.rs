@@ -9,6 +9,7 @@ mod node;
 mod program;
 mod source;
 mod victim;
+mod workload;
 
 pub use finding::{Answer, AnswerState, Finding, NotMeasurable, Opaque, Sleeper, Sure};
 pub use inside::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
@@ -20,6 +21,7 @@ pub use victim::{
     AsleepBehind, Compared, ConfinedPart, GroupPart, LockWaits, MemoryWaits, NeighbourPart, Parts,
     Victim, VictimThread, Weight, WeightOf, Why,
 };
+pub use workload::{Container, Engine, Pod, SystemdUnit, Task, Workload};
 
 /// What was seen in one stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

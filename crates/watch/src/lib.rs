@@ -8,8 +8,8 @@
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
 //! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone `cmdline` is read
 //! once, and `maps` once or when there is new code; of a runtime whose group is throttled `cmdline`
-//! and `environ` are read once. What users of the machine wrote is read by a process of its own,
-//! without privileges ([`reader`]).
+//! and `environ` are read once. What users of the machine wrote, and what engines keep about their
+//! containers ([`workload`]), is read by a process of its own, without privileges ([`reader`]).
 
 pub mod findings;
 #[cfg(feature = "fuzz")]
@@ -31,6 +31,7 @@ mod tick;
 mod view;
 mod why;
 mod window;
+pub mod workload;
 
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};

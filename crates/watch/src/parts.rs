@@ -20,6 +20,7 @@ pub fn program(key: &Key, pid: u32, processes: usize) -> Program {
     Program {
         name: key.name.clone(),
         group: key.group.clone(),
+        workload: None,
         pid: if is_outside(pid) { 0 } else { pid },
         processes: u32::try_from(processes).unwrap_or(u32::MAX),
         outside: matches!(key.job, Job::Outside(_)),
@@ -68,7 +69,8 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
                 parts.own_quota_ns += left.take(*ns);
             }
             Some(group) => {
-                let part = GroupPart { group: group.clone(), ns: left.take(*ns) };
+                let ns = left.take(*ns);
+                let part = GroupPart { group: group.clone(), workload: None, ns };
                 parts.ancestors.push(part);
             }
         }
@@ -281,7 +283,7 @@ mod tests {
         let own = Key { group: Some("/a/b".into()), ..key("a") };
         let parts = parts(&own, &sums, &MachineTick::default());
         assert_eq!((parts.own_quota_ns, parts.some_quota_ns), (20, 5));
-        assert_eq!(parts.ancestors, [GroupPart { group: "/a".into(), ns: 30 }]);
+        assert_eq!(parts.ancestors, [GroupPart { group: "/a".into(), workload: None, ns: 30 }]);
         assert_eq!((parts.quota_ns(), parts.sum_ns()), (55, 100));
     }
 

@@ -4,7 +4,7 @@ use crate::inside::InsideTick;
 use crate::node::NodeTick;
 use crate::runtime::{LiveRuntime, Settings};
 use host::cgroup::{Limit, MemoryUsage, Usage};
-use model::live::Compared;
+use model::live::{Compared, Workload};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, ThreadCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -42,6 +42,9 @@ pub struct Tick {
     pub runtimes: HashMap<u32, RuntimeTick>,
     /// For each group of those: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
+    /// Whose these groups are, those above them and those with a quota or a full memory; as far as
+    /// that is known.
+    pub workloads: HashMap<String, Workload>,
     /// Weights of groups that compete for CPUs.
     pub weights: HashMap<String, u64>,
     /// Share of the interval in which each CPU was idle.

@@ -6,7 +6,10 @@ use crate::tick::Tick;
 use crate::window::Window;
 use crate::{findings, nodes};
 use model::Live;
-use model::live::{Cost, Interval, MachineLoad, Scope, SourceUse, Victim};
+use model::live::{
+    Cost, Finding, Interval, MachineLoad, Program, Scope, SourceUse, Victim, Workload,
+};
+use std::collections::{BTreeSet, HashMap};
 
 /// Programs that are listed.
 const VICTIMS: usize = 64;
@@ -27,7 +30,7 @@ pub fn live(
 ) -> Live {
     let mut findings = findings::all(window);
     since.note(&mut findings);
-    Live {
+    let mut live = Live {
         from: from.to_owned(),
         over_ns: window.over_ns,
         scope: scope.clone(),
@@ -40,7 +43,52 @@ pub fn live(
         machine: machine(window),
         cost: cost(window),
         intervals: Vec::new(),
+    };
+    name(&mut live, &window.workloads);
+    live
+}
+
+/// Says of each program and each finding whose its groups are.
+fn name(live: &mut Live, workloads: &HashMap<String, Workload>) {
+    for victim in &mut live.victims {
+        for part in &mut victim.parts.ancestors {
+            part.workload = workloads.get(&part.group).cloned();
+        }
     }
+    for finding in &mut live.findings {
+        let programs = std::iter::once(&finding.victim).chain(&finding.culprits);
+        let groups: BTreeSet<&str> =
+            programs.filter_map(|one| one.group.as_deref()).flat_map(with_above).collect();
+        let known = groups.into_iter().filter_map(|group| workloads.get_key_value(group));
+        finding.workloads = known.map(|(group, one)| (group.clone(), one.clone())).collect();
+    }
+    for program in programs(live) {
+        program.workload = program.group.as_ref().and_then(|group| workloads.get(group)).cloned();
+    }
+}
+
+/// A group and all above it.
+fn with_above(group: &str) -> impl Iterator<Item = &str> {
+    let ends = group.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    ends.map(|at| &group[..at]).chain([group])
+}
+
+/// Every program that is spoken of.
+fn programs(live: &mut Live) -> impl Iterator<Item = &mut Program> {
+    let nodes = live.nodes.iter_mut().map(|node| &mut node.program);
+    let of_findings = live.findings.iter_mut().flat_map(of_finding);
+    live.victims.iter_mut().flat_map(of_victim).chain(of_findings).chain(nodes)
+}
+
+fn of_victim(victim: &mut Victim) -> impl Iterator<Item = &mut Program> {
+    let behind = victim.parts.neighbours.iter_mut().map(|part| &mut part.program);
+    let holders = victim.asleep.iter_mut().map(|one| &mut one.holder);
+    std::iter::once(&mut victim.program).chain(behind).chain(holders)
+}
+
+fn of_finding(finding: &mut Finding) -> impl Iterator<Item = &mut Program> {
+    let sleepers = finding.sleepers.iter_mut().map(|sleeper| &mut sleeper.program);
+    std::iter::once(&mut finding.victim).chain(&mut finding.culprits).chain(sleepers)
 }
 
 /// What a record keeps of an interval: the programs that lost most in it.
@@ -96,6 +144,42 @@ fn cost(window: &Window) -> Cost {
 mod tests {
     use super::*;
     use crate::testing::{pair, process, second, thread};
+    use model::live::{AsleepBehind, GroupPart, NeighbourPart, Node, Parts, Sleeper};
+
+    #[test]
+    fn everything_with_a_group_says_whose_it_is() {
+        let (own, above) = ("/system.slice/web.service", "/system.slice");
+        let program = || Program { group: Some(own.to_owned()), ..Program::default() };
+        let part = |group: &str| GroupPart { group: group.to_owned(), ..GroupPart::default() };
+        let neighbour = NeighbourPart { program: program(), ..NeighbourPart::default() };
+        let asleep = AsleepBehind { holder: program(), ..AsleepBehind::default() };
+        let victim = Victim {
+            program: program(),
+            parts: Parts {
+                ancestors: vec![part(above)],
+                neighbours: vec![neighbour],
+                ..Parts::default()
+            },
+            asleep: vec![asleep],
+            ..Victim::default()
+        };
+        let finding = Finding {
+            victim: program(),
+            culprits: vec![program()],
+            sleepers: vec![Sleeper { program: program(), ..Sleeper::default() }],
+            ..Finding::default()
+        };
+        let node = Node { program: program(), ..Node::default() };
+        let (victims, findings, nodes) = (vec![victim], vec![finding], vec![node]);
+        let mut live = Live { victims, findings, nodes, ..Live::default() };
+        let workload = |group| (String::from(group), crate::workload::workload(group).unwrap());
+        name(&mut live, &HashMap::from([workload(own), workload(above)]));
+        // A group and whose it is stand beside each other, wherever there is one.
+        let text = serde_json::to_string(&live).unwrap();
+        let count = |part: &str| text.matches(part).count();
+        assert_eq!((count("\"group\":"), count("\"workload\":")), (8, 8), "{text}");
+        assert_eq!(live.findings[0].workloads.keys().collect::<Vec<_>>(), [above, own]);
+    }
 
     #[test]
     fn programs_are_listed_by_what_they_lost() {

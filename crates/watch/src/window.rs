@@ -6,7 +6,7 @@ use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both, keep_heaviest
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::{by_weight, inverted};
 use host::cgroup::Usage;
-use model::live::Why;
+use model::live::{Why, Workload};
 use probe::live::{
     ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, is_kernel_outside, is_outside,
 };
@@ -59,6 +59,8 @@ pub struct Window {
     pub(crate) full: HashMap<Key, Full>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
+    /// Whose groups are.
+    pub(crate) workloads: HashMap<String, Workload>,
     /// Erlang nodes by their processes, with the program that each is.
     pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
     /// What nodes said of themselves, by the names that they were asked by.
@@ -150,6 +152,12 @@ impl Window {
         }
         for (group, lineage) in &tick.lineages {
             self.lineages.insert(group.clone(), lineage.clone());
+        }
+        if self.workloads.len() > MOST_GROUPS {
+            self.workloads.clear();
+        }
+        for (group, workload) in &tick.workloads {
+            self.workloads.insert(group.clone(), workload.clone());
         }
         tick.groups.iter().for_each(|group| {
             if self.groups.len() < MOST_GROUPS || self.groups.contains_key(&group.group) {

@@ -19,6 +19,15 @@ def mount(*words):
     subprocess.run(["mount", *map(str, words)], check=True)
 
 
+def of_host(path):
+    """A folder of the host; where there is none an empty one, which a runtime would make."""
+    folder = Path(path)
+    if not folder.is_dir():
+        folder = Path("/run/made") / path.lstrip("/")
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def fill(root, binary, host):
     """The root: the binary, what a runtime mounts, and what the manifest mounts of the host."""
     root.mkdir(exist_ok=True)
@@ -34,15 +43,14 @@ def fill(root, binary, host):
     for name in ["null", "zero", "urandom"]:
         (root / "dev" / name).touch()
         mount("--bind", f"/dev/{name}", root / "dev" / name)
-    for inside, outside in host.items():
-        Path(outside).mkdir(exist_ok=True)
+    for inside in host:
         (root / inside.lstrip("/")).mkdir(parents=True, exist_ok=True)
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         path = line.split()[4]
         if path.startswith(f"{root}/sys"):
             mount("-o", "remount,bind,ro", path)
     for inside, outside in host.items():
-        mount("--rbind", outside, root / inside.lstrip("/"))
+        mount("--rbind", of_host(outside), root / inside.lstrip("/"))
     mount("-o", "remount,ro", root)
 
 

@@ -5,10 +5,12 @@
 
 use super::program::Program;
 use super::source::Missing;
+use super::workload::Workload;
 use crate::suggestion::Run;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// Something that holds a program up now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +45,10 @@ pub struct Finding {
     /// bounded number. Of stalls in which it does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleepers: Vec<Sleeper>,
+    /// Whose the groups of victim and culprits are, and the groups above these, by path; those of
+    /// which that is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workloads: BTreeMap<String, Workload>,
 }
 
 /// A program that sleeps until another one wakes it, which stands ready and does not run.

@@ -1,6 +1,7 @@
 //! Programs that lost time, and where it went.
 
 use super::program::Program;
+use super::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 /// A program that lost time.
@@ -223,6 +224,9 @@ impl Parts {
 pub struct GroupPart {
     /// The group.
     pub group: String,
+    /// Whose it is; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
     /// For how long.
     pub ns: u64,
 }

@@ -41,7 +41,7 @@ pub fn ending(age: Duration) -> String {
 
 pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
     names.begin();
-    vec![
+    let mut all = vec![
         Family {
             name: "tailback_watch_lost_ms_per_second",
             help: "Time that all threads of a program lost, by part",
@@ -74,7 +74,13 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
             help: "Threads that were not counted because the table was full",
             samples: vec![(Vec::new(), live.cost.lost_threads as f64)],
         },
-    ]
+    ];
+    all.push(Family {
+        name: "tailback_watch_group_info",
+        help: "Whose a group of the other figures is; always 1",
+        samples: names.groups().into_iter().map(|labels| (labels, 1.0)).collect(),
+    });
+    all
 }
 
 /// Adds up what has the same labels: programs of one name and group in several sessions are one

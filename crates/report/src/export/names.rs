@@ -8,7 +8,7 @@
 
 use super::family::Labels;
 use crate::prose::plain;
-use model::live::{Finding, Node, Program};
+use model::live::{Finding, Node, Program, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands for all names that have no series of their own.
@@ -41,6 +41,8 @@ pub struct Names {
     nodes: Known,
     /// Those of the last figures that have none.
     folded: BTreeSet<(String, String)>,
+    /// Whose the groups of the last figures are, by the value of their label.
+    groups: BTreeMap<String, Labels>,
 }
 
 impl Names {
@@ -62,12 +64,23 @@ impl Names {
             findings: known(findings),
             nodes: known(nodes),
             folded: BTreeSet::new(),
+            groups: BTreeMap::new(),
         }
     }
 
     /// Begins with other figures.
     pub(super) fn begin(&mut self) {
         self.folded.clear();
+        self.groups.clear();
+    }
+
+    /// The labels of each group of these figures of which it is known whose it is: the group, and
+    /// what its unit, container or pod is called.
+    pub(super) fn groups(&self) -> Vec<Labels> {
+        let labels = |(group, names): (&String, &Labels)| {
+            [vec![("group", group.clone())], names.clone()].concat()
+        };
+        self.groups.iter().map(labels).collect()
     }
 
     /// How many names of these figures were folded.
@@ -122,15 +135,18 @@ impl Names {
     /// A program's name and group, or what stands for them.
     fn admitted(&mut self, program: &Program) -> (String, String) {
         let (name, group) = (short(&program.name), group(program));
-        if self.programs.admits(&group, &name) {
+        let is_own = self.programs.admits(&group, &name);
+        let is_known = is_own || self.programs.names.contains_key(&group);
+        let names = program.workload.as_ref().filter(|_| is_known).map(workload);
+        if let Some(names) = names.filter(|names| !names.is_empty()) {
+            self.groups.insert(group.clone(), names);
+        }
+        if is_own {
             return (name, group);
         }
-        let known = match self.programs.names.contains_key(&group) {
-            true => group.clone(),
-            false => OTHER.to_owned(),
-        };
+        let shown = if is_known { group.clone() } else { OTHER.to_owned() };
         self.folded.insert((group, name));
-        (OTHER.to_owned(), known)
+        (OTHER.to_owned(), shown)
     }
 }
 
@@ -172,6 +188,32 @@ fn labels(program: String, group: String) -> Labels {
     vec![("program", program), ("group", group)]
 }
 
+/// What the parts of a workload are called, as labels; empty where no name is known.
+fn workload(workload: &Workload) -> Labels {
+    let mut all = Vec::new();
+    let mut add = |label, value: Option<&str>| {
+        all.extend(value.map(|value| (label, plain(value))));
+    };
+    let (container, pod) = match workload {
+        Workload::Unit(unit) => {
+            add("unit", Some(&unit.name));
+            (None, None)
+        }
+        Workload::Container(container) => (Some(container), container.pod.as_ref()),
+        Workload::Pod(pod) => (None, Some(pod)),
+        Workload::Task(task) => {
+            add("task", Some(&task.name));
+            add("allocation", Some(&task.allocation));
+            (None, None)
+        }
+    };
+    add("namespace", pod.and_then(|pod| pod.namespace.as_deref()));
+    add("pod", pod.and_then(|pod| pod.name.as_deref()));
+    add("container", container.and_then(|container| container.name.as_deref()));
+    add("image", container.and_then(|container| container.image.as_deref()));
+    all
+}
+
 /// A program's name without what follows a slash: threads of the kernel have their CPU or their
 /// work there, and change it.
 fn short(name: &str) -> String {
@@ -194,6 +236,7 @@ fn group(program: &Program) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::live::{Container, Pod};
 
     fn program(name: &str, group: &str) -> Program {
         Program { name: name.into(), group: Some(group.into()), ..Program::default() }
@@ -229,6 +272,43 @@ mod tests {
         }
         assert!(shown.len() <= 2 * PROGRAMS.all + 1, "{}", shown.len());
         assert!(shown.contains(&vec![OTHER.to_owned(), OTHER.to_owned()]));
+    }
+
+    #[test]
+    fn groups_are_named_once_each_and_only_those_that_are_shown() {
+        let mut names = Names::bounded();
+        let text = |text: &str| Some(text.to_owned());
+        let pod = Pod { namespace: text("shop"), name: text("orders-0"), uid: None };
+        let container = Container {
+            name: text("db"),
+            image: text("postgres:16"),
+            pod: Some(pod),
+            ..Container::default()
+        };
+        let in_pod = Program {
+            workload: Some(Workload::Container(container)),
+            ..program("postgres", "/kubepods/a")
+        };
+        names.begin();
+        names.program(&in_pod);
+        names.program(&Program { name: "sh".to_owned(), ..in_pod.clone() });
+        names.program(&program("make", "/build"));
+        let wanted = vec![
+            ("group", "/kubepods/a".to_owned()),
+            ("namespace", "shop".to_owned()),
+            ("pod", "orders-0".to_owned()),
+            ("container", "db".to_owned()),
+            ("image", "postgres:16".to_owned()),
+        ];
+        assert_eq!(names.groups(), [wanted]);
+        // A group whose programs are all folded has no figures that it could explain.
+        for number in 0..2 * PROGRAMS.all {
+            names.program(&program("eve", &format!("/eve/{number}")));
+        }
+        names.begin();
+        let late = Program { group: Some("/late".to_owned()), ..in_pod };
+        assert_eq!(values(names.program(&late)), [OTHER, OTHER]);
+        assert!(names.groups().is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use os::terminal::line as plain;
 use std::fmt::Write as _;
 use watch::findings::find;
 use watch::findings::words::program;
-pub use watch::findings::words::short_name;
+pub use watch::findings::words::{group_of, short_name};
 use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 
 /// What finds the declaration of a scenario by its id.
@@ -134,7 +134,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         (part.ns, format!("behind {}{}", short_name(&part.program), short_why(&part.why)))
     };
     all.extend(parts.neighbours.iter().map(neighbour));
-    let quota = |part: &GroupPart| (part.ns, format!("quota of {}", plain(&part.group)));
+    let quota = |part: &GroupPart| (part.ns, format!("quota of {}", group(part)));
     all.extend(parts.ancestors.iter().map(quota));
     let confined = parts.confined.iter().map(|part| {
         (part.ns, format!("confined to CPU {} while another was idle", plain(&part.cpus)))
@@ -173,6 +173,12 @@ fn listed(mut all: Vec<(u64, String)>, over_ns: u64) -> String {
     let parts: Vec<String> =
         all.iter().map(|(ns, what)| format!("{} {what}", rate(*ns, over_ns))).collect();
     parts.join(", ")
+}
+
+/// A group whose quota held a program: whose it is, or else its path.
+pub fn group(part: &GroupPart) -> String {
+    let named = part.workload.as_ref().and_then(watch::workload::sentence);
+    named.unwrap_or_else(|| plain(&part.group))
 }
 
 fn short_why(why: &Why) -> String {

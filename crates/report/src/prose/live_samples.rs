@@ -8,14 +8,15 @@ use model::Live;
 use model::live::{
     BusyLink, Code, CodeTime, Finding, Inside, Mailbox, Micro, Missing, Node, NodeFigures,
     NodeMemory, NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Sleeper, Source,
-    SourceUse, Why,
+    SourceUse, Why, Workload,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use watch::workload::sentence;
 use watch::{Loss, Summary, To};
 
 /// All of them, a line each.
 pub fn samples() -> Vec<String> {
-    [findings(), answers(), about_sources(), scopes(), nodes(), problems()].concat()
+    [findings(), groups(), answers(), about_sources(), scopes(), nodes(), problems()].concat()
 }
 
 fn findings() -> Vec<String> {
@@ -30,6 +31,34 @@ fn findings() -> Vec<String> {
         }
     }
     all.extend(sleepers(&with_sleepers()).map(|line| format!("every finding: {line}")));
+    all
+}
+
+/// Workloads, and what findings say of groups that have such a name.
+fn groups() -> Vec<String> {
+    let workloads = watch::workload::samples();
+    let mut all: Vec<String> =
+        workloads.iter().filter_map(sentence).map(|line| format!("workload: {line}")).collect();
+    all.dedup();
+    let known: BTreeMap<String, Workload> =
+        ["/app", "/a", "/a/b"].map(|group| (group.to_owned(), workloads[3].clone())).into();
+    for one in watch::findings::samples() {
+        let named = Finding { workloads: known.clone(), ..one.clone() };
+        let [cause, before] = [&named, &one].map(|one| finding(one, |_| None).cause);
+        // The others do not speak of a group.
+        let first = cause.split_inclusive(". ").next().unwrap_or_default().trim_end();
+        let line = format!("{}: {first}", stall_name(&one.stall));
+        if cause != before && !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    let victim = Program {
+        name: "postgres".to_owned(),
+        pid: 7,
+        workload: workloads.get(3).cloned(),
+        ..Program::default()
+    };
+    all.push(format!("every finding: {}", brief(&Finding { victim, ..Finding::default() })));
     all
 }
 

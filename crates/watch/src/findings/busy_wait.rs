@@ -8,7 +8,6 @@ use crate::window::Window;
 use model::Unit;
 use model::live::{AnswerState, Finding};
 use model::prose::figures::{figure, percent};
-use os::terminal::line as plain;
 use scenarios::busy_wait::META;
 use serde::{Deserialize, Serialize};
 
@@ -60,12 +59,12 @@ impl Stall for BusyWait {
         Some(seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S))
     }
 
-    fn cause(_: &Finding, facts: &Facts) -> String {
+    fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         format!(
             "The quota of {} ({:.2} CPUs) throttled the node in {} of its periods. The schedulers{} \
              spun for {}, {} of the node's CPU time. That accounts for {} of the lost time.",
-            plain(&facts.group),
+            words::group(&facts.group, finding),
             facts.quota_cpus,
             percent(facts.throttled_periods),
             words::of_node(facts.node.as_deref()),

@@ -81,7 +81,7 @@ impl Stall for CpuQuota {
             }
         };
         let used = facts.used_in_all();
-        format!("{} {why}{used}{}", facts.sentence(), facts.started_with())
+        format!("{} {why}{used}{}", facts.sentence(finding), facts.started_with())
     }
 
     fn fix(fix: &Fix) -> String {

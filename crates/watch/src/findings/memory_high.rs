@@ -8,7 +8,6 @@ use model::Unit;
 use model::live::{AnswerState, Finding, Program, Source, Sure};
 use model::prose::figures::{figure, percent};
 use model::suggestion::{Command, Run};
-use os::terminal::line as plain;
 use scenarios::memory_high::{META, MemoryHighParams};
 use scenarios::params::{Params, Size};
 use serde::{Deserialize, Serialize};
@@ -77,9 +76,9 @@ impl Stall for MemoryHigh {
             format!(" In {} of the samples at least one slept for that reason.", percent(share))
         });
         format!(
-            "Its group {} holds {} of memory, most of it in {}. Its memory.high is {}. The \
-             group went above it {} times a second, so the kernel made its threads sleep.{}",
-            plain(&facts.group),
+            "{} holds {} of memory, most of it in {}. Its memory.high is {}. The group went above \
+             it {} times a second, so the kernel made its threads sleep.{}",
+            words::its_group(&facts.group, finding),
             figure(facts.held_bytes as f64, Unit::Bytes),
             words::culprit(finding),
             figure(facts.high_bytes as f64, Unit::Bytes),
@@ -137,7 +136,7 @@ fn of_group(window: &Window, group: &str, sums: &MemorySums) -> Option<Finding> 
         group: Some(group.to_owned()),
         pid,
         processes: 1,
-        outside: false,
+        ..Program::default()
     };
     let facts = Facts {
         group: group.to_owned(),

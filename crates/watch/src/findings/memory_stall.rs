@@ -162,7 +162,10 @@ impl Stall for MemoryStall {
 }
 
 fn of_group(finding: &Finding, facts: &Facts) -> String {
-    let name = facts.group.as_deref().map(|group| format!(" {}", plain(group)));
+    let name = facts.group.as_deref().map(|group| match words::whose(group, finding) {
+        Some(named) => format!(", {named},"),
+        None => format!(" {}", plain(group)),
+    });
     let limit = facts.limit_bytes.map(|bytes| format!(" of {}", figure(bytes as f64, Unit::Bytes)));
     let most = (!finding.culprits.is_empty())
         .then(|| format!(", and {} holds most of that memory", words::culprit(finding)));

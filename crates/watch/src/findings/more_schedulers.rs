@@ -8,7 +8,6 @@ use crate::sums::largest;
 use crate::window::Window;
 use model::live::{AnswerState, Configured, Finding};
 use model::prose::figures::{percent, plural};
-use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
 /// An Erlang node has more schedulers than CPUs of quota.
@@ -60,7 +59,7 @@ impl Stall for MoreSchedulers {
         Some(seen.measured_of_nodes::<Self>(most, LIMIT_MS_PER_S))
     }
 
-    fn cause(_: &Finding, facts: &Facts) -> String {
+    fn cause(finding: &Finding, facts: &Facts) -> String {
         let why = match facts.set_by_flag {
             true => "The flag +S sets this number.",
             false => "No flag sets this number: the VM did not see the quota.",
@@ -71,7 +70,7 @@ impl Stall for MoreSchedulers {
             plural(facts.online.into(), "scheduler"),
             words::of_node(facts.node.as_deref()),
             facts.quota_cpus,
-            plain(&facts.group),
+            words::group(&facts.group, finding),
             percent(facts.throttled_periods),
         )
     }

@@ -1,6 +1,7 @@
 //! Quotas that hold programs: what the findings about them share.
 
 use super::stall::LEAST_SAMPLES;
+use super::words;
 use crate::parts::program_of;
 use crate::runtime::{LiveRuntime, Setting, Settings};
 use crate::sums::{GroupSums, Key, Sums, ThreadSums, ms};
@@ -152,14 +153,14 @@ impl<C> Quota<C> {
     }
 
     /// Which quota held the victim, how large it is, and how often it did.
-    pub fn sentence(&self) -> String {
-        let (group, above) = match self.whose {
-            Whose::Own => ("Its group", ""),
-            Whose::Ancestor => ("The group", " above it"),
+    pub fn sentence(&self, finding: &Finding) -> String {
+        let group = match (self.whose, words::whose(&self.group, finding)) {
+            (Whose::Own, _) => words::its_group(&self.group, finding),
+            (Whose::Ancestor, Some(named)) => format!("The group above it, {named},"),
+            (Whose::Ancestor, None) => format!("The group {} above it", plain(&self.group)),
         };
         format!(
-            "{group} {}{above} has a quota of {} per {} and was throttled in {} of its periods.",
-            plain(&self.group),
+            "{group} has a quota of {} per {} and was throttled in {} of its periods.",
             time(self.quota_us),
             time(self.period_us),
             percent(self.throttled_periods),

@@ -71,7 +71,7 @@ impl Stall for QuotaBlind {
         format!(
             "{} {} used it up early in the period with {}: {} runs more threads at once than the \
              quota allows.{}{}{unread}",
-            facts.sentence(),
+            facts.sentence(finding),
             words::culprit(finding),
             plural(facts.threads.into(), "thread"),
             name(facts.cause.runtime),

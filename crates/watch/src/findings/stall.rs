@@ -231,7 +231,7 @@ fn sample(found: Finding) -> Finding {
         group: Some("/app".to_owned()),
         pid,
         processes,
-        outside: false,
+        ..Program::default()
     };
     Finding {
         victim: program("web", 7, 1),

@@ -3,6 +3,7 @@
 use crate::node::NodeFacts;
 #[cfg(any(test, feature = "testing"))]
 use crate::why::IDLE;
+use crate::workload;
 use model::Unit;
 use model::live::{Code, Configured, Finding, Mailbox, Place, Program, Weight, WeightOf, Why};
 use model::prose::figures::{figure, plural};
@@ -22,7 +23,7 @@ pub fn program(program: &Program) -> String {
         (0, _) => String::new(),
         (pid, _) => format!("pid {pid}"),
     };
-    let group = program.group.as_deref().map(plain).unwrap_or_default();
+    let group = group_of(program).unwrap_or_default();
     let outside = if program.outside { OUTSIDE } else { "" };
     let inside = [which.as_str(), group.as_str(), outside];
     let inside: Vec<&str> = inside.into_iter().filter(|part| !part.is_empty()).collect();
@@ -36,6 +37,32 @@ pub fn program(program: &Program) -> String {
 pub fn short_name(program: &Program) -> String {
     let outside = if program.outside { " (outside)" } else { "" };
     format!("{}{outside}", plain(&program.name))
+}
+
+/// The group of a program: whose it is, or else its path; none for the root group.
+pub fn group_of(program: &Program) -> Option<String> {
+    let named = program.workload.as_ref().and_then(workload::sentence);
+    named.or_else(|| program.group.as_deref().map(plain))
+}
+
+/// A group of a finding: whose it is, or else its path.
+pub fn group(path: &str, finding: &Finding) -> String {
+    let named = finding.workloads.get(path).and_then(workload::sentence);
+    named.unwrap_or_else(|| plain(path))
+}
+
+/// Whose a group of a finding is, with the image of a container; none where that has no name.
+pub fn whose(path: &str, finding: &Finding) -> Option<String> {
+    finding.workloads.get(path).and_then(workload::with_image)
+}
+
+/// The group of the victim, at the beginning of a sentence: `Its group /a`, or `Its group,
+/// nginx.service,`.
+pub fn its_group(path: &str, finding: &Finding) -> String {
+    match whose(path, finding) {
+        Some(named) => format!("Its group, {named},"),
+        None => format!("Its group {}", plain(path)),
+    }
 }
 
 /// The program that holds the victim up most.
@@ -242,7 +269,7 @@ mod tests {
     fn programs_are_named_as_one_asks_for_them() {
         let of = |pid, processes, group: Option<&str>| {
             let group = group.map(str::to_owned);
-            program(&Program { name: "web".into(), group, pid, processes, outside: false })
+            program(&Program { name: "web".into(), group, pid, processes, ..Program::default() })
         };
         let outside =
             Program { name: "yes".into(), processes: 2, outside: true, ..Program::default() };

@@ -5,6 +5,7 @@ use super::command_line;
 use super::maps::Maps;
 use super::question::{Answer, What};
 use super::settings::settings;
+use crate::workload;
 use probe::elf::{self, ReadCacheOps};
 
 /// What a worker opened or read for a question while it had its privileges.
@@ -17,6 +18,8 @@ pub enum Material<F> {
     File(F, u64),
     /// For each process whether such a thread was found.
     Found(Vec<bool>),
+    /// What was read where the names of a container may stand.
+    Kept(Vec<(workload::Place, Vec<u8>)>),
 }
 
 /// Answers a question.
@@ -39,6 +42,9 @@ pub fn answer<F: ReadCacheOps>(what: &What, material: Material<F>) -> Answer {
             Answer::Functions(elf::functions(file, &what.places(code)))
         }
         (What::SleepIn(..), Material::Found(each)) => Answer::Each(each),
+        (What::Container(of), Material::Kept(found)) => {
+            Answer::Names(workload::names(&found, &of.id, of.pod_uid.as_deref()))
+        }
         _ => Answer::None,
     }
 }

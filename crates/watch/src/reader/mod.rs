@@ -20,7 +20,7 @@ pub use answer::{Material, answer};
 pub use client::Reader;
 pub use command_line::NodeTold;
 pub use maps::{Maps, Told, file_name};
-pub use question::{Answer, MOST_PLACES, What};
+pub use question::{Answer, ContainerId, MOST_PLACES, What};
 pub use server::serve;
 
 use host::Roots;

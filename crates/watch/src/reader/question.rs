@@ -3,7 +3,9 @@
 use super::command_line::CommandLine;
 use super::maps::Maps;
 use crate::runtime::{LiveRuntime, Settings};
+use crate::workload::Names;
 use host::MappedFile;
+use model::live::Engine;
 use probe::elf::Place;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,19 @@ pub enum What {
     /// For each of these processes: whether one of its threads sleeps in this function of the
     /// kernel. The question is about one of them.
     SleepIn(String, Vec<u32>),
+    /// What this container of its group and that container's pod are called.
+    Container(ContainerId),
+}
+
+/// A container, as the path of its group has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ContainerId {
+    /// What runs it, where the path says so.
+    pub engine: Option<Engine>,
+    /// Its identifier.
+    pub id: String,
+    /// That of its pod.
+    pub pod_uid: Option<String>,
 }
 
 /// An answer; how it is to be read follows from the question.
@@ -60,6 +75,8 @@ pub enum Answer {
     Settings(Settings),
     /// Of [`What::SleepIn`], in its order.
     Each(Vec<bool>),
+    /// Of [`What::Container`].
+    Names(Names),
     /// The process or its file is not there, or may not be read.
     None,
     /// It took too much time or memory.

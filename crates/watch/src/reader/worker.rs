@@ -2,7 +2,8 @@
 
 use super::answer::{Material, answer};
 use super::question::{Answer, MOST_PLACES, Question, What};
-use host::{ProcessFiles, Roots};
+use crate::workload::{Place, places};
+use host::{ProcessFiles, Roots, kept};
 use os::death;
 use os::sandbox::{Files, Network, keep_privileges, limit_memory, limit_time, restrict};
 use os::user::User;
@@ -18,6 +19,10 @@ const MAPS: u64 = 4 << 20;
 
 /// The most that is read of other texts, in bytes.
 const TEXT: u64 = 1_024;
+
+/// The most that is read of what an engine keeps, and of names in a folder, in bytes.
+const KEPT: u64 = 4 << 20;
+const KEPT_NAMES: usize = 1 << 20;
 
 /// Threads of a process whose place in the kernel is looked at, at most.
 const MOST_THREADS: usize = 32;
@@ -79,6 +84,21 @@ fn gather(roots: &Roots, files: &ProcessFiles, what: &What) -> Option<Material<F
             let sleeps = |pid: &u32| one_sleeps_in(roots, *pid, function);
             Some(Material::Found(pids.iter().take(MOST_PLACES).map(sleeps).collect()))
         }
+        What::Container(of) => {
+            let places = places(of.engine, &of.id, of.pod_uid.is_some()).into_iter();
+            let found = places.filter_map(|place| Some((kept(roots, &place)?, place)));
+            Some(Material::Kept(found.map(|(bytes, place)| (place, bytes)).collect()))
+        }
+    }
+}
+
+/// What a container engine or the kubelet keeps in a place.
+fn kept(roots: &Roots, place: &Place) -> Option<Vec<u8>> {
+    match place {
+        Place::Bundle(path) | Place::Docker(path) | Place::Podman(path) => {
+            kept::read(roots, path, KEPT)
+        }
+        Place::Links(path) | Place::Pods(path) => kept::names(roots, path, KEPT_NAMES),
     }
 }
 

@@ -16,6 +16,7 @@ mod spots;
 mod status;
 mod steps;
 mod thread;
+mod workloads;
 
 use crate::inside::InsideTick;
 use crate::reader::Readers;
@@ -42,6 +43,7 @@ use spots::Spots;
 use std::time::Instant;
 pub use steps::{Step, Steps};
 pub use thread::{Sampled, Sampling, StartError};
+use workloads::Workloads;
 
 /// Reads a live system.
 pub struct Sampler {
@@ -58,6 +60,7 @@ pub struct Sampler {
     groups: Option<Groups>,
     memory: Option<Memory>,
     full: Option<FullGroups>,
+    workloads: Workloads,
     schedstat: Schedstat,
     nodes: Nodes,
     asked: Vec<Watcher>,
@@ -97,6 +100,7 @@ impl Sampler {
             groups: cpu_groups.map(Groups::new),
             memory,
             full,
+            workloads: Workloads::new(roots),
             schedstat: Schedstat::default(),
             nodes,
             asked: Vec::new(),
@@ -178,6 +182,7 @@ impl Sampler {
         if let Some(full) = &mut self.full {
             full.add(&mut tick);
         }
+        self.workloads.name(&mut tick, &mut self.readers);
         let before_ns = std::mem::replace(&mut self.tool_ns, time::process_cpu_ns());
         tick.spent = Spent {
             tool_ns: self.tool_ns.saturating_sub(before_ns),

@@ -296,9 +296,8 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
         Row::new(cells).style(dim)
     };
     let parts = &victim.parts;
-    let group = victim.program.group.iter();
-    let group =
-        group.map(|group| Row::new([Line::raw(format!("  in {}", plain(group)))]).style(dim));
+    let group = words::group_of(&victim.program).into_iter();
+    let group = group.map(|group| Row::new([Line::raw(format!("  in {group}"))]).style(dim));
     let neighbours = parts
         .neighbours
         .iter()
@@ -306,7 +305,7 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
     let ancestors = parts
         .ancestors
         .iter()
-        .map(|part| line(format!("  quota of {}", plain(&part.group)), part.ns, 0));
+        .map(|part| line(format!("  quota of {}", words::group(part)), part.ns, 0));
     let threads = victim.threads.iter().map(|thread| {
         let name = format!("  thread {} {}", thread.tid, plain(&thread.name));
         let held_up_ns = thread.held_up_ns.max(thread.foreign_ns);
@@ -334,13 +333,7 @@ mod tests {
     fn victim(name: &str, ready_ms: u64, quota_ms: u64) -> Victim {
         let ms = 1_000_000;
         Victim {
-            program: Program {
-                name: name.into(),
-                group: None,
-                pid: 7,
-                processes: 1,
-                outside: false,
-            },
+            program: Program { name: name.into(), pid: 7, processes: 1, ..Program::default() },
             parts: Parts {
                 ready_ns: ready_ms * ms,
                 own_quota_ns: quota_ms * ms,

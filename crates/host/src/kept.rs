@@ -1,0 +1,144 @@
+//! Files that a daemon of root's keeps for itself, such as what a container engine knows of its
+//! containers: read only where neither a user nor a container could have written them.
+//!
+//! Each folder on the way is opened from the one above, without links. All of them belong to root
+//! and nobody else may write to the file, so that what it says is what the daemon wrote.
+
+use crate::roots::Roots;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::process::geteuid;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Whether others than the owner may write to it.
+const SHARED: u32 = 0o022;
+const FOR_ALL: u32 = 0o002;
+
+/// A file by its path below the root of the machine; none where it is not there, is longer than
+/// that many bytes, or others may have written it.
+pub fn read(roots: &Roots, path: &str, most: u64) -> Option<Vec<u8>> {
+    let (folders, name) = path.rsplit_once('/')?;
+    let file = openat(&folder(roots, folders)?, name, FILE, Mode::empty()).ok()?;
+    let about = fstat(&file).ok()?;
+    let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+    let fits = u64::try_from(about.st_size).is_ok_and(|size| size <= most);
+    if !is_file || !fits || !is_own(&about) || about.st_mode & SHARED != 0 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The names in a folder, one a line, up to that many bytes; none where others may make names
+/// there.
+pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
+    let mut names = Vec::new();
+    for entry in Dir::new(folder(roots, path)?).ok()?.flatten() {
+        let name = entry.file_name().to_bytes();
+        if name.starts_with(b".") {
+            continue;
+        }
+        if names.len() + name.len() + 1 > most {
+            break;
+        }
+        names.extend_from_slice(name);
+        names.push(b'\n');
+    }
+    Some(names)
+}
+
+/// A folder, by folders that are root's and that not everybody may write to.
+fn folder(roots: &Roots, path: &str) -> Option<OwnedFd> {
+    let mut at = openat(CWD, roots.top(), FOLDER, Mode::empty()).ok()?;
+    for part in path.split('/') {
+        at = openat(&at, part, FOLDER, Mode::empty()).ok()?;
+        let about = fstat(&at).ok()?;
+        if part == ".." || !is_own(&about) || about.st_mode & FOR_ALL != 0 {
+            return None;
+        }
+    }
+    Some(at)
+}
+
+/// Whether root owns it, or who asks.
+fn is_own(about: &Stat) -> bool {
+    about.st_uid == 0 || about.st_uid == geteuid().as_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    const PATH: &str = "run/engine/3f2a/config.json";
+
+    fn tree() -> (testing::Tree, Roots) {
+        let tree = testing::Tree::new(&[(PATH, "{}")]);
+        let roots = Roots::at(tree.root());
+        (tree, roots)
+    }
+
+    fn allow(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn what_a_daemon_keeps_for_itself_is_read() {
+        let (tree, roots) = tree();
+        allow(&tree.root().join(PATH), 0o600);
+        assert_eq!(read(&roots, PATH, 99).as_deref(), Some(b"{}".as_slice()));
+        assert_eq!(names(&roots, "run/engine", 99).as_deref(), Some(b"3f2a\n".as_slice()));
+        assert_eq!(read(&roots, PATH, 1), None, "too long");
+        assert_eq!(read(&roots, "run/engine/3f2b/config.json", 99), None);
+        assert_eq!(read(&roots, "run/engine/3f2a", 99), None, "a folder");
+        assert_eq!(read(&roots, "run/engine/../engine/3f2a/config.json", 99), None);
+    }
+
+    #[test]
+    fn what_others_may_write_is_not() {
+        let (tree, roots) = tree();
+        let file = tree.root().join(PATH);
+        for mode in [0o620, 0o602] {
+            allow(&file, mode);
+            assert_eq!(read(&roots, PATH, 99), None, "{mode:o}");
+        }
+        allow(&file, 0o600);
+        let folder = tree.root().join("run/engine");
+        allow(&folder, 0o757);
+        assert_eq!((read(&roots, PATH, 99), names(&roots, "run/engine", 99)), (None, None));
+        allow(&folder, 0o755);
+        assert!(read(&roots, PATH, 99).is_some());
+    }
+
+    #[test]
+    fn no_link_leads_elsewhere() {
+        let (tree, roots) = tree();
+        let (file, folder) = (tree.root().join(PATH), tree.root().join("run/engine"));
+        fs::rename(&file, tree.root().join("elsewhere")).unwrap();
+        symlink("../../../elsewhere", &file).unwrap();
+        assert_eq!(read(&roots, PATH, 99), None);
+        fs::rename(&folder, tree.root().join("moved")).unwrap();
+        symlink("../moved", &folder).unwrap();
+        assert_eq!(names(&roots, "run/engine", 99), None);
+    }
+
+    #[test]
+    fn a_list_of_names_is_cut() {
+        let tree = testing::Tree::new(&[("var/log/pods/a/x", ""), ("var/log/pods/b/x", "")]);
+        let names = names(&Roots::at(tree.root()), "var/log/pods", 3).unwrap();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+}

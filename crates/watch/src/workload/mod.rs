@@ -1,0 +1,14 @@
+//! Whose a control group is, in the words of those who run it: a unit, a container, a pod, a task.
+//!
+//! The path of a group says what it is (`path.rs`). What it is called stands in files that its
+//! engine or the kubelet keeps for itself (`state.rs`); no container and no user can write these.
+
+mod path;
+mod state;
+mod words;
+
+pub use path::workload;
+pub use state::{Names, Place, names, places};
+#[cfg(any(test, feature = "testing"))]
+pub use words::samples;
+pub use words::{sentence, with_image};
