@@ -72,8 +72,7 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> S
 
 /// A version, its answer, and what its boots came to.
 fn line(text: &mut String, step: &Step, shown: &dyn Fn(&str) -> String) {
-    let boots: Vec<&str> = step.boots.iter().map(boot).collect();
-    let (version, answer, boots) = (shown(&step.version), answer(step.answer), boots.join(", "));
+    let (version, answer, boots) = (shown(&step.version), answer(step.answer), boots(&step.boots));
     let _ = writeln!(text, "{version}: {answer} ({boots})");
     let why = step.boots.iter().rev().find_map(|boot| match boot {
         Boot::Nothing(why) | Boot::Untestable(why) => Some(why),
@@ -82,6 +81,16 @@ fn line(text: &mut String, step: &Step, shown: &dyn Fn(&str) -> String) {
     if let (Some(why), None) = (why, step.answer) {
         let _ = writeln!(text, "  {}", os::terminal::line(why));
     }
+}
+
+/// What boots came to, in their order; what came more than three times in a row is counted.
+fn boots(boots: &[Boot]) -> String {
+    let words: Vec<&str> = boots.iter().map(boot).collect();
+    let told = words.chunk_by(|one, other| one == other).map(|same| match same.len() {
+        many @ 4.. => format!("{} {many} times", same[0]),
+        _ => same.join(", "),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn answer(answer: Option<Answer>) -> &'static str {
@@ -138,6 +147,17 @@ mod tests {
 
     fn step(version: &str, answer: Option<Answer>, boots: Vec<Boot>) -> Step {
         Step { version: version.to_owned(), answer, boots }
+    }
+
+    #[test]
+    fn many_boots_that_came_to_the_same_are_counted() {
+        let none = || Boot::Nothing(String::new());
+        let all: Vec<Boot> = [Boot::Bad, Boot::Bad, Boot::Good]
+            .into_iter()
+            .chain((0..12).map(|_| none()))
+            .chain([Boot::Bad])
+            .collect();
+        assert_eq!(boots(&all), "bad, bad, good, no verdict 12 times, bad");
     }
 
     #[test]
