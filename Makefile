@@ -19,6 +19,8 @@
 #               and resumed. SEED=1, ONLY='cpu vm'
 # make contest  holds the alerts that people use against the loads of make blind, beside tailback
 #               watch, and writes docs/contest.md; as make blind. RUNS=126, SEED=1
+# make alerting  has Debian's Prometheus scrape tailback watch, and the alerts of deploy/prometheus
+#               fire and end for a Redis behind a quota; as root, three minutes
 # make dose     makes stalls of 0.5 to 2 times the limit of each finding of tailback watch, and
 #               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
 #               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
@@ -52,9 +54,9 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose reproducers cases sanitize lint \
-  bench install deb dist bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
-  erlang-needs lint-needs clean
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting reproducers \
+  cases sanitize lint bench install deb dist bare picture erlang kernels kernels-hz kernels-slice \
+  kernels-tree truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -97,7 +99,7 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden h
   undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel
 ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
-BESIDE_TESTS := ansible bad_input census check compare_runs compat debian explain hostile_records \
+BESIDE_TESTS := alerts ansible bad_input census check compare_runs compat debian explain hostile_records \
   ktap other_readers page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
@@ -166,6 +168,9 @@ torture: release erlang-needs
 # else does.
 sanitize: needs
 	scripts/sanitize
+
+alerting: release
+	scripts/alerting $(BINARY)
 
 blind: release
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs nginx-light \
@@ -270,6 +275,11 @@ install: release
 	$(BINARY) generate completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
 	$(BINARY) generate completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
 	$(BINARY) generate completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' deploy/systemd/tailback-watch.service \
+	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tailback-watch.service
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/prometheus deploy/prometheus/tailback.rules.yml
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/grafana deploy/grafana/tailback-watch.json
 
 # Staged again each time, so that nothing of an older version gets in.
 deb:
@@ -284,7 +294,7 @@ deb:
 DIST := tailback-$(VERSION)-$(firstword $(subst -, ,$(TARGET)))-linux
 dist:
 	rm -rf $(BUILD)/dist
-	$(MAKE) install DESTDIR=$(abspath $(BUILD))/dist PREFIX=/$(DIST)
+	$(MAKE) install DESTDIR=$(abspath $(BUILD))/dist PREFIX=/$(DIST) INSTALLED=/usr/local
 	@mkdir -p $(BUILD)/dist/$(DIST)/share/doc/tailback
 	scripts/licences $(TARGET) > $(BUILD)/dist/$(DIST)/share/doc/tailback/THIRD-PARTY.txt
 	scripts/dist $(BUILD)/dist/$(DIST) $(BUILD)

@@ -14,15 +14,16 @@ from lab.checks import check, say
 
 DEPLOY = Path(__file__).resolve().parent.parent
 KUBERNETES = DEPLOY / "kubernetes"
-FOLDERS = ["job", "nodes", *(f"overlays/{name}" for name in
+FOLDERS = ["job", "nodes", "watch-service", *(f"overlays/{name}" for name in
                              ["job-quota", "nodes-quota", "nodes-volume", "nodes-watch",
                               "nodes-watch-processes"])]
 # What may be added to no capability, by the end of a kustomization's name.
 CAPABILITIES = {"quota": {"SETUID", "SETGID", "KILL", "SYS_PTRACE"}, "watch": {"BPF", "PERFMON"},
+                "service": {"BPF", "PERFMON"},
                 "watch-processes": {"BPF", "PERFMON", "SYS_PTRACE"}}
 # What may be mounted of the node, likewise: its root believes what is in its /run/tailback.
 MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}, "watch": {"/var/log/containers"},
-          "watch-processes": {"/var/log/containers"}}
+          "watch-processes": {"/var/log/containers"}, "service": {"/var/log/containers"}}
 # The most that systemd-analyze may find exposed, of 10.
 EXPOSURE = 4.0
 
@@ -50,7 +51,7 @@ def container_of(file):
     pod = (found.get("Job") or found["DaemonSet"])["spec"]["template"]["spec"]
     containers = pod.get("initContainers", []) + pod["containers"]
     measuring = next(one for one in containers if one["name"] == "tailback")
-    return pod, measuring, found["ConfigMap"]["data"]
+    return pod, measuring, found.get("ConfigMap", {}).get("data", {})
 
 
 def expanded(args, values):
@@ -97,7 +98,7 @@ def confined(name, file):
     of_node = {one["hostPath"]["path"] for one in pod["volumes"] if "hostPath" in one}
     check(of_node == MOUNTS.get(kind, set()), f"{name} mounts {of_node} of the node")
     shared = {key for key in ["hostPID", "hostIPC", "hostNetwork"] if pod.get(key)}
-    wanted = {"hostPID"} if kind.startswith("watch") else set()
+    wanted = {"hostPID"} if kind.startswith("watch") or kind == "service" else set()
     check(shared == wanted, f"{name} shares {shared} with the node")
 
 
@@ -123,24 +124,34 @@ def kubernetes(folder, binary):
         check(briefs and "skipped" not in states.values(), f"{name} skips nothing: {states}")
         check(all(brief["host"]["name"] == "node1" for brief in briefs), f"{name}: the node's name")
         say(f"{name}: its privileges suffice for {', '.join(states)}")
+    pod, container, options = container_of(rendered("watch-service", folder))
+    # What it measures with stands in the lines of --json alone.
+    words = [word.replace(":9964", ":0") for word in container["args"] if word != "--incidents"]
+    container["args"] = [*words, "--json", "--for=3s"]
+    done = in_scratch(folder / "scratch", binary, pod, container, options)
+    check(done.returncode in [0, 1], f"watch-service: {done.returncode} {done.stderr}")
+    source = json.loads(done.stdout.splitlines()[-1])["live"]["sources"][0]
+    check(source["source"] == "scheduler" and not source.get("missing"), f"it measures: {source}")
+    check("metrics: http://0.0.0.0:" in done.stderr, f"it listens: {done.stderr}")
+    say("watch-service: its privileges suffice")
 
 
 def systemd(folder, binary):
     """The units are valid and closed."""
     units = folder / "units"
     shutil.copytree(DEPLOY / "systemd", units)
-    service = units / "tailback-census.service"
-    text = service.read_text()
-    # The manual and the binary are not installed here.
-    service.write_text(text.replace("/usr/bin/tailback", str(binary)))
-    files = [service, units / "tailback-census.timer"]
     environment = os.environ | {"SYSTEMD_LOG_LEVEL": "warning"}
-    done = run("systemd-analyze", "verify", "--man=no", *files, env=environment)
-    check(done.returncode == 0 and not done.stderr, f"systemd-analyze verify: {done.stderr}")
-    done = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE * 10:.0f}",
-               service)
-    check(done.returncode == 0, f"exposure is at most {EXPOSURE}: {done.stdout[-300:]}")
-    say("systemd-analyze: " + done.stdout.strip().splitlines()[-1].removeprefix("→ "))
+    for name in ["tailback-census", "tailback-watch"]:
+        service = units / f"{name}.service"
+        # The manual and the binary are not installed here.
+        service.write_text(service.read_text().replace("/usr/bin/tailback", str(binary)))
+        done = run("systemd-analyze", "verify", "--man=no", *sorted(units.glob(f"{name}.*")),
+                   env=environment)
+        check(done.returncode == 0 and not done.stderr, f"systemd-analyze verify: {done.stderr}")
+        done = run("systemd-analyze", "security", "--offline=true",
+                   f"--threshold={EXPOSURE * 10:.0f}", service)
+        check(done.returncode == 0, f"exposure is at most {EXPOSURE}: {done.stdout[-300:]}")
+        say("systemd-analyze: " + done.stdout.strip().splitlines()[-1].removeprefix("→ "))
 
 
 def main(folder, _cache, binary):

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Words of the manual that stand for a value, and a value.
-const VALUES: [(&str, &str); 7] = [
+const VALUES: [(&str, &str); 9] = [
     ("SCENARIO", "mmap-lock"),
     ("FORMAT", "csv"),
     ("N", "4"),
@@ -21,6 +21,8 @@ const VALUES: [(&str, &str); 7] = [
     ("K", "debian:6.1"),
     ("P", "1"),
     ("on|off", "on"),
+    ("PID", "7"),
+    ("OTHER", "8"),
 ];
 
 /// Programs that may stand before `tailback`.
@@ -41,7 +43,7 @@ fn root() -> PathBuf {
 
 /// All pages that somebody reads.
 fn pages() -> Vec<PathBuf> {
-    let folders = ["", "docs", "docs/scenarios", "erlang"];
+    let folders = ["", "docs", "docs/runbooks", "docs/scenarios", "erlang"];
     let mut pages: Vec<PathBuf> =
         folders.iter().flat_map(|folder| common::files(&root().join(folder))).collect();
     pages.retain(|path| path.extension().is_some_and(|end| end == "md"));

@@ -14,6 +14,7 @@
 pub mod findings;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod incidents;
 mod inside;
 mod node;
 mod nodes;
@@ -33,6 +34,7 @@ mod why;
 mod window;
 pub mod workload;
 
+pub use incidents::{Change, Event, Incidents, Moment};
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
 pub use runtime::LiveRuntime;

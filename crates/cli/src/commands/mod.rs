@@ -71,6 +71,8 @@ commands! {
         Load: load::Load,
         #[command(hide = true)]
         Reader: watch::ReaderFlags,
+        #[command(hide = true)]
+        Notifier: watch::NotifierFlags,
     }
 }
 

@@ -1,30 +1,62 @@
-//! Gauges and their samples, as OpenMetrics writes them.
+//! Metrics and their samples, as OpenMetrics writes them.
 
 use std::fmt::Write;
 
 /// Labels of a sample.
 pub type Labels = Vec<(&'static str, String)>;
 
-/// One metric and its samples.
-#[derive(Debug)]
-pub struct Family {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is.
-    pub help: &'static str,
-    /// Its values.
-    pub samples: Vec<(Labels, f64)>,
+/// What a metric counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// How much there is now.
+    Gauge,
+    /// How much there was since the beginning. Its samples have `_total` behind the name.
+    Counter,
 }
 
-/// The text of these gauges.
+/// One metric and its samples.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// Its name.
+    name: &'static str,
+    /// What it is.
+    help: &'static str,
+    kind: Kind,
+    /// Its values.
+    samples: Vec<(Labels, f64)>,
+}
+
+impl Family {
+    /// A metric of what there is now.
+    pub fn gauge(name: &'static str, help: &'static str, samples: Vec<(Labels, f64)>) -> Self {
+        Family { name, help, kind: Kind::Gauge, samples }
+    }
+
+    /// A metric of what there was since the beginning.
+    pub fn counter(name: &'static str, help: &'static str, samples: Vec<(Labels, f64)>) -> Self {
+        Family { name, help, kind: Kind::Counter, samples }
+    }
+}
+
+/// The units that names end with.
+const UNITS: [&str; 2] = ["seconds", "bytes"];
+
+/// The text of these metrics.
 pub fn write(families: Vec<Family>) -> String {
     let mut text = String::new();
-    for Family { name, help, samples } in families {
-        text += &format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
+    for Family { name, help, kind, samples } in families {
+        let (kind, end) = match kind {
+            Kind::Gauge => ("gauge", ""),
+            Kind::Counter => ("counter", "_total"),
+        };
+        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        if let Some(unit) = UNITS.iter().find(|unit| name.ends_with(&format!("_{unit}"))) {
+            text += &format!("# UNIT {name} {unit}\n");
+        }
         for (labels, value) in samples {
             let labels: Vec<String> =
                 labels.iter().map(|(label, of)| format!("{label}=\"{}\"", escaped(of))).collect();
-            text += &format!("{name}{{{}}}", labels.join(","));
+            text += &format!("{name}{end}{{{}}}", labels.join(","));
             // Writing to a text does not fail.
             let _ = match value {
                 f64::INFINITY => writeln!(text, " +Inf"),
@@ -50,10 +82,19 @@ mod tests {
         let labels = vec![("a", "x \\ \"y\"\nλ".to_owned()), ("b", String::new())];
         let samples =
             vec![(labels, 1.0), (vec![], f64::INFINITY), (vec![], -0.25), (vec![], f64::NAN)];
-        let text = write(vec![Family { name: "tailback_x", help: "What it is", samples }]);
+        let text = write(vec![Family::gauge("tailback_x", "What it is", samples)]);
         let expected = "# HELP tailback_x What it is\n# TYPE tailback_x gauge\n\
             tailback_x{a=\"x \\\\ \\\"y\\\"\\nλ\",b=\"\"} 1.0\n\
             tailback_x{} +Inf\ntailback_x{} -0.25\ntailback_x{} NaN\n# EOF\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn counters_have_their_ending_and_units_are_named() {
+        let samples = vec![(Vec::new(), 1.5)];
+        let text = write(vec![Family::counter("tailback_x_seconds", "What it is", samples)]);
+        let expected = "# HELP tailback_x_seconds What it is\n# TYPE tailback_x_seconds counter\n\
+            # UNIT tailback_x_seconds seconds\ntailback_x_seconds_total{} 1.5\n# EOF\n";
         assert_eq!(text, expected);
     }
 }

@@ -8,15 +8,16 @@ mod figure;
 mod hostile;
 pub mod junit;
 pub mod ktap;
-pub mod live;
+mod live;
 pub mod mail;
 pub mod markdown;
-pub mod names;
+mod names;
 pub mod node_problem;
 pub mod openmetrics;
 pub mod reproducer;
 pub mod scrape;
 mod suites;
+pub mod totals;
 
 use crate::{ReportError, Shown};
 use model::{Judged, State};

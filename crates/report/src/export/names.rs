@@ -1,10 +1,11 @@
-//! Which names have series of their own in the gauges of a watch that goes on.
+//! Which names have series of their own in the metrics of a watch that goes on.
 //!
 //! Any program of the machine may call itself something else each second, and each name is a series
-//! that Prometheus keeps for hours. So the first names that are shown are kept for as long as the
-//! process lives, and the others are added up as [`OTHER`]. No name is ever given up for another:
-//! the number of series has a bound, and a series that was there stays what it was. Of one group
-//! only some names are kept, so that a group that invents names uses up its own share first.
+//! that Prometheus keeps for hours. So the first names are kept as long as they lose time, and the
+//! others are added up as [`OTHER`]. Only a name that was not there for [`FORGOTTEN_S`] makes room
+//! for another: the number of series has a bound, and so has the number of new ones in an hour. Of
+//! one group only some names are kept, so that a group that invents names uses up its own share
+//! first.
 
 use super::family::Labels;
 use crate::prose::plain;
@@ -13,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands for all names that have no series of their own.
 pub const OTHER: &str = "other";
+
+/// How long a name that is not there is kept, in seconds.
+pub const FORGOTTEN_S: f64 = 3_600.0;
 
 /// Programs, and of those in one group.
 const PROGRAMS: Most = Most { all: 500, of_one: 100 };
@@ -41,8 +45,10 @@ pub struct Names {
     nodes: Known,
     /// Those of the last figures that have none.
     folded: BTreeSet<(String, String)>,
-    /// Whose the groups of the last figures are, by the value of their label.
+    /// Whose the groups of programs are that have a name, by the value of their label.
     groups: BTreeMap<String, Labels>,
+    /// When the figures are that are looked at, in seconds.
+    now_s: f64,
 }
 
 impl Names {
@@ -65,17 +71,32 @@ impl Names {
             nodes: known(nodes),
             folded: BTreeSet::new(),
             groups: BTreeMap::new(),
+            now_s: 0.0,
         }
     }
 
-    /// Begins with other figures.
-    pub(super) fn begin(&mut self) {
-        self.folded.clear();
-        self.groups.clear();
+    /// Whether the group in these labels still has series of its own.
+    pub(super) fn know(&self, labels: &Labels) -> bool {
+        let group = labels.iter().find(|(label, _)| *label == "group").map(|(_, group)| group);
+        group.is_some_and(|group| group == OTHER || self.programs.names.contains_key(group))
     }
 
-    /// The labels of each group of these figures of which it is known whose it is: the group, and
-    /// what its unit, container or pod is called.
+    /// Starts with the figures of another interval, so many seconds after the first one.
+    pub(super) fn begin(&mut self, now_s: f64) {
+        self.folded.clear();
+        self.now_s = now_s;
+    }
+
+    /// Forgets the names that were not there since this moment.
+    pub(super) fn forget(&mut self, last_s: f64) {
+        for known in [&mut self.programs, &mut self.findings, &mut self.nodes] {
+            known.forget(last_s);
+        }
+        self.groups.retain(|group, _| self.programs.names.contains_key(group));
+    }
+
+    /// The labels of each group of which it is known whose it is: the group, and what its unit,
+    /// container or pod is called.
     pub(super) fn groups(&self) -> Vec<Labels> {
         let labels = |(group, names): (&String, &Labels)| {
             [vec![("group", group.clone())], names.clone()].concat()
@@ -101,11 +122,11 @@ impl Names {
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
         let victim = format!("{name}\0{group}\0{stall}");
-        let mut all = match self.findings.admits(&victim, &culprit) {
+        let mut all = match self.findings.admits(&victim, &culprit, self.now_s) {
             true => (labels(name, group), culprit),
             false => {
                 self.folded.insert((victim.clone(), culprit));
-                let victim = match self.findings.admits_rest(&victim) {
+                let victim = match self.findings.admits_rest(&victim, self.now_s) {
                     true => labels(name, group),
                     false => labels(OTHER.to_owned(), OTHER.to_owned()),
                 };
@@ -121,7 +142,8 @@ impl Names {
     pub(super) fn node(&mut self, node: &Node) -> Labels {
         let (name, group) = self.admitted(&node.program);
         let own = plain(node.name.as_deref().unwrap_or(""));
-        let (mut all, own) = match self.nodes.admits(&format!("{name}\0{group}"), &own) {
+        let (mut all, own) = match self.nodes.admits(&format!("{name}\0{group}"), &own, self.now_s)
+        {
             true => (labels(name, group), own),
             false => {
                 self.folded.insert((name, own));
@@ -135,7 +157,7 @@ impl Names {
     /// A program's name and group, or what stands for them.
     fn admitted(&mut self, program: &Program) -> (String, String) {
         let (name, group) = (short(&program.name), group(program));
-        let is_own = self.programs.admits(&group, &name);
+        let is_own = self.programs.admits(&group, &name, self.now_s);
         let is_known = is_own || self.programs.names.contains_key(&group);
         let names = program.workload.as_ref().filter(|_| is_known).map(workload);
         if let Some(names) = names.filter(|names| !names.is_empty()) {
@@ -150,37 +172,51 @@ impl Names {
     }
 }
 
-/// Names, each of something.
+/// Names, each of something, and when it was there last.
 #[derive(Debug)]
 struct Known {
     most: Most,
-    names: BTreeMap<String, BTreeSet<String>>,
+    names: BTreeMap<String, BTreeMap<String, f64>>,
     count: usize,
 }
 
 impl Known {
     /// Whether this name has a series of its own, from now on where there is still room.
-    fn admits(&mut self, of: &str, name: &str) -> bool {
-        let own = self.names.get(of);
-        if own.is_some_and(|own| own.contains(name)) {
+    fn admits(&mut self, of: &str, name: &str, now_s: f64) -> bool {
+        if let Some(last_s) = self.names.get_mut(of).and_then(|own| own.get_mut(name)) {
+            *last_s = now_s;
             return true;
         }
-        let has_room = own.is_none_or(|own| own.len() < self.most.of_one);
-        has_room && self.adds(of, name)
+        let has_room = self.names.get(of).is_none_or(|own| own.len() < self.most.of_one);
+        has_room && self.adds(of, name, now_s)
     }
 
     /// The same for what stands for all further names of one.
-    fn admits_rest(&mut self, of: &str) -> bool {
-        self.names.get(of).is_some_and(|own| own.contains(OTHER)) || self.adds(of, OTHER)
+    fn admits_rest(&mut self, of: &str, now_s: f64) -> bool {
+        match self.names.get_mut(of).and_then(|own| own.get_mut(OTHER)) {
+            Some(last_s) => {
+                *last_s = now_s;
+                true
+            }
+            None => self.adds(of, OTHER, now_s),
+        }
     }
 
-    fn adds(&mut self, of: &str, name: &str) -> bool {
+    fn adds(&mut self, of: &str, name: &str, now_s: f64) -> bool {
         let has_room = self.count < self.most.all;
         if has_room {
-            self.names.entry(of.to_owned()).or_default().insert(name.to_owned());
+            self.names.entry(of.to_owned()).or_default().insert(name.to_owned(), now_s);
             self.count += 1;
         }
         has_room
+    }
+
+    fn forget(&mut self, last_s: f64) {
+        self.names.retain(|_, own| {
+            own.retain(|_, at_s| *at_s >= last_s);
+            !own.is_empty()
+        });
+        self.count = self.names.values().map(BTreeMap::len).sum();
     }
 }
 
@@ -188,7 +224,8 @@ fn labels(program: String, group: String) -> Labels {
     vec![("program", program), ("group", group)]
 }
 
-/// What the parts of a workload are called, as labels; empty where no name is known.
+/// What the parts of a workload are called, as labels; empty where no name is known. They are none
+/// that Prometheus itself gives to the pod that it scrapes.
 fn workload(workload: &Workload) -> Labels {
     let mut all = Vec::new();
     let mut add = |label, value: Option<&str>| {
@@ -197,6 +234,7 @@ fn workload(workload: &Workload) -> Labels {
     let (container, pod) = match workload {
         Workload::Unit(unit) => {
             add("unit", Some(&unit.name));
+            add("user", unit.user.map(|user| user.to_string()).as_deref());
             (None, None)
         }
         Workload::Container(container) => (Some(container), container.pod.as_ref()),
@@ -207,10 +245,10 @@ fn workload(workload: &Workload) -> Labels {
             (None, None)
         }
     };
-    add("namespace", pod.and_then(|pod| pod.namespace.as_deref()));
-    add("pod", pod.and_then(|pod| pod.name.as_deref()));
-    add("container", container.and_then(|container| container.name.as_deref()));
-    add("image", container.and_then(|container| container.image.as_deref()));
+    add("k8s_namespace", pod.and_then(|pod| pod.namespace.as_deref()));
+    add("k8s_pod", pod.and_then(|pod| pod.name.as_deref()));
+    add("container_name", container.and_then(|container| container.name.as_deref()));
+    add("container_image", container.and_then(|container| container.image.as_deref()));
     all
 }
 
@@ -251,7 +289,7 @@ mod tests {
         let mut names = Names::bounded();
         assert_eq!(values(names.program(&program("old", "/a"))), ["old", "/a"]);
         for number in 0..9_999 {
-            names.begin();
+            names.begin(0.0);
             let shown = values(names.program(&program(&format!("eve{number}"), "/eve")));
             let is_own = number < PROGRAMS.of_one;
             assert_eq!(shown[0] != OTHER, is_own, "{number}");
@@ -289,25 +327,28 @@ mod tests {
             workload: Some(Workload::Container(container)),
             ..program("postgres", "/kubepods/a")
         };
-        names.begin();
+        names.begin(0.0);
         names.program(&in_pod);
         names.program(&Program { name: "sh".to_owned(), ..in_pod.clone() });
         names.program(&program("make", "/build"));
         let wanted = vec![
             ("group", "/kubepods/a".to_owned()),
-            ("namespace", "shop".to_owned()),
-            ("pod", "orders-0".to_owned()),
-            ("container", "db".to_owned()),
-            ("image", "postgres:16".to_owned()),
+            ("k8s_namespace", "shop".to_owned()),
+            ("k8s_pod", "orders-0".to_owned()),
+            ("container_name", "db".to_owned()),
+            ("container_image", "postgres:16".to_owned()),
         ];
         assert_eq!(names.groups(), [wanted]);
         // A group whose programs are all folded has no figures that it could explain.
         for number in 0..2 * PROGRAMS.all {
             names.program(&program("eve", &format!("/eve/{number}")));
         }
-        names.begin();
         let late = Program { group: Some("/late".to_owned()), ..in_pod };
         assert_eq!(values(names.program(&late)), [OTHER, OTHER]);
+        assert_eq!(names.groups().len(), 1);
+        // Nor has one that was not there for long.
+        names.begin(9.0);
+        names.forget(5.0);
         assert!(names.groups().is_empty());
     }
 

@@ -31,10 +31,8 @@ fn last_of_each<'a>(records: &[&'a Judged]) -> Vec<&'a Judged> {
 }
 
 fn families(records: &[&Judged]) -> Vec<Family> {
-    let of = |name, help, samples: fn(&Judged) -> Vec<(Labels, f64)>| Family {
-        name,
-        help,
-        samples: records.iter().flat_map(|record| samples(record)).collect(),
+    let of = |name, help, samples: fn(&Judged) -> Vec<(Labels, f64)>| {
+        Family::gauge(name, help, records.iter().flat_map(|record| samples(record)).collect())
     };
     vec![
         of("tailback_verdict", "Judgement of a scenario: 1 for the one that holds", verdicts),

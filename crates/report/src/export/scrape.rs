@@ -13,11 +13,18 @@ const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8
 /// Where the figures are.
 const PATHS: [&str; 2] = ["/", "/metrics"];
 
+/// Where it is asked whether the figures are up to date.
+const HEALTH: [&str; 2] = ["/-/healthy", "/-/ready"];
+
 /// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// With the figures.
     Figures,
+    /// The figures are up to date.
+    Healthy,
+    /// The figures are old, or there are none yet.
+    Unhealthy,
     /// It is no HTTP.
     Malformed,
     /// There is nothing at that path.
@@ -34,7 +41,8 @@ impl Status {
     /// The line of an answer about it, from the code on.
     pub fn line(self) -> &'static str {
         match self {
-            Status::Figures => "200 OK",
+            Status::Figures | Status::Healthy => "200 OK",
+            Status::Unhealthy => "503 Service Unavailable",
             Status::Malformed => "400 Bad Request",
             Status::NotFound => "404 Not Found",
             Status::OtherMethod => "405 Method Not Allowed",
@@ -103,6 +111,7 @@ fn parse(head: &[u8]) -> Request {
     let status = match path(target) {
         None => Status::Malformed,
         Some(path) if PATHS.contains(&path) => Status::Figures,
+        Some(path) if HEALTH.contains(&path) => Status::Healthy,
         Some(_) => Status::NotFound,
     };
     Request { status, head_only: method == "HEAD" }
@@ -174,6 +183,8 @@ mod tests {
             (Status::Figures, "GET / HTTP/1.0\r\n\r\n".to_owned()),
             (Status::Figures, "\r\n\r\nGET / HTTP/1.1\nA:\n\n".to_owned()),
             (Status::Figures, with("A: b\r\nContent-Length: 5000")),
+            (Status::Healthy, "GET /-/healthy HTTP/1.1\r\n\r\n".to_owned()),
+            (Status::Healthy, "GET /-/ready HTTP/1.1\r\n\r\n".to_owned()),
             (Status::NotFound, "GET /etc/passwd HTTP/1.1\r\n\r\n".to_owned()),
             (Status::NotFound, "GET //metrics HTTP/1.1\r\n\r\n".to_owned()),
             (Status::OtherMethod, "POST / HTTP/1.1\r\n\r\n".to_owned()),

@@ -18,6 +18,9 @@ const MOST_KNOWN: usize = 2_048;
 /// about to write it.
 const OLD: u64 = 60;
 
+/// The same where the process that was asked about has ended meanwhile.
+const SOON: u64 = 5;
+
 /// Looks names up, and remembers them.
 pub struct Workloads {
     roots: Roots,
@@ -27,9 +30,9 @@ pub struct Workloads {
 
 struct Known {
     names: Names,
-    /// When it was last part of an interval, and when its names were read.
+    /// When it was last part of an interval, and when it is asked about again without a name.
     seen: u64,
-    read: u64,
+    due: u64,
 }
 
 impl Workloads {
@@ -67,9 +70,9 @@ impl Workloads {
     }
 
     fn is_due(&self, id: &ContainerId) -> bool {
-        self.known.get(id).is_none_or(|known| {
-            known.names == Names::default() && self.interval - known.read >= OLD
-        })
+        self.known
+            .get(id)
+            .is_none_or(|known| known.names == Names::default() && self.interval >= known.due)
     }
 
     /// Asks for the names of a container; where they are not there yet, the next interval asks
@@ -78,11 +81,11 @@ impl Workloads {
         let Some(answer) = readers.ask(&self.roots, pid, What::Container(id.clone())) else {
             return;
         };
-        let names = match answer {
-            Answer::Names(names) => names,
-            _ => Names::default(),
+        let (names, again) = match answer {
+            Answer::Names(names) => (names, OLD),
+            _ => (Names::default(), SOON),
         };
-        let known = Known { names, seen: self.interval, read: self.interval };
+        let known = Known { names, seen: self.interval, due: self.interval + again };
         self.known.insert(id.clone(), known);
     }
 

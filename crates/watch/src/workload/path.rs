@@ -44,7 +44,9 @@ const PARENTS: [(&str, Engine); 2] = [("docker", Engine::Docker), ("default", En
 
 /// Whose a group is, as far as its path says; none where it does not.
 pub fn workload(path: &str) -> Option<Workload> {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    // In a control group namespace, the groups of others begin with `..`.
+    let parts: Vec<&str> = path.split('/').filter(|part| !["", ".."].contains(part)).collect();
+    let is_cut = path.starts_with("/..");
     match *parts.first()? {
         USERS => return of_user(&parts),
         NOMAD => {
@@ -56,7 +58,7 @@ pub fn workload(path: &str) -> Option<Workload> {
     let mut pod = None;
     for (at, part) in parts.iter().enumerate() {
         let (above, below) = (&parts[..at], &parts[at + 1..]);
-        if let Some(uid) = pod_uid(part, above) {
+        if let Some(uid) = pod_uid(part, above, is_cut) {
             pod = Some(Pod { uid: Some(uid), ..Pod::default() });
         } else if let Some(container) = container(part, above, pod.is_some()) {
             let below = joined(below);
@@ -105,8 +107,9 @@ fn named(part: &str, above: &[&str]) -> Option<Container> {
 }
 
 /// The identifier of a pod whose group this is: `pod6f1b..` below the kubelet's group, or, where
-/// systemd makes the groups, `kubepods-burstable-pod6f1b...slice` with `_` for each `-`.
-fn pod_uid(part: &str, above: &[&str]) -> Option<String> {
+/// systemd makes the groups, `kubepods-burstable-pod6f1b...slice` with `_` for each `-`. The group
+/// of the kubelet may be cut off the path.
+fn pod_uid(part: &str, above: &[&str], is_cut: bool) -> Option<String> {
     let uid = match part.strip_suffix(SLICE) {
         Some(slice) => {
             let (before, uid) = slice.rsplit_once("-pod")?;
@@ -114,7 +117,8 @@ fn pod_uid(part: &str, above: &[&str]) -> Option<String> {
         }
         None => {
             let uid = part.strip_prefix("pod")?;
-            above.iter().any(|group| group.contains(KUBELET)).then(|| uid.to_owned())?
+            let is_below = above.iter().any(|group| group.contains(KUBELET));
+            (is_below || is_cut && above.is_empty()).then(|| uid.to_owned())?
         }
     };
     let is_plain = uid.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -244,6 +248,16 @@ mod tests {
         assert_eq!(of(&below), "Containerd ID in pod");
         assert_eq!(of("/kubepods.slice"), "kubepods.slice");
         assert_eq!(of("/kubepods"), "none");
+    }
+
+    #[test]
+    fn groups_outside_of_a_control_group_namespace_are_named_too() {
+        assert_eq!(of("/../../podUID/ID"), "- ID in pod");
+        let uid = UID.replace('-', "_");
+        let slice = format!("/../kubepods-burstable-pod{uid}.slice/cri-containerd-ID.scope");
+        assert_eq!(of(&slice), "Containerd ID in pod");
+        assert_eq!(of("/../../../system.slice/nginx.service"), "nginx.service");
+        assert_eq!(of("/.."), "none");
     }
 
     #[test]

@@ -43,11 +43,11 @@ impl Hindsight {
         }
     }
 
-    /// Adds an interval, and writes what there is where a finding has just begun, where somebody
-    /// has asked for it, or where it could not be written before.
-    pub fn add(&mut self, tick: Tick, session: &Session, asked: bool) {
+    /// Adds an interval, and writes what there is where a finding or an incident has just begun,
+    /// where somebody has asked for it, or where it could not be written before.
+    pub fn add(&mut self, tick: Tick, session: &Session, has_begun: bool, asked: bool) {
         self.ring.add(tick);
-        if asked || is_due(self.owed, session.has_begun(), Instant::now()) {
+        if asked || is_due(self.owed, has_begun, Instant::now()) {
             self.write(session);
         }
     }

@@ -100,9 +100,10 @@ impl Listener {
         Ok(Listener { latest, address: bound.address, end, ended, complained: false })
     }
 
-    /// Shows these figures from now on.
-    pub fn show(&mut self, live: &Live) {
-        self.latest.set(live);
+    /// Shows these figures from now on: those of an interval are added to the counters, `last` is
+    /// what the last seconds say.
+    pub fn show(&mut self, interval: &Live, last: &Live) {
+        self.latest.add(interval, last);
         let is_gone = self.ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
         if is_gone && !std::mem::replace(&mut self.complained, true) {
             output::complain(&format!(
@@ -151,11 +152,13 @@ mod tests {
     #[test]
     fn the_last_figures_are_answered_and_nothing_else() {
         let mut listener = here();
-        listener.show(&Live { over_ns: 1, ..Live::default() });
+        let live = Live { over_ns: 1, ..Live::default() };
+        listener.show(&live, &live);
         let answer = ask(listener.address, "/metrics");
         let has = |text: &str| answer.contains(text);
-        assert!(answer.starts_with("HTTP/1.1 200") && has("tailback_watch_lost_threads"));
+        assert!(answer.starts_with("HTTP/1.1 200") && has("tailback_watch_lost_threads_total"));
         assert!(has("\ntailback_watch_age_seconds{} ") && answer.ends_with("# EOF\n"), "{answer}");
+        assert!(ask(listener.address, "/-/healthy").starts_with("HTTP/1.1 200"));
         assert!(ask(listener.address, "/etc/passwd").starts_with("HTTP/1.1 404"));
     }
 

@@ -2,8 +2,10 @@
 //! else.
 
 mod hindsight;
+mod incidents;
 mod listen;
 mod nodes;
+mod notifier;
 mod patience;
 pub mod record;
 mod screen;
@@ -19,9 +21,12 @@ use crate::records;
 use crate::signals::Interruption;
 use hindsight::Hindsight;
 use host::Roots;
+use incidents::IncidentLog;
 use listen::{Bound, Listener};
 use model::live::{Scope, SourceUse};
 use model::{Live, units};
+use notifier::Notifier;
+pub use notifier::NotifierFlags;
 use session::Session;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -79,6 +84,14 @@ pub struct Watch {
     /// whole run
     #[arg(long)]
     pub json: bool,
+    /// Print one JSON line when an incident begins, and one when it has ended. A finding becomes an
+    /// incident after 8 s, and ends when it has been absent for a minute. Exit code 0
+    #[arg(long, conflicts_with_all = ["json", "brief", "why"])]
+    incidents: bool,
+    /// Start PROGRAM for each of these lines, which is its standard input. Root starts it as the
+    /// load's user
+    #[arg(long, value_name = "PROGRAM")]
+    on_finding: Option<PathBuf>,
     /// Write a record at the end, for explain, report and export. It replaces an older record in
     /// FILE
     #[arg(long, value_name = "FILE")]
@@ -87,7 +100,7 @@ pub struct Watch {
     /// SIGUSR1: to --record FILE, or to the next free FILE-1, FILE-2
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     ring: Option<u64>,
-    /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9100
+    /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9964
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
     /// Allow an address that other machines can reach
@@ -126,6 +139,7 @@ const SCHEMA: &str = "tailback/watch/1";
 struct Wanted {
     length: Option<Duration>,
     json: bool,
+    incidents: bool,
     record: Option<PathBuf>,
     ring: Option<u64>,
     briefs: Option<Briefs>,
@@ -160,6 +174,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
+    let notifier = flags.on_finding.as_deref().map(Notifier::start).transpose()?;
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
     // What begins here has no more rights than this thread has now.
@@ -168,6 +183,8 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let mut hindsight = wanted.hindsight();
     let keeps = wanted.record.is_some() && hindsight.is_none();
     let mut session = Session::new((sampling, sources), flags.scope(), keeps);
+    let wants_incidents = flags.incidents || notifier.is_some();
+    let mut incidents = wants_incidents.then(|| IncidentLog::new(flags.incidents, notifier));
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
     let mut goes_on = true;
@@ -178,14 +195,20 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
         else {
             break;
         };
-        if let Some(hindsight) = &mut hindsight {
-            hindsight.add(tick, &session, dump.noticed());
-        }
-        if terminal.is_some() || listener.is_some() || wanted.json {
+        if terminal.is_some() || listener.is_some() || incidents.is_some() || wanted.json {
             session.look();
         }
-        if let (Some(listener), Some(live)) = (&mut listener, session.seen()) {
-            listener.show(live);
+        let has_begun = match &mut incidents {
+            Some(incidents) => incidents.look(&session, program),
+            None => session.has_begun(),
+        };
+        if let Some(hindsight) = &mut hindsight {
+            hindsight.add(tick, &session, has_begun, dump.noticed());
+        }
+        if let Some(listener) = &mut listener
+            && let (Some(interval), Some(last)) = (session.last(), session.seen())
+        {
+            listener.show(&interval, last);
         }
         if let (true, false, Some(live)) = (wanted.json, is_over(), session.seen()) {
             print_line(program, live);
@@ -194,6 +217,9 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     drop(terminal);
     if let Some(hindsight) = &mut hindsight {
         hindsight.end(&session);
+    }
+    if let Some(incidents) = incidents {
+        incidents.end(program);
     }
     finish(&session, &wanted, flags.why, program)
 }
@@ -311,6 +337,7 @@ impl Wanted {
         let wanted = Wanted {
             length: flags.length,
             json: flags.json,
+            incidents: flags.incidents,
             record: None,
             ring: flags.ring,
             briefs: Briefs::asked(program, &flags.brief)?,
@@ -322,14 +349,15 @@ impl Wanted {
                 "--ring: name the file that a finding is written to: --record FILE",
             ));
         }
-        let quiet = wanted.json || wanted.length.is_some();
+        let quiet = wanted.json || wanted.length.is_some() || flags.incidents;
         let listens = flags.listen.is_some();
         let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         if !quiet && !is_terminal && !listens && wanted.ring.is_none() {
             return Err(Failure::usage(
-                "watch: no terminal for the live screen; use --for 30s, or --json",
+                "watch: no terminal for the live screen; use --for 30s, --json or --incidents",
             ));
         }
+        flags.on_finding.as_deref().map(notifier::check).transpose()?;
         let record = named.map(|path| record::check(path, wanted.ring.is_some())).transpose()?;
         Ok(Wanted { record, screen: !quiet && is_terminal, ..wanted })
     }
@@ -359,7 +387,9 @@ fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> R
         return Ok(exit::INTERRUPTED);
     }
     let all = session.all();
-    if let Some(briefs) = &wanted.briefs {
+    if wanted.incidents {
+        // Their lines have been printed.
+    } else if let Some(briefs) = &wanted.briefs {
         briefs.give(program, std::iter::once(&record::of(&all)))?;
     } else if wanted.json {
         print_line(program, &Live { intervals: Vec::new(), ..all.clone() });
@@ -370,7 +400,11 @@ fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> R
     if let (Some(path), None) = (&wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
-    Ok(briefs::code(wanted.briefs.as_ref(), code(&::watch::summary(&all))))
+    // A service that is stopped has not failed.
+    match wanted.incidents {
+        true => Ok(0),
+        false => Ok(briefs::code(wanted.briefs.as_ref(), code(&::watch::summary(&all)))),
+    }
 }
 
 /// The exit code of what there is to say.

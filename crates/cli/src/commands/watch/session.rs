@@ -74,6 +74,11 @@ impl Session {
         self.seen = Some(self.view(&Window::of(&self.recent)));
     }
 
+    /// What the last interval says.
+    pub fn last(&self) -> Option<Live> {
+        self.recent.back().map(|tick| self.view(&Window::of([tick])))
+    }
+
     /// What they said when it was last worked out.
     pub fn seen(&self) -> Option<&Live> {
         self.seen.as_ref()
@@ -101,6 +106,11 @@ impl Session {
     pub fn all(&self) -> Live {
         let intervals = self.intervals.iter().flatten().cloned().collect();
         Live { intervals, ..self.view(&self.all) }
+    }
+
+    /// How much was watched so far, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.all.seconds()
     }
 
     /// Whether not even a first interval was read.

@@ -12,13 +12,10 @@ pub(super) fn openmetrics(census: &Census) -> String {
 }
 
 fn families(census: &Census) -> Vec<Family> {
-    let of = |name, help, samples: fn(&ScenarioCensus) -> Vec<(Labels, f64)>| Family {
-        name,
-        help,
-        samples: census.scenarios.iter().flat_map(samples).collect(),
+    let of = |name, help, samples: fn(&ScenarioCensus) -> Vec<(Labels, f64)>| {
+        Family::gauge(name, help, census.scenarios.iter().flat_map(samples).collect())
     };
-    let one =
-        |name, help, value: u64| Family { name, help, samples: vec![(Vec::new(), value as f64)] };
+    let one = |name, help, value: u64| Family::gauge(name, help, vec![(Vec::new(), value as f64)]);
     let missing = census.unreachable.as_ref().map(|hosts| {
         one("tailback_census_unreachable_hosts", "Hosts without a record", hosts.count)
     });
@@ -60,15 +57,11 @@ fn families(census: &Census) -> Vec<Family> {
         of("tailback_census_odd_hosts", "Hosts whose answer is not that of their kind", |one| {
             vec![(scenario(one), one.odd.as_ref().map_or(0.0, |odd| odd.count as f64))]
         }),
-        Family {
-            name: "tailback_census_set_aside",
-            help: "Records that do not count, or count with a doubt",
-            samples: census
-                .set_aside
-                .iter()
-                .map(|one| (reason(one.why), one.count as f64))
-                .collect(),
-        },
+        Family::gauge(
+            "tailback_census_set_aside",
+            "Records that do not count, or count with a doubt",
+            census.set_aside.iter().map(|one| (reason(one.why), one.count as f64)).collect(),
+        ),
     ]);
     all
 }

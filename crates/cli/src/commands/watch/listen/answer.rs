@@ -1,81 +1,108 @@
 //! What is answered to a scrape: the last figures, written once however many ask for them.
 
 use model::Live;
-use report::export::live::{ending, figures};
-use report::export::names::Names;
 use report::export::scrape::{self, Request, Status};
+use report::export::totals::{Totals, ending};
 use std::io::IoSlice;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// If the figures are older than this, watch is not healthy.
+const HEALTHY: Duration = Duration::from_secs(10);
 
 /// The last figures, as the thread that watches gives them to the one that answers.
 #[derive(Debug, Clone)]
 pub struct Latest(Arc<Mutex<Reading>>);
 
-/// Figures, and when they were read.
-#[derive(Debug, Clone)]
+/// Figures, when they were read, and how many were before.
+#[derive(Debug)]
 struct Reading {
-    live: Option<Arc<Live>>,
+    totals: Totals,
+    last: Live,
     at: Instant,
+    number: u64,
 }
 
 impl Latest {
     /// There are none yet.
     pub fn new() -> Self {
-        Latest(Arc::new(Mutex::new(Reading { live: None, at: Instant::now() })))
+        Latest(Arc::new(Mutex::new(Reading {
+            totals: Totals::default(),
+            last: Live::default(),
+            at: Instant::now(),
+            number: 0,
+        })))
     }
 
-    /// Takes figures that were read just now.
-    pub fn set(&self, live: &Live) {
-        let reading = Reading { live: Some(Arc::new(live.clone())), at: Instant::now() };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+    /// Adds an interval that was read just now; `last` is what the last seconds say.
+    pub fn add(&self, interval: &Live, last: &Live) {
+        let mut reading = self.lock();
+        reading.totals.add(interval, last);
+        reading.last.clone_from(last);
+        reading.at = Instant::now();
+        reading.number += 1;
     }
 
-    fn get(&self) -> Reading {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Makes answers.
 pub struct Answers {
     latest: Latest,
-    names: Names,
-    /// The text that was made last, and of which figures.
+    /// The text that was made last, when its figures were read, and how many were before.
     text: Arc<str>,
-    of: Reading,
+    at: Instant,
+    number: u64,
 }
 
 impl Answers {
     /// Of these figures.
     pub fn new(latest: Latest) -> Self {
-        let of = latest.get();
-        Answers { latest, names: Names::bounded(), text: Arc::default(), of }
+        Answers { latest, text: Arc::default(), at: Instant::now(), number: 0 }
     }
 
     /// The answer to a request.
     pub fn answer(&mut self, request: Request) -> Answer {
-        if request.status != Status::Figures {
-            let line = format!("{}; the figures are at /metrics\n", request.status.line());
-            return Answer::new(request, Arc::default(), line);
+        match request.status {
+            Status::Figures => {
+                self.refresh();
+                // The end is always there: without it a reader takes nothing of the text.
+                let end = ending(self.at.elapsed());
+                Answer::new(request, Arc::clone(&self.text), end)
+            }
+            Status::Healthy => self.health(request),
+            other => {
+                let line = format!("{}; the figures are at /metrics\n", other.line());
+                Answer::new(request, Arc::default(), line)
+            }
         }
-        self.refresh();
-        // The end is always there: without it a reader takes nothing of the text.
-        let end = ending(self.of.at.elapsed());
-        Answer::new(request, Arc::clone(&self.text), end)
     }
 
-    /// Makes the text where there are newer figures: names are counted as shown only where somebody
-    /// asks.
-    fn refresh(&mut self) {
-        let newest = self.latest.get();
-        let is_same = match (&newest.live, &self.of.live) {
-            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
-            (new, _) => new.is_none(),
+    /// Whether there are figures that are not old.
+    fn health(&self, request: Request) -> Answer {
+        let (age, number) = {
+            let reading = self.latest.lock();
+            (reading.at.elapsed(), reading.number)
         };
-        if !is_same
-            && let Some(text) = newest.live.as_ref().map(|live| figures(live, &mut self.names))
-        {
-            (self.text, self.of) = (text.into(), newest);
+        let (status, line) = match (number, age) {
+            (0, _) => (Status::Unhealthy, "no figures yet\n".to_owned()),
+            (_, age) if age > HEALTHY => {
+                (Status::Unhealthy, format!("the figures are {} s old\n", age.as_secs()))
+            }
+            _ => (Status::Healthy, "the figures are up to date\n".to_owned()),
+        };
+        Answer::new(Request { status, ..request }, Arc::default(), line)
+    }
+
+    /// Makes the text where there are newer figures.
+    fn refresh(&mut self) {
+        let mut reading = self.latest.lock();
+        let Reading { totals, last, at, number } = &mut *reading;
+        if *number != self.number {
+            self.text = totals.text(last).into();
+            (self.at, self.number) = (*at, *number);
         }
     }
 }
@@ -125,8 +152,9 @@ impl Answer {
 mod tests {
     use super::*;
 
-    fn live(over_ns: u64) -> Live {
-        Live { over_ns, ..Live::default() }
+    fn text(answer: &Answer) -> String {
+        let parts = answer.rest();
+        parts.iter().map(|part| String::from_utf8_lossy(part).into_owned()).collect()
     }
 
     #[test]
@@ -136,16 +164,29 @@ mod tests {
         let figures = Request { status: Status::Figures, head_only: false };
         let first = answers.answer(figures);
         assert!(first.text.is_empty() && first.end.contains("age_seconds"), "{first:?}");
-        latest.set(&live(1));
+        latest.add(&Live::default(), &Live::default());
         let (one, two) = (answers.answer(figures), answers.answer(figures));
         assert!(one.text.contains("tailback_watch_") && Arc::ptr_eq(&one.text, &two.text));
-        latest.set(&live(2));
+        latest.add(&Live::default(), &Live::default());
         assert!(!Arc::ptr_eq(&answers.answer(figures).text, &one.text));
         // Those of a watch that hangs grow older.
-        answers.of.at -= std::time::Duration::from_secs(60);
+        answers.at -= Duration::from_secs(60);
         let end = answers.answer(figures).end;
         assert!(end.contains("\ntailback_watch_age_seconds{} 60."), "{end}");
         assert!(end.ends_with("# EOF\n"), "{end}");
+    }
+
+    #[test]
+    fn a_watch_is_healthy_while_its_figures_are_new() {
+        let latest = Latest::new();
+        let mut answers = Answers::new(latest.clone());
+        let mut ask =
+            || text(&answers.answer(Request { status: Status::Healthy, head_only: false }));
+        assert!(ask().starts_with("HTTP/1.1 503 ") && ask().ends_with("no figures yet\n"));
+        latest.add(&Live::default(), &Live::default());
+        assert!(ask().starts_with("HTTP/1.1 200 "), "{}", ask());
+        latest.lock().at -= Duration::from_secs(60);
+        assert!(ask().starts_with("HTTP/1.1 503 ") && ask().contains("are 60 s old"), "{}", ask());
     }
 
     #[test]

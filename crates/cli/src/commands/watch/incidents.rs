@@ -1,0 +1,81 @@
+//! `--incidents` and `--on-finding`: a line of JSON where an incident begins, and one where it has
+//! ended.
+
+use super::notifier::Notifier;
+use super::record;
+use super::session::Session;
+use crate::command::Session as Program;
+use crate::output;
+use crate::records::meta_of;
+use report::prose::live as words;
+use watch::{Change, Event, Incidents, Moment};
+
+/// The schema of a line.
+const SCHEMA: &str = "tailback/incident/1";
+
+/// The incidents of a watch, and who gets their lines.
+pub struct IncidentLog {
+    incidents: Incidents,
+    /// How much was watched when it last looked, in seconds.
+    looked_s: f64,
+    prints: bool,
+    notifier: Option<Notifier>,
+    has_complained: bool,
+}
+
+impl IncidentLog {
+    /// Prints the lines, passes them on, or both.
+    pub fn new(prints: bool, notifier: Option<Notifier>) -> Self {
+        let incidents = Incidents::default();
+        IncidentLog { incidents, looked_s: 0.0, prints, notifier, has_complained: false }
+    }
+
+    /// Looks at what the last seconds say; whether an incident began.
+    pub fn look(&mut self, session: &Session, program: &Program) -> bool {
+        let Some(last) = session.seen() else { return false };
+        let now_s = session.seconds();
+        let passed_s = now_s - std::mem::replace(&mut self.looked_s, now_s);
+        let clock = record::now();
+        let events = self.incidents.look(last, Moment { now_s, passed_s, clock: &clock });
+        if self.incidents.has_dropped() && !std::mem::replace(&mut self.has_complained, true) {
+            output::complain("there are more incidents at a time than are kept; some are missing");
+        }
+        self.give(&events, program);
+        events.iter().any(|event| event.event == Change::Began)
+    }
+
+    /// Ends the incidents that are under way.
+    pub fn end(mut self, program: &Program) {
+        let events = self.incidents.end_all();
+        self.give(&events, program);
+        if let Some(notifier) = self.notifier {
+            notifier.end();
+        }
+    }
+
+    fn give(&mut self, events: &[Event], program: &Program) {
+        for line in events.iter().map(line) {
+            if self.prints {
+                program.out.json(&format!("{line}\n"));
+            }
+            if let Some(notifier) = &mut self.notifier {
+                notifier.send(&line);
+            }
+        }
+        if let Some(notifier) = &mut self.notifier {
+            notifier.flush();
+        }
+    }
+}
+
+fn line(event: &Event) -> String {
+    let text = words::finding(&event.finding, meta_of);
+    let line = serde_json::json!({
+        "schema": SCHEMA,
+        "at": record::now(),
+        "incident": event,
+        "says": words::brief(&event.finding),
+        "fix": text.fixes.first(),
+    });
+    line.to_string()
+}

@@ -1,0 +1,208 @@
+//! `--on-finding`: a program is started where an incident begins, and where it has ended.
+//!
+//! `watch` may start nothing once it watches. So it starts a process before that, which waits for
+//! lines and starts the program for each, one at a time. If root started `watch`, that process is
+//! the load's user. It ends when `watch` has ended and every line has been passed on.
+
+use crate::command::{Failure, Run, Session as Program};
+use crate::output;
+use os::child::Child;
+use os::user::User;
+use os::{death, sandbox};
+use rustix::io::Errno;
+use rustix::process::{Signal, geteuid, setsid};
+use rustix::thread::CapabilitySet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The least time between two starts.
+const RATE: Duration = Duration::from_secs(5);
+
+/// How long the program may run.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How long the end of `watch` waits for what has not been passed on.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How much waits to be passed on at most, in bytes.
+const MOST: usize = 256 << 10;
+
+/// The longest line, in bytes.
+const LINE: u64 = 1 << 20;
+
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The process that starts the program, as `watch` has it.
+pub struct Notifier {
+    process: Child,
+    pipe: Option<OwnedFd>,
+    pending: Vec<u8>,
+    has_complained: bool,
+}
+
+/// Refuses a program that is not there.
+///
+/// # Errors
+/// If there is no such file.
+pub fn check(program: &Path) -> Result<(), Failure> {
+    match program.is_file() {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "--on-finding {}: no such program; name it with its path",
+            program.display()
+        ))),
+    }
+}
+
+impl Notifier {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If there is no process for it, or root has no other user to start the program as.
+    pub fn start(program: &Path) -> Result<Self, Failure> {
+        let failed =
+            |why: String| Failure::need(format!("--on-finding {}: {why}", program.display()));
+        let user = os::user::unprivileged().map(|account| account.user);
+        if geteuid().is_root() && user.is_none() {
+            return Err(failed("root cannot become another user here".to_owned()));
+        }
+        Self::spawn(program, user).map_err(|why| failed(why.to_string()))
+    }
+
+    fn spawn(program: &Path, user: Option<User>) -> std::io::Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("tailback").arg("notifier").arg(program.canonicalize()?);
+        command.args(user.map(|user| format!("--user={user}")));
+        command.env_clear().env("PATH", PATH).current_dir("/");
+        // What the program prints is none of the figures.
+        let errors = std::io::stderr().as_fd().try_clone_to_owned()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::from(errors));
+        let mut process = Child::alone(command.spawn()?);
+        let pipe = process.take_stdin().ok_or(Errno::PIPE)?;
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Notifier { process, pipe: Some(pipe), pending: Vec::new(), has_complained: false })
+    }
+
+    /// Passes a line on, now or later; drops it if too much waits already.
+    pub fn send(&mut self, line: &str) {
+        if self.pending.len() + line.len() < MOST {
+            self.pending.extend_from_slice(line.as_bytes());
+            self.pending.push(b'\n');
+        } else {
+            self.complain("the program is too slow; some incidents are not passed on");
+        }
+        self.flush();
+    }
+
+    /// Passes on what waits, as far as there is room in the pipe.
+    pub fn flush(&mut self) {
+        while let (Some(pipe), false) = (&self.pipe, self.pending.is_empty()) {
+            match rustix::io::write(pipe, &self.pending) {
+                Ok(count) => drop(self.pending.drain(..count)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(_) => {
+                    self.pipe = None;
+                    let _ = self.process.ended();
+                    self.complain("the process that starts the program has ended");
+                }
+            }
+        }
+    }
+
+    /// Waits until all has been passed on, for a limited time.
+    pub fn end(mut self) {
+        let until = Instant::now() + PATIENCE;
+        while self.pipe.is_some() && !self.pending.is_empty() && Instant::now() < until {
+            self.flush();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if !self.pending.is_empty() {
+            self.complain("the last incidents could not be passed on");
+        }
+        self.pipe = None;
+        let _ = self.process.wait_until(until);
+    }
+
+    /// Says once what is wrong.
+    fn complain(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.has_complained, true) {
+            output::complain(&format!("--on-finding: {why}"));
+        }
+    }
+}
+
+/// Start a program for each line of standard input, for watch
+#[derive(clap::Args)]
+pub struct NotifierFlags {
+    /// The program
+    program: PathBuf,
+    /// As whom
+    #[arg(long, value_name = "UID:GID")]
+    user: Option<User>,
+}
+
+impl Run for NotifierFlags {
+    fn run(&self, _: &Program) -> Result<u8, Failure> {
+        self.restrict().map_err(|why| {
+            Failure::need(format!("--on-finding {}: {why}", self.program.display()))
+        })?;
+        let mut input = BufReader::new(std::io::stdin());
+        let mut next = Instant::now();
+        loop {
+            let mut line = Vec::new();
+            let read = Read::take(&mut input, LINE).read_until(b'\n', &mut line);
+            // A line without its end was cut off.
+            if read.is_err() || !line.ends_with(b"\n") {
+                return Ok(0);
+            }
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            next = Instant::now() + RATE;
+            if let Some(why) = wrong(start(&self.program, line)) {
+                output::complain(&format!("--on-finding {}: {why}", self.program.display()));
+            }
+        }
+    }
+}
+
+impl NotifierFlags {
+    /// Gives up root and every privilege, and the terminal, for good.
+    fn restrict(&self) -> std::io::Result<()> {
+        let _ = setsid();
+        match self.user {
+            Some(user) => user.become_it(),
+            None if geteuid().is_root() => Err(std::io::ErrorKind::PermissionDenied.into()),
+            None => sandbox::keep_privileges(CapabilitySet::empty()),
+        }
+    }
+}
+
+/// Runs the program with this line as its standard input; how it ended, or none where it took too
+/// long and was killed.
+fn start(program: &Path, line: Vec<u8>) -> std::io::Result<Option<ExitStatus>> {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::piped()).process_group(0);
+    death::bind(&mut command, Signal::KILL);
+    let mut child = Child::leading(command.spawn()?);
+    if let Some(pipe) = child.take_stdin() {
+        // A program need not read it; one that is killed ends this thread too.
+        std::thread::spawn(move || File::from(pipe).write_all(&line));
+    }
+    Ok(child.wait_until(Instant::now() + LONGEST))
+}
+
+/// What went wrong.
+fn wrong(ran: std::io::Result<Option<ExitStatus>>) -> Option<String> {
+    match ran {
+        Ok(Some(status)) if status.success() => None,
+        Ok(Some(status)) => Some(format!("it ended with {status}")),
+        Ok(None) => Some(format!("it took longer than {} s and was killed", LONGEST.as_secs())),
+        Err(why) => Some(why.to_string()),
+    }
+}

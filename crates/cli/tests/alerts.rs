@@ -1,0 +1,93 @@
+//! Alerts, dashboard and runbooks: they speak of what `watch --listen` really serves, and of every
+//! finding.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::readers;
+use model::Live;
+use report::export::totals::{Totals, ending};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// The names of all metrics, as they stand before their labels.
+fn served() -> BTreeSet<String> {
+    let text = Totals::default().text(&Live::default()) + &ending(Duration::ZERO);
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let name = |line: &str| {
+        let (name, kind) = line.split_once(' ').unwrap();
+        if kind == "counter" { format!("{name}_total") } else { name.to_owned() }
+    };
+    types.map(name).collect()
+}
+
+/// The metrics of `watch` that a text speaks of.
+fn spoken_of(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = text.split(|c: char| !is_part(c));
+    words.filter(|word| word.starts_with("tailback_watch_")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_metric_that_is_spoken_of_is_served_and_the_page_has_them_all() {
+    let served = served();
+    assert!(served.len() > 10, "{served:?}");
+    for path in [
+        "deploy/prometheus/tailback.rules.yml",
+        "deploy/prometheus/tailback.rules.test.yml",
+        "deploy/grafana/tailback-watch.json",
+        "docs/watch.md",
+    ] {
+        let spoken_of = spoken_of(&read(path));
+        assert!(spoken_of.is_subset(&served), "{path}: {:?}", &spoken_of - &served);
+        assert!(!spoken_of.is_empty(), "{path}");
+    }
+    let missing = &served - &spoken_of(&read("docs/watch.md"));
+    assert!(missing.is_empty(), "docs/watch.md does not speak of {missing:?}");
+    let drawn = spoken_of(&read("deploy/grafana/tailback-watch.json"));
+    assert!(drawn.len() > 8, "{drawn:?}");
+}
+
+#[test]
+fn every_finding_has_a_runbook_of_the_same_form() {
+    let stalls: BTreeSet<String> =
+        watch::findings::samples().into_iter().map(|finding| finding.stall).collect();
+    assert!(stalls.len() > 15, "{stalls:?}");
+    let index = read("docs/runbooks/README.md");
+    for stall in &stalls {
+        let page = read(&format!("docs/runbooks/{stall}.md"));
+        let parts: Vec<&str> = page.lines().filter(|line| line.starts_with('#')).collect();
+        assert!(parts[0].starts_with(&format!("# {stall}: ")), "{stall}: {parts:?}");
+        let form = ["## Confirm it", "## Now", "## For good", "## When it is a false alarm"];
+        assert_eq!(parts[1..], form, "{stall}");
+        let commands = page.split("```").nth(1).unwrap().trim().lines().count();
+        assert_eq!(commands, 2, "{stall} is confirmed by two commands");
+        assert!(index.contains(&format!("[{stall}]({stall}.md)")), "{stall} is not in the index");
+    }
+    let pages = common::files(&root().join("docs/runbooks"));
+    assert_eq!(pages.len(), stalls.len() + 2, "{pages:?}");
+}
+
+#[test]
+fn the_alerts_fire_when_they_should() {
+    let Some(folder) = readers::fetched("need-prometheus") else { return };
+    for words in
+        [["check", "rules", "tailback.rules.yml"], ["test", "rules", "tailback.rules.test.yml"]]
+    {
+        let mut promtool = Command::new(Path::new(&folder).join("bin/promtool"));
+        promtool.args(words).current_dir(root().join("deploy/prometheus"));
+        let ran = promtool.output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
+}

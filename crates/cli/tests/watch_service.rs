@@ -1,0 +1,114 @@
+//! `tailback watch` as a service: incidents, the program that each starts, counters and health.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, wait_for};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use testing::{root_or_skip, skipped};
+
+/// The whole lines of JSON in a text.
+fn lines(text: &str) -> Vec<Value> {
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let of_json = whole.filter(|line| line.starts_with('{'));
+    of_json.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The incidents of `sh` behind a quota, by what became of them.
+fn of_sh<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
+    let is_own = |line: &&Value| {
+        let incident = &line["incident"];
+        let id = incident["id"].as_str().unwrap();
+        id.starts_with("cpu-quota:sh:") && incident["event"] == event
+    };
+    lines.iter().filter(is_own).collect()
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
+    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
+        skipped("no groups can be made here");
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let (place, loads) = (Place::new(), Place::new());
+    // What the program gets, and who it is.
+    let got = place.path("got");
+    std::fs::write(&got, "").unwrap();
+    std::fs::set_permissions(&got, Permissions::from_mode(0o666)).unwrap();
+    std::fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).unwrap();
+    let action = place.path("action");
+    let script = format!("#!/bin/sh\n{{ id -u; cat; }} >>{}\n", got.display());
+    testing::write_program(&action, &script);
+    let group = BandwidthGroup::create(&parent).unwrap();
+    group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let mut load = loads.program("sh");
+    load.args(["-c", "while :; do :; done"]);
+    let load = loads.start(load);
+    group.add(load.pid()).unwrap();
+
+    let action = action.to_str().unwrap();
+    let words =
+        ["watch", "--incidents", "--listen", "127.0.0.1:0", "--on-finding", action, "--comm", "sh"];
+    let running = place.start(place.tailback(&words));
+    let out = || std::fs::read_to_string(place.path("out")).unwrap();
+    wait_for("an incident", || (!of_sh(&lines(&out()), "began").is_empty()).then_some(()));
+    let said = running.err();
+    let address =
+        said.split_once("http://").unwrap().1.split_once("/metrics").unwrap().0.to_owned();
+    assert!(get(&address, "/-/healthy").starts_with("HTTP/1.1 200 "));
+    // A counter is 0 where it is seen for the first time.
+    wait_for("a loss", || {
+        let metrics = get(&address, "/metrics");
+        let is_own = |line: &&str| {
+            line.starts_with("tailback_watch_finding_lost_seconds_total{program=\"sh\"")
+                && line.contains("stall=\"cpu-quota\"")
+        };
+        let lost = metrics.lines().find(is_own)?.rsplit_once(' ')?.1.parse::<f64>().ok()?;
+        (lost > 0.0).then_some(())
+    });
+
+    running.signal(Signal::TERM);
+    let ran = running.end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let all = lines(&ran.out);
+    let (began, ended) = (of_sh(&all, "began"), of_sh(&all, "ended"));
+    assert_eq!((began.len(), ended.len()), (1, 1), "{}", ran.out);
+    for key in ["id", "began"] {
+        assert_eq!(began[0]["incident"][key], ended[0]["incident"][key], "{key}");
+    }
+    assert!(ended[0]["incident"]["lost_s"].as_f64().unwrap() > 0.0, "{ended:?}");
+    assert!(began[0]["fix"].as_str().unwrap().starts_with("Raise the quota"), "{began:?}");
+    // The program got both lines, and is not root's.
+    let texts = std::fs::read_to_string(&got).unwrap();
+    let users: Vec<&str> = texts.lines().filter(|line| !line.starts_with('{')).collect();
+    assert!(users.len() >= 2 && users.iter().all(|user| *user != "0"), "{texts}");
+    let passed_on = lines(&texts);
+    assert_eq!((of_sh(&passed_on, "began"), of_sh(&passed_on, "ended")), (began, ended));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_refused() {
+    let place = Place::new();
+    let ran = place.say(&["watch", "--for", "1s", "--on-finding", "/no/such"]);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(ran.err.contains("--on-finding /no/such: no such program"), "{ran:?}");
+}

@@ -1,0 +1,293 @@
+//! Findings as incidents: each has one beginning and one end, however often it comes and goes in
+//! between.
+
+use model::Live;
+use model::live::{Finding, Program};
+use serde::Serialize;
+
+/// How long a finding has to be there without a break before it is an incident, in seconds. What is
+/// looked at are the last five seconds, so a single second is there for five.
+const BEGINS_S: f64 = 8.0;
+
+/// One that was not there for so long has ended, in seconds.
+const ENDS_S: f64 = 60.0;
+
+/// Incidents at a time, and of those with a victim in one control group; a group that invents names
+/// uses up its own share first.
+const MOST: usize = 256;
+const MOST_OF_GROUP: usize = 32;
+
+/// The beginning or the end of an incident.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Event {
+    /// The same in the beginning and in the end of an incident, with `began`: stall, name and group
+    /// of the victim.
+    pub id: String,
+    /// Which of the two.
+    pub event: Change,
+    /// When the incident began (RFC 3339, UTC).
+    pub began: String,
+    /// From its beginning to the last time that it was seen, in seconds; absent where it begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lasted_s: Option<f64>,
+    /// What it cost all threads of its victim so far, in seconds.
+    pub lost_s: f64,
+    /// The finding as it was seen last.
+    pub finding: Finding,
+}
+
+/// What became of an incident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It began.
+    Began,
+    /// It was not seen for a minute, or the watch ends.
+    Ended,
+}
+
+/// The incidents that are under way, and findings that may become one.
+#[derive(Debug, Default)]
+pub struct Incidents {
+    all: Vec<Incident>,
+    has_dropped: bool,
+}
+
+#[derive(Debug)]
+struct Incident {
+    id: String,
+    began: String,
+    began_s: f64,
+    seen_s: f64,
+    lost_s: f64,
+    /// Whether it has been there for long enough.
+    has_begun: bool,
+    finding: Finding,
+}
+
+/// A moment of a watch.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// Seconds since the start of the watch.
+    pub now_s: f64,
+    /// Seconds since the last look.
+    pub passed_s: f64,
+    /// The time of day (RFC 3339, UTC).
+    pub clock: &'a str,
+}
+
+impl Incidents {
+    /// Takes what the last seconds say, and returns what ended and what began by it.
+    pub fn look(&mut self, last: &Live, moment: Moment) -> Vec<Event> {
+        last.findings.iter().for_each(|finding| self.see(finding, &last.findings, moment));
+        let now_s = moment.now_s;
+        // What was there for a moment was no incident.
+        self.all.retain(|one| one.has_begun || one.seen_s >= now_s);
+        let (ended, others): (Vec<_>, Vec<_>) =
+            self.all.drain(..).partition(|one| now_s - one.seen_s >= ENDS_S);
+        self.all = others;
+        let ended = ended.iter().map(Incident::end);
+        ended.chain(self.all.iter_mut().filter_map(|one| one.begin(now_s))).collect()
+    }
+
+    /// Ends all of them, as the watch does.
+    pub fn end_all(&mut self) -> Vec<Event> {
+        self.all.drain(..).filter(|one| one.has_begun).map(|one| one.end()).collect()
+    }
+
+    /// Whether there were more at a time than are kept.
+    pub fn has_dropped(&self) -> bool {
+        self.has_dropped
+    }
+
+    /// `others` are all findings of that moment.
+    fn see(&mut self, finding: &Finding, others: &[Finding], moment: Moment) {
+        let lost_s = finding.cost_ms_per_s / 1e3 * moment.passed_s;
+        if let Some(one) = self.known(finding, others) {
+            one.seen_s = moment.now_s;
+            one.lost_s += lost_s;
+            one.finding.clone_from(finding);
+            return;
+        }
+        let group = &finding.victim.group;
+        let of_group = self.all.iter().filter(|one| one.finding.victim.group == *group).count();
+        if self.all.len() >= MOST || of_group >= MOST_OF_GROUP {
+            self.has_dropped = true;
+            return;
+        }
+        self.all.push(Incident {
+            id: id(finding),
+            began: moment.clock.to_owned(),
+            began_s: moment.now_s - moment.passed_s,
+            seen_s: moment.now_s,
+            lost_s,
+            has_begun: false,
+            finding: finding.clone(),
+        });
+    }
+
+    /// The incident of a finding. If the stall of an incident is gone and the same victim has
+    /// another one, that goes on with the incident.
+    fn known(&mut self, finding: &Finding, others: &[Finding]) -> Option<&mut Incident> {
+        let same = |one: &Incident| is_same(&one.finding, finding);
+        let became = |one: &Incident| {
+            is_victim(&one.finding.victim, &finding.victim)
+                && !others.iter().any(|other| is_same(&one.finding, other))
+        };
+        let at = self.all.iter().position(same).or_else(|| self.all.iter().position(became))?;
+        self.all.get_mut(at)
+    }
+}
+
+impl Incident {
+    /// Its beginning, if it has just been there for long enough.
+    fn begin(&mut self, now_s: f64) -> Option<Event> {
+        if self.has_begun || now_s - self.began_s < BEGINS_S {
+            return None;
+        }
+        self.has_begun = true;
+        Some(self.event(Change::Began, None))
+    }
+
+    fn end(&self) -> Event {
+        self.event(Change::Ended, Some(self.seen_s - self.began_s))
+    }
+
+    fn event(&self, event: Change, lasted_s: Option<f64>) -> Event {
+        Event {
+            id: self.id.clone(),
+            event,
+            began: self.began.clone(),
+            lasted_s,
+            lost_s: self.lost_s,
+            finding: self.finding.clone(),
+        }
+    }
+}
+
+fn is_victim(one: &Program, other: &Program) -> bool {
+    one.name == other.name && one.group == other.group
+}
+
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    one.stall == other.stall && is_victim(&one.victim, &other.victim)
+}
+
+fn id(finding: &Finding) -> String {
+    let victim = &finding.victim;
+    format!("{}:{}:{}", finding.stall, victim.name, victim.group.as_deref().unwrap_or("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{group, process, second, thread};
+    use crate::{Since, Tick, Window, live};
+    use model::live::Scope;
+
+    /// A second in which these programs were held up by this stall.
+    fn findings(stall: &str, names: &[&str]) -> Live {
+        let finding = |name: &&str| Finding {
+            stall: stall.to_owned(),
+            victim: Program { name: (*name).to_owned(), ..Program::default() },
+            cost_ms_per_s: 500.0,
+            ..Finding::default()
+        };
+        Live { findings: names.iter().map(finding).collect(), ..Live::default() }
+    }
+
+    /// What is said of these seconds, one after the other.
+    fn events(incidents: &mut Incidents, seconds: &[Live]) -> Vec<Event> {
+        let look = |(number, live): (usize, &Live)| {
+            let now_s = number as f64 + 1.0;
+            let clock = format!("second {now_s}");
+            incidents.look(live, Moment { now_s, passed_s: 1.0, clock: &clock })
+        };
+        seconds.iter().enumerate().flat_map(look).collect()
+    }
+
+    fn times(count: usize, live: Live) -> Vec<Live> {
+        vec![live; count]
+    }
+
+    #[test]
+    fn an_incident_that_flaps_has_one_beginning_and_one_end() {
+        let mut seconds = Vec::new();
+        for _ in 0..50 {
+            seconds.extend(times(10, findings("cpu-quota", &["web"])));
+            seconds.extend(times(20, findings("cpu-quota", &[])));
+        }
+        seconds.extend(times(120, Live::default()));
+        let all = events(&mut Incidents::default(), &seconds);
+        let [began, ended] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((began.event, began.began.as_str()), (Change::Began, "second 1"));
+        assert_eq!((ended.event, ended.lasted_s), (Change::Ended, Some(1_480.0)));
+        assert_eq!((&ended.id, &ended.began), (&began.id, &began.began));
+        assert_eq!((ended.lost_s, began.id.as_str()), (250.0, "cpu-quota:web:/"));
+    }
+
+    #[test]
+    fn a_second_of_throttling_now_and_then_is_no_incident() {
+        // As the last five seconds are looked at, for a day.
+        let tick = |held_ms| {
+            let mut tick = second();
+            process(&mut tick, 7, "web", Some("/a"));
+            let mut one = thread(7, 100, held_ms);
+            one.throttled_ns[0] = held_ms * 1_000_000;
+            tick.threads.push(one);
+            tick.lineages.insert("/a".into(), vec!["/a".into()]);
+            tick.groups.push(group("/a", 50, 400, (u64::from(held_ms > 0), held_ms)));
+            tick
+        };
+        let (bad, good) = (tick(900), tick(0));
+        let look = |at: usize| {
+            let of_second = |at: usize| if at.is_multiple_of(30) { &bad } else { &good };
+            let ticks: Vec<&Tick> = (at..at + 5).map(of_second).collect();
+            live(&Window::of(ticks), &Since::default(), &Scope::default(), &[], "")
+        };
+        let found = look(28).findings;
+        assert!(found.iter().any(|one| one.stall == "cpu-quota"), "{found:?}");
+        let seconds: Vec<Live> = (0..600).map(look).collect();
+        assert_eq!(events(&mut Incidents::default(), &seconds), []);
+    }
+
+    #[test]
+    fn two_programs_are_two_incidents_and_the_end_of_the_watch_ends_both() {
+        let mut incidents = Incidents::default();
+        let one = times(4, findings("cpu-quota", &["web"]));
+        let both = times(9, findings("cpu-quota", &["db", "web"]));
+        let began = events(&mut incidents, &[one, both].concat());
+        let began: Vec<&str> = began.iter().map(|one| one.began.as_str()).collect();
+        assert_eq!(began, ["second 1", "second 5"]);
+        let ended = incidents.end_all();
+        assert_eq!(ended.len(), 2);
+        assert!(ended.iter().all(|one| one.event == Change::Ended), "{ended:?}");
+        assert!(incidents.end_all().is_empty());
+    }
+
+    #[test]
+    fn a_stall_that_becomes_another_one_is_one_incident() {
+        let mut incidents = Incidents::default();
+        let first = times(20, findings("cpu-quota", &["web"]));
+        let then = times(20, findings("quota-blind", &["web"]));
+        let none = times(90, Live::default());
+        let all = events(&mut incidents, &[first, then, none].concat());
+        let [began, ended] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((&ended.id, ended.lasted_s), (&began.id, Some(40.0)));
+        assert_eq!(ended.finding.stall, "quota-blind");
+    }
+
+    #[test]
+    fn a_group_that_invents_names_leaves_room_for_others() {
+        let mut incidents = Incidents::default();
+        let names: Vec<String> = (0..MOST).map(|number| format!("eve{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut crowd = findings("cpu-quota", &names);
+        let mut other = findings("cpu-quota", &["web"]).findings;
+        other[0].victim.group = Some("/web".to_owned());
+        crowd.findings.extend(other);
+        let began = events(&mut incidents, &times(9, crowd));
+        assert_eq!(began.len(), MOST_OF_GROUP + 1);
+        assert!(incidents.has_dropped() && began.iter().any(|one| one.id.ends_with(":/web")));
+    }
+}
