@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, wait_for};
+use common::{BINARY, Place, wait_for};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -111,4 +111,18 @@ fn a_program_that_is_not_there_is_refused() {
     let ran = place.say(&["watch", "--for", "1s", "--on-finding", "/no/such"]);
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.err.contains("--on-finding /no/such: no such program"), "{ran:?}");
+}
+
+#[test]
+fn without_privileges_it_says_that_it_sees_little() {
+    if !root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.program("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY]);
+    command.args(["watch", "--incidents", "--for", "1s"]);
+    let ran = place.run(command);
+    assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.err.contains("watch: most stalls cannot be found here: "), "{ran:?}");
 }

@@ -48,6 +48,19 @@ pub fn live(
     live
 }
 
+/// What programs lost in a window, without findings and answers.
+pub fn losses(window: &Window) -> Live {
+    let mut live = Live {
+        over_ns: window.over_ns,
+        victims: victims(window),
+        nodes: nodes::all(window),
+        cost: cost(window),
+        ..Live::default()
+    };
+    name(&mut live, &window.workloads);
+    live
+}
+
 /// Says of each program and each finding whose its groups are.
 fn name(live: &mut Live, workloads: &HashMap<String, Workload>) {
     for victim in &mut live.victims {

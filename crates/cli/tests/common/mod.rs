@@ -10,6 +10,7 @@ pub mod readers;
 pub mod story;
 pub mod trials;
 pub mod turn;
+pub mod watching;
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The last line of a text of metrics.
 const END: &str = "# EOF\n";
 
-/// How often what nobody uses any more is looked for, in seconds.
+/// How often names and counters that are forgotten are removed, in seconds.
 const SWEEP_S: f64 = 60.0;
 
 /// Sums since a watch began.

@@ -86,11 +86,11 @@ fn line(text: &mut String, step: &Step, shown: &dyn Fn(&str) -> String) {
 /// What boots came to, in their order; what came more than three times in a row is counted.
 fn boots(boots: &[Boot]) -> String {
     let words: Vec<&str> = boots.iter().map(boot).collect();
-    let told = words.chunk_by(|one, other| one == other).map(|same| match same.len() {
+    let counted = words.chunk_by(|one, other| one == other).map(|same| match same.len() {
         many @ 4.. => format!("{} {many} times", same[0]),
         _ => same.join(", "),
     });
-    told.collect::<Vec<_>>().join(", ")
+    counted.collect::<Vec<_>>().join(", ")
 }
 
 fn answer(answer: Option<Answer>) -> &'static str {

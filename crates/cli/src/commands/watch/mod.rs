@@ -23,7 +23,7 @@ use hindsight::Hindsight;
 use host::Roots;
 use incidents::IncidentLog;
 use listen::{Bound, Listener};
-use model::live::{Scope, SourceUse};
+use model::live::{Scope, Source, SourceUse};
 use model::{Live, units};
 use notifier::Notifier;
 pub use notifier::NotifierFlags;
@@ -96,8 +96,9 @@ pub struct Watch {
     /// FILE
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Keep the last seconds in SIZE of memory (64MiB). Write them when a finding begins, or on
-    /// SIGUSR1: to --record FILE, or to the next free FILE-1, FILE-2
+    /// Keep the last seconds in SIZE of memory (64MiB). Write them when a finding begins (an
+    /// incident, with --incidents or --on-finding), or on SIGUSR1: to --record FILE, or to the next
+    /// free FILE-1, FILE-2
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     ring: Option<u64>,
     /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9964
@@ -174,6 +175,9 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
+    if flags.incidents || flags.listen.is_some() {
+        note_missing(&sources);
+    }
     let notifier = flags.on_finding.as_deref().map(Notifier::start).transpose()?;
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
@@ -205,10 +209,8 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
         if let Some(hindsight) = &mut hindsight {
             hindsight.add(tick, &session, has_begun, dump.noticed());
         }
-        if let Some(listener) = &mut listener
-            && let (Some(interval), Some(last)) = (session.last(), session.seen())
-        {
-            listener.show(&interval, last);
+        if let (Some(listener), Some(last)) = (&mut listener, session.seen()) {
+            listener.show(&session.last(), last);
         }
         if let (true, false, Some(live)) = (wanted.json, is_over(), session.seen()) {
             print_line(program, live);
@@ -222,6 +224,15 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
         incidents.end(program);
     }
     finish(&session, &wanted, flags.why, program)
+}
+
+/// Says what a service cannot see, since it shows no answers.
+fn note_missing(sources: &[SourceUse]) {
+    let scheduler = sources.iter().find(|one| one.source == Source::Scheduler);
+    if let Some(why) = scheduler.and_then(|one| one.missing.as_ref()) {
+        let why = report::prose::live::missing(why);
+        output::note(&format!("watch: most stalls cannot be found here: {why}"));
+    }
 }
 
 /// Opens files of processes for another `watch`, which is at the other end of standard input.

@@ -5,7 +5,7 @@ use model::Live;
 use model::live::{Interval, Scope, SourceUse};
 use std::collections::VecDeque;
 use std::time::Duration;
-use watch::{Sampling, Since, Steps, Tick, Window, interval, live};
+use watch::{Sampling, Since, Steps, Tick, Window, interval, live, losses};
 
 /// Intervals that the screen, a line of JSON and the metrics are about.
 const RECENT: usize = 5;
@@ -20,6 +20,8 @@ pub struct Session {
     sources: Vec<SourceUse>,
     from: String,
     all: Window,
+    /// The last interval.
+    last: Window,
     recent: VecDeque<Tick>,
     since: Since,
     seen: Option<Live>,
@@ -36,6 +38,7 @@ impl Session {
             sources,
             from: record::now(),
             all: Window::default(),
+            last: Window::default(),
             recent: VecDeque::new(),
             since: Since::default(),
             seen: None,
@@ -54,7 +57,8 @@ impl Session {
         self.sources = sampled.sources;
         let tick = sampled.tick;
         let began_s = self.all.seconds();
-        self.since.look(&Window::of([&tick]), began_s);
+        self.last = Window::of([&tick]);
+        self.since.look(&self.last, began_s);
         self.all.add(&tick);
         if let Some(intervals) = &mut self.intervals {
             intervals.push_back(interval(&tick));
@@ -74,9 +78,9 @@ impl Session {
         self.seen = Some(self.view(&Window::of(&self.recent)));
     }
 
-    /// What the last interval says.
-    pub fn last(&self) -> Option<Live> {
-        self.recent.back().map(|tick| self.view(&Window::of([tick])))
+    /// What programs lost in the last interval.
+    pub fn last(&self) -> Live {
+        losses(&self.last)
     }
 
     /// What they said when it was last worked out.
