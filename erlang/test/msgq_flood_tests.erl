@@ -405,12 +405,11 @@ cost_grows_with_the_queue_where_the_receive_scans_test_() ->
         ?assertEqual([0, 100000], lists:sort(Order)),
         [{0, Empty}, {100000, Full}] = Scans,
         ?assertEqual({15, 15}, {length(Empty), length(Full)}),
-        ?assert(median(Full) > 10 * median(Empty)),
+        %% The fastest: whatever else runs here makes a call slower, and none faster.
+        ?assert(lists:min(Full) > 10 * lists:min(Empty)),
         {_, [{Function, _} | _]} = lists:keyfind(100000, 1, Seen),
         ?assertEqual({tailback_sink_tag, write, 2}, Function)
     end}.
-
-median(List) -> lists:nth((length(List) + 1) div 2, lists:sort(List)).
 
 the_order_comes_from_the_seed_test_() ->
     {timeout, 300, fun the_order_comes_from_the_seed/0}.
