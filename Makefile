@@ -21,6 +21,8 @@
 #               watch, and writes docs/contest.md; as make blind. RUNS=126, SEED=1
 # make alerting  has Debian's Prometheus scrape tailback watch, and the alerts of deploy/prometheus
 #               fire and end for a Redis behind a quota; as root, three minutes
+# make unit-guest  installs the package in a guest with systemd, and tries its unit; as root, ten
+#               minutes
 # make dose     makes stalls of 0.5 to 2 times the limit of each finding of tailback watch, and
 #               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
 #               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
@@ -54,9 +56,9 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting reproducers \
-  cases sanitize lint bench install deb dist bare picture erlang kernels kernels-hz kernels-slice \
-  kernels-tree truth golden needs erlang-needs lint-needs clean
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting unit-guest \
+  reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
+  kernels-hz kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -171,6 +173,9 @@ sanitize: needs
 
 alerting: release
 	scripts/alerting $(BINARY)
+
+unit-guest: deb
+	scripts/unit-guest $(BUILD)/tailback_$(VERSION)_*.deb
 
 blind: release
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs nginx-light \

@@ -3,7 +3,7 @@
 use crate::guard::Guard;
 use crate::machine;
 use crate::output::Output;
-use crate::signals::Interruption;
+use crate::signals::{ENDING, ENDING_SERVICE, Interruption};
 use model::Machine;
 use scenarios::erlang::Otps;
 use std::cell::Cell;
@@ -36,8 +36,17 @@ impl Session {
 
     /// Begins to notice that the user interrupts; until then a signal ends the program.
     pub fn interruption(&self) -> &Interruption {
+        self.interruption_by(&ENDING)
+    }
+
+    /// The same for a service, which SIGHUP does not end.
+    pub fn interruption_of_service(&self) -> &Interruption {
+        self.interruption_by(&ENDING_SERVICE)
+    }
+
+    fn interruption_by(&self, signals: &[i32]) -> &Interruption {
         if !self.notices.replace(true) {
-            self.interruption.watch();
+            self.interruption.watch(signals);
         }
         &self.interruption
     }

@@ -2,21 +2,27 @@
 //! ends it at once; the kernel ends the children.
 
 use crate::exit::INTERRUPTED;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What ends a program in order.
+pub const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// What ends a service in order. SIGHUP asks one to read its configuration again.
+pub const ENDING_SERVICE: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Whether the user wants the program to end. Clones share one flag, which signal handlers set.
 #[derive(Debug, Clone, Default)]
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// Begins to notice. A signal that is ignored, as under nohup, stays ignored.
-    pub fn watch(&self) {
+    /// Begins to notice these. A signal that is ignored, as under nohup, stays ignored.
+    pub fn watch(&self, signals: &[i32]) {
         let noticed = &self.0;
         let ignored = ignored_signals();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for &signal in signals {
             if ignored >> (signal - 1) & 1 == 1 {
                 continue;
             }
@@ -33,7 +39,7 @@ impl Interruption {
     /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes
     /// away says so more than once, and what is to be tidied is tidied only here.
     pub fn watch_to_the_end(&self) {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in ENDING {
             // Where a handler cannot be had, the signal ends the program at once.
             let _ = flag::register(signal, Arc::clone(&self.0));
         }
@@ -45,16 +51,16 @@ impl Interruption {
     }
 }
 
-/// Notices SIGUSR1.
+/// Notices a signal that asks for something.
 #[derive(Debug, Clone)]
 pub struct Asked(Arc<AtomicBool>);
 
 impl Asked {
-    /// Begins to notice.
-    pub fn watch() -> Self {
+    /// Begins to notice this one.
+    pub fn watch(signal: i32) -> Self {
         let asked = Arc::new(AtomicBool::new(false));
         // Where a handler cannot be had, the signal ends the program, as it does without one.
-        let _ = flag::register(SIGUSR1, Arc::clone(&asked));
+        let _ = flag::register(signal, Arc::clone(&asked));
         Asked(asked)
     }
 

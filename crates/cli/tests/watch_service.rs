@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{BINARY, Place, wait_for};
+use common::{BINARY, Place, Running, wait_for};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -12,6 +12,8 @@ use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
 use testing::{root_or_skip, skipped};
 
 /// The whole lines of JSON in a text.
@@ -125,4 +127,62 @@ fn without_privileges_it_says_that_it_sees_little() {
     let ran = place.run(command);
     assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
     assert!(ran.err.contains("watch: most stalls cannot be found here: "), "{ran:?}");
+}
+
+/// Starts this program as a service that prints incidents.
+fn service<'a>(place: &'a Place, program: &Path) -> Running<'a> {
+    let mut command = place.program(program.to_str().unwrap());
+    command.args(["watch", "--incidents", "--listen", "127.0.0.1:0", "--comm", "no-such-name"]);
+    let running = place.start(command);
+    wait_for("the metrics", || {
+        let said = running.err();
+        let address = said.split_once("http://")?.1.split_once("/metrics")?.0;
+        let healthy =
+            TcpStream::connect(address).is_ok() && get(address, "/-/healthy").contains(" 200 ");
+        healthy.then_some(())
+    });
+    running
+}
+
+#[test]
+fn another_version_of_its_program_is_said_once() {
+    if !root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let [program, other] = ["tailback", "other"].map(|name| place.path(name));
+    for path in [&program, &other] {
+        std::fs::copy(BINARY, path).unwrap();
+    }
+    let running = service(&place, &program);
+    assert!(!running.err().contains("was replaced"), "{}", running.err());
+    std::fs::rename(&other, &program).unwrap();
+    wait_for("a line", || {
+        running.err().contains("the file of this program was replaced").then_some(())
+    });
+    // The next seconds say nothing more.
+    std::thread::sleep(Duration::from_millis(2500));
+    running.signal(Signal::TERM);
+    let ran = running.end();
+    assert_eq!((ran.code(), ran.err.matches("replaced").count()), (0, 1), "{ran:?}");
+}
+
+#[test]
+fn a_hangup_ends_no_service_and_another_service_is_named() {
+    if !root_or_skip() {
+        return;
+    }
+    let (place, second) = (Place::new(), Place::new());
+    let running = service(&place, Path::new(BINARY));
+    let other = second.say(&["watch", "--incidents", "--for", "1s"]);
+    assert_eq!(other.code(), 0, "{other:?}");
+    assert!(other.err.contains("another `tailback watch` runs on this machine"), "{other:?}");
+    if std::fs::File::open("/dev/tty").is_ok() {
+        skipped("a hangup: a terminal controls this test, and says by it that it has gone");
+        return;
+    }
+    running.signal(Signal::HUP);
+    wait_for("a line", || running.err().contains("no configuration to read again").then_some(()));
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().code(), 0);
 }

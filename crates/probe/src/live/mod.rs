@@ -18,6 +18,8 @@ mod object;
 #[cfg(feature = "bpf")]
 mod open;
 #[cfg(feature = "bpf")]
+mod others;
+#[cfg(feature = "bpf")]
 mod per_cpu;
 #[cfg(feature = "bpf")]
 mod raw;
@@ -39,6 +41,8 @@ pub use counts::{
 pub use nodes::NODES;
 pub use number::{is_kernel_outside, is_outside};
 #[cfg(feature = "bpf")]
+pub use others::watchers;
+#[cfg(feature = "bpf")]
 pub use read::LiveProbe;
 pub use seen::Seen;
 #[cfg(feature = "bpf")]
@@ -50,6 +54,12 @@ pub const NODES: usize = 16;
 
 #[cfg(not(feature = "bpf"))]
 use model::not_seen::NoPrograms;
+
+/// In a build without programs for the kernel those of others are not seen.
+#[cfg(not(feature = "bpf"))]
+pub fn watchers() -> usize {
+    0
+}
 
 /// In a build without programs for the kernel nothing is counted.
 #[cfg(not(feature = "bpf"))]

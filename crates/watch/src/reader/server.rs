@@ -57,6 +57,8 @@ struct Worker {
 /// # Errors
 /// If the socket breaks.
 pub fn serve(socket: UnixStream) -> io::Result<()> {
+    // It was started as /proc/self/exe, and would be shown as `exe`.
+    let _ = rustix::thread::set_name(c"tailback-reader");
     restrict()?;
     socket.set_nonblocking(true)?;
     let mut server = Server {

@@ -3,32 +3,41 @@
 //! Whatever happens to a file, watch goes on: what could not be written is still in memory, and is
 //! written later. And no file is replaced, since it may hold the incident that is looked for.
 
+mod files;
+
 use super::record;
 use super::session::Session;
 use crate::output;
+use files::Files;
 use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::Tick;
 
 /// Records that one run writes at most: a finding that comes and goes may not fill a disk.
 const MOST: u32 = 100;
 
-/// The last number that a record is given, over all runs: one that is started again and again may
-/// not fill it either.
-const LAST: u32 = 999;
-
-/// After how long a record is tried again that could not be written.
+/// After how long a record is tried again that could not be written; then after twice as long, and
+/// so on. Each try works it out anew, and a disk may be full for days.
 const AGAIN: Duration = Duration::from_secs(5);
+
+/// The longest time between two tries.
+const SELDOM: Duration = Duration::from_secs(320);
+
+/// A record that could not be written.
+#[derive(Clone, Copy)]
+struct Owed {
+    /// When it is tried again.
+    at: Instant,
+    /// How long after the last try that is.
+    wait: Duration,
+}
 
 /// Keeps the last intervals, and writes what led to a finding.
 pub struct Hindsight {
     ring: Ring,
     files: Files,
-    /// When a record that could not be written is tried again.
-    owed: Option<Instant>,
+    owed: Option<Owed>,
     has_said_enough: bool,
 }
 
@@ -48,7 +57,8 @@ impl Hindsight {
     pub fn add(&mut self, tick: Tick, session: &Session, has_begun: bool, asked: bool) {
         self.ring.add(tick);
         if asked || is_due(self.owed, has_begun, Instant::now()) {
-            self.write(session);
+            // Somebody who asks may have made room.
+            self.write(session, asked);
         }
     }
 
@@ -57,7 +67,7 @@ impl Hindsight {
         if self.owed.is_none() {
             return;
         }
-        self.write(session);
+        self.write(session, false);
         if self.owed.is_some() {
             output::complain(&format!(
                 "--record {}: the last record could not be written and is lost",
@@ -66,7 +76,8 @@ impl Hindsight {
         }
     }
 
-    fn write(&mut self, session: &Session) {
+    /// Writes what there is. If that fails where somebody has `asked`, it is soon tried again.
+    fn write(&mut self, session: &Session, asked: bool) {
         if self.files.written >= MOST {
             if !std::mem::replace(&mut self.has_said_enough, true) {
                 output::complain(&format!(
@@ -87,65 +98,31 @@ impl Hindsight {
                 if self.owed.is_none() {
                     output::complain(&format!(
                         "--record {}: {error}; the record stays in memory, and watch tries again \
-                         every {} s",
+                         after {} s, then after twice as long, at last every {} s",
                         self.files.named.display(),
-                        AGAIN.as_secs()
+                        AGAIN.as_secs(),
+                        SELDOM.as_secs()
                     ));
                 }
-                self.owed = Some(Instant::now() + AGAIN);
+                let before = self.owed.filter(|_| !asked);
+                self.owed = Some(Owed::after(before, Instant::now()));
             }
         }
     }
 }
 
+impl Owed {
+    /// After this one, which has failed again; the first one otherwise.
+    fn after(before: Option<Owed>, now: Instant) -> Self {
+        let wait = before.map_or(AGAIN, |before| (before.wait * 2).min(SELDOM));
+        Owed { at: now + wait, wait }
+    }
+}
+
 /// Whether to write now. Where a record could not be written, it is not tried more often than that,
 /// however many findings begin.
-fn is_due(owed: Option<Instant>, has_begun: bool, now: Instant) -> bool {
-    owed.map_or(has_begun, |at| now >= at)
-}
-
-/// The records of one run: new files, each beside those that are there.
-struct Files {
-    named: PathBuf,
-    /// The number of the next one.
-    next: u32,
-    written: u32,
-}
-
-impl Files {
-    fn new(named: &Path) -> Self {
-        Files { named: named.to_owned(), next: 0, written: 0 }
-    }
-
-    /// Writes a record under the next name that is free; where it is.
-    fn write(&mut self, text: &str) -> io::Result<PathBuf> {
-        let mut number = self.next;
-        let names = (self.next..=LAST).inspect(|taken| number = *taken);
-        let names = names.map(|number| name(&self.named, number));
-        let folder = crate::paths::folder_of(&self.named);
-        let Some(name) = runner::create_text(text, &folder, names)? else {
-            return Err(io::Error::other(format!(
-                "no name up to {} is free, so older records have to be moved away",
-                name(&self.named, LAST).to_string_lossy()
-            )));
-        };
-        (self.next, self.written) = (number + 1, self.written + 1);
-        Ok(self.named.with_file_name(name))
-    }
-}
-
-/// The name of a record: the one that was asked for, then the same with a number.
-fn name(named: &Path, number: u32) -> OsString {
-    if number == 0 {
-        return named.file_name().unwrap_or_default().to_owned();
-    }
-    let mut name = named.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{number}"));
-    if let Some(end) = named.extension() {
-        name.push(".");
-        name.push(end);
-    }
-    name
+fn is_due(owed: Option<Owed>, has_begun: bool, now: Instant) -> bool {
+    owed.map_or(has_begun, |owed| now >= owed.at)
 }
 
 /// The last intervals, in bounded memory.
@@ -196,32 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn records_stand_beside_each_other_and_beside_those_of_earlier_runs() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let mut first = Files::new(&at("b.json"));
-        assert_eq!(first.write("1").unwrap(), at("b.json"));
-        assert_eq!(first.write("2").unwrap(), at("b-1.json"));
-        std::fs::create_dir(at("b-2.json")).unwrap();
-        let mut later = Files::new(&at("b.json"));
-        assert_eq!(later.write("3").unwrap(), at("b-3.json"));
-        assert_eq!(first.write("4").unwrap(), at("b-4.json"));
-        assert_eq!((first.written, later.written), (3, 1));
-        let read = |name| std::fs::read_to_string(at(name)).unwrap();
-        assert_eq!(["b.json", "b-1.json", "b-3.json", "b-4.json"].map(read), ["1", "2", "3", "4"]);
-        // They are not endless.
-        later.next = LAST;
-        assert_eq!(later.write("5").unwrap(), at("b-999.json"));
-        let error = later.write("6").unwrap_err().to_string();
-        assert!(error.contains("b-999.json"), "{error}");
-        assert_eq!(name(Path::new("/a/b"), 7), "b-7");
-    }
-
-    #[test]
-    fn what_could_not_be_written_is_tried_again_and_not_all_the_time() {
+    fn what_could_not_be_written_is_tried_again_and_less_and_less_often() {
         let now = Instant::now();
         assert!(is_due(None, true, now) && !is_due(None, false, now));
-        let owed = Some(now + AGAIN);
-        assert!(!is_due(owed, true, now) && is_due(owed, false, now + AGAIN));
+        let first = Owed::after(None, now);
+        assert!(!is_due(Some(first), true, now) && is_due(Some(first), false, now + AGAIN));
+        let mut waits = vec![first];
+        (0..8).for_each(|_| waits.push(Owed::after(waits.last().copied(), now)));
+        let waits: Vec<u64> = waits.iter().map(|owed| owed.wait.as_secs()).collect();
+        assert_eq!(waits, [5, 10, 20, 40, 80, 160, 320, 320, 320]);
     }
 }

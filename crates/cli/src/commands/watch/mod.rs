@@ -9,6 +9,7 @@ mod notifier;
 mod patience;
 pub mod record;
 mod screen;
+mod service;
 mod session;
 mod terminal;
 mod walls;
@@ -18,7 +19,7 @@ use crate::command::{Failure, Run, Session as Program, below};
 use crate::exit;
 use crate::output;
 use crate::records;
-use crate::signals::Interruption;
+use crate::signals::{Asked, Interruption};
 use hindsight::Hindsight;
 use host::Roots;
 use incidents::IncidentLog;
@@ -27,7 +28,9 @@ use model::live::{Scope, Source, SourceUse};
 use model::{Live, units};
 use notifier::Notifier;
 pub use notifier::NotifierFlags;
+use service::Service;
 use session::Session;
+use signal_hook::consts::SIGUSR1;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -167,15 +170,19 @@ impl Run for ReaderFlags {
 fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let wanted = Wanted::of(flags, program)?;
     os::memory::give_back_large();
-    let interruption = program.interruption();
-    let dump = crate::signals::Asked::watch();
+    let mut service = flags.is_service().then(Service::start);
+    let interruption = match service.as_ref().is_some_and(Service::hears_hangup) {
+        true => program.interruption_of_service(),
+        false => program.interruption(),
+    };
+    let dump = Asked::watch(SIGUSR1);
     let bound = bind(flags)?;
     let nodes = nodes::wanted(&flags.node, flags.node_anywhere, flags.cookie_file.as_ref())?;
     let (sampling, sources) = sample(flags.scope())?;
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
-    if flags.incidents || flags.listen.is_some() {
+    if service.is_some() {
         note_missing(&sources);
     }
     let notifier = flags.on_finding.as_deref().map(Notifier::start).transpose()?;
@@ -211,6 +218,9 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
         }
         if let (Some(listener), Some(last)) = (&mut listener, session.seen()) {
             listener.show(&session.last(), last);
+        }
+        if let Some(service) = &mut service {
+            service.look();
         }
         if let (true, false, Some(live)) = (wanted.json, is_over(), session.seen()) {
             print_line(program, live);
@@ -432,6 +442,11 @@ fn code(summary: &Summary) -> u8 {
 }
 
 impl Watch {
+    /// Whether it shows others what it sees, for as long as it runs.
+    fn is_service(&self) -> bool {
+        self.incidents || self.listen.is_some()
+    }
+
     fn scope(&self) -> Scope {
         Scope { pids: self.pid.clone(), cgroup: self.cgroup.clone(), comm: self.comm.clone() }
     }

@@ -150,6 +150,8 @@ pub struct NotifierFlags {
 
 impl Run for NotifierFlags {
     fn run(&self, _: &Program) -> Result<u8, Failure> {
+        // It was started as /proc/self/exe, and would be shown as `exe`.
+        let _ = rustix::thread::set_name(c"tailback-notify");
         self.restrict().map_err(|why| {
             Failure::need(format!("--on-finding {}: {why}", self.program.display()))
         })?;

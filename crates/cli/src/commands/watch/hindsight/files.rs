@@ -1,0 +1,122 @@
+//! The records that `--ring` writes: new files beside each other, not too many and not too large.
+
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The last number that a record is given, over all runs: a watch that is started again and again
+/// may not fill a folder.
+const LAST: u32 = 999;
+
+/// What the records of all runs take on disk at most, in bytes.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The records of one run: new files, each beside those that are there.
+pub struct Files {
+    /// The file that was asked for.
+    pub named: PathBuf,
+    /// The number of the next one.
+    next: u32,
+    /// How many were written.
+    pub written: u32,
+    most_bytes: u64,
+}
+
+impl Files {
+    /// Beside this file.
+    pub fn new(named: &Path) -> Self {
+        Files { named: named.to_owned(), next: 0, written: 0, most_bytes: MOST_BYTES }
+    }
+
+    /// Writes a record under the next name that is free; where it is.
+    ///
+    /// # Errors
+    /// If it cannot be written, or there would be too many or too large ones.
+    pub fn write(&mut self, text: &str) -> io::Result<PathBuf> {
+        let mut number = self.next;
+        let names = (self.next..=LAST).inspect(|taken| number = *taken);
+        let names = names.map(|number| name(&self.named, number));
+        let folder = crate::paths::folder_of(&self.named);
+        let taken = self.bytes();
+        if taken + text.len() as u64 > self.most_bytes {
+            return Err(io::Error::other(format!(
+                "records take {} MiB there, and {} MiB are the most, so older ones have to be moved \
+                 away",
+                taken >> 20,
+                self.most_bytes >> 20
+            )));
+        }
+        let Some(name) = runner::create_text(text, &folder, names)? else {
+            return Err(io::Error::other(format!(
+                "no name up to {} is free, so older records have to be moved away",
+                name(&self.named, LAST).to_string_lossy()
+            )));
+        };
+        (self.next, self.written) = (number + 1, self.written + 1);
+        Ok(self.named.with_file_name(name))
+    }
+
+    /// What the records of all runs take.
+    fn bytes(&self) -> u64 {
+        let paths = (0..=LAST).map(|number| self.named.with_file_name(name(&self.named, number)));
+        let there = paths.filter_map(|path| path.symlink_metadata().ok());
+        there.filter(Metadata::is_file).map(|of| of.len()).sum()
+    }
+}
+
+/// The name of a record: the one that was asked for, then the same with a number.
+fn name(named: &Path, number: u32) -> OsString {
+    if number == 0 {
+        return named.file_name().unwrap_or_default().to_owned();
+    }
+    let mut name = named.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(end) = named.extension() {
+        name.push(".");
+        name.push(end);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_stand_beside_each_other_and_beside_those_of_earlier_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut first = Files::new(&at("b.json"));
+        assert_eq!(first.write("1").unwrap(), at("b.json"));
+        assert_eq!(first.write("2").unwrap(), at("b-1.json"));
+        std::fs::create_dir(at("b-2.json")).unwrap();
+        let mut later = Files::new(&at("b.json"));
+        assert_eq!(later.write("3").unwrap(), at("b-3.json"));
+        assert_eq!(first.write("4").unwrap(), at("b-4.json"));
+        assert_eq!((first.written, later.written), (3, 1));
+        let read = |name| std::fs::read_to_string(at(name)).unwrap();
+        assert_eq!(["b.json", "b-1.json", "b-3.json", "b-4.json"].map(read), ["1", "2", "3", "4"]);
+        // They are not endless.
+        later.next = LAST;
+        assert_eq!(later.write("5").unwrap(), at("b-999.json"));
+        let error = later.write("6").unwrap_err().to_string();
+        assert!(error.contains("b-999.json"), "{error}");
+        assert_eq!(name(Path::new("/a/b"), 7), "b-7");
+    }
+
+    #[test]
+    fn together_they_take_no_more_than_their_share_of_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("other.json"), "1234567890").unwrap();
+        // One of an earlier run.
+        std::fs::write(at("b-7.json"), "1234").unwrap();
+        let mut files = Files { most_bytes: 10, ..Files::new(&at("b.json")) };
+        assert_eq!(files.write("123456").unwrap(), at("b.json"));
+        let error = files.write("1").unwrap_err().to_string();
+        assert!(error.contains("older ones have to be moved away"), "{error}");
+        std::fs::remove_file(at("b-7.json")).unwrap();
+        assert_eq!(files.write("1234").unwrap(), at("b-1.json"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What `watch` says about itself where it runs as a service: nobody looks at it, and it runs for
+//! weeks.
+
+use crate::output;
+use crate::signals::Asked;
+use rustix::fs::{Mode, OFlags, fstat, open};
+use signal_hook::consts::SIGHUP;
+use std::os::fd::OwnedFd;
+
+/// A service.
+pub struct Service {
+    /// The file of this program, until it was said that it is another one now.
+    program: Option<OwnedFd>,
+    /// None where SIGHUP says that the terminal has gone.
+    hangup: Option<Asked>,
+}
+
+impl Service {
+    /// Begins, before this process loads its programs.
+    pub fn start() -> Self {
+        if probe::live::watchers() > 0 {
+            output::note(
+                "watch: another `tailback watch` runs on this machine; each of them costs CPU time, \
+                 and one is enough",
+            );
+        }
+        Service {
+            program: open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok(),
+            hangup: (!has_terminal()).then(|| Asked::watch(SIGHUP)),
+        }
+    }
+
+    /// Whether SIGHUP asks for something, instead of ending it.
+    pub fn hears_hangup(&self) -> bool {
+        self.hangup.is_some()
+    }
+
+    /// Says what has happened since the last look.
+    pub fn look(&mut self) {
+        if self.hangup.as_ref().is_some_and(Asked::noticed) {
+            output::note(
+                "watch: SIGHUP: there is no configuration to read again; other options need a \
+                 restart",
+            );
+        }
+        if self.program.take_if(|file| is_replaced(file)).is_some() {
+            output::note(
+                "watch: the file of this program was replaced; the old version runs until watch \
+                 is started again",
+            );
+        }
+    }
+}
+
+/// Whether a file has no name any more.
+fn is_replaced(file: &OwnedFd) -> bool {
+    fstat(file).is_ok_and(|of| of.st_nlink == 0)
+}
+
+/// Whether a terminal controls this process.
+fn has_terminal() -> bool {
+    open("/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}

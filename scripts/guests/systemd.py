@@ -1,0 +1,93 @@
+"""A guest of Debian 12 whose process 1 is systemd. Its root is made once and kept in
+~/.cache/tailback-engines."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SUITE = "bookworm"
+START = """[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/try
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/ttyS0
+TimeoutStartSec=infinity
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def root_of_guest(packages):
+    """The path of a small Debian with these packages and what they need, as a tar."""
+    cache = Path(os.environ.get("TAILBACK_ENGINES") or Path.home() / ".cache/tailback-engines")
+    tar = cache / f"{'-'.join(['systemd', SUITE, *packages])}.tar"
+    if not tar.exists():
+        subprocess.run([ROOT / "scripts/need", "mmdebstrap", "cpio", "qemu-system-x86"], check=True)
+        cache.mkdir(parents=True, exist_ok=True)
+        partial = tar.with_suffix(".partial")
+        include = ",".join(["systemd", "systemd-sysv", "procps", *packages])
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={include}",
+                        "--format=tar", SUITE, partial], check=True)
+        partial.rename(tar)
+    return tar
+
+
+def image(kernel):
+    """The image of a kernel of Debian that `tailback vm --kernel` has fetched: debian:6.1."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    found = list((cache / "tailback/kernels").glob(f"packages/*/vmlinuz-{kernel.split(':')[1]}.*"))
+    if not found:
+        fetch = f"tailback vm --kernel {kernel} -- list"
+        sys.exit(f"{kernel} is not in the cache: run `{fetch}`")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+@contextmanager
+def guest(kernel, script, files, packages=()):
+    """The words that start QEMU with such a guest, and its folder, which goes at the end. It runs
+    `script` when it has started; what that prints is the serial port, on standard output. `files`
+    are put into its root: paths here by the paths that they have there."""
+    tar, work = root_of_guest(packages), Path(tempfile.mkdtemp(prefix="systemd-guest-"))
+    # Without it what follows is left out where the caller is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        root = work / "root"
+        root.mkdir()
+        subprocess.run(["tar", "-xf", tar, "-C", root], check=True)
+        for there, here in files.items():
+            shutil.copy(here, root / there.lstrip("/"))
+        (root / "try").write_text(script)
+        (root / "try").chmod(0o755)
+        (root / "etc/systemd/system/try.service").write_text(START)
+        wants = root / "etc/systemd/system/multi-user.target.wants"
+        wants.mkdir(parents=True, exist_ok=True)
+        (wants / "try.service").symlink_to("/etc/systemd/system/try.service")
+        (root / "init").symlink_to("/lib/systemd/systemd")
+        with open(work / "initramfs", "wb") as out:
+            subprocess.run("find . | cpio -o -H newc --quiet", shell=True, cwd=root, stdout=out,
+                           check=True)
+        shutil.rmtree(root)
+        yield words(image(kernel), work), work
+    finally:
+        shutil.rmtree(work)
+
+
+def words(kernel, work):
+    # One thread: with more, QEMU 7.2 sometimes goes on with an instruction that the kernel has
+    # replaced, and the guest hangs.
+    return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot",
+            "-display", "none", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2",
+            "-m", "3072", "-kernel", kernel, "-initrd", work / "initramfs", "-serial", "stdio",
+            "-append",
+            "console=ttyS0 quiet panic=-1 no_timer_check tsc=reliable mitigations=off "
+            # Without udev it would be waited for.
+            "systemd.mask=serial-getty@ttyS0.service"]
