@@ -1,6 +1,7 @@
 """A guest of Debian 12 whose process 1 is systemd. Its root is made once and kept in
 ~/.cache/tailback-engines."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -26,9 +27,13 @@ WantedBy=multi-user.target
 """
 
 
+def cache_folder():
+    return Path(os.environ.get("TAILBACK_ENGINES") or Path.home() / ".cache/tailback-engines")
+
+
 def root_of_guest(packages):
     """The path of a small Debian with these packages and what they need, as a tar."""
-    cache = Path(os.environ.get("TAILBACK_ENGINES") or Path.home() / ".cache/tailback-engines")
+    cache = cache_folder()
     tar = cache / f"{'-'.join(['systemd', SUITE, *packages])}.tar"
     if not tar.exists():
         subprocess.run([ROOT / "scripts/need", "mmdebstrap", "cpio", "qemu-system-x86"], check=True)
@@ -52,14 +57,35 @@ def image(kernel):
 
 
 @contextmanager
+def work_folder():
+    """A folder that goes at the end, or with the next one where this program is killed."""
+    every = cache_folder() / "guests"
+    every.mkdir(parents=True, exist_ok=True)
+    for old in every.iterdir():
+        with open(old / "lock", "w", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(old)
+            except BlockingIOError:
+                pass
+    work = Path(tempfile.mkdtemp(dir=every))
+    # Without it what follows is left out where this program is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with open(work / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work)
+
+
+@contextmanager
 def guest(kernel, script, files, packages=()):
-    """The words that start QEMU with such a guest, and its folder, which goes at the end. It runs
+    """The words that start QEMU with such a guest, and its folder. It runs
     `script` when it has started; what that prints is the serial port, on standard output. `files`
     are put into its root: paths here by the paths that they have there."""
-    tar, work = root_of_guest(packages), Path(tempfile.mkdtemp(prefix="systemd-guest-"))
-    # Without it what follows is left out where the caller is told to end.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    try:
+    tar = root_of_guest(packages)
+    with work_folder() as work:
         root = work / "root"
         root.mkdir()
         subprocess.run(["tar", "-xf", tar, "-C", root], check=True)
@@ -77,8 +103,6 @@ def guest(kernel, script, files, packages=()):
                            check=True)
         shutil.rmtree(root)
         yield words(image(kernel), work), work
-    finally:
-        shutil.rmtree(work)
 
 
 def words(kernel, work):

@@ -32,7 +32,7 @@ pub struct Event {
     pub lasted_s: Option<f64>,
     /// What it cost all threads of its victim so far, in seconds.
     pub lost_s: f64,
-    /// The finding as it was seen last.
+    /// The finding as it was when it began; where it ends, as it was when it cost most.
     pub finding: Finding,
 }
 
@@ -62,7 +62,10 @@ struct Incident {
     lost_s: f64,
     /// Whether it has been there for long enough.
     has_begun: bool,
+    /// As it was seen last.
     finding: Finding,
+    /// As it was when it cost most.
+    worst: Finding,
 }
 
 /// A moment of a watch.
@@ -107,6 +110,9 @@ impl Incidents {
             one.seen_s = moment.now_s;
             one.lost_s += lost_s;
             one.finding.clone_from(finding);
+            if finding.cost_ms_per_s >= one.worst.cost_ms_per_s {
+                one.worst.clone_from(finding);
+            }
             return;
         }
         let group = &finding.victim.group;
@@ -123,6 +129,7 @@ impl Incidents {
             lost_s,
             has_begun: false,
             finding: finding.clone(),
+            worst: finding.clone(),
         });
     }
 
@@ -146,21 +153,21 @@ impl Incident {
             return None;
         }
         self.has_begun = true;
-        Some(self.event(Change::Began, None))
+        Some(self.event(Change::Began, None, &self.finding))
     }
 
     fn end(&self) -> Event {
-        self.event(Change::Ended, Some(self.seen_s - self.began_s))
+        self.event(Change::Ended, Some(self.seen_s - self.began_s), &self.worst)
     }
 
-    fn event(&self, event: Change, lasted_s: Option<f64>) -> Event {
+    fn event(&self, event: Change, lasted_s: Option<f64>, finding: &Finding) -> Event {
         Event {
             id: self.id.clone(),
             event,
             began: self.began.clone(),
             lasted_s,
             lost_s: self.lost_s,
-            finding: self.finding.clone(),
+            finding: finding.clone(),
         }
     }
 }
@@ -224,6 +231,22 @@ mod tests {
         assert_eq!((ended.event, ended.lasted_s), (Change::Ended, Some(1_480.0)));
         assert_eq!((&ended.id, &ended.began), (&began.id, &began.began));
         assert_eq!((ended.lost_s, began.id.as_str()), (250.0, "cpu-quota:web:/"));
+    }
+
+    #[test]
+    fn the_end_shows_the_finding_as_it_was_when_it_cost_most() {
+        let costs = |cost: f64| {
+            let mut live = findings("cpu-quota", &["web"]);
+            live.findings[0].cost_ms_per_s = cost;
+            live
+        };
+        let rising = [times(9, costs(100.0)), times(3, costs(900.0)), times(3, costs(20.0))];
+        let all = events(
+            &mut Incidents::default(),
+            &[rising.concat(), times(60, Live::default())].concat(),
+        );
+        let costs: Vec<f64> = all.iter().map(|event| event.finding.cost_ms_per_s).collect();
+        assert_eq!(costs, [100.0, 900.0]);
     }
 
     #[test]

@@ -15,7 +15,6 @@ use model::prose::figures::{figure, percent};
 use model::{Live, Meta, Unit};
 pub use node::node;
 use os::terminal::line as plain;
-use std::fmt::Write as _;
 use watch::findings::find;
 use watch::findings::words::program;
 pub use watch::findings::words::{group_of, short_name};
@@ -67,6 +66,12 @@ pub fn brief(finding: &Finding) -> String {
     let by = finding.culprits.first().filter(|culprit| **culprit != finding.victim);
     let by = by.map(|culprit| format!(" to {}", program(culprit))).unwrap_or_default();
     format!("{}{by}{}.", loses(finding), worst(finding))
+}
+
+/// A finding that is over in one sentence: what all threads lost in that time, in seconds.
+pub fn ended(finding: &Finding, lost_s: f64, lasted_s: f64) -> String {
+    let victim = program(&finding.victim);
+    format!("Over: {victim} lost {lost_s:.1} s in {lasted_s:.1} s{}.", worst(finding))
 }
 
 fn loses(finding: &Finding) -> String {
@@ -156,14 +161,16 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         (victim.stalled_ns(), "asleep behind stalled programs"),
     ];
     all.extend(others.map(|(ns, what)| (ns, what.to_owned())));
-    let mut text =
-        format!("{} lost, in ms/s: {}", plain(&victim.program.name), listed(all, over_ns));
+    let name = plain(&victim.program.name);
+    let lost = listed(all, over_ns);
     let asleep = victim.asleep.iter().map(|one| (one.ns, short_name(&one.holder))).collect();
     let asleep = listed(asleep, over_ns);
-    if !asleep.is_empty() {
-        let _ = write!(text, "; asleep while who was to wake it stood ready: {asleep}");
-    }
-    text
+    let asleep = match asleep.is_empty() {
+        true => asleep,
+        false => format!("asleep while who was to wake it stood ready: {asleep}"),
+    };
+    let both = [lost, asleep].into_iter().filter(|part| !part.is_empty());
+    format!("{name} lost, in ms/s: {}", both.collect::<Vec<_>>().join("; "))
 }
 
 /// Times with what they went to, the largest first; what rounds to nothing is left out.

@@ -110,7 +110,7 @@ impl Stall for AsleepBehind {
         };
         let time = percent(facts.inverted);
         let why = match &facts.weights {
-            _ if facts.by_quota > MOSTLY => "a quota throttles it".to_owned(),
+            _ if is_by_quota(facts) => "a quota throttles it".to_owned(),
             Some((other, own)) => format!(
                 "the scheduler gives it less weight (for {time} of that time): {}, the sleeper {}",
                 words::weight(other),
@@ -181,9 +181,14 @@ impl Stall for AsleepBehind {
     }
 }
 
+/// Whether a quota explains most of it, or more of it than weights do.
+fn is_by_quota(facts: &Facts) -> bool {
+    facts.by_quota > MOSTLY || facts.by_quota > facts.inverted
+}
+
 /// What fixes it; of two sessions with a process of the other one.
 fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
-    if facts.by_quota > MOSTLY {
+    if is_by_quota(facts) {
         return vec![Fix::RaiseQuota];
     }
     let same = match facts.weights.as_ref().map(|(other, _)| &other.of) {
@@ -258,6 +263,16 @@ fn run(facts: &Facts) -> Option<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_quota_explains_more_of_than_weights_do_is_the_quotas() {
+        let of =
+            |by_quota, inverted| fixes(&Facts { by_quota, inverted, ..Facts::default() }, None);
+        assert_eq!(of(0.4, 0.0), [Fix::RaiseQuota]);
+        assert_eq!(of(0.6, 0.9), [Fix::RaiseQuota]);
+        assert_eq!(of(0.3, 0.6), [Fix::SameNice, Fix::Inherit]);
+    }
+
     use crate::testing::{MS, process, second, thread};
     use crate::tick::Tick;
     use probe::live::{ChainCounts, ChainKey, Slept as SleptIn};

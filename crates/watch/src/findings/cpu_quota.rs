@@ -106,7 +106,7 @@ impl Stall for CpuQuota {
         let started = Some(Started { runtime: LiveRuntime::Jvm, settings });
         let told = Facts { threads: 1, started, ..sample() };
         let all = [sample(), bursts, few, told, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
-        all.map(|facts| (facts.clone(), fixes(&facts, 8))).into()
+        all.map(|facts| (facts.clone(), fixes(&facts, 8, 1))).into()
     }
 }
 
@@ -134,14 +134,17 @@ fn finding(held: Held) -> Finding {
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota;
     let run = Some(run(&facts));
-    let found = CpuQuota::found(&facts, &fixes(&facts, held.online));
+    let fixes = fixes(&facts, held.online, culprits.first().map_or(1, |one| one.processes));
+    let found = CpuQuota::found(&facts, &fixes);
     Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
 }
 
-fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
+fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
     let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
     let whole = (facts.cpus().floor() as u32).max(1);
-    let fewer = (facts.threads > whole).then_some(Fix::FewerThreads(whole));
+    // How many of its processes a server can do without is nothing that can be seen from outside.
+    let is_more = facts.threads > whole && processes == 1;
+    let fewer = is_more.then_some(Fix::FewerThreads(whole));
     match facts.cause {
         Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
         Cause::Spun(_) => iter::once(Fix::StopSpinning).chain(fewer).collect(),
@@ -196,6 +199,16 @@ mod tests {
         let parameters = &found.run.as_ref().unwrap().parameters.0;
         assert_eq!(parameters["quota"].to_string(), "50ms");
         assert_eq!(parameters["threads"].to_string(), "1");
+    }
+
+    #[test]
+    fn only_a_program_of_one_process_is_told_to_run_fewer_threads() {
+        let facts = Facts { threads: 8, ..sample() };
+        let fewer = |processes| {
+            let fixes = fixes(&facts, 8, processes);
+            fixes.iter().any(|fix| matches!(fix, Fix::FewerThreads(_)))
+        };
+        assert!(fewer(1) && !fewer(2));
     }
 
     #[test]

@@ -69,13 +69,19 @@ impl IncidentLog {
 }
 
 fn line(event: &Event) -> String {
-    let text = words::finding(&event.finding, meta_of);
-    let line = serde_json::json!({
+    let mut line = serde_json::json!({
         "schema": SCHEMA,
         "at": record::now(),
         "incident": event,
-        "says": words::brief(&event.finding),
-        "fix": text.fixes.first(),
     });
+    match event.lasted_s {
+        Some(lasted_s) => {
+            line["says"] = words::ended(&event.finding, event.lost_s, lasted_s).into();
+        }
+        None => {
+            line["says"] = words::brief(&event.finding).into();
+            line["fix"] = words::finding(&event.finding, meta_of).fixes.first().cloned().into();
+        }
+    }
     line.to_string()
 }

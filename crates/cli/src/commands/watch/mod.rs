@@ -58,7 +58,8 @@ const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
     "sudo tailback watch --for 30s --record watch.json",
 ]))]
 pub struct Watch {
-    /// Show only what these processes lose [default: the whole machine]
+    /// Show only what the programs of these processes lose: a program is all processes of one name
+    /// in one control group [default: the whole machine]
     #[arg(long, value_name = "PID", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pid: Vec<u32>,
