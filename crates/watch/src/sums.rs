@@ -258,14 +258,16 @@ impl Weigh for MemoryTaskSums {
     }
 }
 
-/// Changes an entry. A new one may take the place of the one that matters least.
+/// Changes an entry. A new one may take the place of one that matters little. Many make room at
+/// once, since finding them looks at all: a program with more threads than that would have each of
+/// them look through the others.
 pub fn count<K: Hash + Eq, V: Default + Weigh>(
     map: &mut HashMap<K, V>,
     key: K,
     change: impl FnOnce(&mut V),
 ) {
     if map.len() >= MOST_APART && !map.contains_key(&key) {
-        keep_heaviest(map, MOST_APART - 1);
+        keep_heaviest(map, MOST_APART - MOST_APART / 4);
     }
     change(map.entry(key).or_default());
 }
