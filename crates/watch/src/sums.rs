@@ -1,6 +1,6 @@
 //! What is added up for a program over several intervals.
 
-use crate::tick::{Job, MemoryTick, RuntimeTick, Spot};
+use crate::tick::{GroupTick, Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
 use model::live::{AsleepBehind, Compared, Weight, Why};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
@@ -397,10 +397,28 @@ impl Reading {
 pub struct GroupSums {
     /// Its quota, the last that was seen.
     pub limit: Limit,
-    /// What its counters gained; each is absent where some reading lacked it.
+    /// Whether it had another one before.
+    pub changed: bool,
+    /// What its counters gained under this one; each is absent where some reading lacked it.
     pub gained: Usage,
-    /// How long it was there, in nanoseconds.
+    /// How long it had this one, in nanoseconds.
     pub over_ns: u64,
+}
+
+impl GroupSums {
+    /// Blank ones of a group with this quota.
+    pub fn new(limit: Limit) -> Self {
+        GroupSums { limit, changed: false, gained: Usage::ZERO, over_ns: 0 }
+    }
+
+    /// Adds an interval. What was counted under another quota says nothing about this one.
+    pub fn add(&mut self, more: &GroupTick, over_ns: u64) {
+        if self.limit != more.limit {
+            *self = GroupSums { changed: true, ..GroupSums::new(more.limit) };
+        }
+        self.gained = both(&self.gained, &more.gained);
+        self.over_ns = self.over_ns.saturating_add(over_ns);
+    }
 }
 
 /// The sums of a group with a memory.high.

@@ -2,10 +2,9 @@
 
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
-use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both, keep_heaviest};
+use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::{by_weight, inverted};
-use host::cgroup::Usage;
 use model::live::{Why, Workload};
 use probe::live::{
     ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, is_kernel_outside, is_outside,
@@ -161,11 +160,9 @@ impl Window {
         }
         tick.groups.iter().for_each(|group| {
             if self.groups.len() < MOST_GROUPS || self.groups.contains_key(&group.group) {
-                let blank = || GroupSums { limit: group.limit, gained: Usage::ZERO, over_ns: 0 };
+                let blank = || GroupSums::new(group.limit);
                 let sums = self.groups.entry(group.group.clone()).or_insert_with(blank);
-                sums.limit = group.limit;
-                sums.gained = both(&sums.gained, &group.gained);
-                sums.over_ns = sums.over_ns.saturating_add(tick.over_ns);
+                sums.add(group, tick.over_ns);
             }
         });
         for group in &tick.memory {

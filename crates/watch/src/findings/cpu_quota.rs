@@ -40,6 +40,8 @@ pub enum Fix {
     /// As many threads as the quota has whole CPUs, and at least one.
     FewerThreads(u32),
     StopSpinning,
+    /// The quota was changed meanwhile.
+    LookAgain,
 }
 
 impl Stall for CpuQuota {
@@ -94,6 +96,9 @@ impl Stall for CpuQuota {
             Fix::FewerThreads(1) => "Run one thread.".to_owned(),
             Fix::FewerThreads(threads) => format!("Run no more than {threads} threads."),
             Fix::StopSpinning => words::STOP_SPINNING.to_owned(),
+            Fix::LookAgain => {
+                "Look again: the quota was changed while this was measured.".to_owned()
+            }
         }
     }
 
@@ -105,7 +110,16 @@ impl Stall for CpuQuota {
         let settings = vec![Setting::ActiveProcessorCount(1), Setting::ParallelGcThreads(1)];
         let started = Some(Started { runtime: LiveRuntime::Jvm, settings });
         let told = Facts { threads: 1, started, ..sample() };
-        let all = [sample(), bursts, few, told, with(Cause::Spun(0.75)), with(Cause::UnderQuota)];
+        let changed = Facts { changed: true, throttled_periods: 0.02, ..sample() };
+        let all = [
+            sample(),
+            bursts,
+            few,
+            told,
+            changed,
+            with(Cause::Spun(0.75)),
+            with(Cause::UnderQuota),
+        ];
         all.map(|facts| (facts.clone(), fixes(&facts, 8, 1))).into()
     }
 }
@@ -140,6 +154,9 @@ fn finding(held: Held) -> Finding {
 }
 
 fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
+    if facts.changed {
+        return vec![Fix::LookAgain];
+    }
     let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
     let whole = (facts.cpus().floor() as u32).max(1);
     // How many of its processes a server can do without is nothing that can be seen from outside.
@@ -199,6 +216,20 @@ mod tests {
         let parameters = &found.run.as_ref().unwrap().parameters.0;
         assert_eq!(parameters["quota"].to_string(), "50ms");
         assert_eq!(parameters["threads"].to_string(), "1");
+    }
+
+    #[test]
+    fn what_was_counted_under_another_quota_is_not_held_against_this_one() {
+        let [mut before, mut after] = [tick(0, 400), tick(0, 0)];
+        before.groups.push(group("/a/b", 50, 500, (10, 480)));
+        after.groups.push(group("/a/b", 180, 900, (0, 0)));
+        let all = CpuQuota::find(&Window::of([&before, &before, &after]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((facts.quota_us, facts.changed), (180_000, true));
+        assert_eq!((facts.throttled_periods, facts.cause), (0.0, Cause::UsedUp));
+        assert_eq!(fixes_of(found), [Fix::LookAgain]);
+        assert!(CpuQuota::find(&Window::of([&after])).is_empty());
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub struct Quota<C> {
     pub quota_us: u64,
     /// Length of a period, in microseconds.
     pub period_us: u64,
+    /// Whether it had another one before. What cpu.stat counts is under this one then, and what
+    /// the finding costs is under both.
+    #[serde(default)]
+    pub changed: bool,
     /// Share of its periods in which it was throttled, as cpu.stat counts them.
     pub throttled_periods: f64,
     /// Time that its CPUs were throttled, all together, in milliseconds a second, as cpu.stat
@@ -108,6 +112,7 @@ impl<C> Quota<C> {
             whose: self.whose,
             quota_us: self.quota_us,
             period_us: self.period_us,
+            changed: self.changed,
             throttled_periods: self.throttled_periods,
             throttled_ms_per_s: self.throttled_ms_per_s,
             used: self.used,
@@ -159,8 +164,12 @@ impl<C> Quota<C> {
             (Whose::Ancestor, Some(named)) => format!("The group above it, {named},"),
             (Whose::Ancestor, None) => format!("The group {} above it", plain(&self.group)),
         };
+        let since = match self.changed {
+            true => " since it was changed; part of the loss is from before",
+            false => "",
+        };
         format!(
-            "{group} has a quota of {} per {} and was throttled in {} of its periods.",
+            "{group} has a quota of {} per {} and was throttled in {} of its periods{since}.",
             time(self.quota_us),
             time(self.period_us),
             percent(self.throttled_periods),
@@ -249,6 +258,7 @@ fn holding<'a>(
         whose: if key.group.as_deref() == Some(group) { Whose::Own } else { Whose::Ancestor },
         quota_us: counted.limit.quota_us,
         period_us: counted.limit.period_us,
+        changed: counted.changed,
         throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
         throttled_ms_per_s: counted.gained.throttled_ns.map_or(0.0, |ns| window.rate(ns)),
         used: used(counted),

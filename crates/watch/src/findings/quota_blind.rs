@@ -176,7 +176,10 @@ fn finding(held: Held) -> Option<Finding> {
 
 fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
     let mut all = settings(facts, facts.cause.runtime);
-    all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
+    // How much it wanted under another quota says nothing about this one.
+    if !facts.changed {
+        all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
+    }
     all
 }
 
