@@ -58,25 +58,33 @@ def image(kernel):
 
 @contextmanager
 def work_folder():
-    """A folder that goes at the end, or with the next one where this program is killed."""
-    every = cache_folder() / "guests"
-    every.mkdir(parents=True, exist_ok=True)
-    for old in every.iterdir():
-        with open(old / "lock", "w", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(old)
-            except BlockingIOError:
-                pass
-    work = Path(tempfile.mkdtemp(dir=every))
+    """A folder that is removed at the end. If this program is killed, the next one removes it."""
     # Without it what follows is left out where this program is told to end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with open(work / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield work
-        finally:
-            shutil.rmtree(work)
+    every = cache_folder() / "guests"
+    every.mkdir(parents=True, exist_ok=True)
+    with open(cache_folder() / "guests.lock", "w", encoding="utf-8") as sweeps:
+        fcntl.flock(sweeps, fcntl.LOCK_EX)
+        for old in every.iterdir():
+            if hold(old):
+                shutil.rmtree(old, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(dir=every))
+        held = hold(work)
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work)
+        held.close()
+
+
+def hold(folder):
+    """A lock on a folder that goes with this program; none if another one has it."""
+    try:
+        lock = open(folder / "lock", "w", encoding="utf-8")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock
+    except OSError:
+        return None
 
 
 @contextmanager

@@ -305,9 +305,14 @@ fn a_full_disk_costs_no_hindsight() {
     let ran = running.end();
     ran.assert_no_panic();
     assert_eq!(ran.code(), 0, "{ran:?}");
+    // Each that asked was told; the tries in between say nothing more.
     let wrongs = ran.wrongs();
-    assert!(wrongs.len() == 1 && wrongs[0].contains("No space left on device"), "{ran:?}");
-    assert!(wrongs[0].contains(record.to_str().unwrap()) && wrongs[0].contains("tries again"));
+    assert!((1..=3).contains(&wrongs.len()), "{ran:?}");
+    for wrong in wrongs {
+        for part in ["No space left on device", record.to_str().unwrap(), "tries again"] {
+            assert!(wrong.contains(part), "{ran:?}");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::{BINARY, Place, Running, wait_for};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -99,7 +99,7 @@ fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
     }
     assert!(ended[0]["incident"]["lost_s"].as_f64().unwrap() > 0.0, "{ended:?}");
     assert!(began[0]["fix"].as_str().unwrap().starts_with("Raise the quota"), "{began:?}");
-    assert!(ended[0]["says"].as_str().unwrap().starts_with("Over: sh "), "{ended:?}");
+    assert!(ended[0]["says"].as_str().unwrap().starts_with("Over: cpu-quota of sh "), "{ended:?}");
     assert_eq!(ended[0].get("fix"), None);
     // The program got both lines, and is not root's.
     let texts = std::fs::read_to_string(&got).unwrap();
@@ -183,8 +183,18 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
         skipped("a hangup: a terminal controls this test, and says by it that it has gone");
         return;
     }
+    // All of a service get it where somebody asks systemd to send it.
+    let children = format!("/proc/{0}/task/{0}/children", running.pid());
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    for child in children.split_whitespace() {
+        let child = Pid::from_raw(child.parse().unwrap()).unwrap();
+        rustix::process::kill_process(child, Signal::HUP).unwrap();
+    }
     running.signal(Signal::HUP);
     wait_for("a line", || running.err().contains("no configuration to read again").then_some(()));
+    // One that had ended would be nobody's child any more.
+    let is_there = |child: &str| std::path::Path::new("/proc").join(child).join("exe").exists();
+    assert!(children.split_whitespace().all(is_there), "{children}");
     running.signal(Signal::TERM);
     assert_eq!(running.end().code(), 0);
 }

@@ -32,7 +32,8 @@ pub struct Event {
     pub lasted_s: Option<f64>,
     /// What it cost all threads of its victim so far, in seconds.
     pub lost_s: f64,
-    /// The finding as it was when it began; where it ends, as it was when it cost most.
+    /// The finding as it was when it began; where it ends, as it was when it cost most, with
+    /// the longest wait of all that time.
     pub finding: Finding,
 }
 
@@ -64,7 +65,7 @@ struct Incident {
     has_begun: bool,
     /// As it was seen last.
     finding: Finding,
-    /// As it was when it cost most.
+    /// As it was when it cost most, with the longest wait of all that time.
     worst: Finding,
 }
 
@@ -110,9 +111,11 @@ impl Incidents {
             one.seen_s = moment.now_s;
             one.lost_s += lost_s;
             one.finding.clone_from(finding);
+            let worst_ms = one.worst.worst_ms.max(finding.worst_ms);
             if finding.cost_ms_per_s >= one.worst.cost_ms_per_s {
                 one.worst.clone_from(finding);
             }
+            one.worst.worst_ms = worst_ms;
             return;
         }
         let group = &finding.victim.group;

@@ -27,8 +27,10 @@ pub struct Bound<'a> {
     pub cpus: f64,
     /// Its period, in microseconds.
     pub period_us: u64,
-    /// Share of its periods in which it was throttled.
+    /// Share of its periods in which it was throttled, under this quota.
     pub throttled_periods: f64,
+    /// Whether it had another quota before.
+    pub changed: bool,
 }
 
 /// The least quota of a program's group and those above.
@@ -43,6 +45,7 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
         cpus: counted.limit.cpus(),
         period_us: counted.limit.period_us,
         throttled_periods: throttled(counted),
+        changed: counted.changed,
     })
 }
 

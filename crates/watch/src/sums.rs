@@ -258,9 +258,8 @@ impl Weigh for MemoryTaskSums {
     }
 }
 
-/// Changes an entry. A new one may take the place of one that matters little. Many make room at
-/// once, since finding them looks at all: a program with more threads than that would have each of
-/// them look through the others.
+/// Changes an entry. A new one may take the place of light ones. A quarter makes room at once,
+/// since each search goes through all entries.
 pub fn count<K: Hash + Eq, V: Default + Weigh>(
     map: &mut HashMap<K, V>,
     key: K,
@@ -411,10 +410,12 @@ impl GroupSums {
         GroupSums { limit, changed: false, gained: Usage::ZERO, over_ns: 0 }
     }
 
-    /// Adds an interval. What was counted under another quota says nothing about this one.
+    /// Adds an interval. What was counted under another quota says nothing about this one, nor does
+    /// the interval in which it was changed.
     pub fn add(&mut self, more: &GroupTick, over_ns: u64) {
         if self.limit != more.limit {
             *self = GroupSums { changed: true, ..GroupSums::new(more.limit) };
+            return;
         }
         self.gained = both(&self.gained, &more.gained);
         self.over_ns = self.over_ns.saturating_add(over_ns);

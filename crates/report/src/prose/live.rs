@@ -70,8 +70,11 @@ pub fn brief(finding: &Finding) -> String {
 
 /// A finding that is over in one sentence: what all threads lost in that time, in seconds.
 pub fn ended(finding: &Finding, lost_s: f64, lasted_s: f64) -> String {
-    let victim = program(&finding.victim);
-    format!("Over: {victim} lost {lost_s:.1} s in {lasted_s:.1} s{}.", worst(finding))
+    let (stall, victim) = (plain(&finding.stall), program(&finding.victim));
+    format!(
+        "Over: {stall} of {victim}. It lost {lost_s:.1} s in {lasted_s:.1} s{}.",
+        worst(finding)
+    )
 }
 
 fn loses(finding: &Finding) -> String {

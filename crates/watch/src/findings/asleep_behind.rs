@@ -249,7 +249,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
 /// groups are the cause.
 fn run(facts: &Facts) -> Option<Run> {
     let by = match facts.weights.as_ref().map(|(other, _)| &other.of) {
-        _ if facts.by_quota > MOSTLY => Cause::Quota,
+        _ if is_by_quota(facts) => Cause::Quota,
         Some(WeightOf::IdlePolicy) => Cause::Idle,
         Some(_) => return None,
         None => Cause::Nice,
@@ -268,6 +268,8 @@ mod tests {
     fn what_a_quota_explains_more_of_than_weights_do_is_the_quotas() {
         let of =
             |by_quota, inverted| fixes(&Facts { by_quota, inverted, ..Facts::default() }, None);
+        let facts = Facts { by_quota: 0.4, sleeps: Sleeps::Lock, ..Facts::default() };
+        assert_eq!(run(&facts).unwrap().parameters.0["by"].to_string(), "quota");
         assert_eq!(of(0.4, 0.0), [Fix::RaiseQuota]);
         assert_eq!(of(0.6, 0.9), [Fix::RaiseQuota]);
         assert_eq!(of(0.3, 0.6), [Fix::SameNice, Fix::Inherit]);

@@ -40,7 +40,7 @@ pub enum Fix {
     /// As many threads as the quota has whole CPUs, and at least one.
     FewerThreads(u32),
     StopSpinning,
-    /// The quota was changed meanwhile.
+    /// The quota was changed, and has held nobody since.
     LookAgain,
 }
 
@@ -82,8 +82,9 @@ impl Stall for CpuQuota {
                 format!("But {threads} had not used it up: the kernel throttles the group early.")
             }
         };
+        let why = if facts.is_over() { String::new() } else { format!(" {why}") };
         let used = facts.used_in_all();
-        format!("{} {why}{used}{}", facts.sentence(finding), facts.started_with())
+        format!("{}{why}{used}{}", facts.sentence(finding), facts.started_with())
     }
 
     fn fix(fix: &Fix) -> String {
@@ -97,7 +98,7 @@ impl Stall for CpuQuota {
             Fix::FewerThreads(threads) => format!("Run no more than {threads} threads."),
             Fix::StopSpinning => words::STOP_SPINNING.to_owned(),
             Fix::LookAgain => {
-                "Look again: the quota was changed while this was measured.".to_owned()
+                "Look again: the quota was changed, and has held nobody since then.".to_owned()
             }
         }
     }
@@ -110,13 +111,15 @@ impl Stall for CpuQuota {
         let settings = vec![Setting::ActiveProcessorCount(1), Setting::ParallelGcThreads(1)];
         let started = Some(Started { runtime: LiveRuntime::Jvm, settings });
         let told = Facts { threads: 1, started, ..sample() };
-        let changed = Facts { changed: true, throttled_periods: 0.02, ..sample() };
+        let changed = Facts { changed: true, throttled_periods: 0.2, ..sample() };
+        let over = Facts { throttled_periods: 0.0, throttled_ms_per_s: 0.0, ..changed.clone() };
         let all = [
             sample(),
             bursts,
             few,
             told,
             changed,
+            over,
             with(Cause::Spun(0.75)),
             with(Cause::UnderQuota),
         ];
@@ -154,7 +157,7 @@ fn finding(held: Held) -> Finding {
 }
 
 fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
-    if facts.changed {
+    if facts.is_over() {
         return vec![Fix::LookAgain];
     }
     let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
@@ -220,10 +223,11 @@ mod tests {
 
     #[test]
     fn what_was_counted_under_another_quota_is_not_held_against_this_one() {
-        let [mut before, mut after] = [tick(0, 400), tick(0, 0)];
+        let [mut before, mut change, mut after] = [tick(0, 400), tick(0, 400), tick(0, 0)];
         before.groups.push(group("/a/b", 50, 500, (10, 480)));
+        change.groups.push(group("/a/b", 180, 500, (9, 400)));
         after.groups.push(group("/a/b", 180, 900, (0, 0)));
-        let all = CpuQuota::find(&Window::of([&before, &before, &after]));
+        let all = CpuQuota::find(&Window::of([&before, &change, &after]));
         let [found] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((facts.quota_us, facts.changed), (180_000, true));

@@ -113,7 +113,9 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     };
     let fewer = fewer(cpus, held.node.facts.configured);
     let roomy = words::roomy(cpus + held.held / 1e3, machine_cpus);
-    let fixes = [fewer, Fix::RaiseQuota(roomy)];
+    // What the quota before it held says nothing about this one.
+    let roomy = (!held.bound.changed).then_some(Fix::RaiseQuota(roomy));
+    let fixes: Vec<Fix> = std::iter::once(fewer).chain(roomy).collect();
     Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
 }
 

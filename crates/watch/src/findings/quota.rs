@@ -122,6 +122,11 @@ impl<C> Quota<C> {
         }
     }
 
+    /// Whether it was changed and has held nobody since.
+    pub fn is_over(&self) -> bool {
+        self.changed && self.throttled_periods == 0.0
+    }
+
     /// The quota, in CPUs.
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us.max(1) as f64
@@ -152,7 +157,8 @@ impl<C> Quota<C> {
     /// How much of it was used over the whole time, where that is counted.
     pub fn used_in_all(&self) -> String {
         let used = self.used.map(|used| {
-            format!(" Over the whole time the group used {} of its quota.", percent(used))
+            let when = if self.changed { "Since then" } else { "Over the whole time" };
+            format!(" {when} the group used {} of its quota.", percent(used))
         });
         used.unwrap_or_default()
     }
@@ -164,12 +170,13 @@ impl<C> Quota<C> {
             (Whose::Ancestor, Some(named)) => format!("The group above it, {named},"),
             (Whose::Ancestor, None) => format!("The group {} above it", plain(&self.group)),
         };
-        let since = match self.changed {
-            true => " since it was changed; part of the loss is from before",
-            false => "",
+        let (changed, since) = match self.changed {
+            true => (", which was changed while this was measured,", " since then"),
+            false => ("", ""),
         };
         format!(
-            "{group} has a quota of {} per {} and was throttled in {} of its periods{since}.",
+            "{group} has a quota of {} per {}{changed} and was throttled in {} of its \
+             periods{since}.",
             time(self.quota_us),
             time(self.period_us),
             percent(self.throttled_periods),
@@ -260,7 +267,7 @@ fn holding<'a>(
         period_us: counted.limit.period_us,
         changed: counted.changed,
         throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
-        throttled_ms_per_s: counted.gained.throttled_ns.map_or(0.0, |ns| window.rate(ns)),
+        throttled_ms_per_s: throttled_ms_per_s(counted),
         used: used(counted),
         threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
@@ -292,6 +299,12 @@ fn share(part: Option<u64>, of: Option<u64>) -> f64 {
         (Some(part), Some(of)) if of > 0 => part as f64 / of as f64,
         _ => 0.0,
     }
+}
+
+fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
+    let over_s = counted.over_ns as f64 / 1e9;
+    let throttled = counted.gained.throttled_ns.filter(|_| over_s > 0.0);
+    throttled.map_or(0.0, |ns| ms(ns) / over_s)
 }
 
 /// CPU time that was used, over what the quota allows in that time.

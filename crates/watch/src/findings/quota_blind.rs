@@ -176,8 +176,8 @@ fn finding(held: Held) -> Option<Finding> {
 
 fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
     let mut all = settings(facts, facts.cause.runtime);
-    // How much it wanted under another quota says nothing about this one.
-    if !facts.changed {
+    // It may be large enough by now.
+    if !facts.is_over() {
         all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
     }
     all

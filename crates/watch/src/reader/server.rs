@@ -175,7 +175,11 @@ impl Server {
             match (&self.socket).write(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], None)?;
+                    let polled = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], None);
+                    polled.or_else(|error| match error {
+                        rustix::io::Errno::INTR => Ok(0),
+                        error => Err(error),
+                    })?;
                 }
                 Err(error) => return Err(error),
             }

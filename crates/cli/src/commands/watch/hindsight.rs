@@ -1,7 +1,7 @@
 //! `--ring`: the last intervals are kept in memory, and written when a finding begins.
 //!
-//! Whatever happens to a file, watch goes on: what could not be written is still in memory, and is
-//! written later. And no file is replaced, since it may hold the incident that is looked for.
+//! Whatever happens to a file, watch goes on: it tries again later to write what is in memory then.
+//! And no file is replaced, since it may hold the incident that is looked for.
 
 mod files;
 
@@ -29,6 +29,8 @@ const SELDOM: Duration = Duration::from_secs(320);
 struct Owed {
     /// When it is tried again.
     at: Instant,
+    /// When it is tried again where something new is to be written.
+    soon: Instant,
     /// How long after the last try that is.
     wait: Duration,
 }
@@ -79,7 +81,7 @@ impl Hindsight {
     /// Writes what there is. If that fails where somebody has `asked`, it is soon tried again.
     fn write(&mut self, session: &Session, asked: bool) {
         if self.files.written >= MOST {
-            if !std::mem::replace(&mut self.has_said_enough, true) {
+            if !std::mem::replace(&mut self.has_said_enough, true) || asked {
                 output::complain(&format!(
                     "--ring: {MOST} records were written, the most of one run; start watch again \
                      for more"
@@ -94,11 +96,11 @@ impl Hindsight {
                 output::note(&format!("record: {}", path.display()));
             }
             Err(error) => {
-                // Once, however long it lasts.
-                if self.owed.is_none() {
+                // Once, however long it lasts, and whenever somebody asks.
+                if self.owed.is_none() || asked {
                     output::complain(&format!(
-                        "--record {}: {error}; the record stays in memory, and watch tries again \
-                         after {} s, then after twice as long, at last every {} s",
+                        "--record {}: {error}; watch tries again after {} s, and waits twice as \
+                         long after each further try, at most {} s",
                         self.files.named.display(),
                         AGAIN.as_secs(),
                         SELDOM.as_secs()
@@ -115,14 +117,14 @@ impl Owed {
     /// After this one, which has failed again; the first one otherwise.
     fn after(before: Option<Owed>, now: Instant) -> Self {
         let wait = before.map_or(AGAIN, |before| (before.wait * 2).min(SELDOM));
-        Owed { at: now + wait, wait }
+        Owed { at: now + wait, soon: now + AGAIN, wait }
     }
 }
 
-/// Whether to write now. Where a record could not be written, it is not tried more often than that,
-/// however many findings begin.
+/// Whether to write now. Where a record could not be written, it is not tried each time that a
+/// finding begins.
 fn is_due(owed: Option<Owed>, has_begun: bool, now: Instant) -> bool {
-    owed.map_or(has_begun, |owed| now >= owed.at)
+    owed.map_or(has_begun, |owed| now >= if has_begun { owed.soon } else { owed.at })
 }
 
 /// The last intervals, in bounded memory.
@@ -178,6 +180,9 @@ mod tests {
         assert!(is_due(None, true, now) && !is_due(None, false, now));
         let first = Owed::after(None, now);
         assert!(!is_due(Some(first), true, now) && is_due(Some(first), false, now + AGAIN));
+        // Something new waits no longer than it did at first.
+        let second = Some(Owed::after(Some(first), now));
+        assert!(!is_due(second, false, now + AGAIN) && is_due(second, true, now + AGAIN));
         let mut waits = vec![first];
         (0..8).for_each(|_| waits.push(Owed::after(waits.last().copied(), now)));
         let waits: Vec<u64> = waits.iter().map(|owed| owed.wait.as_secs()).collect();

@@ -30,7 +30,7 @@ use notifier::Notifier;
 pub use notifier::NotifierFlags;
 use service::Service;
 use session::Session;
-use signal_hook::consts::SIGUSR1;
+use signal_hook::consts::{SIGHUP, SIGUSR1};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -171,7 +171,7 @@ impl Run for ReaderFlags {
 fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let wanted = Wanted::of(flags, program)?;
     os::memory::give_back_large();
-    let mut service = flags.is_service().then(Service::start);
+    let mut service = (flags.is_service() && !wanted.screen).then(Service::start);
     let interruption = match service.as_ref().is_some_and(Service::hears_hangup) {
         true => program.interruption_of_service(),
         false => program.interruption(),
@@ -248,6 +248,8 @@ fn note_missing(sources: &[SourceUse]) {
 
 /// Opens files of processes for another `watch`, which is at the other end of standard input.
 fn reader() -> Result<u8, Failure> {
+    // It ends with its `watch`, and a signal to all of a service is for that.
+    let _handled = Asked::watch(SIGHUP);
     let not_asked = || Failure::usage("reader: only `tailback watch` starts it");
     let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|_| not_asked())?;
     ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())

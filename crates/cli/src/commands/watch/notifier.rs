@@ -6,12 +6,14 @@
 
 use crate::command::{Failure, Run, Session as Program};
 use crate::output;
+use crate::signals::Asked;
 use os::child::Child;
 use os::user::User;
 use os::{death, sandbox};
 use rustix::io::Errno;
 use rustix::process::{Signal, geteuid, setsid};
 use rustix::thread::CapabilitySet;
+use signal_hook::consts::SIGHUP;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -152,6 +154,8 @@ impl Run for NotifierFlags {
     fn run(&self, _: &Program) -> Result<u8, Failure> {
         // It was started as /proc/self/exe, and would be shown as `exe`.
         let _ = rustix::thread::set_name(c"tailback-notify");
+        // It ends with its `watch`, and a signal to all of a service is for that.
+        let _handled = Asked::watch(SIGHUP);
         self.restrict().map_err(|why| {
             Failure::need(format!("--on-finding {}: {why}", self.program.display()))
         })?;

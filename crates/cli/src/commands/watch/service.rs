@@ -6,6 +6,10 @@ use crate::signals::Asked;
 use rustix::fs::{Mode, OFlags, fstat, open};
 use signal_hook::consts::SIGHUP;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// After how long the programs of a process that has ended are gone.
+const ENDED: Duration = Duration::from_secs(1);
 
 /// A service.
 pub struct Service {
@@ -18,14 +22,14 @@ pub struct Service {
 impl Service {
     /// Begins, before this process loads its programs.
     pub fn start() -> Self {
-        if probe::live::watchers() > 0 {
+        if is_beside_another() {
             output::note(
                 "watch: another `tailback watch` runs on this machine; each of them costs CPU time, \
                  and one is enough",
             );
         }
         Service {
-            program: open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok(),
+            program: own_program().filter(|file| !is_replaced(file)),
             hangup: (!has_terminal()).then(|| Asked::watch(SIGHUP)),
         }
     }
@@ -45,11 +49,26 @@ impl Service {
         }
         if self.program.take_if(|file| is_replaced(file)).is_some() {
             output::note(
-                "watch: the file of this program was replaced; the old version runs until watch \
-                 is started again",
+                "watch: the file of this program was replaced or removed; the old version runs \
+                 until watch is started again",
             );
         }
     }
+}
+
+/// Whether another one runs. The programs of one that has just ended stay in the kernel for a
+/// moment.
+fn is_beside_another() -> bool {
+    let is_there = || probe::live::watchers() > 0;
+    is_there() && {
+        std::thread::sleep(ENDED);
+        is_there()
+    }
+}
+
+/// None where its file cannot be told.
+fn own_program() -> Option<OwnedFd> {
+    open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
 /// Whether a file has no name any more.

@@ -39,15 +39,17 @@ impl Files {
         let names = names.map(|number| name(&self.named, number));
         let folder = crate::paths::folder_of(&self.named);
         let taken = self.bytes();
-        if taken + text.len() as u64 > self.most_bytes {
+        if text.len() as u64 > self.most_bytes.saturating_sub(taken) {
             return Err(io::Error::other(format!(
-                "records take {} MiB there, and {} MiB are the most, so older ones have to be moved \
-                 away",
+                "the records of this name take {} MiB, and with this one it would be more than {} \
+                 MiB, so older ones have to be moved away",
                 taken >> 20,
                 self.most_bytes >> 20
             )));
         }
         let Some(name) = runner::create_text(text, &folder, names)? else {
+            // Some may have been moved away by the next try.
+            self.next = 0;
             return Err(io::Error::other(format!(
                 "no name up to {} is free, so older records have to be moved away",
                 name(&self.named, LAST).to_string_lossy()
@@ -61,7 +63,7 @@ impl Files {
     fn bytes(&self) -> u64 {
         let paths = (0..=LAST).map(|number| self.named.with_file_name(name(&self.named, number)));
         let there = paths.filter_map(|path| path.symlink_metadata().ok());
-        there.filter(Metadata::is_file).map(|of| of.len()).sum()
+        there.filter(Metadata::is_file).map(|of| of.len()).fold(0, u64::saturating_add)
     }
 }
 
@@ -102,6 +104,8 @@ mod tests {
         assert_eq!(later.write("5").unwrap(), at("b-999.json"));
         let error = later.write("6").unwrap_err().to_string();
         assert!(error.contains("b-999.json"), "{error}");
+        std::fs::remove_file(at("b.json")).unwrap();
+        assert_eq!(later.write("7").unwrap(), at("b.json"));
         assert_eq!(name(Path::new("/a/b"), 7), "b-7");
     }
 
