@@ -172,8 +172,11 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         true => asleep,
         false => format!("asleep while who was to wake it stood ready: {asleep}"),
     };
-    let both = [lost, asleep].into_iter().filter(|part| !part.is_empty());
-    format!("{name} lost, in ms/s: {}", both.collect::<Vec<_>>().join("; "))
+    let both: Vec<String> = [lost, asleep].into_iter().filter(|part| !part.is_empty()).collect();
+    match both.is_empty() {
+        true => format!("{name} lost less than 0.1 ms/s to each cause"),
+        false => format!("{name} lost, in ms/s: {}", both.join("; ")),
+    }
 }
 
 /// Times with what they went to, the largest first; what rounds to nothing is left out.

@@ -150,7 +150,8 @@ fn most(window: &Window) -> f64 {
 fn finding(held: Held) -> Finding {
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota;
-    let run = Some(run(&facts));
+    // The quota of now is not the one that held it.
+    let run = (!facts.is_over()).then(|| run(&facts));
     let fixes = fixes(&facts, held.online, culprits.first().map_or(1, |one| one.processes));
     let found = CpuQuota::found(&facts, &fixes);
     Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
@@ -232,7 +233,7 @@ mod tests {
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((facts.quota_us, facts.changed), (180_000, true));
         assert_eq!((facts.throttled_periods, facts.cause), (0.0, Cause::UsedUp));
-        assert_eq!(fixes_of(found), [Fix::LookAgain]);
+        assert_eq!((fixes_of(found), &found.run), (vec![Fix::LookAgain], &None));
         assert!(CpuQuota::find(&Window::of([&after])).is_empty());
     }
 
