@@ -159,6 +159,7 @@ impl Sampler {
         if self.probe.as_ref().is_some_and(|probe| probe.seen().namespaced) {
             self.outsiders.meet(&counts.threads, &mut tick);
         }
+        self.steps.begin(Step::Tables);
         self.gained.take(counts, &mut tick);
         self.outsiders.name(&mut tick);
         // Without programs both counts are the same one.
