@@ -23,6 +23,10 @@
 #               fire and end for a Redis behind a quota; as root, three minutes
 # make unit-guest  installs the package in a guest with systemd, and tries its unit; as root, ten
 #               minutes
+# make soak     lets that unit run for hours in a guest beside what a busy host does to it, and
+#               writes docs/soak.svg; as root. HOURS=4
+# make sizes    measures what tailback watch costs in guests with many CPUs, threads and groups; as
+#               root, a quarter of an hour
 # make dose     makes stalls of 0.5 to 2 times the limit of each finding of tailback watch, and
 #               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
 #               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
@@ -56,8 +60,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting unit-guest \
-  reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting unit-guest soak \
+  sizes reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
   kernels-hz kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -176,6 +180,12 @@ alerting: release
 
 unit-guest: deb
 	scripts/unit-guest $(BUILD)/tailback_$(VERSION)_*.deb
+
+soak: release
+	WRITE=1 scripts/soak $(BINARY) $(or $(HOURS),4)
+
+sizes: release
+	WRITE=1 scripts/watch-sizes $(BINARY)
 
 blind: release
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs nginx-light \
