@@ -27,12 +27,12 @@ const SELDOM: Duration = Duration::from_secs(320);
 /// A record that could not be written.
 #[derive(Clone, Copy)]
 struct Owed {
-    /// When it is tried again.
+    /// How long after the last try it is tried again.
+    wait: Duration,
+    /// When that is.
     at: Instant,
     /// When it is tried again where something new is to be written.
     soon: Instant,
-    /// How long after the last try that is.
-    wait: Duration,
 }
 
 /// Keeps the last intervals, and writes what led to a finding.
@@ -117,7 +117,7 @@ impl Owed {
     /// After this one, which has failed again; the first one otherwise.
     fn after(before: Option<Owed>, now: Instant) -> Self {
         let wait = before.map_or(AGAIN, |before| (before.wait * 2).min(SELDOM));
-        Owed { at: now + wait, soon: now + AGAIN, wait }
+        Owed { wait, at: now + wait, soon: now + AGAIN }
     }
 }
 

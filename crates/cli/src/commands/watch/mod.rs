@@ -179,6 +179,10 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let dump = Asked::watch(SIGUSR1);
     let bound = bind(flags)?;
     let nodes = nodes::wanted(&flags.node, flags.node_anywhere, flags.cookie_file.as_ref())?;
+    // From here on signals are noticed: the look takes a second.
+    if let Some(service) = &service {
+        service.look_for_another();
+    }
     let (sampling, sources) = sample(flags.scope())?;
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));

@@ -20,17 +20,21 @@ pub struct Service {
 }
 
 impl Service {
-    /// Begins, before this process loads its programs.
+    /// Begins to notice what happens to it.
     pub fn start() -> Self {
+        Service {
+            program: own_program().filter(|file| !is_replaced(file)),
+            hangup: (!has_terminal()).then(|| Asked::watch(SIGHUP)),
+        }
+    }
+
+    /// Says if it is not the only one; before this process loads its programs.
+    pub fn look_for_another(&self) {
         if is_beside_another() {
             output::note(
                 "watch: another `tailback watch` runs on this machine; each of them costs CPU time, \
                  and one is enough",
             );
-        }
-        Service {
-            program: own_program().filter(|file| !is_replaced(file)),
-            hangup: (!has_terminal()).then(|| Asked::watch(SIGHUP)),
         }
     }
 
