@@ -31,25 +31,25 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR}, once"));
-    let (apt, newest) = newest(series, &suites, note, interrupted)?;
+    let (apt, packages) = newest(series, &suites, note, interrupted)?;
     let done = apt
-        .download(std::slice::from_ref(&newest), cache, interrupted)
+        .download(&packages, cache, interrupted)
         .map_err(GuestError::from)
-        .and_then(|files| unpack(&files, &newest, cache, interrupted));
+        .and_then(|files| unpack(&files, &packages, cache, interrupted));
     let folder = done.map_err(|error| explain(error, series))?;
     cache.make(&cache.folder().join("debian"))?;
-    cache.write(&index, &serde_json::to_vec_pretty(&newest).unwrap_or_default())?;
+    cache.write(&index, &serde_json::to_vec_pretty(&packages.first()).unwrap_or_default())?;
     Ok(folder)
 }
 
 fn unpack(
     files: &[host::Temporary],
-    newest: &Package,
+    packages: &[Package],
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
-    let path = files.first().map_or(Path::new(""), |file| file.path());
-    package::unpack(path, &newest.name, cache, interrupted)
+    let named = files.iter().zip(packages).map(|(file, of)| (file.path(), of.name.as_str()));
+    package::unpack(&named.collect::<Vec<_>>(), cache, interrupted)
 }
 
 /// The suites that may have a series, the likeliest first.
@@ -71,14 +71,15 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is
-/// passed over, and named where none of the others has it.
+/// The packages of the newest kernel of a series in the first suite that has one: the kernel, then
+/// its configuration where that is in a package of its own. A suite that cannot be read is passed
+/// over, and named where none of the others has it.
 fn newest(
     series: &str,
     suites: &[&str],
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
-) -> Result<(Apt, Package), GuestError> {
+) -> Result<(Apt, Vec<Package>), GuestError> {
     let (mut unread, mut there) = (None, BTreeSet::new());
     for suite in suites {
         match look(suite, series, &mut there, note, interrupted) {
@@ -101,23 +102,32 @@ fn newest(
     })
 }
 
-/// The newest kernel of a series in a suite; the series that it has are added to `there`.
+/// The packages of the newest kernel of a series in a suite; the series that it has are added to
+/// `there`.
 fn look(
     suite: &str,
     series: &str,
     there: &mut BTreeSet<String>,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
-) -> Result<Option<(Apt, Package)>, GuestError> {
+) -> Result<Option<(Apt, Vec<Package>)>, GuestError> {
     let apt = Apt::prepare(suite)?;
     apt.update(note, interrupted)?;
     let names = apt.names("linux-", interrupted)?;
     there.extend(names.iter().filter_map(|name| release(name)).filter_map(series_of));
-    let Some(name) = newest_name(names.iter().map(String::as_str), series) else {
+    let Some(kernel) = newest_name(names.iter().map(String::as_str), series) else {
         return Ok(None);
     };
-    let found = apt.describe(&[name], interrupted)?.pop();
-    Ok(found.map(|package| (apt, package)))
+    let mut packages = apt.describe(std::slice::from_ref(&kernel), interrupted)?;
+    if let Some(base) = base_of(&kernel).filter(|base| names.contains(base)) {
+        packages.extend(apt.describe(&[base], interrupted)?);
+    }
+    Ok(Some((apt, packages)))
+}
+
+/// The package that has the configuration of a kernel whose own package has the kernel alone.
+fn base_of(kernel: &str) -> Option<String> {
+    kernel.strip_prefix("linux-binary-").map(|release| format!("linux-base-{release}"))
 }
 
 /// Whether a failure is one of the network, which every suite would meet.
@@ -223,6 +233,13 @@ mod tests {
         assert_eq!(newest("6.12").unwrap(), "linux-image-6.12.117+deb12-cloud-amd64");
         assert_eq!(newest("sid").unwrap(), "linux-binary-7.2.13+deb14-cloud-amd64");
         assert_eq!(newest("5.10"), None);
+    }
+
+    #[test]
+    fn the_configuration_is_looked_for_beside_a_package_without_it() {
+        let base = base_of("linux-binary-7.2.13+deb14-cloud-amd64").unwrap();
+        assert_eq!(base, "linux-base-7.2.13+deb14-cloud-amd64");
+        assert_eq!(base_of("linux-image-6.1.0-56-cloud-amd64"), None);
     }
 
     #[test]

@@ -7,39 +7,51 @@ use debian::{Cache, DebianError, failed, sha256, sums};
 use host::{Roots, Temporary};
 use std::path::{Path, PathBuf};
 
-/// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
-/// each checksum; their folder.
+/// Takes the kernel, its configuration and the modules for a shared root out of packages, each a
+/// path and its name in messages, once for each checksum of the first; their folder.
 pub(super) fn unpack(
-    path: &Path,
-    name: &str,
+    packages: &[(&Path, &str)],
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
-    let folder = cache.unpacked(&sha256(path)?);
-    if sums::is_whole(&folder) {
+    let (first, name) = packages.first().copied().unwrap_or((Path::new(""), ""));
+    let folder = cache.unpacked(&sha256(first)?);
+    let complete = |folder: &Path| {
+        sums::is_whole(folder) && (packages.len() == 1 || has_configuration(folder))
+    };
+    if complete(&folder) {
         return Ok(folder);
     }
-    let packages = folder.parent().unwrap_or(cache.folder());
-    cache.make(packages)?;
-    let beside = Temporary::folder(&Roots::real(), packages, ".unpacking-");
-    let beside = beside.map_err(|source| GuestError::from(failed(packages, source)))?;
+    let parent = folder.parent().unwrap_or(cache.folder());
+    cache.make(parent)?;
+    let beside = Temporary::folder(&Roots::real(), parent, ".unpacking-");
+    let beside = beside.map_err(|source| GuestError::from(failed(parent, source)))?;
     let new = beside.path().join("new");
     cache.make(&new.join(modules::FOLDER))?;
-    let done = take_out(path, Path::new(name), &new, interrupted).and_then(|count| match count {
+    let taken = packages.iter().map(|(path, of)| take_out(path, Path::new(of), &new, interrupted));
+    let done = taken.sum::<Result<usize, _>>().and_then(|kernels| match kernels {
         0 => Err(GuestError::NotKernel {
             path: name.into(),
             why: "a Debian package without a kernel in it".to_owned(),
         }),
         _ => Ok(()),
     });
-    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder))?;
+    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder, complete))?;
     Ok(folder)
 }
 
+/// Whether what was unpacked has a kernel's configuration. Where that is in a package of its own,
+/// the kernel may have been fetched without it.
+fn has_configuration(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_string_lossy().starts_with("config-"))
+}
+
 /// Puts what was taken out in its place. Another run may have unpacked the same one meanwhile, and
-/// theirs is as good; one that was unpacked before checksums were kept goes.
-fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
-    if folder.is_dir() && !sums::is_whole(folder) {
+/// theirs is as good; one that lacks something, as what was unpacked before checksums were kept,
+/// goes.
+fn put(new: &Path, folder: &Path, complete: impl Fn(&Path) -> bool) -> Result<(), GuestError> {
+    if folder.is_dir() && !complete(folder) {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
     }
     match std::fs::rename(new, folder) {
@@ -143,9 +155,16 @@ mod tests {
         }
         sums::keep(&first, &cache).unwrap();
         sums::keep(&second, &cache).unwrap();
-        put(&first, &folder).unwrap();
-        put(&second, &folder).unwrap();
+        put(&first, &folder, sums::is_whole).unwrap();
+        put(&second, &folder, sums::is_whole).unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "first");
+        let third = place.path().join("c");
+        std::fs::create_dir_all(third.join(modules::FOLDER)).unwrap();
+        std::fs::write(third.join("config-6"), "CONFIG_EXT4_FS=m").unwrap();
+        sums::keep(&third, &cache).unwrap();
+        assert!(!has_configuration(&folder) && has_configuration(&third));
+        put(&third, &folder, has_configuration).unwrap();
+        assert!(has_configuration(&folder));
     }
 
     #[test]
@@ -155,7 +174,7 @@ mod tests {
         let file = folder.path().join("k.deb");
         std::fs::write(&file, [package::MAGIC, b"nonsense"].concat()).unwrap();
         assert!(package::is_package(&file).unwrap());
-        assert!(unpack(&file, "k.deb", &cache, &|| false).is_err());
+        assert!(unpack(&[(&file, "k.deb")], &cache, &|| false).is_err());
         let left = std::fs::read_dir(cache.folder().join("packages")).unwrap().count();
         assert_eq!(left, 0);
     }
