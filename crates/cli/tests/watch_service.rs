@@ -169,6 +169,40 @@ fn another_version_of_its_program_is_said_once() {
     assert_eq!((ran.code(), ran.err.matches("replaced").count()), (0, 1), "{ran:?}");
 }
 
+/// The processes that it started, the reader among them; none where a kernel does not tell.
+fn children(running: &Running) -> String {
+    let children = format!("/proc/{0}/task/{0}/children", running.pid());
+    let children = std::fs::read_to_string(children);
+    assert!(children.as_ref().map_or(true, |children| !children.is_empty()));
+    children.unwrap_or_default()
+}
+
+#[test]
+fn a_reader_that_was_killed_is_said_once_and_watch_goes_on() {
+    if !root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let running = service(&place, Path::new(BINARY));
+    let name = |child: &&str| std::fs::read_to_string(format!("/proc/{child}/comm"));
+    let children = children(&running);
+    let is_reader = |child: &&str| name(child).is_ok_and(|name| name == "tailback-reader\n");
+    let Some(reader) = children.split_whitespace().find(is_reader) else {
+        skipped("the reader: this kernel does not tell which processes watch started");
+        return;
+    };
+    assert!(!running.err().contains("has ended"), "{}", running.err());
+    let pid = Pid::from_raw(reader.parse().unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    wait_for("a line", || running.err().contains("the reader of programs has ended").then_some(()));
+    // It goes on, and asks nobody: new programs come, and each second is read as before.
+    std::thread::sleep(Duration::from_millis(2500));
+    running.signal(Signal::TERM);
+    let ran = running.end();
+    assert_eq!((ran.code(), ran.err.matches("has ended").count()), (0, 1), "{ran:?}");
+    assert!(!ran.err.contains("hangs"), "{ran:?}");
+}
+
 #[test]
 fn a_hangup_ends_no_service_and_another_service_is_named() {
     if !root_or_skip() {
@@ -184,11 +218,7 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
         return;
     }
     // All of a service get it where somebody asks systemd to send it.
-    let children = format!("/proc/{0}/task/{0}/children", running.pid());
-    let children = std::fs::read_to_string(children);
-    // A kernel may lack that file. Where it is there, the reader is in it.
-    assert!(children.as_ref().map_or(true, |children| !children.is_empty()));
-    let children = children.unwrap_or_default();
+    let children = children(&running);
     for child in children.split_whitespace() {
         let child = Pid::from_raw(child.parse().unwrap()).unwrap();
         rustix::process::kill_process(child, Signal::HUP).unwrap();

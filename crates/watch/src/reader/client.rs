@@ -5,6 +5,7 @@ use super::server::MOST_ANSWERED;
 use host::{Roots, process_files};
 use os::death;
 use os::pipe::{Got, Input};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -23,6 +24,20 @@ const UNDER_WAY: usize = 32;
 /// Answers that nobody came back for, at most; and processes that are not asked about again.
 const KEPT: usize = 256;
 
+/// Whether the reader is still there, for somebody else than who asks it.
+#[derive(Debug)]
+pub struct ReaderState(UnixStream);
+
+impl ReaderState {
+    /// Whether the reader has ended, or is no longer listened to.
+    pub fn has_ended(&self) -> bool {
+        let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        let mut socket = [PollFd::new(&self.0, closed)];
+        let polled = poll(&mut socket, Some(&Timespec::default()));
+        polled.is_ok() && socket[0].revents().intersects(closed)
+    }
+}
+
 /// The reader, as the process that watches sees it. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Reader {
@@ -36,6 +51,7 @@ pub struct Reader {
     given_up: HashSet<(u32, u64)>,
     left: Duration,
     counts: bool,
+    has_ended: bool,
 }
 
 impl Reader {
@@ -57,7 +73,16 @@ impl Reader {
             given_up: HashSet::new(),
             left: PATIENCE,
             counts: false,
+            has_ended: false,
         })
+    }
+
+    /// What tells whether it is still there.
+    ///
+    /// # Errors
+    /// If there are too many open files.
+    pub fn state(&self) -> io::Result<ReaderState> {
+        self.socket.try_clone().map(ReaderState)
     }
 
     /// An interval begins: there is time again.
@@ -84,6 +109,9 @@ impl Reader {
         if let Some(answer) = self.answered.remove(&question) {
             return Some(answer);
         }
+        if self.has_ended {
+            return Some(Answer::None);
+        }
         if !self.under_way.values().any(|one| *one == question) {
             if self.under_way.len() >= UNDER_WAY {
                 return None;
@@ -102,7 +130,7 @@ impl Reader {
             }
         }
         self.left = self.left.saturating_sub(began.elapsed());
-        None
+        self.has_ended.then_some(Answer::None)
     }
 
     fn send(&self, request: &Request) -> io::Result<()> {
@@ -114,8 +142,13 @@ impl Reader {
 
     /// Takes what has come within this time; whether something has.
     fn receive(&mut self, within: Duration) -> bool {
-        if !matches!(self.inbox.read_before(Instant::now() + within), Ok(Got::Bytes)) {
-            return false;
+        match self.inbox.read_before(Instant::now() + within) {
+            Ok(Got::Bytes) => {}
+            Ok(Got::Nothing) => return false,
+            Ok(Got::End) | Err(_) => {
+                self.has_ended = true;
+                return false;
+            }
         }
         while let Some(line) = self.inbox.take_line() {
             if let Ok((number, answer)) = serde_json::from_slice(&line) {

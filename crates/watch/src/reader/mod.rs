@@ -17,7 +17,7 @@ mod settings;
 mod worker;
 
 pub use answer::{Material, answer};
-pub use client::Reader;
+pub use client::{Reader, ReaderState};
 pub use command_line::NodeTold;
 pub use maps::{Maps, Told, file_name};
 pub use question::{Answer, ContainerId, MOST_PLACES, What};

@@ -183,7 +183,11 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     if let Some(service) = &service {
         service.look_for_another();
     }
-    let (sampling, sources) = sample(flags.scope())?;
+    let readers = start_reader()?;
+    if let (Some(service), Readers::Process(reader)) = (&mut service, &readers) {
+        service.look_after(reader.state().ok());
+    }
+    let (sampling, sources) = sample(flags.scope(), readers)?;
     if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
@@ -259,8 +263,8 @@ fn reader() -> Result<u8, Failure> {
     ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())
 }
 
-/// Starts the sampler, and the reader that opens for it what users wrote.
-fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
+/// Starts the reader that opens what users wrote.
+fn start_reader() -> Result<Readers, Failure> {
     if !Roots::real().proc.join("self/stat").exists() {
         return Err(Failure::need(
             "watch: /proc shows no processes; mount it: mount -t proc proc /proc",
@@ -268,15 +272,19 @@ fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
     }
     let mut command = Command::new("/proc/self/exe");
     command.arg0("tailback").arg("reader").env_clear().current_dir("/").process_group(0);
-    let readers = match Reader::start(command) {
-        Ok(reader) => Readers::Process(Box::new(reader)),
+    match Reader::start(command) {
+        Ok(reader) => Ok(Readers::Process(Box::new(reader))),
         Err(error) => {
             output::note(&format!(
                 "watch: the reader of programs did not start: {error}; functions are shown without names"
             ));
-            Readers::None
+            Ok(Readers::None)
         }
-    };
+    }
+}
+
+/// Starts the sampler.
+fn sample(scope: Scope, readers: Readers) -> Result<(Sampling, Vec<SourceUse>), Failure> {
     let make = move |steps| {
         Sampler::start(&Roots::real(), &scope, readers).map(|sampler| sampler.with_steps(steps))
     };

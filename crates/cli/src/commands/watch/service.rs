@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags, fstat, open};
 use signal_hook::consts::SIGHUP;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
+use watch::reader::ReaderState;
 
 /// After how long the programs of a process that has ended are gone.
 const ENDED: Duration = Duration::from_secs(1);
@@ -17,6 +18,8 @@ pub struct Service {
     program: Option<OwnedFd>,
     /// None where SIGHUP says that the terminal has gone.
     hangup: Option<Asked>,
+    /// Its reader, until it was said that it has ended.
+    reader: Option<ReaderState>,
 }
 
 impl Service {
@@ -25,7 +28,13 @@ impl Service {
         Service {
             program: own_program().filter(|file| !is_replaced(file)),
             hangup: (!has_terminal()).then(|| Asked::watch(SIGHUP)),
+            reader: None,
         }
+    }
+
+    /// Looks after the reader from now on, where there is one.
+    pub fn look_after(&mut self, reader: Option<ReaderState>) {
+        self.reader = reader;
     }
 
     /// Says if it is not the only one; before this process loads its programs.
@@ -55,6 +64,12 @@ impl Service {
             output::note(
                 "watch: the file of this program was replaced or removed; the old version runs \
                  until watch is started again",
+            );
+        }
+        if self.reader.take_if(|reader| reader.has_ended()).is_some() {
+            output::note(
+                "watch: the reader of programs has ended; functions, containers and runtimes that \
+                 are new have no names until watch is started again",
             );
         }
     }
