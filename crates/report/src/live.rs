@@ -118,15 +118,17 @@ fn row(victim: &Victim, over_ns: u64) -> String {
     format!("{name:<20}{} {worst:>8.1}\n", cells.concat())
 }
 
-/// The parts of the program that loses noticeably without a finding; of all programs with
-/// `--why`. Then each program whose parts do not add up to what the kernel counts.
+/// The parts of the program that loses noticeably without a finding; with `--why` of all programs
+/// that have more than noise. Then each program whose parts do not add up to what the kernel
+/// counts.
 fn accounts(text: &mut String, live: &Live, look: Look) {
     let told = match watch::summary(live) {
         Summary::Loses(loss) | Summary::Near(loss) | Summary::FindingBeside(loss) => Some(loss),
         _ => None,
     };
     let is_told = |victim: &&Victim| {
-        look.why || told.as_ref().is_some_and(|loss| loss.program == victim.program)
+        let is_asked = look.why && words::is_worth_an_account(victim, live.over_ns);
+        is_asked || told.as_ref().is_some_and(|loss| loss.program == victim.program)
     };
     let shown = live.victims.iter().filter(is_told).take(MOST);
     let all = shown.map(|victim| words::account(victim, live.over_ns));
@@ -182,6 +184,7 @@ fn cost(text: &mut String, live: &Live, look: Look) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::live::{AsleepBehind, Parts, Program};
 
     /// What a record of version 2 held, in today's words.
     const CONVERTED: &str = include_str!("../../model/tests/live.json");
@@ -200,5 +203,25 @@ mod tests {
         assert!(text.contains("14. memory-high: web (pid 9, /app) loses 940 ms/s"), "{text}");
         assert!(text.contains("Inside web@host: OTP 27"), "{text}");
         assert!(text.contains("Fix this first: busy-wait of beam.smp (pid 70, /app)."), "{text}");
+    }
+    #[test]
+    fn why_accounts_for_programs_that_lose_more_than_noise() {
+        let program = |name: &str| Program { name: name.to_owned(), ..Program::default() };
+        let of = |name, ns, asleep_ns| Victim {
+            program: program(name),
+            parts: Parts { ready_ns: ns, own_program_ns: ns, ..Parts::default() },
+            asleep: vec![AsleepBehind { holder: program("db"), ns: asleep_ns, ..<_>::default() }],
+            ..Victim::default()
+        };
+        let victims = vec![of("web", 2_000_000, 0), of("cc1", 0, 1_000_000), of("sh", 900_000, 9)];
+        let seen = Live { over_ns: 1_000_000_000, victims, ..Live::default() };
+        let why = live(&seen, |_| None, Look { why: true, ..Look::default() });
+        assert!(why.contains("web lost, in ms/s: 2.0 behind its own threads\n"), "{why}");
+        assert!(
+            why.contains("cc1 was asleep while its waker stood ready, in ms/s: 1.0 db\n"),
+            "{why}"
+        );
+        assert!(!why.contains("sh lost") && why.contains("\nsh  "), "{why}");
+        assert!(!live(&seen, |_| None, Look::default()).contains("in ms/s:"));
     }
 }

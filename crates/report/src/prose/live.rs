@@ -168,15 +168,23 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
     let lost = listed(all, over_ns);
     let asleep = victim.asleep.iter().map(|one| (one.ns, short_name(&one.holder))).collect();
     let asleep = listed(asleep, over_ns);
-    let asleep = match asleep.is_empty() {
-        true => asleep,
-        false => format!("asleep while who was to wake it stood ready: {asleep}"),
-    };
-    let both: Vec<String> = [lost, asleep].into_iter().filter(|part| !part.is_empty()).collect();
-    match both.is_empty() {
-        true => format!("{name} lost less than 0.1 ms/s to each cause"),
-        false => format!("{name} lost, in ms/s: {}", both.join("; ")),
+    match (lost.is_empty(), asleep.is_empty()) {
+        (true, true) => format!("{name} lost less than 0.1 ms/s to each cause"),
+        (false, true) => format!("{name} lost, in ms/s: {lost}"),
+        (true, false) => {
+            format!("{name} was asleep while its waker stood ready, in ms/s: {asleep}")
+        }
+        (false, false) => {
+            format!("{name} lost, in ms/s: {lost}; asleep while its waker stood ready: {asleep}")
+        }
     }
+}
+
+/// Whether an account of a program says more than noise: it lost a millisecond a second, or slept
+/// for as long behind others.
+pub fn is_worth_an_account(victim: &Victim, over_ns: u64) -> bool {
+    let asleep = victim.asleep.iter().map(|one| one.ns).fold(0, u64::saturating_add);
+    victim.lost_ns().max(asleep) >= over_ns / 1_000
 }
 
 /// Times with what they went to, the largest first; what rounds to nothing is left out.
@@ -289,7 +297,7 @@ fn measured_one(answer: &Answer) -> Option<String> {
                 most if most * 2.0 >= limit => ("near", "limit"),
                 _ => ("no", "limit"),
             };
-            let but = if most >= limit { ", below another" } else { "" };
+            let but = if most >= limit { ", but another condition is not met" } else { "" };
             let most = figure(most, Unit::MillisecondsPerSecond);
             Some(format!("{name}: {answer}, {most} ({which} {}{but})", figure(limit, Unit::Count)))
         }

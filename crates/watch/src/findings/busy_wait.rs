@@ -27,6 +27,9 @@ pub struct Facts {
     group: String,
     /// The quota, in CPUs.
     quota_cpus: f64,
+    /// Whether it had another one before; the periods are those of this one.
+    #[serde(default)]
+    changed: bool,
     /// Share of its periods in which it was throttled.
     throttled_periods: f64,
     /// CPU time that was spun, in milliseconds a second.
@@ -62,11 +65,12 @@ impl Stall for BusyWait {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         format!(
-            "The quota of {} ({:.2} CPUs) throttled the node in {} of its periods. The schedulers{} \
-             spun for {}, {} of the node's CPU time. That accounts for {} of the lost time.",
+            "The quota of {} ({:.2} CPUs) throttled the node in {} of its periods{}. The \
+             schedulers{} spun for {}, {} of the node's CPU time. That accounts for {} of the lost time.",
             words::group(&facts.group, finding),
             facts.quota_cpus,
             percent(facts.throttled_periods),
+            words::since_changed(facts.changed),
             words::of_node(facts.node.as_deref()),
             rate(facts.spun_ms_per_s),
             percent(facts.spun),
@@ -87,13 +91,16 @@ impl Stall for BusyWait {
             node: Some("web@host".to_owned()),
             group: "/app".to_owned(),
             quota_cpus: 0.5,
+            changed: false,
             throttled_periods: 0.9,
             spun_ms_per_s: 300.0,
             spun: 0.6,
             caused_ms_per_s: 420.0,
         };
         let of = |configured| Fix::Flags(NodeFlags { flags: FLAGS.to_vec(), configured });
-        vec![(facts, [ErlFlags, VmArgs, RabbitMq, Ejabberd].map(of).into())]
+        let changed = Facts { changed: true, ..facts.clone() };
+        let all = [ErlFlags, VmArgs, RabbitMq, Ejabberd].map(of).into();
+        vec![(facts, all), (changed, vec![of(ErlFlags)])]
     }
 }
 
@@ -118,6 +125,7 @@ fn finding(held: &Held) -> Option<Finding> {
         node: held.node.facts.name.clone(),
         group: held.bound.group.to_owned(),
         quota_cpus: held.bound.cpus,
+        changed: held.bound.changed,
         throttled_periods: held.bound.throttled_periods,
         spun_ms_per_s: held.spun,
         spun: held.spun / held.ran.max(f64::MIN_POSITIVE),

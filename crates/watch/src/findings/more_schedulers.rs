@@ -23,6 +23,9 @@ pub struct Facts {
     group: String,
     /// The quota, in CPUs.
     quota_cpus: f64,
+    /// Whether it had another one before; the periods are those of this one.
+    #[serde(default)]
+    changed: bool,
     /// Share of its periods in which it was throttled.
     throttled_periods: f64,
     /// Schedulers that are online.
@@ -65,13 +68,14 @@ impl Stall for MoreSchedulers {
             false => "No flag sets this number: the VM did not see the quota.",
         };
         format!(
-            "{}{} run under a quota of {:.2} CPUs ({}), which throttled them in {} of its periods. \
-             {why}",
+            "{}{} run under a quota of {:.2} CPUs ({}), which throttled them in {} of its \
+             periods{}. {why}",
             plural(facts.online.into(), "scheduler"),
             words::of_node(facts.node.as_deref()),
             facts.quota_cpus,
             words::group(&facts.group, finding),
             percent(facts.throttled_periods),
+            words::since_changed(facts.changed),
         )
     }
 
@@ -88,13 +92,16 @@ impl Stall for MoreSchedulers {
             node: Some("web@host".to_owned()),
             group: "/app".to_owned(),
             quota_cpus: 0.5,
+            changed: false,
             throttled_periods: 0.9,
             online: 8,
             set_by_flag: true,
         };
         let by_itself = Facts { node: None, set_by_flag: false, ..by_flag.clone() };
-        let fixes = || vec![fewer(0.5, Configured::default()), Fix::RaiseQuota(1.2)];
-        [by_flag, by_itself].map(|facts| (facts, fixes())).into()
+        let changed = Facts { changed: true, ..by_flag.clone() };
+        let fewer = || fewer(0.5, Configured::default());
+        let both = || vec![fewer(), Fix::RaiseQuota(1.2)];
+        vec![(by_flag, both()), (by_itself, both()), (changed, vec![fewer()])]
     }
 }
 
@@ -107,6 +114,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
         node: held.node.facts.name.clone(),
         group: held.bound.group.to_owned(),
         quota_cpus: cpus,
+        changed: held.bound.changed,
         throttled_periods: held.bound.throttled_periods,
         online,
         set_by_flag: held.node.facts.online.is_some(),

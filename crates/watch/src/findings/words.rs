@@ -140,6 +140,11 @@ pub fn roomy(cpus: f64, online: u32) -> f64 {
     if online == 0 { roomy } else { roomy.min(online.into()) }
 }
 
+/// What follows the share of periods in which a quota throttled, where it had another one before.
+pub fn since_changed(changed: bool) -> &'static str {
+    if changed { " since it was changed" } else { "" }
+}
+
 /// As a sentence.
 pub fn raise_quota(cpus: f64) -> String {
     format!("Raise the quota to {cpus:.1} CPUs or more.")
