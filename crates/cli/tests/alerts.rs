@@ -91,3 +91,14 @@ fn the_alerts_fire_when_they_should() {
         assert!(ran.status.success(), "{ran:?}");
     }
 }
+
+/// Made-up alerts, a few each for what is to be kept back and for what looks like it.
+#[test]
+fn alerts_about_effects_are_kept_back_and_no_others() {
+    if !testing::root_or_skip() || readers::fetched("need-prometheus").is_none() {
+        return;
+    }
+    let ran = Command::new(root().join("scripts/inhibition")).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("kept back: "), "{ran:?}");
+}
