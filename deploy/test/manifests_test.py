@@ -22,8 +22,9 @@ CAPABILITIES = {"quota": {"SETUID", "SETGID", "KILL", "SYS_PTRACE"}, "watch": {"
                 "service": {"BPF", "PERFMON"},
                 "watch-processes": {"BPF", "PERFMON", "SYS_PTRACE"}}
 # What may be mounted of the node, likewise: its root believes what is in its /run/tailback.
-MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}, "watch": {"/var/log/containers"},
-          "watch-processes": {"/var/log/containers"}, "service": {"/var/log/containers"}}
+OF_WATCH = {"/var/log/containers", "/sys/fs/cgroup"}
+MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}, "watch": OF_WATCH,
+          "watch-processes": OF_WATCH, "service": OF_WATCH}
 # The most that systemd-analyze may find exposed, of 10.
 EXPOSURE = 4.0
 

@@ -130,3 +130,64 @@ fn a_quota_holds_a_program_of_a_container() {
     assert_eq!(found["stall"], "cpu-quota", "{found}");
     assert_eq!((&found["victim"]["name"], &found["victim"]["pid"]), (&"sh".into(), &shell.into()));
 }
+
+/// As in a pod: in its cgroup namespace its own group is mounted. The groups of the machine are
+/// mounted too, and the kernel names them by `..`.
+#[test]
+fn a_quota_of_another_group_is_found_from_within_a_cgroup_namespace() {
+    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
+        skipped("no groups can be made here");
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let [held, own] = [(); 2].map(|()| BandwidthGroup::create(&parent).unwrap());
+    held.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let join = |group: &BandwidthGroup| {
+        format!("echo $$ >{}", group.path().join("cgroup.procs").display())
+    };
+    let (place, loads) = (Place::new(), Place::new());
+    let mut load = loads.program("sh");
+    load.args(["-c", &format!("{} && {SPIN}", join(&held))]);
+    let load = loads.start(load);
+    let in_namespace = |mounts: &str, words: &str| {
+        let watch = format!("{{ {mounts}; }} && exec {BINARY} watch {words}");
+        let watch = format!("exec unshare --cgroup --mount sh -c '{watch}'");
+        let mut command = place.program("sh");
+        command.args(["-c", &format!("{} && {watch}", join(&own))]);
+        place.run(command)
+    };
+    let pod = place.path("pod");
+    std::fs::create_dir(&pod).unwrap();
+    let pod = pod.display();
+    let beside =
+        format!("mount -t cgroup -o cpu pod {pod} 2>/dev/null || mount -t cgroup2 pod {pod}");
+    let ran = in_namespace(&beside, "--for 4s --json");
+    ran.assert_no_panic();
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    let live = &last["live"];
+    let scheduler = &live["sources"][0];
+    if !has_or_skip(scheduler["missing"].is_null(), scheduler) {
+        return;
+    }
+    let name = held.path().file_name().unwrap().to_str().unwrap();
+    let of_held =
+        |one: &&Value| one["facts"]["group"].as_str().is_some_and(|it| it.ends_with(name));
+    let mut findings = live["findings"].as_array().unwrap().iter();
+    let found = findings.find(of_held).unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(
+        (&found["stall"], &found["victim"]["pid"]),
+        (&"cpu-quota".into(), &load.pid().into())
+    );
+    let victim = found["victim"]["group"].as_str().unwrap();
+    assert!(victim.ends_with(name) && !victim.contains(".."), "{found}");
+    assert!(source(live, "groups-above").is_none(), "{live:#}");
+    // Where those of the machine are not mounted, it says what cannot be seen.
+    let v1 = "cd /sys/fs/cgroup/cpu/.. && umount -l cpu && mount -t cgroup -o cpu pod cpu";
+    let v2 = "cd / && umount -l /sys/fs/cgroup && mount -t cgroup2 pod /sys/fs/cgroup";
+    let instead = format!("{{ {v1}; }} 2>/dev/null || {{ {v2}; }}");
+    let ran = in_namespace(&instead, "--incidents --for 1s");
+    assert!(ran.err.contains("quotas of groups above and beside this container"), "{ran:?}");
+}

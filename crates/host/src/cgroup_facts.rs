@@ -1,7 +1,8 @@
 //! Control groups as found, and the limits in force on this process.
 
 use crate::cgroup::Limit;
-use crate::cgroup_tree::{GroupTree, Interface, Lineage};
+use crate::cgroup_tree::{GroupTree, Lineage};
+use crate::hierarchy::Interface;
 use crate::roots::{self, Roots};
 use crate::text;
 use model::machine::CgroupFacts;

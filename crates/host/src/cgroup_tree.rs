@@ -1,21 +1,13 @@
 //! Where the control groups of this process are: own group and ancestors, of v1 and v2.
 
+use crate::hierarchy::{Hierarchy, Interface, depth_outside};
 use crate::roots::{self, Roots};
 use procfs_core::process::MountInfo;
 use procfs_core::{FromBufRead, ProcessCGroup, ProcessCGroups};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The most that is read of a mount table, in bytes: a busy container host has megabytes of it.
 const MOUNTS_LIMIT: u64 = 16 << 20;
-
-/// The interface of a hierarchy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interface {
-    /// One hierarchy for each controller or few.
-    V1,
-    /// The unified hierarchy.
-    V2,
-}
 
 /// A mount of a hierarchy, or of a part of one.
 #[derive(Debug, Clone)]
@@ -80,24 +72,20 @@ impl GroupTree {
         let mut mounts: Vec<&Mount> =
             self.mounts.iter().filter(|mount| mount.serves(interface, controller)).collect();
         // The mount that shows the most ancestors comes first.
-        mounts.sort_by_key(|mount| mount.root.components().count());
+        mounts.sort_by_key(|mount| mount.depth());
         mounts.iter().find_map(|mount| {
             let groups = visible_groups(&roots.resolve(&mount.point), &mount.place_of(own)?);
             groups.map(|groups| Lineage { interface, groups })
         })
     }
 
-    /// How the hierarchy of a controller is named, where it is mounted in this tree, and which
-    /// group is mounted there; the mount that shows the most.
-    pub(crate) fn mount(
-        &self,
-        roots: &Roots,
-        controller: &str,
-    ) -> Option<(Interface, PathBuf, PathBuf)> {
-        let (interface, _) = self.own_group(controller)?;
+    /// The hierarchy of a controller, by the mount in this tree that shows the most.
+    pub(crate) fn hierarchy(&self, roots: &Roots, controller: &str) -> Option<Hierarchy> {
+        let (interface, own) = self.own_group(controller)?;
         let serving = self.mounts.iter().filter(|mount| mount.serves(interface, controller));
-        let widest = serving.min_by_key(|mount| mount.root.components().count())?;
-        Some((interface, roots.resolve(&widest.point), widest.root.clone()))
+        let widest = serving.min_by_key(|mount| mount.depth())?;
+        let (point, mounted) = (roots.resolve(&widest.point), widest.root.clone());
+        Some(Hierarchy::new(interface, point, mounted, Path::new(&own.pathname)))
     }
 
     /// Every mount of a hierarchy that can have the controller, and how it is named there.
@@ -157,6 +145,13 @@ impl Mount {
             && (interface == Interface::V2 || self.options.iter().any(|name| name == controller))
     }
 
+    /// How far below the top of this process's cgroup namespace the mounted group is; negative
+    /// where it is above it.
+    fn depth(&self) -> isize {
+        let outside = depth_outside(&self.root);
+        self.root.components().count().cast_signed() - 2 * outside.cast_signed()
+    }
+
     /// Where a group is below the mount point; None where the mount does not show it.
     ///
     /// Both paths start at the root of this process's cgroup namespace, and climb out of it by
@@ -171,11 +166,6 @@ impl Mount {
         let climbs_only = self.root.components().count() == outside + 1;
         (climbs_only && depth_outside(own) < outside).then(PathBuf::new)
     }
-}
-
-/// How many `..` a path has.
-fn depth_outside(path: &Path) -> usize {
-    path.components().filter(|component| *component == Component::ParentDir).count()
 }
 
 /// The group at `place` below a mount point and its ancestors up to there.

@@ -2,13 +2,11 @@
 //! never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::{Limit, Usage};
-use crate::cgroup_tree::{GroupTree, Interface};
+use crate::cgroup_tree::GroupTree;
+pub use crate::hierarchy::Limited;
+use crate::hierarchy::{Hierarchy, Interface, group_in};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
-
-/// Folders of groups that are looked through for a limit at most: a host with more of them has the
-/// rest left out, and it is counted.
-const MOST_FOLDERS: usize = 8_192;
 
 /// The cgroup namespace that every process begins in; the kernel fixes its inode
 /// (`PROC_CGROUP_INIT_INO`).
@@ -20,62 +18,51 @@ pub const IDLE_WEIGHT: u64 = 3;
 /// The hierarchy of the cpu controller.
 #[derive(Debug, Clone)]
 pub struct CpuGroups {
-    interface: Interface,
-    /// Where its root, or as much of it as this process may see, is mounted.
-    point: PathBuf,
-    /// The group that is mounted there, as the kernel names it.
-    mounted: PathBuf,
-    /// Where v1 counts CPU time, and which group is mounted there.
-    usage: Option<(PathBuf, PathBuf)>,
-    /// Whether the groups are those of a cgroup namespace, whose top is a group like others.
+    hierarchy: Hierarchy,
+    /// Where v1 counts CPU time.
+    usage: Option<Hierarchy>,
+    /// Whether the top that is seen is that of a cgroup namespace, which is a group like others.
     namespaced: bool,
-}
-
-/// Groups with a limit, and how many folders were not looked into.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Limited {
-    /// As the kernel names them.
-    pub groups: Vec<String>,
-    /// Folders that were left out.
-    pub left_out: usize,
 }
 
 impl CpuGroups {
     /// Finds the hierarchy; none where none is mounted.
     pub fn find(roots: &Roots) -> Option<Self> {
         let tree = GroupTree::read(roots);
-        let (interface, point, mounted) = tree.mount(roots, "cpu")?;
-        let usage = match interface {
-            Interface::V1 => tree.mount(roots, "cpuacct").map(|(_, point, root)| (point, root)),
+        let hierarchy = tree.hierarchy(roots, "cpu")?;
+        let usage = match hierarchy.interface {
+            Interface::V1 => tree.hierarchy(roots, "cpuacct"),
             Interface::V2 => None,
         };
         let own = std::fs::read_link(roots.proc.join("self/ns/cgroup"));
-        let namespaced = own.is_ok_and(|own| own.as_os_str() != FIRST_GROUPS);
-        Some(CpuGroups { interface, point, mounted, usage, namespaced })
+        let in_namespace = own.is_ok_and(|own| own.as_os_str() != FIRST_GROUPS);
+        let namespaced = in_namespace && !hierarchy.is_of_machine();
+        Some(CpuGroups { hierarchy, usage, namespaced })
     }
 
     /// Whether there are groups above all that can be seen here.
     pub fn hides_groups_above(&self) -> bool {
-        self.namespaced || self.mounted != Path::new("/")
+        self.namespaced || self.hierarchy.mounted() != Path::new("/")
     }
 
     /// Whether `/` may have a quota: it is the top of a container, and not that of the machine.
     pub fn top_is_bound(&self) -> bool {
-        self.namespaced && self.mounted == Path::new("/")
+        self.namespaced && self.hierarchy.mounted() == Path::new("/")
     }
 
     /// `v1` or `v2`.
     pub fn version(&self) -> &'static str {
-        match self.interface {
+        match self.hierarchy.interface {
             Interface::V1 => "v1",
             Interface::V2 => "v2",
         }
     }
 
-    /// The group of a process, as the kernel names it: `/`, `/system.slice/ssh.service`.
+    /// The group of a process: `/`, `/system.slice/ssh.service`.
     pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
-        group_in(&text, self.interface, "cpu")
+        let group = group_in(&text, self.hierarchy.interface, "cpu")?;
+        self.hierarchy.name(&group)
     }
 
     /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels
@@ -87,7 +74,7 @@ impl CpuGroups {
     }
 
     fn has_controller(&self, group: &str) -> bool {
-        let file = match self.interface {
+        let file = match self.hierarchy.interface {
             Interface::V1 => "cpu.cfs_quota_us",
             Interface::V2 => "cpu.max",
         };
@@ -101,12 +88,12 @@ impl CpuGroups {
 
     /// Where the groups are mounted.
     pub fn point(&self) -> &Path {
-        &self.point
+        &self.hierarchy.point
     }
 
     /// The quota of a group; none without one, or where it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
-        Limit::read(&self.folder(group)?, self.interface)
+        Limit::read(&self.folder(group)?, self.hierarchy.interface)
     }
 
     /// The weight of a group beside its neighbours: 1024 is `cpu.weight` 100 and `cpu.shares` 1024;
@@ -119,7 +106,7 @@ impl CpuGroups {
         if number("cpu.idle") == Some(1) {
             return Some(IDLE_WEIGHT);
         }
-        match self.interface {
+        match self.hierarchy.interface {
             Interface::V1 => number("cpu.shares"),
             Interface::V2 => Some(number("cpu.weight")?.saturating_mul(1024) / 100),
         }
@@ -128,63 +115,19 @@ impl CpuGroups {
     /// The counters of a group.
     pub fn usage(&self, group: &str) -> Usage {
         let Some(cpu) = self.folder(group) else { return Usage::default() };
-        let counted = self.usage.as_ref().and_then(|(point, mounted)| below(point, mounted, group));
-        Usage::read(self.interface, &cpu, counted.as_deref())
+        let counted = self.usage.as_ref().and_then(|usage| usage.folder(group));
+        Usage::read(self.hierarchy.interface, &cpu, counted.as_deref())
     }
 
     /// All groups that have a quota.
     pub fn with_quota(&self) -> Limited {
-        walk(&self.point, &self.mounted, &|folder| Limit::read(folder, self.interface).is_some())
+        let has_limit = |folder: &Path| Limit::read(folder, self.hierarchy.interface).is_some();
+        self.hierarchy.walk(&has_limit)
     }
 
     fn folder(&self, group: &str) -> Option<PathBuf> {
-        below(&self.point, &self.mounted, group)
+        self.hierarchy.folder(group)
     }
-}
-
-/// The groups whose folders are wanted, of all below a mount that shows `mounted` at `point`.
-pub(crate) fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited {
-    let mut found = Limited::default();
-    let mut waiting = vec![(point.to_owned(), mounted.to_owned())];
-    let mut looked_at = 0;
-    while let Some((folder, group)) = waiting.pop() {
-        looked_at += 1;
-        if looked_at > MOST_FOLDERS {
-            found.left_out = waiting.len() + 1;
-            break;
-        }
-        if wanted(&folder) {
-            found.groups.extend(group.to_str().map(str::to_owned));
-        }
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
-    }
-    found.groups.sort();
-    found
-}
-
-/// Where a group is below a mount that shows `mounted` at `point`; none where it does not show it.
-pub(crate) fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
-    let rest = Path::new(group).strip_prefix(mounted).ok()?;
-    let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    plain.then(|| point.join(rest))
-}
-
-/// The group of a controller in the text of /proc/PID/cgroup.
-pub(crate) fn group_in(text: &str, interface: Interface, controller: &str) -> Option<String> {
-    let line = |line: &str| {
-        let mut fields = line.splitn(3, ':');
-        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let wanted = match interface {
-            Interface::V1 => controllers.split(',').any(|name| name == controller),
-            Interface::V2 => number == "0" && controllers.is_empty(),
-        };
-        // Of a group that was removed under the process the kernel says so behind its name.
-        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-        (wanted && path.starts_with('/')).then(|| path.to_owned())
-    };
-    text.lines().find_map(line)
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub mod facts;
 pub mod fuzz;
 pub mod governor;
 mod held;
+mod hierarchy;
 pub mod journal;
 pub mod kept;
 mod kernel_config;

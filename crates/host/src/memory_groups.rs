@@ -2,8 +2,8 @@
 //! never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::MemoryUsage;
-use crate::cgroup_tree::{GroupTree, Interface};
-use crate::cpu_groups::{below, group_in, walk};
+use crate::cgroup_tree::GroupTree;
+use crate::hierarchy::{Hierarchy, Interface, group_in};
 use crate::roots::{self, Roots};
 use crate::text;
 use model::group::Controller;
@@ -18,34 +18,32 @@ const NO_LIMIT: u64 = 1 << 62;
 /// The hierarchy of the memory controller.
 #[derive(Debug, Clone)]
 pub struct MemoryGroups {
-    interface: Interface,
-    /// Where its root, or as much of it as this process may see, is mounted.
-    point: PathBuf,
-    /// The group that is mounted there, as the kernel names it.
-    mounted: PathBuf,
+    hierarchy: Hierarchy,
 }
 
 impl MemoryGroups {
     /// Finds the hierarchy; none where none with the controller is mounted.
     pub fn find(roots: &Roots) -> Option<Self> {
         let name = Controller::Memory.name();
-        let (interface, point, mounted) = GroupTree::read(roots).mount(roots, name)?;
-        let listed = roots::read_text(&point.join("cgroup.controllers")).unwrap_or_default();
+        let hierarchy = GroupTree::read(roots).hierarchy(roots, name)?;
+        let listed =
+            roots::read_text(&hierarchy.point.join("cgroup.controllers")).unwrap_or_default();
         let is_there = listed.split_whitespace().any(|one| one == name);
-        let is_there = interface == Interface::V1 || is_there;
-        is_there.then_some(MemoryGroups { interface, point, mounted })
+        let is_there = hierarchy.interface == Interface::V1 || is_there;
+        is_there.then_some(MemoryGroups { hierarchy })
     }
 
     /// Whether a group can have a `memory.high`: v1 has none.
     pub fn has_high(&self) -> bool {
-        self.interface == Interface::V2
+        self.hierarchy.interface == Interface::V2
     }
 
     /// The group whose limit keeps memory from a process, its own one or one above, and that limit
     /// in bytes; none where each of them has a twentieth of its limit left, or where it has none.
     pub fn full(&self, roots: &Roots, pid: u32) -> Option<(String, u64)> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
-        let own = group_in(&text, self.interface, Controller::Memory.name())?;
+        let own = group_in(&text, self.hierarchy.interface, Controller::Memory.name())?;
+        let own = self.hierarchy.name(&own)?;
         let all = Path::new(&own).ancestors().filter_map(Path::to_str);
         let full = |group: &str| Some((group.to_owned(), self.limit_if_full(group)?));
         all.filter_map(full).next()
@@ -55,7 +53,7 @@ impl MemoryGroups {
     pub fn refaults(&self, group: &str) -> Option<u64> {
         let stat = roots::read_text(&self.folder(group)?.join("memory.stat")).ok()?;
         // v1 counts those of the groups below apart.
-        let begin = match self.interface {
+        let begin = match self.hierarchy.interface {
             Interface::V1 => "total_workingset_refault",
             Interface::V2 => "workingset_refault",
         };
@@ -65,7 +63,7 @@ impl MemoryGroups {
     }
 
     fn limit_if_full(&self, group: &str) -> Option<u64> {
-        let (limit, held) = match self.interface {
+        let (limit, held) = match self.hierarchy.interface {
             Interface::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
             Interface::V2 => ("memory.max", "memory.current"),
         };
@@ -77,7 +75,7 @@ impl MemoryGroups {
 
     /// The groups that have a `memory.high`, as the kernel names them.
     pub fn with_high(&self) -> Vec<String> {
-        walk(&self.point, &self.mounted, &|folder| high_of(folder).is_some()).groups
+        self.hierarchy.walk(&|folder| high_of(folder).is_some()).groups
     }
 
     /// The `memory.high` of a group, in bytes; none without one.
@@ -109,7 +107,7 @@ impl MemoryGroups {
     }
 
     fn folder(&self, group: &str) -> Option<PathBuf> {
-        below(&self.point, &self.mounted, group)
+        self.hierarchy.folder(group)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Quota, period and burst: what the kernel takes, and what groups above leave.
 
 use super::error::{BadQuota, CgroupError, shown};
-use crate::cgroup_tree::Interface;
+use crate::hierarchy::Interface;
 use crate::roots;
 use crate::text;
 use std::path::{Path, PathBuf};

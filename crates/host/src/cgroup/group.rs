@@ -6,7 +6,7 @@ use super::error::{self, BadQuota, CgroupError, shown};
 use super::made_group::{self, MadeGroup};
 use super::parent_group::ParentGroup;
 use super::usage::Usage;
-use crate::cgroup_tree::Interface;
+use crate::hierarchy::Interface;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
 //! What a process in a container sees: its own group as the root of every hierarchy.
 
-use crate::cgroup_tree::{GroupTree, Interface};
+use crate::cgroup_tree::GroupTree;
+use crate::hierarchy::Interface;
 use crate::roots::Roots;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,

@@ -1,7 +1,8 @@
 //! The group below which this process may make a group with a quota or a limit.
 
 use super::error::{self, CgroupError, shown};
-use crate::cgroup_tree::{GroupTree, Interface, Lineage, unescape};
+use crate::cgroup_tree::{GroupTree, Lineage, unescape};
+use crate::hierarchy::Interface;
 use crate::roots::{self, Roots};
 use model::group::Controller;
 use procfs_core::process::MountInfo;

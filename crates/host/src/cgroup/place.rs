@@ -1,7 +1,8 @@
 //! A control group of the journal, held open: one below a mount in which tailback makes groups.
 
-use crate::cgroup_tree::{GroupTree, Interface};
+use crate::cgroup_tree::GroupTree;
 use crate::held;
+use crate::hierarchy::Interface;
 use crate::roots::Roots;
 use model::group::Controller;
 use std::io;

@@ -1,6 +1,6 @@
 //! What a group has used, and how often and how long it was throttled.
 
-use crate::cgroup_tree::Interface;
+use crate::hierarchy::Interface;
 use crate::roots;
 use crate::text;
 use std::path::Path;

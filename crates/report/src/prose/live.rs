@@ -353,7 +353,7 @@ pub fn missing(why: &Missing) -> String {
         }
         Missing::CgroupNamespace => {
             "they are hidden here, so time lost to their quotas is assigned to no group; run \
-             tailback outside, or with docker run --cgroupns=host and the cgroups of the host"
+             tailback outside, or mount /sys/fs/cgroup of the host into the container"
         }
     }
     .to_owned()

@@ -247,10 +247,16 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
 
 /// Says what a service cannot see, since it shows no answers.
 fn note_missing(sources: &[SourceUse]) {
-    let scheduler = sources.iter().find(|one| one.source == Source::Scheduler);
-    if let Some(why) = scheduler.and_then(|one| one.missing.as_ref()) {
-        let why = report::prose::live::missing(why);
-        output::note(&format!("watch: most stalls cannot be found here: {why}"));
+    let told = [
+        (Source::Scheduler, "most stalls cannot be found here"),
+        (Source::GroupsAbove, "quotas of groups above and beside this container"),
+    ];
+    for (source, what) in told {
+        let source = sources.iter().find(|one| one.source == source);
+        if let Some(why) = source.and_then(|one| one.missing.as_ref()) {
+            let why = report::prose::live::missing(why);
+            output::note(&format!("watch: {what}: {why}"));
+        }
     }
 }
 

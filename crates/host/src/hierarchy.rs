@@ -1,0 +1,228 @@
+//! A hierarchy of control groups as this process sees it, and how groups are named in it.
+
+use crate::roots;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders of groups that are looked through at most: a host with more of them has the rest left
+/// out, and it is counted.
+const MOST_FOLDERS: usize = 8_192;
+
+/// The interface of a hierarchy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// One hierarchy for each controller or few.
+    V1,
+    /// The unified hierarchy.
+    V2,
+}
+
+/// A mounted hierarchy, or as much of it as this process may see.
+#[derive(Debug, Clone)]
+pub(crate) struct Hierarchy {
+    /// How its files are named.
+    pub(crate) interface: Interface,
+    /// Where it is mounted.
+    pub(crate) point: PathBuf,
+    /// The group that is mounted there.
+    mounted: PathBuf,
+    /// The top of this process's cgroup namespace, where groups above it are mounted too. The
+    /// kernel names groups from there, climbing by `..`.
+    top: Option<PathBuf>,
+}
+
+/// Groups with a limit, and how many folders were not looked into.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limited {
+    /// Their names.
+    pub groups: Vec<String>,
+    /// Folders that were left out.
+    pub left_out: usize,
+}
+
+impl Hierarchy {
+    /// A hierarchy of which the group `mounted` is at `point`; this process is in `own`, both as
+    /// the kernel names them.
+    pub(crate) fn new(interface: Interface, point: PathBuf, mounted: PathBuf, own: &Path) -> Self {
+        let top = top_of_namespace(&point, &mounted, own);
+        let mounted = if top.is_some() { PathBuf::from("/") } else { mounted };
+        Hierarchy { interface, point, mounted, top }
+    }
+
+    /// The group that is mounted, by its name here.
+    pub(crate) fn mounted(&self) -> &Path {
+        &self.mounted
+    }
+
+    /// Whether this process is in a namespace, and sees the groups of the whole machine all the
+    /// same: their top has what no other group has, or lacks what all others have.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        self.top.is_some()
+            && match self.interface {
+                Interface::V1 => self.point.join("release_agent").exists(),
+                Interface::V2 => !self.point.join("cgroup.type").exists(),
+            }
+    }
+
+    /// What a group is called here that the kernel calls `name`; none where it is above all that
+    /// is seen.
+    pub(crate) fn name(&self, name: &str) -> Option<String> {
+        let Some(top) = &self.top else { return Some(name.to_owned()) };
+        let mut path = top.clone();
+        for part in Path::new(name).components() {
+            match part {
+                Component::RootDir => {}
+                Component::Normal(part) => path.push(part),
+                Component::ParentDir if path.pop() => {}
+                _ => return None,
+            }
+        }
+        path.to_str().map(str::to_owned)
+    }
+
+    /// Where a group is; none where it is not seen.
+    pub(crate) fn folder(&self, group: &str) -> Option<PathBuf> {
+        below(&self.point, &self.mounted, group)
+    }
+
+    /// The groups whose folders are wanted.
+    pub(crate) fn walk(&self, wanted: &dyn Fn(&Path) -> bool) -> Limited {
+        walk(&self.point, &self.mounted, wanted)
+    }
+}
+
+/// The top of this process's namespace, from the top of what is mounted: this process is listed in
+/// a group as far below the mount as the mount is above the namespace. None where no group above
+/// the namespace is mounted.
+fn top_of_namespace(point: &Path, mounted: &Path, own: &Path) -> Option<PathBuf> {
+    let climbs = depth_outside(mounted);
+    let only_climbs = mounted.components().count() == climbs + 1;
+    let within = own.strip_prefix("/").ok().filter(|within| depth_outside(within) == 0)?;
+    if climbs == 0 || !only_climbs {
+        return None;
+    }
+    let pid = std::process::id().to_string();
+    let is_top = |folder: &Path| {
+        let listed = roots::read_text(&folder.join(within).join("cgroup.procs"));
+        listed.is_ok_and(|listed| listed.lines().any(|line| line.trim() == pid))
+    };
+    let mut waiting = vec![PathBuf::from("/")];
+    for _ in 0..MOST_FOLDERS {
+        let group = waiting.pop()?;
+        let folder = below(point, Path::new("/"), group.to_str()?)?;
+        if group.components().count() == climbs + 1 {
+            if is_top(&folder) {
+                return Some(group);
+            }
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(|entry| group.join(entry.file_name())));
+    }
+    None
+}
+
+/// How many `..` a path has.
+pub(crate) fn depth_outside(path: &Path) -> usize {
+    path.components().filter(|component| *component == Component::ParentDir).count()
+}
+
+/// The groups whose folders are wanted, of all below a mount that shows `mounted` at `point`.
+fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited {
+    let mut found = Limited::default();
+    let mut waiting = vec![(point.to_owned(), mounted.to_owned())];
+    let mut looked_at = 0;
+    while let Some((folder, group)) = waiting.pop() {
+        looked_at += 1;
+        if looked_at > MOST_FOLDERS {
+            found.left_out = waiting.len() + 1;
+            break;
+        }
+        if wanted(&folder) {
+            found.groups.extend(group.to_str().map(str::to_owned));
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
+    }
+    found.groups.sort();
+    found
+}
+
+/// Where a group is below a mount that shows `mounted` at `point`; none where it does not show it.
+fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
+    let rest = Path::new(group).strip_prefix(mounted).ok()?;
+    let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    plain.then(|| point.join(rest))
+}
+
+/// The group of a controller in the text of /proc/PID/cgroup.
+pub(crate) fn group_in(text: &str, interface: Interface, controller: &str) -> Option<String> {
+    let line = |line: &str| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let wanted = match interface {
+            Interface::V1 => controllers.split(',').any(|name| name == controller),
+            Interface::V2 => number == "0" && controllers.is_empty(),
+        };
+        // Of a group that was removed under the process the kernel says so behind its name.
+        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+        (wanted && path.starts_with('/')).then(|| path.to_owned())
+    };
+    text.lines().find_map(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testing::Tree;
+
+    /// A process in this group of its namespace, where `mounted` is what the kernel calls what is
+    /// mounted.
+    fn seen(files: &[(&str, &str)], mounted: &str, own: &str) -> (Tree, Hierarchy) {
+        let tree = Tree::new(files);
+        let point = tree.root().to_owned();
+        let of = Hierarchy::new(Interface::V2, point, mounted.into(), Path::new(own));
+        (tree, of)
+    }
+
+    #[test]
+    fn a_process_in_a_namespace_names_groups_as_the_machine_does() {
+        let own = format!("1\n{}\n", std::process::id());
+        let files = [
+            ("pods/db/cgroup.procs", "7\n"),
+            ("pods/watch/main/cgroup.procs", own.as_str()),
+            ("pods/watch/main/sub/cgroup.procs", ""),
+            ("other/x/cgroup.procs", ""),
+        ];
+        let (tree, groups) = seen(&files, "/../../..", "/");
+        assert_eq!(groups.name("/").as_deref(), Some("/pods/watch/main"));
+        assert_eq!(groups.name("/sub").as_deref(), Some("/pods/watch/main/sub"));
+        assert_eq!(groups.name("/../../db").as_deref(), Some("/pods/db"));
+        assert_eq!(groups.name("/../../..").as_deref(), Some("/"));
+        assert_eq!(groups.name("/../../../.."), None);
+        assert_eq!(groups.folder("/pods/db"), Some(tree.root().join("pods/db")));
+        assert!(groups.is_of_machine());
+        // The group that is mounted has others above it.
+        tree.put("cgroup.type", "domain\n");
+        assert!(!groups.is_of_machine());
+    }
+
+    #[test]
+    fn a_group_below_the_top_of_its_namespace_is_found_too() {
+        let own = format!("{}\n", std::process::id());
+        let files = [("a/b/in/here/cgroup.procs", own.as_str()), ("a/c/cgroup.procs", "")];
+        let (_tree, groups) = seen(&files, "/../..", "/in/here");
+        assert_eq!(groups.name("/../c").as_deref(), Some("/a/c"));
+    }
+
+    #[test]
+    fn names_stay_as_they_are_where_nothing_above_is_mounted_or_the_top_is_not_found() {
+        let files = [("a/cgroup.procs", "1\n")];
+        for (mounted, own) in [("/", "/"), ("/pod/x", "/pod/x"), ("/..", "/"), ("/../x", "/")] {
+            let (_tree, groups) = seen(&files, mounted, own);
+            assert_eq!(groups.name("/../other").as_deref(), Some("/../other"), "{mounted}");
+            assert!(!groups.is_of_machine(), "{mounted}");
+        }
+    }
+}
