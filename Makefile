@@ -294,7 +294,8 @@ install: release
 	sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' deploy/systemd/tailback-watch.service \
 	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tailback-watch.service
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/prometheus \
-	  deploy/prometheus/tailback.rules.yml deploy/prometheus/alertmanager.inhibit.yml
+	  deploy/prometheus/tailback.rules.yml deploy/prometheus/alertmanager.inhibit.yml \
+	  deploy/prometheus/scrape.hosts.yml deploy/prometheus/scrape.pods.yml
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/grafana deploy/grafana/tailback-watch.json
 
 # Staged again each time, so that nothing of an older version gets in.

@@ -82,9 +82,11 @@ fn every_finding_has_a_runbook_of_the_same_form() {
 #[test]
 fn the_alerts_fire_when_they_should() {
     let Some(folder) = readers::fetched("need-prometheus") else { return };
-    for words in
-        [["check", "rules", "tailback.rules.yml"], ["test", "rules", "tailback.rules.test.yml"]]
-    {
+    for words in [
+        ["check", "rules", "tailback.rules.yml"],
+        ["test", "rules", "tailback.rules.test.yml"],
+        ["check", "config", "scrape.hosts.yml"],
+    ] {
         let mut promtool = Command::new(Path::new(&folder).join("bin/promtool"));
         promtool.args(words).current_dir(root().join("deploy/prometheus"));
         let ran = promtool.output().unwrap();

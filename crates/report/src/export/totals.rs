@@ -171,6 +171,11 @@ impl Totals {
                 one(self.names.folded() as f64),
             ),
             (
+                "tailback_watch_missing_source",
+                "A source of figures that cannot be had here; always 1",
+                missing(last),
+            ),
+            (
                 "tailback_watch_memory_bytes",
                 "Memory of watching itself",
                 one(last.cost.memory_bytes as f64),
@@ -178,6 +183,14 @@ impl Totals {
         ];
         all.map(|(name, help, samples)| Family::gauge(name, help, samples)).into()
     }
+}
+
+/// The sources that cannot be had, by their names in a record.
+fn missing(last: &Live) -> Vec<(Labels, f64)> {
+    let missing = last.sources.iter().filter(|one| one.missing.is_some());
+    let name = |source| serde_json::to_value(source).ok()?.as_str().map(str::to_owned);
+    let names = missing.filter_map(|one| name(one.source));
+    names.map(|name| (vec![("source", name)], 1.0)).collect()
 }
 
 /// The end of the metrics: how old they are now.
@@ -225,7 +238,9 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Answer, AnswerState, Cost, Finding, Parts, Program, Victim};
+    use model::live::{
+        Answer, AnswerState, Cost, Finding, Missing, Parts, Program, Source, SourceUse, Victim,
+    };
 
     fn interval(name: impl Fn(usize) -> String) -> Live {
         let victim = |number: usize| Victim {
@@ -258,6 +273,10 @@ mod tests {
         let live = Live {
             findings: vec![finding],
             answers: vec![answer],
+            sources: vec![
+                SourceUse { source: Source::CpuStat, missing: None },
+                SourceUse { source: Source::GroupsAbove, missing: Some(Missing::CgroupNamespace) },
+            ],
             cost: Cost {
                 tool_ms_per_s: 2.0,
                 programs_ms_per_s: Some(4.0),
@@ -285,12 +304,14 @@ mod tests {
             r#"tailback_watch_stall{stall="cpu-quota"} 1.0"#,
             "tailback_watch_watched_seconds_total{} 4.0",
             "tailback_watch_memory_bytes{} 7.0",
+            r#"tailback_watch_missing_source{source="groups-above"} 1.0"#,
             "# TYPE tailback_watch_lost_seconds counter",
             "# UNIT tailback_watch_lost_seconds seconds",
             "# TYPE tailback_watch_stall gauge",
         ] {
             assert!(text.lines().any(|one| one == line), "{line} is not in:\n{text}");
         }
+        assert!(!text.contains("cpu-stat"), "{text}");
     }
 
     #[test]
