@@ -106,8 +106,15 @@ fn victims(text: &mut String, live: &Live, look: Look) {
         words::COLUMNS.map(|name| format!(" {name:>6}")).concat(),
         "worst ms"
     );
-    for victim in live.victims.iter().take(look.most(VICTIMS).min(MOST)) {
+    let shown = &live.victims[..live.victims.len().min(look.most(VICTIMS)).min(MOST)];
+    let is_double = |name: &str| shown.iter().filter(|one| one.program.name == name).count() > 1;
+    for victim in shown {
         text.push_str(&row(victim, live.over_ns));
+        // What tells it from another one of its name.
+        if is_double(&victim.program.name) {
+            let which = words::program(&victim.program);
+            let _ = writeln!(text, "{}", look.wrap(&which, "  ", "  "));
+        }
     }
 }
 
@@ -184,7 +191,7 @@ fn cost(text: &mut String, live: &Live, look: Look) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{AsleepBehind, Parts, Program};
+    use model::live::{AsleepBehind, Parts, Pod, Program, Workload};
 
     /// What a record of version 2 held, in today's words.
     const CONVERTED: &str = include_str!("../../model/tests/live.json");
@@ -223,5 +230,22 @@ mod tests {
         );
         assert!(!why.contains("sh lost") && why.contains("\nsh  "), "{why}");
         assert!(!live(&seen, |_| None, Look::default()).contains("in ms/s:"));
+    }
+
+    #[test]
+    fn programs_of_one_name_are_told_apart_in_the_table() {
+        let pod = Pod { namespace: Some("shop".into()), name: Some("a-0".into()), uid: None };
+        let of = |name: &str, pid, workload| {
+            let name = name.to_owned();
+            let program = Program { name, pid, processes: 1, workload, ..Program::default() };
+            Victim { program, ..Victim::default() }
+        };
+        let in_pod = Some(Workload::Pod(pod));
+        let victims = vec![of("db", 7, in_pod), of("db", 8, None), of("web", 9, None)];
+        let seen = Live { over_ns: 1_000_000_000, victims, ..Live::default() };
+        let table = live(&seen, |_| None, Look::default());
+        assert!(table.contains("\n  db (pid 7, pod shop/a-0)\ndb  "), "{table}");
+        assert!(table.contains("\n  db (pid 8)\nweb  "), "{table}");
+        assert!(!table.contains("pid 9"), "{table}");
     }
 }

@@ -16,8 +16,7 @@ use model::{Live, Meta, Unit};
 pub use node::node;
 use os::terminal::line as plain;
 use watch::findings::find;
-use watch::findings::words::program;
-pub use watch::findings::words::{group_of, short_name};
+pub use watch::findings::words::{group_of, program, short_name};
 use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 
 /// What finds the declaration of a scenario by its id.
