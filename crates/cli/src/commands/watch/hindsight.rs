@@ -14,8 +14,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::Tick;
 
-/// Records that one run writes at most: a finding that comes and goes may not fill a disk.
+/// Records that are written at most in a [`DAY`]: a finding that comes and goes may not fill a
+/// disk.
 const MOST: u32 = 100;
+
+/// After how long it writes as many again.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// After how long a record is tried again that could not be written; then after twice as long, and
 /// so on. Each try works it out anew, and a disk may be full for days.
@@ -40,6 +44,13 @@ pub struct Hindsight {
     ring: Ring,
     files: Files,
     owed: Option<Owed>,
+    today: Today,
+}
+
+/// What was written in a day.
+struct Today {
+    began: Instant,
+    written: u32,
     has_said_enough: bool,
 }
 
@@ -50,7 +61,7 @@ impl Hindsight {
             ring: Ring::new(most_bytes),
             files: Files::new(file),
             owed: None,
-            has_said_enough: false,
+            today: Today::new(Instant::now()),
         }
     }
 
@@ -80,11 +91,11 @@ impl Hindsight {
 
     /// Writes what there is. If that fails where somebody has `asked`, it is soon tried again.
     fn write(&mut self, session: &Session, asked: bool) {
-        if self.files.written >= MOST {
-            if !std::mem::replace(&mut self.has_said_enough, true) || asked {
+        if self.today.is_full(Instant::now()) {
+            if !std::mem::replace(&mut self.today.has_said_enough, true) || asked {
                 output::complain(&format!(
-                    "--ring: {MOST} records were written, the most of one run; start watch again \
-                     for more"
+                    "--ring: {MOST} records were written, the most of a day; start watch again for \
+                     more"
                 ));
             }
             return;
@@ -93,6 +104,7 @@ impl Hindsight {
         match self.files.write(&record::of(&live).to_json()) {
             Ok(path) => {
                 self.owed = None;
+                self.today.written += 1;
                 output::note(&format!("record: {}", path.display()));
             }
             Err(error) => {
@@ -110,6 +122,20 @@ impl Hindsight {
                 self.owed = Some(Owed::after(before, Instant::now()));
             }
         }
+    }
+}
+
+impl Today {
+    fn new(began: Instant) -> Self {
+        Today { began, written: 0, has_said_enough: false }
+    }
+
+    /// Whether no more may be written before the day is over.
+    fn is_full(&mut self, now: Instant) -> bool {
+        if now.saturating_duration_since(self.began) >= DAY {
+            *self = Today::new(now);
+        }
+        self.written >= MOST
     }
 }
 
@@ -172,6 +198,18 @@ mod tests {
         let mut small = Ring::new(1);
         (0..9).for_each(|over_ns| small.add(tick(over_ns)));
         assert_eq!(small.ticks().count(), 1);
+    }
+
+    #[test]
+    fn each_day_has_as_many_records() {
+        let began = Instant::now();
+        let mut today = Today::new(began);
+        assert!(!today.is_full(began + DAY / 2));
+        today.written = MOST;
+        assert!(today.is_full(began + DAY / 2) && !today.is_full(began + DAY));
+        // A day begins where the one before it has ended, or later.
+        today.written = MOST;
+        assert!(today.is_full(began + DAY * 3 / 2) && !today.is_full(began + DAY * 2));
     }
 
     #[test]

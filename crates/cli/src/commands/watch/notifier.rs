@@ -170,7 +170,7 @@ impl Run for NotifierFlags {
             }
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             next = Instant::now() + RATE;
-            if let Some(why) = wrong(start(&self.program, line)) {
+            if let Some(why) = wrong(start(&self.program, line, LONGEST)) {
                 output::complain(&format!("--on-finding {}: {why}", self.program.display()));
             }
         }
@@ -189,9 +189,9 @@ impl NotifierFlags {
     }
 }
 
-/// Runs the program with this line as its standard input; how it ended, or none where it took too
-/// long and was killed.
-fn start(program: &Path, line: Vec<u8>) -> std::io::Result<Option<ExitStatus>> {
+/// Runs the program with this line as its standard input; how it ended, or none where it took
+/// longer than it may and was killed.
+fn start(program: &Path, line: Vec<u8>, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).process_group(0);
     death::bind(&mut command, Signal::KILL);
@@ -200,7 +200,7 @@ fn start(program: &Path, line: Vec<u8>) -> std::io::Result<Option<ExitStatus>> {
         // A program need not read it; one that is killed ends this thread too.
         std::thread::spawn(move || File::from(pipe).write_all(&line));
     }
-    Ok(child.wait_until(Instant::now() + LONGEST))
+    Ok(child.wait_until(Instant::now() + longest))
 }
 
 /// What went wrong.
@@ -210,5 +210,41 @@ fn wrong(ran: std::io::Result<Option<ExitStatus>>) -> Option<String> {
         Ok(Some(status)) => Some(format!("it ended with {status}")),
         Ok(None) => Some(format!("it took longer than {} s and was killed", LONGEST.as_secs())),
         Err(why) => Some(why.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_takes_too_long_is_killed_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            testing::write_program(&path, &format!("#!/bin/sh\n{text}\n"));
+            path
+        };
+        let ran = |path: &Path, longest| wrong(start(path, b"{}\n".to_vec(), longest));
+        let (long, short) = (Duration::from_secs(60), Duration::from_millis(50));
+        assert_eq!(ran(&program("reads", "read -r line && [ \"$line\" = '{}' ]"), long), None);
+        assert!(ran(&program("fails", "exit 3"), long).unwrap().contains("exit status: 3"));
+        let began = Instant::now();
+        assert!(ran(&program("hangs", "sleep 600"), short).unwrap().contains("was killed"));
+        assert!(began.elapsed() < long);
+    }
+
+    #[test]
+    fn what_waits_for_a_slow_program_is_bounded_and_said() {
+        let mut command = Command::new("sleep");
+        let mut process = Child::alone(command.arg("600").stdin(Stdio::piped()).spawn().unwrap());
+        let pipe = process.take_stdin().unwrap();
+        rustix::io::ioctl_fionbio(&pipe, true).unwrap();
+        let pipe = Some(pipe);
+        let mut notifier = Notifier { process, pipe, pending: Vec::new(), has_complained: false };
+        let line = "x".repeat(4_000);
+        (0..1_000).for_each(|_| notifier.send(&line));
+        assert!(notifier.has_complained);
+        assert!((MOST - 2 * line.len()..=MOST).contains(&notifier.pending.len()));
     }
 }

@@ -18,15 +18,13 @@ pub struct Files {
     pub named: PathBuf,
     /// The number of the next one.
     next: u32,
-    /// How many were written.
-    pub written: u32,
     most_bytes: u64,
 }
 
 impl Files {
     /// Beside this file.
     pub fn new(named: &Path) -> Self {
-        Files { named: named.to_owned(), next: 0, written: 0, most_bytes: MOST_BYTES }
+        Files { named: named.to_owned(), next: 0, most_bytes: MOST_BYTES }
     }
 
     /// Writes a record under the next name that is free; where it is.
@@ -55,7 +53,7 @@ impl Files {
                 name(&self.named, LAST).to_string_lossy()
             )));
         };
-        (self.next, self.written) = (number + 1, self.written + 1);
+        self.next = number + 1;
         Ok(self.named.with_file_name(name))
     }
 
@@ -96,7 +94,6 @@ mod tests {
         let mut later = Files::new(&at("b.json"));
         assert_eq!(later.write("3").unwrap(), at("b-3.json"));
         assert_eq!(first.write("4").unwrap(), at("b-4.json"));
-        assert_eq!((first.written, later.written), (3, 1));
         let read = |name| std::fs::read_to_string(at(name)).unwrap();
         assert_eq!(["b.json", "b-1.json", "b-3.json", "b-4.json"].map(read), ["1", "2", "3", "4"]);
         // They are not endless.
