@@ -199,6 +199,76 @@ mod tests {
         assert_eq!(tick.workloads.get(POD).and_then(text).as_deref(), Some("pod shop/orders-0"));
     }
 
+    /// Groups and files as they lie where systemd makes the groups.
+    #[test]
+    fn every_engine_is_read_where_its_files_really_lie() {
+        const UID: &str = "6f1b2c3d-1111-2222-3333-444455556666";
+        const STATIC: &str = "0f3c9a7be1d24c58a6b0e9d8c7f6a5b4";
+        let of_pod = |uid: &str, scope: &str| {
+            let uid = uid.replace('-', "_");
+            format!(
+                "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid}.slice/\
+                 {scope}-{ID}.scope"
+            )
+        };
+        let cri = r#"{"annotations": {"io.kubernetes.cri.container-name": "db",
+            "io.kubernetes.cri.sandbox-name": "orders-0", "io.kubernetes.cri.sandbox-namespace": "shop"}}"#;
+        let crio = r#"{"annotations": {"io.kubernetes.container.name": "db",
+            "io.kubernetes.pod.name": "orders-0", "io.kubernetes.pod.namespace": "shop"}}"#;
+        let docker = r#"{"Name": "/web", "Config": {"Image": "nginx:1"}}"#;
+        let podman = format!(r#"[{{"id": "{ID}", "names": ["web"]}}]"#);
+        let task = "io.containerd.runtime.v2.task";
+        let stored = "overlay-containers";
+        let (containerd, in_pod) =
+            (of_pod(UID, "cri-containerd"), "container db of pod shop/orders-0");
+        let cases = [
+            (&containerd, format!("run/containerd/{task}/k8s.io/{ID}/config.json"), cri, in_pod),
+            (
+                &containerd,
+                format!("run/k3s/containerd/{task}/k8s.io/{ID}/config.json"),
+                cri,
+                in_pod,
+            ),
+            (
+                &of_pod(UID, "crio"),
+                format!("run/containers/storage/{stored}/{ID}/userdata/config.json"),
+                crio,
+                in_pod,
+            ),
+            (&containerd, format!("var/log/containers/orders-0_shop_db-{ID}.log"), "", in_pod),
+            (
+                &containerd,
+                format!("var/log/pods/shop_orders-0_{UID}/db/0.log"),
+                "",
+                "pod shop/orders-0",
+            ),
+            (
+                &of_pod(STATIC, "cri-containerd"),
+                format!("var/log/pods/kube-system_etcd-node1_{STATIC}/etcd/0.log"),
+                "",
+                "pod kube-system/etcd-node1",
+            ),
+            (
+                &format!("/system.slice/docker-{ID}.scope"),
+                format!("var/lib/docker/containers/{ID}/config.v2.json"),
+                docker,
+                "Docker container web",
+            ),
+            (
+                &format!("/machine.slice/libpod-{ID}.scope/container"),
+                format!("var/lib/containers/storage/{stored}/containers.json"),
+                &podman,
+                "/container in Podman container web",
+            ),
+        ];
+        for (group, path, kept, wanted) in cases {
+            let tree = machine(&path, kept);
+            let mut tick = tick(group);
+            Workloads::new(&Roots::at(tree.root())).name(&mut tick, &mut Readers::Here);
+            assert_eq!(text(&tick.workloads[group]).as_deref(), Some(wanted), "{group} by {path}");
+        }
+    }
+
     #[test]
     fn a_container_of_which_nothing_is_kept_is_asked_about_seldom() {
         let tree = machine("run/none", "");
