@@ -139,11 +139,18 @@ def in_kernel(pids):
 
 
 def open_files(pid):
-    folder = f"/proc/{pid}/fd"
+    folder, files = f"/proc/{pid}/fd", []
     try:
-        return [os.readlink(f"{folder}/{one}") for one in os.listdir(folder)]
+        names = os.listdir(folder)
     except OSError:
         return []
+    for name in names:
+        try:
+            files.append(os.readlink(f"{folder}/{name}"))
+        except OSError:
+            # It was closed meanwhile.
+            pass
+    return files
 
 
 def slab():
@@ -169,6 +176,19 @@ def sample(began, before, last):
     return row, (used, at)
 
 
+def began_in(lines):
+    """The stall and the program of each incident that began."""
+    names = []
+    for line in lines.splitlines():
+        try:
+            incident = json.loads(line)["incident"]
+        except (ValueError, KeyError, TypeError):
+            continue
+        if incident["event"] == "began":
+            names.append(" of ".join(incident["id"].split(":")[:2]))
+    return names
+
+
 def main():
     last, began = [], time.monotonic()
     (GROUPS / "cgroup.subtree_control").write_text("+cpu +memory")
@@ -189,10 +209,11 @@ def main():
         row, before = sample(began, before, last)
         # What is new since the last time.
         lines = quiet(["journalctl", "-u", "tailback-watch", "-o", "cat", "--cursor-file=/cursor"])
-        COUNTS["incidents"] += lines.count('"event":"began"')
+        began_now = began_in(lines)
+        COUNTS["incidents"] += len(began_now)
         now = datetime.datetime.now().isoformat(timespec="seconds")
         line = {"figures": row, "counts": COUNTS, "same": unit("MainPID") == pid, "at": now,
-                "ended": [load.name for load in loads if not load.is_alive()]}
+                "incidents": began_now, "ended": [load.name for load in loads if not load.is_alive()]}
         print(json.dumps(line), flush=True)
         for note in lines.splitlines():
             if '"schema"' not in note:

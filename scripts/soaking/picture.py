@@ -9,27 +9,50 @@ PAGE, PICTURE = ROOT / "docs/performance.md", ROOT / "docs/soak.svg"
 BEGIN, END = "<!-- soak: from here -->", "<!-- soak: to here -->"
 # The time in which everything has been there once, in minutes.
 WARM = 30
+# Up to how many times what it was in the first fifth after that a figure may be in the last one.
+MOST_GROWTH = {"memory of its processes, MiB": 1.25, "descriptors": 1.1, "processes": 1,
+               "programs, maps and links in the kernel": 1,
+               "kernel memory that cannot be reclaimed, MiB": 1.25}
 WIDTH, HEIGHT, GAP, LEFT = 720, 56, 34, 52
 
 
 def read(folder):
-    """The rows; one that a line of the kernel came into is left out."""
+    """The rows. One that a line of the kernel came into is left out, and one for which a process
+    could not be looked into: each has programs in the kernel."""
     rows = []
     for line in (folder / "soak.jsonl").read_text().splitlines():
         try:
             rows.append(json.loads(line))
         except ValueError:
             pass
-    return rows
+    return [row for row in rows if row["figures"]["programs, maps and links in the kernel"]]
 
 
 def wrong(rows):
-    """What did not last."""
+    """What did not last, or grew."""
     if not rows:
         return ["there is not one row"]
     ended = sorted({name for row in rows for name in row["ended"]})
     said = [f"the load {name} has ended" for name in ended]
-    return said if all(row["same"] for row in rows) else [*said, "the unit was started anew"]
+    if not all(row["same"] for row in rows):
+        said.append("the unit was started anew")
+    for name, most in MOST_GROWTH.items():
+        first, last = fifths(rows, name)
+        if last > first * most:
+            said.append(f"{name} grew from {first:,g} to {last:,g}")
+    return said
+
+
+def warm(rows):
+    return [row for row in rows if row["figures"]["minutes"] >= WARM] or rows
+
+
+def fifths(rows, name):
+    """The median of a figure in the first fifth of the time after everything has been there once,
+    and in the last."""
+    values = [row["figures"][name] for row in warm(rows)]
+    part = max(len(values) // 5, 1)
+    return median(values[:part]), median(values[-part:])
 
 
 def names(rows):
@@ -61,18 +84,26 @@ def svg(rows):
 
 
 def table(rows):
-    warm = [row for row in rows if row["figures"]["minutes"] >= WARM] or rows
-    part = max(len(warm) // 5, 1)
     yield f"| figure | least and most after {WARM} min | median of the first fifth | of the last |"
     yield "|---|---:|---:|---:|"
     for name in names(rows):
-        values = [row["figures"][name] for row in warm]
-        first, last = median(values[:part]), median(values[-part:])
+        values = [row["figures"][name] for row in warm(rows)]
+        first, last = fifths(rows, name)
         yield f"| {name} | {min(values):,g} to {max(values):,g} | {first:,g} | {last:,g} |"
 
 
 def median(values):
     return sorted(values)[len(values) // 2]
+
+
+def which(rows):
+    """Of what, where the guest tells."""
+    told = {}
+    for row in rows:
+        for name in row.get("incidents", []):
+            told[name] = told.get(name, 0) + 1
+    all_of = sorted(told.items(), key=lambda one: -one[1])
+    return f" ({', '.join(f'{name} {count}' for name, count in all_of)})" if told else ""
 
 
 def times(count):
@@ -82,6 +113,7 @@ def times(count):
 def text(rows):
     counts, last = rows[-1]["counts"], rows[-1]
     hours = last["figures"]["minutes"] / 60
+    rate = {name: counts[name] / hours / 3600 for name in ("processes", "groups")}
     ages = [row["figures"]["age of the figures, s"] for row in rows]
     missed = ages.count(None)
     ages = sorted(age for age in ages if age is not None)
@@ -89,10 +121,12 @@ def text(rows):
         "It was started anew at least once.")
     yield (f"{hours:.1f} hours by the guest's clock, until {last['at'][:10]}. {kept} "
            f"{counts['processes']:,} processes and {counts['groups']:,} control groups came and "
-           f"went, {counts['scrapes']:,} scrapes were answered and "
+           f"went, {rate['processes']:.1f} and {rate['groups']:.1f} a second, "
+           f"{counts['scrapes']:,} scrapes were answered and "
            f"{counts['scrapes that failed']:,} were not, {counts['slow clients']:,} clients asked "
            f"a byte a second, a CPU was offline {times(counts['CPU offline'])}, the clock was "
-           f"set {times(counts['clock set'])}. {counts['incidents']} incidents were told. At "
+           f"set {times(counts['clock set'])}. {counts['incidents']} incidents were told{which(rows)}. "
+           f"At "
            f"{len(ages)} looks the last answer's figures had been {ages[len(ages) // 2]:.1f} s old "
            f"in the middle and {ages[-1]:.1f} s at most; at {missed} there was no answer.")
     yield ""
