@@ -94,6 +94,12 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     let harmless = built(&program.replace(smaps, stat), &place, "harmless").unwrap();
     let ran = place.run(place.program(harmless.to_str().unwrap()));
     assert_shows_none(&ran, "mmap-lock");
+    // Without memory for its mappings it has shown nothing: a bisection has to stop there.
+    let mut starved = place.program("sh");
+    starved.args(["-c", &format!("ulimit -v 30000; exec {}", stall.display())]);
+    let ran = place.run(starved);
+    assert_eq!(ran.code(), 128, "{ran:?}");
+    assert!(ran.out.contains("\nnot ok 1 mmap-lock # ERROR "), "{ran:?}");
 }
 
 #[test]

@@ -215,8 +215,8 @@ main([]) ->
             Code -> Code
         catch
             throw:{missing, Why} -> said(4, "ok 1 ~ts # SKIP ~ts~n", [?NAME, Why]);
-            throw:{broken, Why} -> said(1, "not ok 1 ~ts # ERROR ~ts~n", [?NAME, Why]);
-            _:Why -> said(1, "not ok 1 ~ts # ERROR ~0tP~n", [?NAME, Why, 20])
+            throw:{broken, Why} -> said(128, "not ok 1 ~ts # ERROR ~ts~n", [?NAME, Why]);
+            _:Why -> said(128, "not ok 1 ~ts # ERROR ~0tP~n", [?NAME, Why, 20])
         end
     );
 main(["trial", Arm, Block]) ->
