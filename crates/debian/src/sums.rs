@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file that holds them; it is written last, so a folder that has it is whole.
-const FILE: &str = "sums.json";
+pub const FILE: &str = "sums.json";
 
 /// Whether a folder was unpacked to its end, with its checksums.
 pub fn is_whole(folder: &Path) -> bool {

@@ -31,9 +31,15 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR}, once"));
-    let (apt, packages) = newest(series, &suites, note, interrupted)?;
-    let done = apt
-        .download(&packages, cache, interrupted)
+    let (apt, mut packages) = newest(series, &suites, note, interrupted)?;
+    let mut files = apt.download(&packages, cache, interrupted);
+    // A kernel without its configuration boots all the same.
+    if let (Err(error), true) = (&files, packages.len() > 1 && !interrupted()) {
+        note(&format!("debian:{series}: {error}; its configuration is left out"));
+        packages.truncate(1);
+        files = apt.download(&packages, cache, interrupted);
+    }
+    let done = files
         .map_err(GuestError::from)
         .and_then(|files| unpack(&files, &packages, cache, interrupted));
     let folder = done.map_err(|error| explain(error, series))?;
@@ -120,7 +126,7 @@ fn look(
     };
     let mut packages = apt.describe(std::slice::from_ref(&kernel), interrupted)?;
     if let Some(base) = base_of(&kernel).filter(|base| names.contains(base)) {
-        packages.extend(apt.describe(&[base], interrupted)?);
+        packages.extend(apt.describe(&[base], interrupted).unwrap_or_default());
     }
     Ok(Some((apt, packages)))
 }

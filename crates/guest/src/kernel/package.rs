@@ -5,6 +5,7 @@ use crate::error::GuestError;
 use debian::package::{self, Member};
 use debian::{Cache, DebianError, failed, sha256, sums};
 use host::{Roots, Temporary};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Takes the kernel, its configuration and the modules for a shared root out of packages, each a
@@ -16,10 +17,7 @@ pub(super) fn unpack(
 ) -> Result<PathBuf, GuestError> {
     let (first, name) = packages.first().copied().unwrap_or((Path::new(""), ""));
     let folder = cache.unpacked(&sha256(first)?);
-    let complete = |folder: &Path| {
-        sums::is_whole(folder) && (packages.len() == 1 || has_configuration(folder))
-    };
-    if complete(&folder) {
+    if sums::is_whole(&folder) && (packages.len() == 1 || configuration(&folder).is_some()) {
         return Ok(folder);
     }
     let parent = folder.parent().unwrap_or(cache.folder());
@@ -36,28 +34,44 @@ pub(super) fn unpack(
         }),
         _ => Ok(()),
     });
-    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder, complete))?;
+    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder))?;
     Ok(folder)
 }
 
-/// Whether what was unpacked has a kernel's configuration. Where that is in a package of its own,
-/// the kernel may have been fetched without it.
-fn has_configuration(folder: &Path) -> bool {
-    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_string_lossy().starts_with("config-"))
+/// The name of a kernel's configuration in a folder. Where that is in a package of its own, the
+/// kernel may have been fetched without it.
+fn configuration(folder: &Path) -> Option<OsString> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    names.find(|name| name.to_string_lossy().starts_with("config-"))
 }
 
 /// Puts what was taken out in its place. Another run may have unpacked the same one meanwhile, and
-/// theirs is as good; one that lacks something, as what was unpacked before checksums were kept,
-/// goes.
-fn put(new: &Path, folder: &Path, complete: impl Fn(&Path) -> bool) -> Result<(), GuestError> {
-    if folder.is_dir() && !complete(folder) {
+/// theirs is as good; one that was unpacked before checksums were kept goes.
+fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
+    if sums::is_whole(folder) {
+        return add_configuration(new, folder);
+    }
+    if folder.is_dir() {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
     }
     match std::fs::rename(new, folder) {
         Err(source) if !folder.is_dir() => Err(failed(folder, source).into()),
         _ => Ok(()),
     }
+}
+
+/// Adds a configuration to a kernel that was unpacked without it, and that a guest may be booting.
+/// Its checksum comes first: who finds the file already finds that too.
+fn add_configuration(new: &Path, folder: &Path) -> Result<(), GuestError> {
+    let Some(name) = configuration(new).filter(|_| configuration(folder).is_none()) else {
+        return Ok(());
+    };
+    for name in [sums::FILE.as_ref(), name.as_os_str()] {
+        let place = folder.join(name);
+        std::fs::rename(new.join(name), &place).map_err(|source| failed(&place, source))?;
+    }
+    Ok(())
 }
 
 /// Writes kernel and configuration of an archive to a folder; how many kernels there were.
@@ -155,16 +169,52 @@ mod tests {
         }
         sums::keep(&first, &cache).unwrap();
         sums::keep(&second, &cache).unwrap();
-        put(&first, &folder, sums::is_whole).unwrap();
-        put(&second, &folder, sums::is_whole).unwrap();
+        put(&first, &folder).unwrap();
+        put(&second, &folder).unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "first");
-        let third = place.path().join("c");
-        std::fs::create_dir_all(third.join(modules::FOLDER)).unwrap();
-        std::fs::write(third.join("config-6"), "CONFIG_EXT4_FS=m").unwrap();
-        sums::keep(&third, &cache).unwrap();
-        assert!(!has_configuration(&folder) && has_configuration(&third));
-        put(&third, &folder, has_configuration).unwrap();
-        assert!(has_configuration(&folder));
+    }
+
+    #[test]
+    fn a_configuration_of_another_package_is_added_to_a_kernel_that_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().join("cache"));
+        let deb = |name: &str, file: &str| {
+            let tree = place.path().join(name);
+            for (path, text) in [
+                (
+                    "DEBIAN/control",
+                    "Package: x\nVersion: 1\nArchitecture: all\nDescription: x\n\
+                                    Maintainer: x <x@example.org>\n",
+                ),
+                (file, name),
+            ] {
+                std::fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
+                std::fs::write(tree.join(path), text).unwrap();
+            }
+            let deb = tree.with_extension("deb");
+            let mut made = std::process::Command::new("dpkg-deb");
+            let made = made.arg("--build").arg(&tree).arg(&deb).output().ok();
+            made.filter(|made| made.status.success()).map(|_| deb)
+        };
+        let (kernel, base) = (deb("kernel", "boot/vmlinuz-6"), deb("base", "boot/config-6"));
+        let (Some(kernel), Some(base)) = (kernel, base) else {
+            return testing::skipped("no dpkg-deb");
+        };
+        let alone = [(kernel.as_path(), "kernel")];
+        let both = [alone[0], (base.as_path(), "base")];
+        let folder = unpack(&alone, &cache, &|| false).unwrap();
+        let inode = || std::os::unix::fs::MetadataExt::ino(&folder.metadata().unwrap());
+        let (before, is_there) = (inode(), || configuration(&folder).is_some());
+        assert!(!is_there());
+        // A package without a kernel is none, beside one of a kernel or not.
+        assert!(unpack(&[both[1]], &cache, &|| false).is_err());
+        for _ in 0..2 {
+            assert_eq!(unpack(&both, &cache, &|| false).unwrap(), folder);
+            assert!(is_there() && inode() == before);
+            sums::compare_all(&folder, &cache).unwrap();
+        }
+        assert_eq!(unpack(&alone, &cache, &|| false).unwrap(), folder);
+        assert!(is_there());
     }
 
     #[test]
