@@ -293,8 +293,7 @@ install: release
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' deploy/systemd/tailback-watch.service \
 	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tailback-watch.service
-	install -Dm644 deploy/systemd/tailback-watch.tmpfiles.conf \
-	  $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/tailback-watch.conf
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/lib/tmpfiles.d deploy/systemd/tmpfiles.d/tailback-watch.conf
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/prometheus \
 	  deploy/prometheus/tailback.rules.yml deploy/prometheus/alertmanager.inhibit.yml \
 	  deploy/prometheus/scrape.hosts.yml deploy/prometheus/scrape.pods.yml

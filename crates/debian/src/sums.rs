@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file that holds them; it is written last, so a folder that has it is whole.
-pub const FILE: &str = "sums.json";
+const FILE: &str = "sums.json";
 
 /// Whether a folder was unpacked to its end, with its checksums.
 pub fn is_whole(folder: &Path) -> bool {
@@ -23,6 +23,19 @@ pub fn keep(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
         sums.insert(name(&file, folder), sha256(&file)?);
     }
     cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())
+}
+
+/// Moves a file into a folder that has its checksums. Its own comes first, so that who finds the
+/// file finds that too.
+///
+/// # Errors
+/// If it cannot be read or moved.
+pub fn add(file: &Path, folder: &Path, cache: &Cache) -> Result<(), DebianError> {
+    let place = folder.join(file.file_name().unwrap_or_default());
+    let mut sums = kept(folder, cache)?;
+    sums.insert(name(&place, folder), sha256(file)?);
+    cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())?;
+    std::fs::rename(file, &place).map_err(|source| failed(&place, source))
 }
 
 /// Refuses files of a folder that are not what was unpacked, or that another user could have put

@@ -146,10 +146,14 @@ impl Mount {
     }
 
     /// How far below the top of this process's cgroup namespace the mounted group is; negative
-    /// where it is above it.
+    /// where it is above it, and more than any other where it is beside it.
     fn depth(&self) -> isize {
-        let outside = depth_outside(&self.root);
-        self.root.components().count().cast_signed() - 2 * outside.cast_signed()
+        let (outside, all) = (depth_outside(&self.root), self.root.components().count());
+        match outside {
+            0 => all.cast_signed(),
+            above if all == above + 1 => -above.cast_signed(),
+            _ => isize::MAX,
+        }
     }
 
     /// Where a group is below the mount point; None where the mount does not show it.
@@ -232,6 +236,14 @@ mod tests {
         assert_eq!(place("/../..", "/in/here"), Some("".into()));
         assert_eq!(place("/../..", "/../../other"), Some("other".into()));
         assert_eq!(place("/../other", "/"), None);
+    }
+
+    #[test]
+    fn the_mount_that_shows_most_is_that_of_the_highest_group_above() {
+        let depth = |root: &str| mount(root).depth();
+        let all = ["/../..", "/..", "/", "/a", "/a/b", "/../x"].map(depth);
+        assert!(all.is_sorted_by(|one, next| one < next), "{all:?}");
+        assert_eq!(depth("/../../y/z"), depth("/../x"));
     }
 
     #[test]

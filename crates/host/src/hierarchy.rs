@@ -1,11 +1,16 @@
 //! A hierarchy of control groups as this process sees it, and how groups are named in it.
 
 use crate::roots;
+use std::collections::VecDeque;
 use std::path::{Component, Path, PathBuf};
 
 /// Folders of groups that are looked through at most: a host with more of them has the rest left
 /// out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
+
+/// Folders of one parent that are looked through for the top of a namespace at most, so that
+/// whoever may make groups in one of them does not use up all.
+const MOST_BELOW: usize = 512;
 
 /// The interface of a hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +28,8 @@ pub(crate) struct Hierarchy {
     pub(crate) interface: Interface,
     /// Where it is mounted.
     pub(crate) point: PathBuf,
-    /// The group that is mounted there.
+    /// The group that is mounted there, by its name here: `/` where that is the highest that is
+    /// seen.
     mounted: PathBuf,
     /// The top of this process's cgroup namespace, where groups above it are mounted too. The
     /// kernel names groups from there, climbing by `..`.
@@ -54,12 +60,14 @@ impl Hierarchy {
     }
 
     /// Whether this process is in a namespace, and sees the groups of the whole machine all the
-    /// same: their top has what no other group has, or lacks what all others have.
+    /// same. Of v1 the machine's top alone has `release_agent`, of v2 it alone has no
+    /// `cgroup.type`.
     pub(crate) fn is_of_machine(&self) -> bool {
+        let has = |file: &str| self.point.join(file).try_exists();
         self.top.is_some()
             && match self.interface {
-                Interface::V1 => self.point.join("release_agent").exists(),
-                Interface::V2 => !self.point.join("cgroup.type").exists(),
+                Interface::V1 => matches!(has("release_agent"), Ok(true)),
+                Interface::V2 => matches!(has("cgroup.type"), Ok(false)),
             }
     }
 
@@ -105,9 +113,9 @@ fn top_of_namespace(point: &Path, mounted: &Path, own: &Path) -> Option<PathBuf>
         let listed = roots::read_text(&folder.join(within).join("cgroup.procs"));
         listed.is_ok_and(|listed| listed.lines().any(|line| line.trim() == pid))
     };
-    let mut waiting = vec![PathBuf::from("/")];
+    let mut waiting = VecDeque::from([PathBuf::from("/")]);
     for _ in 0..MOST_FOLDERS {
-        let group = waiting.pop()?;
+        let group = waiting.pop_front()?;
         let folder = below(point, Path::new("/"), group.to_str()?)?;
         if group.components().count() == climbs + 1 {
             if is_top(&folder) {
@@ -117,7 +125,8 @@ fn top_of_namespace(point: &Path, mounted: &Path, own: &Path) -> Option<PathBuf>
         }
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(|entry| group.join(entry.file_name())));
+        let room = MOST_FOLDERS.saturating_sub(waiting.len()).min(MOST_BELOW);
+        waiting.extend(folders.take(room).map(|entry| group.join(entry.file_name())));
     }
     None
 }
@@ -206,6 +215,29 @@ mod tests {
         // The group that is mounted has others above it.
         tree.put("cgroup.type", "domain\n");
         assert!(!groups.is_of_machine());
+    }
+
+    #[test]
+    fn groups_of_v1_are_those_of_the_machine_where_their_top_has_its_file() {
+        let own = format!("{}\n", std::process::id());
+        let tree = Tree::new(&[("a/cgroup.procs", own.as_str())]);
+        let point = tree.root().to_owned();
+        let of = Hierarchy::new(Interface::V1, point, "/..".into(), Path::new("/"));
+        assert!(of.name("/").as_deref() == Some("/a") && !of.is_of_machine());
+        tree.put("release_agent", "");
+        assert!(of.is_of_machine());
+    }
+
+    #[test]
+    fn many_groups_of_one_parent_do_not_hide_the_others() {
+        let own = format!("{}\n", std::process::id());
+        let tree = Tree::new(&[("pods/own/cgroup.procs", own.as_str())]);
+        for number in 0..2 * MOST_BELOW {
+            std::fs::create_dir_all(tree.root().join(format!("eve/{number}"))).unwrap();
+        }
+        let point = tree.root().to_owned();
+        let of = Hierarchy::new(Interface::V2, point, "/../..".into(), Path::new("/"));
+        assert_eq!(of.name("/").as_deref(), Some("/pods/own"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl MemoryGroups {
         (held >= limit - limit / 20).then_some(limit)
     }
 
-    /// The groups that have a `memory.high`, as the kernel names them.
+    /// The groups that have a `memory.high`.
     pub fn with_high(&self) -> Vec<String> {
         self.hierarchy.walk(&|folder| high_of(folder).is_some()).groups
     }

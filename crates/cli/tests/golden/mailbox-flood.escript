@@ -14,7 +14,7 @@
 %%
 %% Run: escript stall.escript
 %% Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, 1 a
-%% stall in more than half or an error, 4 skipped or undecided.
+%% stall in more than half, 4 skipped or undecided. 128: the test itself broke.
 %% Written by tailback 0.1.0 from that record.
 -module(stall).
 -export([main/1]).

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The newest kernel of sid, whatever its series.
 const SID: &str = "sid";
 
+/// Where a kernel is to be had, its package, and that of its configuration.
+type Found = (Apt, Package, Option<Package>);
+
 /// The folder of a kernel of this series: from the cache, else from Debian.
 pub(super) fn fetch(
     series: &str,
@@ -31,31 +34,38 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR}, once"));
-    let (apt, mut packages) = newest(series, &suites, note, interrupted)?;
-    let mut files = apt.download(&packages, cache, interrupted);
-    // A kernel without its configuration boots all the same.
-    if let (Err(error), true) = (&files, packages.len() > 1 && !interrupted()) {
-        note(&format!("debian:{series}: {error}; its configuration is left out"));
-        packages.truncate(1);
-        files = apt.download(&packages, cache, interrupted);
+    let (apt, kernel, base) = newest(series, &suites, note, interrupted)?;
+    let fetched = fetch_one(&apt, &kernel, cache, interrupted)
+        .and_then(|file| package::unpack((file.path(), &kernel.name), cache, interrupted));
+    let folder = fetched.map_err(|error| explain(error, series))?;
+    if let Some(base) = base.filter(|_| package::configuration(&folder).is_none()) {
+        let added = fetch_one(&apt, &base, cache, interrupted).and_then(|file| {
+            package::add_configuration((file.path(), &base.name), &folder, cache, interrupted)
+        });
+        // A kernel without its configuration boots all the same.
+        match added {
+            Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
+            Err(error) => {
+                note(&format!("debian:{series}: {error}; its configuration is left out"));
+            }
+            Ok(()) => {}
+        }
     }
-    let done = files
-        .map_err(GuestError::from)
-        .and_then(|files| unpack(&files, &packages, cache, interrupted));
-    let folder = done.map_err(|error| explain(error, series))?;
     cache.make(&cache.folder().join("debian"))?;
-    cache.write(&index, &serde_json::to_vec_pretty(&packages.first()).unwrap_or_default())?;
+    cache.write(&index, &serde_json::to_vec_pretty(&kernel).unwrap_or_default())?;
     Ok(folder)
 }
 
-fn unpack(
-    files: &[host::Temporary],
-    packages: &[Package],
+fn fetch_one(
+    apt: &Apt,
+    wanted: &Package,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
-) -> Result<PathBuf, GuestError> {
-    let named = files.iter().zip(packages).map(|(file, of)| (file.path(), of.name.as_str()));
-    package::unpack(&named.collect::<Vec<_>>(), cache, interrupted)
+) -> Result<host::Temporary, GuestError> {
+    let files = apt.download(std::slice::from_ref(wanted), cache, interrupted)?;
+    files.into_iter().next().ok_or_else(|| {
+        DebianError::tool("apt-get", format!("{}: it was not downloaded", wanted.name)).into()
+    })
 }
 
 /// The suites that may have a series, the likeliest first.
@@ -77,15 +87,15 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The packages of the newest kernel of a series in the first suite that has one: the kernel, then
-/// its configuration where that is in a package of its own. A suite that cannot be read is passed
-/// over, and named where none of the others has it.
+/// The package of the newest kernel of a series in the first suite that has one, and that of its
+/// configuration where it has one of its own. A suite that cannot be read is passed over, and named
+/// where none of the others has it.
 fn newest(
     series: &str,
     suites: &[&str],
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
-) -> Result<(Apt, Vec<Package>), GuestError> {
+) -> Result<Found, GuestError> {
     let (mut unread, mut there) = (None, BTreeSet::new());
     for suite in suites {
         match look(suite, series, &mut there, note, interrupted) {
@@ -116,7 +126,7 @@ fn look(
     there: &mut BTreeSet<String>,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
-) -> Result<Option<(Apt, Vec<Package>)>, GuestError> {
+) -> Result<Option<Found>, GuestError> {
     let apt = Apt::prepare(suite)?;
     apt.update(note, interrupted)?;
     let names = apt.names("linux-", interrupted)?;
@@ -124,11 +134,13 @@ fn look(
     let Some(kernel) = newest_name(names.iter().map(String::as_str), series) else {
         return Ok(None);
     };
-    let mut packages = apt.describe(std::slice::from_ref(&kernel), interrupted)?;
-    if let Some(base) = base_of(&kernel).filter(|base| names.contains(base)) {
-        packages.extend(apt.describe(&[base], interrupted).unwrap_or_default());
-    }
-    Ok(Some((apt, packages)))
+    let mut describe = |name: String| -> Result<Option<Package>, GuestError> {
+        Ok(apt.describe(&[name], interrupted)?.pop())
+    };
+    let base = base_of(&kernel).filter(|base| names.contains(base));
+    let base = base.map(&mut describe).transpose()?.flatten();
+    let kernel = describe(kernel)?;
+    Ok(kernel.map(|kernel| (apt, kernel, base)))
 }
 
 /// The package that has the configuration of a kernel whose own package has the kernel alone.

@@ -131,7 +131,7 @@ fn of_path(
     }
     if ::debian::package::is_package(path)? {
         let name = path.display().to_string();
-        let folder = package::unpack(&[(path, &name)], cache, interrupted)?;
+        let folder = package::unpack((path, &name), cache, interrupted)?;
         return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })

@@ -8,26 +8,24 @@ use host::{Roots, Temporary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Takes the kernel, its configuration and the modules for a shared root out of packages, each a
-/// path and its name in messages, once for each checksum of the first; their folder.
+/// A package: where it is, and its name in messages.
+pub(super) type Named<'a> = (&'a Path, &'a str);
+
+/// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
+/// each checksum; their folder.
 pub(super) fn unpack(
-    packages: &[(&Path, &str)],
+    (path, name): Named,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
-    let (first, name) = packages.first().copied().unwrap_or((Path::new(""), ""));
-    let folder = cache.unpacked(&sha256(first)?);
-    if sums::is_whole(&folder) && (packages.len() == 1 || configuration(&folder).is_some()) {
+    let folder = cache.unpacked(&sha256(path)?);
+    if sums::is_whole(&folder) {
         return Ok(folder);
     }
-    let parent = folder.parent().unwrap_or(cache.folder());
-    cache.make(parent)?;
-    let beside = Temporary::folder(&Roots::real(), parent, ".unpacking-");
-    let beside = beside.map_err(|source| GuestError::from(failed(parent, source)))?;
+    let beside = beside(&folder, cache)?;
     let new = beside.path().join("new");
     cache.make(&new.join(modules::FOLDER))?;
-    let taken = packages.iter().map(|(path, of)| take_out(path, Path::new(of), &new, interrupted));
-    let done = taken.sum::<Result<usize, _>>().and_then(|kernels| match kernels {
+    let done = take_out(path, Path::new(name), &new, interrupted).and_then(|count| match count {
         0 => Err(GuestError::NotKernel {
             path: name.into(),
             why: "a Debian package without a kernel in it".to_owned(),
@@ -38,9 +36,33 @@ pub(super) fn unpack(
     Ok(folder)
 }
 
+/// Adds the configuration that another package has to a kernel that was unpacked without it, and
+/// that a guest may be booting.
+pub(super) fn add_configuration(
+    (path, name): Named,
+    folder: &Path,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), GuestError> {
+    let beside = beside(folder, cache)?;
+    take_out(path, Path::new(name), beside.path(), interrupted)?;
+    if let Some(name) = configuration(beside.path()) {
+        sums::add(&beside.path().join(name), folder, cache)?;
+    }
+    Ok(())
+}
+
+/// A folder for what is taken out, on the file system of the place where it goes.
+fn beside(folder: &Path, cache: &Cache) -> Result<Temporary, GuestError> {
+    let parent = folder.parent().unwrap_or(cache.folder());
+    cache.make(parent)?;
+    let beside = Temporary::folder(&Roots::real(), parent, ".unpacking-");
+    beside.map_err(|source| GuestError::from(failed(parent, source)))
+}
+
 /// The name of a kernel's configuration in a folder. Where that is in a package of its own, the
 /// kernel may have been fetched without it.
-fn configuration(folder: &Path) -> Option<OsString> {
+pub(super) fn configuration(folder: &Path) -> Option<OsString> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names = entries.map(|entry| entry.file_name());
     names.find(|name| name.to_string_lossy().starts_with("config-"))
@@ -49,29 +71,13 @@ fn configuration(folder: &Path) -> Option<OsString> {
 /// Puts what was taken out in its place. Another run may have unpacked the same one meanwhile, and
 /// theirs is as good; one that was unpacked before checksums were kept goes.
 fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
-    if sums::is_whole(folder) {
-        return add_configuration(new, folder);
-    }
-    if folder.is_dir() {
+    if folder.is_dir() && !sums::is_whole(folder) {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
     }
     match std::fs::rename(new, folder) {
         Err(source) if !folder.is_dir() => Err(failed(folder, source).into()),
         _ => Ok(()),
     }
-}
-
-/// Adds a configuration to a kernel that was unpacked without it, and that a guest may be booting.
-/// Its checksum comes first: who finds the file already finds that too.
-fn add_configuration(new: &Path, folder: &Path) -> Result<(), GuestError> {
-    let Some(name) = configuration(new).filter(|_| configuration(folder).is_none()) else {
-        return Ok(());
-    };
-    for name in [sums::FILE.as_ref(), name.as_os_str()] {
-        let place = folder.join(name);
-        std::fs::rename(new.join(name), &place).map_err(|source| failed(&place, source))?;
-    }
-    Ok(())
 }
 
 /// Writes kernel and configuration of an archive to a folder; how many kernels there were.
@@ -200,21 +206,21 @@ mod tests {
         let (Some(kernel), Some(base)) = (kernel, base) else {
             return testing::skipped("no dpkg-deb");
         };
-        let alone = [(kernel.as_path(), "kernel")];
-        let both = [alone[0], (base.as_path(), "base")];
-        let folder = unpack(&alone, &cache, &|| false).unwrap();
+        let folder = unpack((&kernel, "kernel"), &cache, &|| false).unwrap();
         let inode = || std::os::unix::fs::MetadataExt::ino(&folder.metadata().unwrap());
         let (before, is_there) = (inode(), || configuration(&folder).is_some());
+        // A package without a kernel is none, and one without a configuration adds nothing.
+        assert!(unpack((&base, "base"), &cache, &|| false).is_err());
+        add_configuration((&kernel, "kernel"), &folder, &cache, &|| false).unwrap();
         assert!(!is_there());
-        // A package without a kernel is none, beside one of a kernel or not.
-        assert!(unpack(&[both[1]], &cache, &|| false).is_err());
         for _ in 0..2 {
-            assert_eq!(unpack(&both, &cache, &|| false).unwrap(), folder);
+            add_configuration((&base, "base"), &folder, &cache, &|| false).unwrap();
             assert!(is_there() && inode() == before);
             sums::compare_all(&folder, &cache).unwrap();
         }
-        assert_eq!(unpack(&alone, &cache, &|| false).unwrap(), folder);
-        assert!(is_there());
+        assert_eq!(unpack((&kernel, "kernel"), &cache, &|| false).unwrap(), folder);
+        let left = std::fs::read_dir(folder.parent().unwrap()).unwrap().count();
+        assert!(is_there() && left == 1);
     }
 
     #[test]
@@ -224,7 +230,7 @@ mod tests {
         let file = folder.path().join("k.deb");
         std::fs::write(&file, [package::MAGIC, b"nonsense"].concat()).unwrap();
         assert!(package::is_package(&file).unwrap());
-        assert!(unpack(&[(&file, "k.deb")], &cache, &|| false).is_err());
+        assert!(unpack((&file, "k.deb"), &cache, &|| false).is_err());
         let left = std::fs::read_dir(cache.folder().join("packages")).unwrap().count();
         assert_eq!(left, 0);
     }

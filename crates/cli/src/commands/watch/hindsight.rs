@@ -18,7 +18,7 @@ use watch::Tick;
 /// disk.
 const MOST: u32 = 100;
 
-/// After how long it writes as many again.
+/// The time for which that number holds; then the count begins anew.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// After how long a record is tried again that could not be written; then after twice as long, and
@@ -94,8 +94,8 @@ impl Hindsight {
         if self.today.is_full(Instant::now()) {
             if !std::mem::replace(&mut self.today.has_said_enough, true) || asked {
                 output::complain(&format!(
-                    "--ring: {MOST} records were written, the most of a day; start watch again for \
-                     more"
+                    "--ring: {MOST} records were written, the most in 24 h; the count begins anew \
+                     after that, or if watch is started again"
                 ));
             }
             return;

@@ -135,7 +135,7 @@ fn head(shown: &Shown, case: &str, language: Language) -> String {
         String::new(),
         language.how_to_run().into(),
         "Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, \
-         1 a stall in more than half or an error, 4 skipped or undecided."
+         1 a stall in more than half, 4 skipped or undecided. 128: the test itself broke."
             .into(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
     ];

@@ -46,8 +46,10 @@ impl Files {
             )));
         }
         let Some(name) = runner::create_text(text, &folder, names)? else {
-            // Some may have been moved away by the next try.
-            self.next = 0;
+            // Some may have been moved away since.
+            if std::mem::take(&mut self.next) > 0 {
+                return self.write(text);
+            }
             return Err(io::Error::other(format!(
                 "no name up to {} is free, so older records have to be moved away",
                 name(&self.named, LAST).to_string_lossy()
@@ -99,6 +101,12 @@ mod tests {
         // They are not endless.
         later.next = LAST;
         assert_eq!(later.write("5").unwrap(), at("b-999.json"));
+        // One that was removed is used again.
+        std::fs::remove_file(at("b-3.json")).unwrap();
+        assert_eq!(later.write("6").unwrap(), at("b-3.json"));
+        for number in 5..LAST {
+            std::fs::write(folder.path().join(name(&at("b.json"), number)), "x").unwrap();
+        }
         let error = later.write("6").unwrap_err().to_string();
         assert!(error.contains("b-999.json"), "{error}");
         std::fs::remove_file(at("b.json")).unwrap();
