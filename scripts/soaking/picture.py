@@ -44,8 +44,11 @@ def wrong(rows):
 
 def warm(rows):
     """Those after everything has been there once, of a unit that could be looked into: one that
-    runs has programs in the kernel."""
-    seen = [row for row in rows if row["figures"]["programs, maps and links in the kernel"]]
+    runs has programs in the kernel, each with a descriptor."""
+    def is_seen(figures):
+        return figures["descriptors"] >= figures["programs, maps and links in the kernel"] > 0
+
+    seen = [row for row in rows if is_seen(row["figures"])]
     return [row for row in seen if row["figures"]["minutes"] >= WARM] or seen or rows
 
 
