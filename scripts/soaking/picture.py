@@ -9,7 +9,7 @@ PAGE, PICTURE = ROOT / "docs/performance.md", ROOT / "docs/soak.svg"
 BEGIN, END = "<!-- soak: from here -->", "<!-- soak: to here -->"
 # The time in which everything has been there once, in minutes.
 WARM = 30
-# Up to how many times what it was in the first fifth after that a figure may be in the last one.
+# How many times larger a figure may be in the last fifth of the time than in the first one.
 MOST_GROWTH = {"memory of its processes, MiB": 1.25, "descriptors": 1.1, "processes": 1,
                "programs, maps and links in the kernel": 1,
                "kernel memory that cannot be reclaimed, MiB": 1.25}

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
 
-/// Folders of one parent that are looked through for the top of a namespace at most, so that
-/// whoever may make groups in one of them does not use up all.
+/// The most folders of one parent that are searched for the top of a namespace. Without this limit
+/// a user who may make groups could make so many that no other group is searched.
 const MOST_BELOW: usize = 512;
 
 /// The interface of a hierarchy.
@@ -98,9 +98,9 @@ impl Hierarchy {
     }
 }
 
-/// The top of this process's namespace, from the top of what is mounted: this process is listed in
-/// a group as far below the mount as the mount is above the namespace. None where no group above
-/// the namespace is mounted.
+/// The top of this process's namespace, as a path from the mounted group. This process is listed in
+/// a group that lies as many levels below the mount as the mount lies above the namespace. None
+/// where no group above the namespace is mounted.
 fn top_of_namespace(point: &Path, mounted: &Path, own: &Path) -> Option<PathBuf> {
     let climbs = depth_outside(mounted);
     let only_climbs = mounted.components().count() == climbs + 1;
