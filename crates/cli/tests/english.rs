@@ -14,6 +14,13 @@ use std::path::{Path, PathBuf};
 /// Crates that no package ships.
 const NOT_SHIPPED: &[&str] = &["fuzz", "testing", "torture", "truth"];
 
+/// What stands before code that no shipped binary has.
+const FOR_TESTS: &[&str] =
+    &["cfg(test)", "cfg(any(test,feature=\"testing\"))", "cfg(feature=\"fuzz\")"];
+
+/// Files of tests beside the code.
+const TEST_FILES: &[&str] = &["tests.rs", "testing.rs", "controller_tests.rs", "live_samples.rs"];
+
 /// Fewer words than this are a key, a unit or a name.
 const LEAST_WORDS: usize = 3;
 
@@ -44,6 +51,8 @@ fn tests_comments_and_short_words_are_left_out() {
         mod tests { const A: &str = "words of a test"; }
         #[cfg(test)]
         const B: &str = "words of a test";
+        #[cfg(any(test, feature = "testing"))]
+        fn sample() -> &'static str { "words of a sample" }
         fn say() { println!("a note\nthat is two lines, of {name}") }
     "#;
     let found = ["the file cannot be read", "a note\\nthat is two lines, of {name}"];
@@ -62,7 +71,7 @@ fn shipped(crates: &Path) -> Vec<PathBuf> {
             let mut parts = file.strip_prefix(crates).unwrap().iter();
             !parts.any(|part| part == "tests" || part == "testing")
         })
-        .filter(|file| !["tests.rs", "testing.rs"].iter().any(|name| file.ends_with(name)))
+        .filter(|file| !TEST_FILES.iter().any(|name| file.ends_with(name)))
         .collect();
     files.sort();
     files
@@ -82,7 +91,7 @@ fn english(tokens: TokenStream) -> Vec<String> {
                 );
                 if let Some(TokenTree::Group(attribute)) = tokens.peek() {
                     match attribute.stream().to_string().replace(' ', "").as_str() {
-                        "cfg(test)" => is_test = true,
+                        attribute if FOR_TESTS.contains(&attribute) => is_test = true,
                         attribute if attribute.starts_with("doc=") => {
                             tokens.next();
                         }

@@ -6,6 +6,7 @@
 use model::record::{Cause, Ended};
 use model::testing::{facts, plan, trial};
 use model::{Facts, Problem, Role};
+use std::collections::BTreeSet;
 use std::path::Path;
 use tailback_scenarios::{ALL, blocks_left, judge, judged};
 
@@ -44,6 +45,32 @@ fn what_a_file_says_of_a_judgement_is_not_read() {
     assert_ne!(lying, record.to_json());
     let read = Facts::from_json(&lying).unwrap();
     assert_eq!(judge(&read), record.judgement);
+}
+
+/// The names of all values in a JSON document.
+fn keys(value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(all) => {
+            for (key, inner) in all {
+                found.insert(key.clone());
+                keys(inner, found);
+            }
+        }
+        serde_json::Value::Array(all) => all.iter().for_each(|inner| keys(inner, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn facts_have_no_place_for_a_verdict() {
+    let record = judged(study(ALL[0].meta().id, 12, 900.0));
+    let (mut of_facts, mut of_file) = (BTreeSet::new(), BTreeSet::new());
+    keys(&serde_json::to_value(&record.facts).unwrap(), &mut of_facts);
+    keys(&serde_json::from_str(&record.to_json()).unwrap(), &mut of_file);
+    for key in ["judgement", "headline", "state", "reasons", "suggestions", "against_control"] {
+        assert!(!of_facts.contains(key), "facts have {key}");
+    }
+    assert!(of_file.contains("judgement") && of_file.contains("headline"), "{of_file:?}");
 }
 
 #[test]

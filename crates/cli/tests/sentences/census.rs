@@ -110,10 +110,9 @@ fn shares() -> Lines {
 /// What the two ranges of a share are about, and what a condition may be taken for.
 fn about() -> Lines {
     let said = |undecided: u64, inventory: bool| {
-        let mut one = share(11, Some([0.024, 0.4]));
-        one["undecided"] = undecided.into();
-        let one = json!({ "scenario": "mmap-lock", "hosts": model::census::Counts::default(),
-            "share": one, "apart": "all-alike", "worst": [] });
+        let hosts = model::census::Counts { inconclusive: undecided, ..Default::default() };
+        let one = json!({ "scenario": "mmap-lock", "hosts": hosts,
+            "share": share(11, Some([0.024, 0.4])), "apart": "all-alike", "worst": [] });
         let mut census = json!({ "schema": "", "version": "", "taken": "", "hosts": 100,
             "kinds": 9, "set_aside": [], "scenarios": [one], "groups": [],
             "read": { "files": 1, "records": 0, "briefs": 100, "versions": {} } });

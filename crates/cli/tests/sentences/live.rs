@@ -2,8 +2,9 @@
 
 use super::Lines;
 
-/// All of them, in the order of the samples.
+/// All of them. The word before the colon is the variant; lines of one variant keep their order.
 pub fn lines() -> Lines {
-    let all = report::prose::live_samples::samples().into_iter().enumerate();
-    all.map(|(place, line)| ("watch".to_owned(), format!("{place:03}"), line)).collect()
+    let all = report::prose::live_samples::samples();
+    let parts = all.iter().map(|line| line.split_once(": ").unwrap());
+    parts.map(|(name, said)| ("watch".to_owned(), name.to_owned(), said.to_owned())).collect()
 }
