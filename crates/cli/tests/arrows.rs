@@ -38,7 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-watch", &["beam", "dist", "host", "model", "os", "probe", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["debian", "host", "model", "os"]),
-    ("tailback-report", &["model", "os", "watch"]),
+    ("tailback-report", &["model", "os", "scenarios", "watch"]),
     ("tailback-analysis", &["model"]),
     ("tailback-bisect", &[]),
     ("tailback-dist", &["beam", "model", "os"]),

@@ -1,7 +1,8 @@
 //! The reproducer of `blocking-nif`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, alike, field, trial_ms};
+use scenarios::blocking_nif::{BlockingNifParams, Mode};
 
 /// Its part.
 pub const PART: Part = Part {
@@ -13,32 +14,36 @@ pub const PART: Part = Part {
 };
 
 /// Most processes, calls of each, and microseconds of a call.
-const MOST: u64 = 1_000_000;
+const MOST: i64 = 1_000_000;
 
 /// Most turns of the loop behind the calls.
-const MOST_TURNS: u64 = 1_000_000_000;
+const MOST_TURNS: i64 = 1_000_000_000;
 
-/// The work in slices that yield, which is the control of work at once.
-fn gentle(mode: &str) -> &'static str {
-    if mode == "nif_busy" { "nif_busy_yield" } else { "nif_yield" }
+/// The work in slices that yield, which is the control of work in one call.
+fn gentle(mode: Mode) -> Mode {
+    if mode == Mode::NifBusy { Mode::NifBusyYield } else { Mode::NifYield }
 }
 
-fn defines(control: Read, case: Read) -> Result<Defines, String> {
-    let mode = case.one_of("mode", &["nif_sleep", "nif_busy"])?;
-    control.is("mode", gentle(&mode))?;
-    control.is_as(case, &["schedulers", "processes", "calls", "work", "iterations"])?;
-    let number = |name| case.count(name, 1..=MOST);
-    let (processes, calls, work) = (number("processes")?, number("calls")?, number("work")?);
+fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
+    let control: BlockingNifParams = control_arm.params()?;
+    let case: BlockingNifParams = case_arm.params()?;
+    field!(case.mode).is_one_of(&[Mode::NifSleep, Mode::NifBusy])?;
+    field!(control.mode).is(&gentle(case.mode))?;
+    alike!(control, case: schedulers, processes, calls, work, iterations);
+    let processes = field!(case.processes).within(1..=MOST)?;
+    let calls = field!(case.calls).within(1..=MOST)?;
+    let work_us = field!(case.work).within(1..=MOST)?;
+    // As long as it takes where one scheduler does it all.
+    let longest_us = processes.saturating_mul(calls).saturating_mul(work_us);
     Ok(vec![
-        ("OTP", case.otp()?),
-        ("CONTROL_FLAGS", control.flags()?),
-        ("CASE_FLAGS", case.flags()?),
-        ("BUSY", u8::from(mode == "nif_busy").to_string()),
+        ("OTP", case_arm.otp()?),
+        ("CONTROL_FLAGS", control_arm.flags()?),
+        ("CASE_FLAGS", case_arm.flags()?),
+        ("BUSY", u8::from(case.mode == Mode::NifBusy).to_string()),
         ("PROCESSES", processes.to_string()),
         ("CALLS", calls.to_string()),
-        ("WORK_US", work.to_string()),
-        ("ITERATIONS", case.count("iterations", 0..=MOST_TURNS)?.to_string()),
-        // As long as it takes where one scheduler does it all.
-        ("TRIAL_MS", case.trial_ms(processes.saturating_mul(calls).saturating_mul(work) / 1000)?),
+        ("WORK_US", work_us.to_string()),
+        ("ITERATIONS", field!(case.iterations).within(0..=MOST_TURNS)?.to_string()),
+        ("TRIAL_MS", trial_ms(longest_us.unsigned_abs() / 1000)?),
     ])
 }

@@ -1,7 +1,9 @@
 //! The reproducer of `busy-wait`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, alike, field, ms, trial_ms, us};
+use scenarios::busy_wait::{BusyWaitParams, Load};
+use scenarios::params::YesNo;
 
 /// Its part.
 pub const PART: Part = Part {
@@ -13,39 +15,36 @@ pub const PART: Part = Part {
 };
 
 /// Most requests a second.
-const MOST_REQUESTS: u64 = 10_000_000;
+const MOST_REQUESTS: i64 = 10_000_000;
 
 /// Most processes of a kind.
-const MOST: u64 = 10_000;
+const MOST: i64 = 10_000;
 
-/// What the control has as the case has it: all but what is said by emulator flags.
-const ALIKE: [&str; 8] =
-    ["load", "rate", "workers", "background", "schedulers", "quota", "period", "duration"];
-
-fn defines(control: Read, case: Read) -> Result<Defines, String> {
-    case.is("strace", "no")?;
-    control.is_as(case, &ALIKE)?;
-    let cpus: f64 = case.text("quota").parse().map_err(|_| "there is none without --quota")?;
-    if !cpus.is_finite() || cpus <= 0.0 {
-        return Err(format!("there is none with --quota {cpus}"));
-    }
-    let period_us = case.micros("period")?;
-    let settle_ms = (2 * period_us).div_ceil(1000);
-    let duration_ms = case.millis("duration")?;
+fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
+    let control: BusyWaitParams = control_arm.params()?;
+    let case: BusyWaitParams = case_arm.params()?;
+    field!(case.strace).is(&YesNo::No)?;
+    field!(case.load).is_one_of(&[Load::Port, Load::Timer])?;
+    // Emulator flags alone may differ.
+    alike!(control, case: load, rate, workers, background, schedulers, quota, period, duration);
+    let cpus = case.quota.get().ok_or("there is none without --quota")?.get();
+    let period_us = us(case.period);
+    let settle_ms = period_us.saturating_mul(2).div_ceil(1000);
+    let duration_ms = ms(case.duration);
     // The kernel takes no quota below a millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Ok(vec![
-        ("OTP", case.otp()?),
-        ("CONTROL_FLAGS", control.flags()?),
-        ("CASE_FLAGS", case.flags()?),
-        ("LOAD", case.one_of("load", &["port", "timer"])?),
-        ("RATE", case.count("rate", 1..=MOST_REQUESTS)?.to_string()),
-        ("WORKERS", case.count("workers", 1..=MOST)?.to_string()),
-        ("BACKGROUND", case.count("background", 0..=MOST)?.to_string()),
+        ("OTP", case_arm.otp()?),
+        ("CONTROL_FLAGS", control_arm.flags()?),
+        ("CASE_FLAGS", case_arm.flags()?),
+        ("LOAD", case.load.to_string()),
+        ("RATE", field!(case.rate).within(1..=MOST_REQUESTS)?.to_string()),
+        ("WORKERS", field!(case.workers).within(1..=MOST)?.to_string()),
+        ("BACKGROUND", field!(case.background).within(0..=MOST)?.to_string()),
         ("QUOTA_US", quota_us.to_string()),
         ("PERIOD_US", period_us.to_string()),
         ("SETTLE_MS", settle_ms.to_string()),
         ("DURATION_MS", duration_ms.to_string()),
-        ("TRIAL_MS", case.trial_ms(settle_ms.saturating_add(duration_ms))?),
+        ("TRIAL_MS", trial_ms(settle_ms.saturating_add(duration_ms))?),
     ])
 }

@@ -1,7 +1,8 @@
 //! The reproducer of `cpu-quota`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, field, ms, us};
+use scenarios::cpu_quota::CpuQuotaParams;
 
 /// Its part.
 pub const PART: Part = Part {
@@ -12,17 +13,18 @@ pub const PART: Part = Part {
     defines,
 };
 
-fn defines(control: Read, read: Read) -> Result<Defines, String> {
-    let spread = read.number("on-cpus")?;
+fn defines(control: Read, case: Read) -> Result<Defines, String> {
+    let (control, case): (CpuQuotaParams, CpuQuotaParams) = (control.params()?, case.params()?);
+    let spread = field!(case.on_cpus).within(1..=200)?;
     Ok(vec![
         ("CPUS", spread.to_string()),
         ("SPREAD", spread.to_string()),
-        ("NARROW", control.number("on-cpus")?.to_string()),
-        ("THREADS", read.number("threads")?.to_string()),
-        ("FAST", read.number("fast")?.to_string()),
-        ("QUOTA_US", read.us("quota")?),
-        ("PERIOD_US", read.us("period")?),
-        ("WAKE_US", read.us("wake")?),
-        ("DURATION_MS", read.ms("duration")?),
+        ("NARROW", field!(control.on_cpus).within(1..=200)?.to_string()),
+        ("THREADS", field!(case.threads).within(1..=200)?.to_string()),
+        ("FAST", field!(case.fast).within(1..=200)?.to_string()),
+        ("QUOTA_US", us(case.quota).to_string()),
+        ("PERIOD_US", us(case.period).to_string()),
+        ("WAKE_US", us(case.wake).to_string()),
+        ("DURATION_MS", ms(case.duration).to_string()),
     ])
 }

@@ -1,7 +1,9 @@
 //! The reproducer of `mailbox-flood`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Field, Read, alike, field, ms, trial_ms};
+use scenarios::mailbox_flood::{Dam, Mailbox, MailboxFloodParams, Message, Pace, SinkKind};
+use scenarios::params::Time;
 
 /// Its part.
 pub const PART: Part = Part {
@@ -12,56 +14,53 @@ pub const PART: Part = Part {
     defines,
 };
 
-/// What the server can write to here.
-const SINKS: [(&str, &str); 5] = [
-    ("port", "port"),
-    ("tag", "tag"),
-    ("tcp", "tcp"),
-    ("udp", "udp"),
-    ("gen-server", "gen_server"),
-];
-
 /// Most messages of all senders together.
-const MOST: u64 = 100_000_000;
-
-/// What the control has as the case has it.
-const ALIKE: [&str; 7] =
-    ["sink", "senders", "messages", "message", "size", "message-queue-data", "duration"];
+const MOST: i64 = 100_000_000;
 
 /// Writes that are timed with nothing queued, and the most bytes that they may move.
 const WRITES: (u64, u64) = (300, 256 << 20);
 
-fn defines(control: Read, case: Read) -> Result<Defines, String> {
-    case.is("mailbox", "server")?;
-    control.is("mailbox", "decoy")?;
-    case.is("dam", "none")?;
-    case.is("pace", "flood")?;
-    case.is("kill-after", "0s")?;
-    control.is_as(case, &ALIKE)?;
-    let sink = case.text("sink");
-    let known = SINKS.iter().find(|(name, _)| *name == sink);
-    let (_, sink) = known.ok_or_else(|| format!("there is none with --sink {sink}"))?;
-    let bytes = match case.one_of("message", &["byte", "small", "refc", "large"])?.as_str() {
-        "byte" => 1,
-        "small" => 20,
-        "refc" => 70,
-        _ => case.size("size")?.max(1),
+fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
+    let control: MailboxFloodParams = control_arm.params()?;
+    let case: MailboxFloodParams = case_arm.params()?;
+    field!(case.mailbox).is(&Mailbox::Server)?;
+    field!(control.mailbox).is(&Mailbox::Decoy)?;
+    field!(case.dam).is(&Dam::None)?;
+    field!(case.pace).is(&Pace::Flood)?;
+    field!(case.kill_after).is(&Time::ZERO)?;
+    alike!(control, case: sink, senders, messages, message, size, message_queue_data, duration);
+    let bytes = match case.message {
+        Message::Byte => 1,
+        Message::Small => 20,
+        Message::Refc => 70,
+        Message::Large => case.size.get().max(1),
     };
-    let senders = case.count("senders", 1..=MOST)?;
-    let messages = case.count("messages", 1..=MOST / senders)?;
-    let duration_ms = case.millis("duration")?;
+    let senders = field!(case.senders).within(1..=MOST)?;
+    let messages = field!(case.messages).within(1..=MOST / senders)?;
     Ok(vec![
-        ("OTP", case.otp()?),
-        ("CONTROL_FLAGS", control.flags()?),
-        ("CASE_FLAGS", case.flags()?),
-        ("SINK", (*sink).to_owned()),
+        ("OTP", case_arm.otp()?),
+        ("CONTROL_FLAGS", control_arm.flags()?),
+        ("CASE_FLAGS", case_arm.flags()?),
+        ("SINK", sink(&field!(case.sink))?.to_owned()),
         ("SENDERS", senders.to_string()),
         ("MESSAGES", messages.to_string()),
         ("BYTES", bytes.to_string()),
         ("WRITES", (WRITES.1 / bytes).clamp(10, WRITES.0).to_string()),
-        ("MESSAGE_QUEUE_DATA", case.one_of("message-queue-data", &["on_heap", "off_heap"])?),
-        ("DURATION_MS", duration_ms.to_string()),
-        ("MEMORY_LIMIT", case.size("memory-limit")?.to_string()),
-        ("TRIAL_MS", case.trial_ms(duration_ms)?),
+        ("MESSAGE_QUEUE_DATA", case.message_queue_data.to_string()),
+        ("DURATION_MS", ms(case.duration).to_string()),
+        ("MEMORY_LIMIT", case.memory_limit.get().to_string()),
+        ("TRIAL_MS", trial_ms(ms(case.duration))?),
     ])
+}
+
+/// What the server writes to, as the script calls it.
+fn sink(sink: &Field<SinkKind>) -> Result<&'static str, String> {
+    Ok(match sink.value {
+        SinkKind::Port => "port",
+        SinkKind::Tag => "tag",
+        SinkKind::Tcp => "tcp",
+        SinkKind::Udp => "udp",
+        SinkKind::GenServer => "gen_server",
+        _ => return Err(sink.none()),
+    })
 }

@@ -1,7 +1,9 @@
 //! The reproducer of `memory-high`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, bytes, field, ms, us};
+use scenarios::memory_high::{By, MemoryHighParams};
+use scenarios::params::YesNo;
 
 /// Its part.
 pub const PART: Part = Part {
@@ -12,15 +14,16 @@ pub const PART: Part = Part {
     defines,
 };
 
-fn defines(_: Read, read: Read) -> Result<Defines, String> {
-    read.is("by", "high")?;
-    read.is("swap", "no")?;
+fn defines(_: Read, case: Read) -> Result<Defines, String> {
+    let case: MemoryHighParams = case.params()?;
+    field!(case.by).is(&By::High)?;
+    field!(case.swap).is(&YesNo::No)?;
     Ok(vec![
         ("CPUS", "1".to_owned()),
-        ("LIMIT_BYTES", read.bytes("limit")?),
-        ("NEED_BYTES", read.bytes("need")?),
-        ("UNIT_BYTES", read.bytes("unit")?),
-        ("EVERY_US", read.us("every")?),
-        ("DURATION_MS", read.ms("duration")?),
+        ("LIMIT_BYTES", bytes(case.limit)),
+        ("NEED_BYTES", bytes(case.need)),
+        ("UNIT_BYTES", bytes(case.unit)),
+        ("EVERY_US", us(case.every).to_string()),
+        ("DURATION_MS", ms(case.duration).to_string()),
     ])
 }

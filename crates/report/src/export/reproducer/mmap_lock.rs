@@ -2,7 +2,9 @@
 
 use super::part::{Language, Part};
 use super::quoted::quoted;
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, bytes, field, ms, us};
+use scenarios::mmap_lock::{MmapLockParams, Target};
+use scenarios::params::{Auto, OrNone, Time};
 
 /// Its part.
 pub const PART: Part = Part {
@@ -13,30 +15,31 @@ pub const PART: Part = Part {
     defines,
 };
 
-fn defines(_: Read, read: Read) -> Result<Defines, String> {
-    read.is("reader-quota", "none")?;
-    read.is("busyduration", "0s")?;
-    read.is("target", "mapper")?;
-    read.is("cpu-mapper", "auto")?;
-    read.is("cpu-load", "auto")?;
-    let readers = read.number("busy")?;
-    let spinners = match read.text("spinners").as_str() {
-        "auto" => readers,
-        _ => read.number("spinners")?,
+fn defines(_: Read, case: Read) -> Result<Defines, String> {
+    let case: MmapLockParams = case.params()?;
+    field!(case.reader_quota).is(&OrNone::None)?;
+    field!(case.busyduration).is(&Time::ZERO)?;
+    field!(case.target).is(&Target::Mapper)?;
+    field!(case.cpu_mapper).is(&Auto::Auto)?;
+    field!(case.cpu_load).is(&Auto::Auto)?;
+    let readers = field!(case.busy).within(0..=200)?;
+    let spinners = match case.spinners {
+        Auto::Auto => readers,
+        Auto::Is(_) => field!(case.spinners).within(0..=200)?,
     };
     if readers + spinners > 200 {
         return Err("there is none with more than 200 readers and spinners".to_owned());
     }
     Ok(vec![
         ("CPUS", "2".to_owned()),
-        ("PROCFILE", quoted(&read.text("procfile"))),
+        ("PROCFILE", quoted(case.procfile.as_str())),
         ("READERS", readers.to_string()),
         ("SPINNERS", spinners.to_string()),
-        ("NICE", read.number("nice")?.to_string()),
-        ("LEAD_MS", read.ms("lead")?),
-        ("DURATION_MS", read.ms("duration")?),
-        ("HANG_MS", read.ms("hang-after")?),
-        ("PAUSE_US", read.us("pause")?),
-        ("REGION_BYTES", read.bytes("size")?),
+        ("NICE", field!(case.nice).within(-20..=19)?.to_string()),
+        ("LEAD_MS", ms(case.lead).to_string()),
+        ("DURATION_MS", ms(case.duration).to_string()),
+        ("HANG_MS", ms(case.hang_after).to_string()),
+        ("PAUSE_US", us(case.pause).to_string()),
+        ("REGION_BYTES", bytes(case.size)),
     ])
 }

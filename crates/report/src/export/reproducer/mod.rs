@@ -59,8 +59,7 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
     let (control, case) =
         arms(record).ok_or_else(|| none("the record has no arm with the cause".into()))?;
     let meta = shown.meta.ok_or_else(|| none("this version does not know the scenario".into()))?;
-    let defaults = meta.defaults(false);
-    let [control, case] = [control, case].map(|arm| Read::new(arm, &defaults, &record.trials));
+    let [control, case] = [control, case].map(|arm| Read::new(arm, &record.trials));
     let defines = (part.defines)(control, case).map_err(none)?;
     let judging = &record.plan.judging;
     let seed = record.plan.seed | 1;

@@ -1,7 +1,9 @@
 //! The reproducer of `preempted-holder`.
 
 use super::part::{Language, Part};
-use super::settings::{Defines, Read};
+use super::settings::{Defines, Read, field, ms, us};
+use scenarios::params::YesNo;
+use scenarios::preempted_holder::{Fault, LockKind, PreemptedHolderParams};
 
 /// Its part.
 pub const PART: Part = Part {
@@ -12,15 +14,16 @@ pub const PART: Part = Part {
     defines,
 };
 
-fn defines(_: Read, read: Read) -> Result<Defines, String> {
-    read.is("fault", "none")?;
-    read.is("lock", "spin")?;
-    read.is("slice-extension", "no")?;
+fn defines(_: Read, case: Read) -> Result<Defines, String> {
+    let case: PreemptedHolderParams = case.params()?;
+    field!(case.fault).is(&Fault::None)?;
+    field!(case.lock).is(&LockKind::Spin)?;
+    field!(case.slice_extension).is(&YesNo::No)?;
     Ok(vec![
-        ("CPUS", read.number("on-cpus")?.to_string()),
-        ("THREADS", read.number("threads")?.to_string()),
-        ("INSIDE_US", read.us("inside")?),
-        ("OUTSIDE_US", read.us("outside")?),
-        ("DURATION_MS", read.ms("duration")?),
+        ("CPUS", field!(case.on_cpus).within(1..=200)?.to_string()),
+        ("THREADS", field!(case.threads).within(1..=200)?.to_string()),
+        ("INSIDE_US", us(case.inside).to_string()),
+        ("OUTSIDE_US", us(case.outside).to_string()),
+        ("DURATION_MS", ms(case.duration).to_string()),
     ])
 }

@@ -1,9 +1,10 @@
-//! What the settings of an arm are in a program.
+//! The arms of a record for a program: their parameters by type, and what their nodes ran with.
 
 use super::quoted::quoted;
-use model::{Arm, Settings, Trial, Value, Vm, units};
+use model::{Arm, Trial, Vm};
+use scenarios::params::{Auto, Counts, Params, Size, Time};
+use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 /// The longest trial that a script waits for, in milliseconds.
 const LONGEST_TRIAL_MS: u64 = 600_000;
@@ -11,18 +12,17 @@ const LONGEST_TRIAL_MS: u64 = 600_000;
 /// Names and values of definitions.
 pub type Defines = Vec<(&'static str, String)>;
 
-/// The settings of an arm; one that an older record has not is at its default.
+/// An arm of a record, and the trials of the record.
 #[derive(Debug, Clone, Copy)]
 pub struct Read<'a> {
     arm: &'a Arm,
-    defaults: &'a Settings,
     trials: &'a [Trial],
 }
 
 impl<'a> Read<'a> {
-    /// Of an arm, among these defaults and trials.
-    pub fn new(arm: &'a Arm, defaults: &'a Settings, trials: &'a [Trial]) -> Self {
-        Read { arm, defaults, trials }
+    /// Of an arm among these trials.
+    pub fn new(arm: &'a Arm, trials: &'a [Trial]) -> Self {
+        Read { arm, trials }
     }
 
     /// The arm's name.
@@ -30,76 +30,12 @@ impl<'a> Read<'a> {
         &self.arm.id
     }
 
-    /// A value as it is written.
-    pub fn text(self, name: &str) -> String {
-        let own = self.arm.settings.0.get(name);
-        own.or_else(|| self.defaults.0.get(name)).map(Value::to_string).unwrap_or_default()
-    }
-
-    /// A whole number.
+    /// The arm's parameters. A parameter that an older record lacks has its default.
     ///
     /// # Errors
-    /// If it is none, or far beyond what a small program does.
-    pub fn number(self, name: &str) -> Result<i64, String> {
-        let value = self.text(name);
-        let number = value.parse().map_err(|_| format!("--{name} {value}: no whole number"))?;
-        match (-20..=200).contains(&number) {
-            true => Ok(number),
-            false => Err(format!("there is none with --{name} {value}: at most 200")),
-        }
-    }
-
-    /// A whole number from this range.
-    ///
-    /// # Errors
-    /// If it is none, or out of range.
-    pub fn count(self, name: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
-        let value = self.text(name);
-        let number = value.parse().map_err(|_| format!("--{name} {value}: no whole number"))?;
-        match range.contains(&number) {
-            true => Ok(number),
-            false => {
-                let (least, most) = (range.start(), range.end());
-                Err(format!("there is none with --{name} {value}: from {least} to {most}"))
-            }
-        }
-    }
-
-    /// How long a trial takes at most, in milliseconds.
-    ///
-    /// # Errors
-    /// If a script does not wait for so long.
-    pub fn trial_ms(self, ms: u64) -> Result<String, String> {
-        match ms <= LONGEST_TRIAL_MS {
-            true => Ok(ms.to_string()),
-            false => Err("there is none with trials of more than 10 minutes".to_owned()),
-        }
-    }
-
-    /// Refuses an arm that differs from another one in one of these settings.
-    ///
-    /// # Errors
-    /// If it does.
-    pub fn is_as(self, other: Read, names: &[&str]) -> Result<(), String> {
-        match names.iter().find(|name| self.text(name) != other.text(name)) {
-            None => Ok(()),
-            Some(name) => Err(format!("control and case differ in --{name}")),
-        }
-    }
-
-    /// One of these words.
-    ///
-    /// # Errors
-    /// If it is another.
-    pub fn one_of(self, name: &str, words: &[&str]) -> Result<String, String> {
-        let own = self.text(name);
-        match words.contains(&own.as_str()) {
-            true => Ok(own),
-            false => Err(format!(
-                "there is none with --{name} {own}; run it with {}",
-                words.join(" or ")
-            )),
-        }
+    /// If the settings belong to another scenario or version.
+    pub fn params<P: Params>(self) -> Result<P, String> {
+        P::read(&self.arm.settings)
     }
 
     /// The node of the arm.
@@ -109,7 +45,7 @@ impl<'a> Read<'a> {
         vm.ok_or_else(|| "the record does not say with which emulator it was made".to_owned())
     }
 
-    /// The release of the arm's OTP, as a text of Erlang's.
+    /// The release of the arm's OTP, as an Erlang string.
     ///
     /// # Errors
     /// If no trial of the arm says it.
@@ -117,11 +53,11 @@ impl<'a> Read<'a> {
         Ok(quoted(&self.vm()?.otp))
     }
 
-    /// The emulator flags of the arm's nodes, as a list of Erlang's.
+    /// The emulator flags of the arm's nodes, as an Erlang list.
     ///
     /// # Errors
-    /// If no trial of the arm says them, or they are no plain flags of the emulator: a record may
-    /// be anybody's, and other flags run commands.
+    /// If no trial of the arm says them, or they are not plain flags of the emulator. A record may
+    /// come from anybody, and other flags run commands.
     pub fn flags(self) -> Result<String, String> {
         let flags = &self.vm()?.flags;
         if !are_plain_flags(flags) {
@@ -130,72 +66,140 @@ impl<'a> Read<'a> {
         let words: Vec<String> = flags.iter().map(|word| quoted(word)).collect();
         Ok(format!("[{}]", words.join(", ")))
     }
+}
 
-    /// A size in bytes.
+/// How long a trial takes at most, in milliseconds.
+///
+/// # Errors
+/// If a script does not wait that long.
+pub fn trial_ms(ms: u64) -> Result<String, String> {
+    match ms <= LONGEST_TRIAL_MS {
+        true => Ok(ms.to_string()),
+        false => Err("there is none with trials of more than 10 minutes".to_owned()),
+    }
+}
+
+/// One parameter, with its flag for messages. Made by [`field`].
+pub struct Field<'a, T> {
+    /// The name of the struct's field.
+    pub name: &'static str,
+    /// Its value.
+    pub value: &'a T,
+}
+
+/// A field of parameters: `field!(case.quota)`. The compiler checks its name.
+macro_rules! field {
+    ($params:ident . $name:ident) => {
+        $crate::export::reproducer::settings::Field {
+            name: stringify!($name),
+            value: &$params.$name,
+        }
+    };
+}
+
+/// Refuses a control that differs from the case in one of these fields.
+macro_rules! alike {
+    ($control:ident, $case:ident: $($name:ident),+) => {
+        $( if $control.$name != $case.$name {
+            let flag = $crate::export::reproducer::settings::flag(stringify!($name));
+            return Err(format!("control and case differ in {flag}"));
+        } )+
+    };
+}
+
+pub(super) use {alike, field};
+
+/// The flag of a field.
+pub fn flag(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
+}
+
+impl<T: PartialEq + Display> Field<'_, T> {
+    /// Refuses every other value: a small program does not have it.
     ///
     /// # Errors
-    /// If it is none.
-    pub fn size(self, name: &str) -> Result<u64, String> {
-        units::parse_size(&self.text(name)).map_err(|why| format!("--{name}: {why}"))
+    /// If the parameter has another value.
+    pub fn is(&self, value: &T) -> Result<(), String> {
+        self.is_one_of(std::slice::from_ref(value))
     }
 
-    /// A size in bytes, as a number of C's.
+    /// Refuses all values but these.
     ///
     /// # Errors
-    /// If it is none.
-    pub fn bytes(self, name: &str) -> Result<String, String> {
-        Ok(format!("{}ULL", self.size(name)?))
+    /// If the parameter has another value.
+    pub fn is_one_of(&self, values: &[T]) -> Result<(), String> {
+        if values.contains(self.value) {
+            return Ok(());
+        }
+        let values: Vec<String> = values.iter().map(T::to_string).collect();
+        Err(format!("{}; run it with {}", self.none(), values.join(" or ")))
     }
+}
 
-    /// A time in whole milliseconds.
+impl<T: Display> Field<'_, T> {
+    /// That there is no reproducer with this value.
+    pub fn none(&self) -> String {
+        format!("there is none with {} {}", flag(self.name), self.value)
+    }
+}
+
+/// A parameter that may be a whole number.
+pub trait Whole: Display {
+    /// The number; None where the scenario chooses it, or where there are several.
+    fn whole(&self) -> Option<i64>;
+}
+
+impl Whole for u32 {
+    fn whole(&self) -> Option<i64> {
+        Some((*self).into())
+    }
+}
+
+impl Whole for i32 {
+    fn whole(&self) -> Option<i64> {
+        Some((*self).into())
+    }
+}
+
+impl Whole for Auto<u32> {
+    fn whole(&self) -> Option<i64> {
+        self.get().map(i64::from)
+    }
+}
+
+impl Whole for Counts {
+    fn whole(&self) -> Option<i64> {
+        self.single().map(i64::from)
+    }
+}
+
+impl<T: Whole> Field<'_, T> {
+    /// The number, which has to be in this range: a record may come from anybody.
     ///
     /// # Errors
-    /// If it is none.
-    pub fn ms(self, name: &str) -> Result<String, String> {
-        Ok(self.millis(name)?.to_string())
-    }
-
-    /// The same as a number.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn millis(self, name: &str) -> Result<u64, String> {
-        let ms = self.time(name)?.as_millis();
-        u64::try_from(ms).map_err(|_| format!("--{name}: too long"))
-    }
-
-    /// A time in whole microseconds.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn us(self, name: &str) -> Result<String, String> {
-        Ok(self.micros(name)?.to_string())
-    }
-
-    /// The same as a number.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn micros(self, name: &str) -> Result<u64, String> {
-        let us = self.time(name)?.as_micros();
-        u64::try_from(us).map_err(|_| format!("--{name}: too long"))
-    }
-
-    fn time(self, name: &str) -> Result<Duration, String> {
-        units::parse_duration(&self.text(name)).map_err(|why| format!("--{name}: {why}"))
-    }
-
-    /// Refuses what a small program does not do.
-    ///
-    /// # Errors
-    /// If the setting has another value.
-    pub fn is(self, name: &str, value: &str) -> Result<(), String> {
-        let own = self.text(name);
-        match own == value {
-            true => Ok(()),
-            false => Err(format!("there is none with --{name} {own}; run it with {value}")),
+    /// If there is no single number, or it is out of range.
+    pub fn within(&self, range: RangeInclusive<i64>) -> Result<i64, String> {
+        match self.value.whole() {
+            None => Err(format!("{} {}: no whole number", flag(self.name), self.value)),
+            Some(number) if range.contains(&number) => Ok(number),
+            Some(_) => Err(format!("{}: {} to {}", self.none(), range.start(), range.end())),
         }
     }
+}
+
+/// A time in whole microseconds.
+pub fn us(time: Time) -> u64 {
+    u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A time in whole milliseconds.
+pub fn ms(time: Time) -> u64 {
+    u64::try_from(time.get().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A size in bytes, as a C constant.
+pub fn bytes(size: Size) -> String {
+    format!("{}ULL", size.get())
 }
 
 /// Whether these are flags of the emulator, each with one value at most: `+S 2:2 +sbwt none`.
