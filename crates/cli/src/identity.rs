@@ -6,7 +6,6 @@ use host::Roots;
 use model::identity::HostName;
 use model::{Identity, Machine};
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The shortest salt, in bytes: a shorter one could be guessed together with the names.
@@ -99,10 +98,7 @@ pub fn salt(file: &Path) -> Result<String, Failure> {
 /// SHA-256 of a salt, a zero byte and a name; the first half of it in hexadecimal.
 pub fn hashed(salt: &str, name: &str) -> String {
     let hash = Sha256::new().chain_update(salt).chain_update([0]).chain_update(name).finalize();
-    hash.iter().take(HASH).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(&hash[..HASH])
 }
 
 #[cfg(test)]

@@ -160,12 +160,12 @@ pub fn sha256(path: &Path) -> Result<String, DebianError> {
             count => hash.update(&chunk[..count]),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(hash.finalize()))
 }
 
 /// The SHA-256 of bytes, in hexadecimal.
 pub fn sha256_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -218,8 +218,7 @@ impl Row {
 
 /// A short digest.
 pub fn digest(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(bytes)[..8])
 }
 
 /// Reads rows from a text.

@@ -4,7 +4,6 @@ use crate::error::BeamError;
 use host::Bench;
 use os::user::User;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -42,10 +41,7 @@ impl Sources {
                 hasher.update(part);
             }
         }
-        hasher.finalize().iter().take(8).fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(&hasher.finalize()[..8])
     }
 
     /// The names, without endings, of the C sources.

@@ -89,7 +89,7 @@ impl Asked {
     fn file_name(&self) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
         let digest = Sha256::digest(text);
-        let short: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let short = hex::encode(&digest[..6]);
         format!("bisect-{}-{short}.jsonl", self.scenario)
     }
 }
