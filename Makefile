@@ -1,62 +1,64 @@
 # make run      build, and find out what stalls on this machine
-# make build    the binary of make run: compiled quickly, without Parquet
-# make release  the binary of packages: compiled to be small and fast, with everything
-# make test     build, and run every test: those that measure alone, all others beside each other
-# make test-fast  those tests that need no machine to themselves, within two minutes
-# make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds
-#               for each, FUZZ='record qmp' those alone
-# make torture  kills tailback and what it starts, at random moments and in its n-th system call,
-#               fills its disks, lets its calls fail, and looks for what is left; as root. KILLS=100
-#               at random moments, SEED=1, JOBS=2 at once; TORTURE holds other flags, as
-#               TORTURE="--case '{..}'"; scripts/torture-guest does it in a guest
-# make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
-#               matrix into docs/watch.md; as root, on a quiet machine, half an hour, and it can be
-#               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
-# make advice   does what tailback watch advises about the stalls of make blind, looks whether it
-#               helps, and writes the table into docs/watch.md; as make blind. RUNS=1, SEED=1
-# make oracle   holds tailback watch against another reader of the kernel's counters, beside every
-#               stressor of stress-ng; as root, on a quiet machine, two hours, and it can be stopped
+# make build    the binary of make run: quick to compile, without Parquet
+# make release  the binary for packages: small and fast, with all features
+# make test     build, and run all tests: those that measure run alone, the others in parallel
+# make test-fast  the tests that do not need the machine to themselves; at most two minutes
+# make fuzz     feed generated inputs to every parser of external data, FUZZ_S=60 seconds for each;
+#               FUZZ='record qmp' picks parsers
+# make torture  kill tailback and its child processes at random moments and in their n-th system
+#               call, fill its disks, make its system calls fail, and look for leftovers; as root.
+#               KILLS=100 random moments, SEED=1, JOBS=2 runs in parallel. TORTURE passes other
+#               flags, such as TORTURE="--case '{..}'". scripts/torture-guest runs it in a guest
+# make blind    run stalls and harmless loads that tailback watch has to tell apart, and write the
+#               matrix into docs/watch.md; as root, on a quiet machine, half an hour; can be stopped
+#               and resumed. RUNS=120, SEED=1, ONLY='idle compile'
+# make advice   apply the advice of tailback watch to the stalls of make blind, check whether it
+#               helps, and write the table into docs/watch.md; same requirements as make blind.
+#               RUNS=1, SEED=1
+# make oracle   compare tailback watch with an independent reader of the kernel's counters, beside
+#               every stressor of stress-ng; as root, on a quiet machine, two hours; can be stopped
 #               and resumed. SEED=1, ONLY='cpu vm'
-# make contest  holds the alerts that people use against the loads of make blind, beside tailback
-#               watch, and writes docs/contest.md; as make blind. RUNS=126, SEED=1
-# make alerting  has Debian's Prometheus scrape tailback watch, and the alerts of deploy/prometheus
-#               fire and end for a Redis behind a quota; as root, three minutes
-# make unit-guest  installs the package in a guest with systemd, and tries its unit; as root, ten
+# make contest  compare common alerts with tailback watch under the loads of make blind, and write
+#               docs/contest.md; same requirements as make blind. RUNS=126, SEED=1
+# make alerting  let Debian's Prometheus scrape tailback watch, and check that the alerts of
+#               deploy/prometheus fire and end for a Redis with a quota; as root, three minutes
+# make unit-guest  install the package in a guest with systemd, and test its unit; as root, ten
 #               minutes
-# make soak     lets that unit run for hours in a guest beside what a busy host does to it, and
-#               writes docs/soak.svg; as root. HOURS=4
-# make sizes    measures what tailback watch costs in guests with many CPUs, threads and groups; as
+# make soak     run that unit for hours in a guest, beside the events of a busy host, and write
+#               docs/soak.svg; as root. HOURS=4
+# make sizes    measure the cost of tailback watch in guests with many CPUs, threads and groups; as
 #               root, a quarter of an hour
-# make dose     makes stalls of 0.5 to 2 times the limit of each finding of tailback watch, and
-#               writes which of them it finds into docs/watch.md and docs/dose.svg; as root, on a
-#               quiet machine, an hour, and it can be stopped and resumed. RUNS=5 for each dose,
-#               SEED=1, ONLY='cpu-quota neighbour'
-# make reproducers  runs what `tailback export --format reproducer` writes, here, in guests and on
-#               other OTPs, beside what tailback says there, and writes the table into
-#               docs/kernel-developers.md; as root, on a quiet machine, three hours, and it can be
-#               stopped and resumed. RUNS=20, ONLY='cpu-quota', PLACES='host debian:6.1'
-# make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
-# make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
-# make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
-#               that it makes; as root, on a quiet machine. ENGINES='lint slurm' tries those alone
-# make lint     formatting, warnings, documentation and its examples, shell scripts, commits,
-#               licences and sources of the crates
-# make bench    measure what tailback itself costs
-# make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
-# make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
-# make kernels-slice  one of Linux 7.3 with the time-slice extension of rseq
-# make kernels-tree TREE=/path/to/linux  the kernel of that tree, same options, as built:tree
-# make truth    run what is missing of the table of known answers, and write docs/truth.md; hours,
-#               and it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their
-#               number of runs
+# make dose     make stalls of 0.5 to 2 times the limit of each finding of tailback watch, and write
+#               into docs/watch.md and docs/dose.svg which of them it finds; as root, on a quiet
+#               machine, an hour; can be stopped and resumed. RUNS=5 for each dose, SEED=1,
+#               ONLY='cpu-quota neighbour'
+# make reproducers  run the output of `tailback export --format reproducer` here, in guests and on
+#               other OTPs, compare it with tailback's own answer there, and write the table into
+#               docs/kernel-developers.md; as root, on a quiet machine, three hours; can be stopped
+#               and resumed. RUNS=20, ONLY='cpu-quota', PLACES='host debian:6.1'
+# make cases    run the incidents of docs/cases and write their pages; as root, on a quiet machine
+# make sanitize   run the crates with unsafe code under Miri and AddressSanitizer; needs a nightly
+#               Rust
+# make engines  test deploy/ (Ansible, Slurm, Kubernetes manifests, systemd units) on hosts that it
+#               creates; as root, on a quiet machine. ENGINES='lint slurm' picks parts
+# make lint     check formatting, warnings, documentation and its examples, shell scripts, commits,
+#               and the licences and sources of the crates
+# make bench    measure the cost of tailback itself
+# make kernels  build two small guest kernels, one with an old bug restored; some minutes, once
+# make kernels-hz  also build the unpatched one with HZ 100 and 1000, for the table of known answers
+# make kernels-slice  build one from Linux 7.3 with the time-slice extension of rseq
+# make kernels-tree TREE=/path/to/linux  build the kernel of that tree with the same options, as
+#               built:tree
+# make truth    run the missing runs of the table of known answers, and write docs/truth.md; hours;
+#               can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 sets the number
+#               of runs for each of them
 # make install  PREFIX=/usr/local
-# make erlang   the Erlang application alone, for use in an Erlang shell
-# make deb      a Debian package, in $(BUILD)
-# make dist     a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
-# make bare     does what README says on a Debian 12 that has gcc, make and Rust alone; as root
-# make picture  takes README's picture anew, of RECORD
+# make erlang   build the Erlang application alone, for use in an Erlang shell
+# make deb      build a Debian package, in $(BUILD)
+# make dist     build a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
+# make bare     follow README on a Debian 12 that has only gcc, make and Rust; as root
+# make picture  take README's picture again, from RECORD
 # make golden   write the golden files and the schema again; read the diff
-
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
@@ -75,10 +77,10 @@ BUILD := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-# Linked statically, so that one file runs on any Linux and inside a bare guest.
+# Linked statically, so that one file runs on any Linux and in a guest with nothing else.
 STATIC := RUSTFLAGS="-C target-feature=+crt-static"
 
-# `check` ends with 1 where a stall was found: that is an answer, not a failure of make.
+# `check` ends with 1 if a stall was found. That is a result, not a failure of make.
 run: build
 	@scripts/need erlang-base erlang-crypto erlang-dev
 	@$(QUICK) check || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
@@ -90,15 +92,16 @@ build: needs
 release: needs
 	$(STATIC) $(CARGO) build --release --locked --target $(TARGET) -p tailback
 
-# libbpf-sys asks for pkg-config, cargo fetches over https.
+# libbpf-sys needs pkg-config. cargo downloads over https.
 needs:
 	@command -v $(CARGO) >/dev/null || { \
 	  echo "cargo is not on the PATH: install Rust 1.95 (https://rustup.rs), and run make again" >&2; exit 1; }
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
-# Files of tests, by what they need. FAST: pure, or run against fakes. GUESTS: boot one. BESIDE: run
-# the binary, but want no verdict of this machine and look for nothing that another run could leave.
-# Whatever is on no list has the machine to itself: a new file is safe there.
+# Test files by what they need. FAST: pure, or run against fakes. GUEST: boot a guest. ENDING: see
+# test-endings. BESIDE: run the binary, but need no verdict about this machine and do not look for
+# leftovers, which another run could produce. A test file on no list has the machine to itself, so
+# a new file is safe.
 FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden hostile judging \
   english kernels licences mail manual measured properties published pure resuming same_words schema \
   sentences shown simulated_rows simulation study study_files two_arms older \
@@ -111,14 +114,15 @@ ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESID
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
 RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
-# Without the flags of the make that runs the lanes: what a test compiles would look for its job
-# server.
+# Without the flags of the make that runs the lanes: programs that a test compiles would look for
+# that make's job server.
 RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
-# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest,
-# which Debian's later releases show a folder by a package of its own; gcc and make are there
-# already. A reader of Parquet wants the names of time zones. What a lane prints comes when it has
-# ended, in one piece. What failed is told once more at the end.
+# strace delays a system call in one of the tests, and chromium opens the pages. Some tests boot a
+# guest that sees a folder of this machine. Later releases of Debian have virtiofsd for that in its
+# own package. gcc and make are already installed. A Parquet reader needs the names of time zones.
+# The output of a lane appears in one piece when the lane has ended. Failures are listed again at
+# the end.
 test: needs erlang-needs
 	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
@@ -130,7 +134,7 @@ test: needs erlang-needs
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
-# Without this make's flags: rebar3 calls one of its own.
+# Without this make's flags: rebar3 calls another make.
 test-erlang:
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
 
@@ -140,7 +144,7 @@ test-guests:
 test-pure:
 	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %)
 
-# These wait most of their time, for what was killed or takes too long.
+# These tests mostly wait, for killed processes and for timeouts.
 test-endings:
 	$(RUST_TESTS_ALL) $(ENDING_TESTS:%=--test %)
 
@@ -153,16 +157,16 @@ test-alone:
 test-fast: needs
 	$(RUST_TESTS) --lib $(FAST_TESTS:%=--test %)
 
-# FUZZ_S: seconds for each target; FUZZ: those targets alone.
+# FUZZ_S: seconds for each target. FUZZ: the targets to run.
 fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
-# Lint of what is in deploy/ is part of it: its programs are those of the test.
+# Includes the lint of deploy/, because the same script installs the checkers.
 engines: release
 	deploy/test/engines $(BINARY) $(ENGINES)
 
-# Guests are killed too where `make kernels` has built one.
+# Also kills guests if `make kernels` has built a kernel.
 KERNELS := $(wildcard $(HOME)/.cache/tailback/kernels/built)
 torture: release erlang-needs
 	@scripts/need strace qemu-system-x86
@@ -170,8 +174,8 @@ torture: release erlang-needs
 	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
 	  --jobs $(or $(JOBS),2) $(if $(KERNELS),--kernels $(KERNELS)) --log $(BUILD)/torture.jsonl $(TORTURE)
 
-# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing
-# else does.
+# Runs the crates with unsafe code under Miri and AddressSanitizer. This is the only target that
+# needs a nightly toolchain.
 sanitize: needs
 	scripts/sanitize
 
@@ -218,7 +222,7 @@ reproducers: release
 	REPRODUCERS=$(BUILD)/reproducers WRITE=1 ONLY='$(ONLY)' scripts/reproducers $(abspath $(BINARY)) \
 	  $(or $(RUNS),20) $(PLACES)
 
-# They say which packages they want, and install nothing.
+# The scripts name missing packages, but install nothing.
 cases: release
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
@@ -246,7 +250,7 @@ erlang:
 	@scripts/need erlang-base erlang-crypto erlang-dev gcc make
 	$(MAKE) -C erlang all
 
-# The tests start real nodes, and build the application in both of its ways.
+# The tests start real nodes, and build the application in both ways.
 erlang-needs:
 	@scripts/need make erlang-base erlang-crypto erlang-dev erlang-tools erlang-eunit \
 	  erlang-runtime-tools erlang-common-test erlang-dialyzer rebar3
@@ -274,7 +278,7 @@ kernels-slice:
 kernels-tree:
 	@vm/build-kernels --tree "$(TREE)"
 
-# TRUTH holds other flags, as TRUTH=--list.
+# TRUTH passes other flags, such as TRUTH=--list.
 truth: release erlang-needs
 	@scripts/need qemu-system-x86
 	$(CARGO) build --release --locked -p tailback-truth
@@ -299,7 +303,7 @@ install: release
 	  deploy/prometheus/scrape.hosts.yml deploy/prometheus/scrape.pods.yml
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/grafana deploy/grafana/tailback-watch.json
 
-# Staged again each time, so that nothing of an older version gets in.
+# Staged from scratch each time, so that no file of an older version gets in.
 deb:
 	rm -rf $(BUILD)/deb
 	$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr
@@ -308,7 +312,7 @@ deb:
 	scripts/licences $(TARGET) > $(BUILD)/deb/usr/share/doc/tailback/THIRD-PARTY.txt
 	scripts/deb $(BUILD)/deb $(VERSION) $(BUILD)
 
-# The folder in the tarball is a prefix: bin and share fit into /usr/local, or anywhere else.
+# The folder in the tarball is a prefix: bin and share fit into /usr/local or any other prefix.
 DIST := tailback-$(VERSION)-$(firstword $(subst -, ,$(TARGET)))-linux
 dist:
 	rm -rf $(BUILD)/dist
@@ -317,7 +321,7 @@ dist:
 	scripts/licences $(TARGET) > $(BUILD)/dist/$(DIST)/share/doc/tailback/THIRD-PARTY.txt
 	scripts/dist $(BUILD)/dist/$(DIST) $(BUILD)
 
-# 1 is `affected`: an answer.
+# Exit code 1 is the verdict `affected`, not an error.
 BARE ?= make run install && { tailback run mmap-lock || [ $$? -eq 1 ]; }
 bare:
 	scripts/bare '$(BARE)'

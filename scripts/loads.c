@@ -1,43 +1,47 @@
 /*
- * Loads for scripts/blind and scripts/dose that say by their own clock what they lost: at most ten
- * times a second a line of JSON about all since the start, so that the last line counts, however
- * the load ends. Times may be fractions.
+ * Loads for scripts/blind and scripts/dose that measure by their own clock what they lost. A load
+ * prints a line of JSON about all since its start, at most ten times a second. The last line
+ * counts, however the load ends. Times may be fractions.
  *
  *   loads beat CPU BUSY_MS PERIOD_MS [fifo] [pipe]
- *       computes so long in each period; real-time with fifo; woken by its own timer, or by another
- *       process through a pipe. Lost: late starts, and time in which its work stood still.
+ *       computes for BUSY_MS in each period; fifo makes it a real-time thread. Its own timer wakes
+ *       it, or with pipe another process. Lost: late starts, and time in which its work stood
+ *       still.
  *   loads spin CPU
  *       computes all the time. Lost: time in which it did not run.
  *   loads inversion [inherit] [fifo] [short]
- *       three threads: one at nice 19 holds a mutex for 5 ms of work at a time (short: 1 ms) on
- *       CPU 1, beside one that computes there; one on CPU 0 wants the mutex, with fifo as a
- *       real-time thread. Lost: its waits for the mutex, without the work of the holder in them.
+ *       three threads. One at nice 19 on CPU 1 holds a mutex for 5 ms of work at a time (short: 1
+ *       ms). A second one computes on CPU 1. A third one on CPU 0 wants the mutex, with fifo as a
+ *       real-time thread. Lost: its waits for the mutex, minus the holder's work during them.
  *   loads shared-holder FILE [WORK_MS PERIOD_MS], loads shared-wanter FILE
- *       two processes with a mutex in shared memory; one holds it for 2 ms of work at a time, or
- *       for so much once in each period. Lost: time in which the work stood still; waits for the
- *       mutex, without that work.
+ *       two processes with a mutex in shared memory. The holder holds it for 2 ms of work at a
+ *       time, or for WORK_MS once in each period. Lost: holder: time in which its work stood
+ *       still; wanter: waits for the mutex, minus that work.
  *   loads maps THREADS
- *       threads of one process that map, write and unmap memory all the time. It says nothing.
+ *       threads of one process that map, write and unmap memory all the time. It prints nothing.
  *   loads protects MB PERIOD_MS
- *       one thread changes the protection of so much memory in each period, another maps and unmaps
- *       a page all the time. Lost: what the other's calls took beyond what they usually do.
+ *       one thread changes the protection of MB MiB of memory in each period. Another thread maps
+ *       and unmaps a page all the time. Lost: the time of the latter's calls beyond their usual
+ *       time.
  *   loads mapped MB, loads reads PID PERIOD_MS
- *       a process with so much memory that maps and unmaps a page all the time; one that reads the
- *       smaps of a process in each period. Lost: as above; nothing.
+ *       mapped has MB MiB of memory, and maps and unmaps a page all the time. reads reads the smaps
+ *       of process PID in each period. Lost: mapped: as above; reads: nothing.
  *   loads holders THREADS [BUSY_MS PERIOD_MS]
- *       threads that share a spinlock of their own: 20 us with it, 60 us without; all the time, or
- *       for so long in each period. Lost: CPU time in which they waited actively.
+ *       threads that share their own spinlock: 20 us with it, 60 us without it, all the time or for
+ *       BUSY_MS in each period. Lost: CPU time in which they waited actively.
  *   loads reads-file FILE MB PERIOD_MS
- *       reads so much of a file in each period, on and on. Lost: time in which it read.
+ *       reads MB MiB of a file in each period, and starts again at its end. Lost: time of the
+ *       reads.
  *   loads touches FILE MB [once], loads hoards MB
- *       looks at pages of that much of a mapped file (-: of memory) at random, or at each once;
- *       holds so much memory. Lost: looks that took longer than 50 us; nothing.
+ *       touches reads pages of a mapping of MB MiB of a file (-: of memory) at random, or with
+ *       once each page in turn. hoards holds MB MiB of memory. Lost: touches: reads that took
+ *       longer than 50 us; hoards: nothing.
  *   loads pool THREADS
- *       threads that sleep until there is work, a little of it each millisecond. It says nothing.
+ *       threads that sleep until there is work, a little of it each millisecond. It prints nothing.
  *   loads server PORT WORK_MS, loads client PORT [PERIOD_MS]
- *       a server that works so long for each request of a client, on 127.0.0.1, which asks 5 ms
- *       after each answer, or once in each period. Lost: time in which the work stood still; the
- *       client's waits for answers, without that work.
+ *       a server on 127.0.0.1 that works for WORK_MS for each request. The client asks 5 ms after
+ *       each answer, or once in each period. Lost: server: time in which its work stood still;
+ *       client: its waits for answers, minus that work.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -89,8 +93,8 @@ static void sleep_until(int64_t when)
 		;
 }
 
-/* Uses so much CPU time, tells there how much it has used, and says how long it stood still
- * meanwhile. */
+/* Uses `ns` of CPU time, and adds the CPU time used so far to `done`. Returns how long it stood
+ * still meanwhile. */
 static int64_t work_told(int64_t ns, volatile int64_t *done)
 {
 	int64_t start = wall(), from = now(CLOCK_THREAD_CPUTIME_ID), before = *done, used;
@@ -141,7 +145,7 @@ static void real_time(void)
 	check(!sched_setscheduler(0, SCHED_FIFO, &param), "sched_setscheduler");
 }
 
-/* Another process that writes a byte in each period; it ends with this one. */
+/* Starts another process that writes to a pipe in each period. It ends with this process. */
 static int ticker(int64_t period, int cpu)
 {
 	int ends[2];
@@ -164,7 +168,7 @@ static int ticker(int64_t period, int cpu)
 
 static void beat(int cpu, int64_t busy, int64_t period, int fifo, int by_pipe)
 {
-	/* Who wakes it runs elsewhere where there is another CPU. */
+	/* The waking process runs on another CPU, if there is one. */
 	int from = by_pipe ? ticker(period, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? !cpu : cpu) : -1;
 	pin(cpu);
 	if (fifo)
@@ -187,7 +191,7 @@ static void spin(int cpu)
 }
 
 static pthread_mutex_t *mutex;
-/* CPU time that the holder has used with the mutex. */
+/* CPU time that the holder has used while it had the mutex. */
 static int64_t done_here;
 static volatile int64_t *held_work = &done_here;
 
@@ -202,7 +206,7 @@ static void make_mutex(int inherit, int shared)
 	check(!pthread_mutex_init(mutex, &attributes), "pthread_mutex_init");
 }
 
-/* Takes the mutex for so much work at a time, and leaves it as long as a sleep takes. */
+/* Repeats: takes the mutex for `ns` of work, then sleeps for a millisecond without it. */
 static void hold(int64_t ns, int tell)
 {
 	for (;;) {
@@ -339,7 +343,7 @@ static void client(int port, int64_t period)
 	struct sockaddr_in address;
 	int to = local_socket(port, &address);
 	char byte = 'x';
-	/* The server may still be starting. */
+	/* The server may not listen yet. */
 	while (connect(to, (struct sockaddr *)&address, sizeof address))
 		sleep_until(wall() + 50 * MS);
 	began = told = wall();
@@ -355,15 +359,15 @@ static char *touched(size_t size)
 {
 	char *at = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(at != MAP_FAILED, "mmap");
-	/* A page of its own for each 4 KiB, so that who goes through it takes long. */
+	/* One page for each 4 KiB, so that a walk through this memory takes long. */
 	madvise(at, size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < size; i += 4096)
 		at[i] = 1;
 	return at;
 }
 
-/* Alone these two calls take some microseconds. What is much longer waited for somebody's lock: who
- * loses its CPU in them has it again sooner. */
+/* Without contention these two calls take some microseconds. A call that takes much longer waited
+ * for a lock of another thread: a thread that loses its CPU in the calls gets it back sooner. */
 static void *map_a_page(void *none)
 {
 	const int64_t usual = 5000, waited = MS / 2;
@@ -416,7 +420,7 @@ static void reads_file(const char *path, size_t size, int64_t period)
 	static char text[1 << 16];
 	int file = open(path, O_RDONLY);
 	check(file >= 0, path);
-	/* Page by page, so that the kernel frees page by page too. */
+	/* Page by page, so that the kernel also frees the memory page by page. */
 	posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
 	for (int64_t due = wall();; due += period) {
 		sleep_until(due);
@@ -457,7 +461,7 @@ static void hoards(size_t size)
 static atomic_int spinlock;
 static atomic_llong spun;
 
-/* Named in the finding. */
+/* The finding names this function. */
 static void __attribute__((noinline)) take(void)
 {
 	while (atomic_exchange(&spinlock, 1))

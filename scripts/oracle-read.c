@@ -1,14 +1,15 @@
 /*
- * Reads /proc/PID/task/TID/schedstat of every thread, again and again, and adds up by program name
- * (the name of the process's first thread) what the threads ran and how long they were ready
- * without a CPU. It knows nothing of tailback and shares nothing with it: scripts/oracle holds
- * tailback's figures against these.
+ * Reads /proc/PID/task/TID/schedstat of every thread, again and again. Adds up by program name (the
+ * name of the process's first thread) how long the threads ran, and how long they were runnable
+ * without a CPU. It is independent of tailback: scripts/oracle compares tailback's figures with
+ * these.
  *
- * Usage: oracle-read PERIOD_MS. It ends with its standard input. After each reading it prints
+ * Usage: oracle-read PERIOD_MS. It ends when its standard input ends. After each reading it prints
  *   T NANOSECONDS UNSEEN             CLOCK_MONOTONIC; threads that came and went unread
- *   P RAN DELAY ESCAPED ENDED NAME   sums since the first reading, where they changed
- * ESCAPED is the time from the last reading that saw a thread's sums change to the reading that
- * missed the thread: the most that it can have lost since. The kernel counts a wait when it ends.
+ *   P RAN DELAY ESCAPED ENDED NAME   sums since the first reading, if they changed
+ * ESCAPED adds up, for each thread that ended, the time from the last reading with a change of its
+ * sums to the reading that missed it. The thread can have lost at most this since that reading. The
+ * kernel counts a wait when it ends.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -100,7 +101,7 @@ static void add(struct thread *thread, uint64_t ran, uint64_t delay)
 {
 	struct program *program = &programs[thread->program];
 	if (ran < thread->ran || delay < thread->delay) {
-		/* The number is that of another thread by now. */
+		/* The number belongs to another thread by now. */
 		program->ended++;
 		program->escaped += now - thread->changed;
 		thread->ran = thread->delay = 0;
@@ -118,7 +119,7 @@ static void add(struct thread *thread, uint64_t ran, uint64_t delay)
 	thread->delay = delay;
 }
 
-/* Between fork and exec a process has the name of its parent: what it did then is its own. */
+/* Between fork and exec a process has its parent's name. What it did then counts as its own. */
 static void rename_thread(struct thread *thread, int program)
 {
 	if (thread->program >= 0 && thread->program != program && now - thread->first < YOUNG_NS) {
@@ -141,7 +142,7 @@ static void read_thread(int pid, int tid, int *program)
 		return;
 	struct thread *thread = thread_of(tid);
 	int fresh = !thread->first;
-	/* A young process may still take its name. */
+	/* A young process may still get its name. */
 	if (fresh || now - thread->first < YOUNG_NS || now / 1000000000 != thread->last / 1000000000) {
 		if (*program < 0)
 			*program = program_of(pid);
@@ -152,7 +153,7 @@ static void read_thread(int pid, int tid, int *program)
 		return;
 	if (fresh) {
 		thread->first = thread->changed = now;
-		/* What was before the first reading is not counted. */
+		/* Time before the first reading is not counted. */
 		if (first_reading)
 			thread->ran = ran, thread->delay = delay;
 		else
@@ -176,7 +177,7 @@ static void read_process(int pid)
 	closedir(folder);
 }
 
-/* Drops the threads that this reading did not meet. */
+/* Removes the threads that this reading did not find. */
 static void drop_ended(void)
 {
 	for (int i = 0; i < THREADS; i++)
@@ -197,7 +198,7 @@ static void drop_ended(void)
 		}
 }
 
-/* Threads that the kernel has made since it started. */
+/* The number of threads that the kernel has made since boot. */
 static uint64_t made(void)
 {
 	static char text[65536];
@@ -242,12 +243,12 @@ int main(int argc, char **argv)
 			before = until;
 		print(until - before > arrived ? until - before - arrived : 0);
 		first_reading = 0;
-		/* At most a third of a CPU, however many threads there are. */
+		/* At most a third of a CPU, whatever the number of threads. */
 		due += clock_ns() - now > period * 333333LL ? 3 * (clock_ns() - now) : period * 1000000LL;
 		int64_t left = due - clock_ns();
 		if (left < 0)
 			due -= left, left = 0;
-		/* Input that has ended ends this too. */
+		/* Ends when standard input ends. */
 		if (poll(&input, 1, left / 1000000))
 			return 0;
 	}

@@ -1,10 +1,10 @@
-//! Lists the Erlang application's sources, so that the binary carries them.
+//! Lists the sources of the Erlang application, so that the binary contains them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The folders of the application that are carried, and the endings that count in each.
+/// The folders of the application that are included, and the file name endings for each.
 const FOLDERS: [(&str, &[&str]); 3] =
     [("src", &[".erl", ".hrl", ".app.src"]), ("include", &[".hrl"]), ("c_src", &[".c", ".h"])];
 
@@ -15,12 +15,12 @@ fn main() -> io::Result<()> {
     for (folder, endings) in FOLDERS {
         let path = application.join(folder);
         if !path.exists() {
-            // It must not be named, since cargo would rebuild each time; nor may the folder above
-            // it, in which each test of the application leaves files. Its first header comes with
-            // a module that includes it, which is noticed.
+            // cargo must not watch this file: it would rebuild each time. Nor may it watch the
+            // folder above, in which each test of the application leaves files. If its first
+            // header appears, a module includes it, and cargo notices that module.
             continue;
         }
-        // Of a folder cargo watches the listing too, so a new module is noticed.
+        // For a folder, cargo also watches the listing, so a new module is noticed.
         println!("cargo::rerun-if-changed={}", path.display());
         for file in sources(&path, endings)? {
             let full = path.join(&file);
@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("embedded.rs"), table.replace("\\\\", "/"))
 }
 
-/// The files of a folder with one of these endings, in the order of their names.
+/// The files of a folder with one of these endings, sorted by name.
 fn sources(folder: &Path, endings: &[&str]) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Compiles the programs for the kernel, where the feature `bpf` asks for them.
+//! Compiles the programs for the kernel if the feature `bpf` is on.
 
 #[cfg(feature = "bpf")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

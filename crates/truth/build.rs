@@ -1,8 +1,9 @@
-//! Identifies the judge: a digest of the sources that decide an answer, taken when this is built.
+//! Identifies the judge: a digest of the sources that decide an answer, computed at build time.
 //!
-//! It is taken of tokens, so comments, formatting and test modules do not count; nor does prose:
-//! the sentences of scenarios, and longer texts in their `meta.rs`. Everything else in these files
-//! does, whether or not it changes an answer. So two judges with one digest are alike.
+//! The digest covers tokens. Comments, formatting and test modules do not count. Prose does not
+//! count either: the sentences of scenarios, and longer texts in their `meta.rs`. All other
+//! tokens in these files count, whether or not they change an answer. So two judges with the same
+//! digest behave the same.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -13,15 +14,15 @@ use std::{env, fs, io};
 #[path = "src/tokens.rs"]
 mod tokens;
 
-/// The crates of which all sources decide, below `crates/`.
+/// The crates below `crates/` whose sources all decide.
 const CRATES: [&str; 4] = ["analysis", "model", "runner", "scenarios"];
 
-/// Single sources of others: what a machine's disturbances are, and the level at which a census
-/// tells hosts apart.
+/// Single source files of other crates: the definition of a machine's disturbances, and the error
+/// rate at which a census names a condition.
 const FILES: [&str; 2] = ["census/src/summary/apart.rs", "host/src/disturbance.rs"];
 
-/// What of these crates decides nothing: live systems, fleets' files, the making of sentences, and
-/// which scenarios there are.
+/// The parts of these crates that decide nothing: live systems, the files of fleets, sentences,
+/// and the list of scenarios.
 const NO_PART: [&str; 8] = [
     "model/src/brief.rs",
     "model/src/census.rs",
@@ -33,13 +34,13 @@ const NO_PART: [&str; 8] = [
     "scenarios/src/list.rs",
 ];
 
-/// The file of a scenario that makes its facts sentences.
+/// The file of a scenario that turns its facts into sentences.
 const SENTENCES: &str = "sentences.rs";
 
-/// The file that describes a scenario: its prose decides nothing.
+/// The file that describes a scenario. Its prose decides nothing.
 const META: &str = "meta.rs";
 
-/// Files of this crate that have no part in a simulated answer.
+/// Files of this crate that do not affect a simulated answer.
 const NOT_SIMULATING: [&str; 17] = [
     "answer.rs",
     "error.rs",
@@ -118,14 +119,15 @@ fn collect(crates: &Path, folder: &Path, found: &mut BTreeMap<String, String>) -
                 true => tokens::without_prose(&text),
                 false => tokens::without_tests(&text),
             };
-            // What is no Rust does not compile, so its bytes never stand for a judge.
+            // A file that is not valid Rust does not compile, so its raw bytes never identify a
+            // judge.
             found.insert(name, tokens.unwrap_or(text));
         }
     }
     Ok(())
 }
 
-/// Whether a source may decide an answer.
+/// Whether a source can affect an answer.
 fn decides(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     let own = name.strip_prefix("truth/src/");
@@ -135,7 +137,7 @@ fn decides(name: &str) -> bool {
         && own.is_none_or(|own| !NOT_SIMULATING.contains(&own))
 }
 
-/// The folders of scenarios, each with the slash behind its name.
+/// The folders of scenarios, each with a slash at its end.
 fn scenarios(sources: &BTreeMap<String, String>) -> Vec<String> {
     let folder = |path: &String| {
         let (folder, file) = path.strip_prefix("scenarios/src/")?.split_once('/')?;

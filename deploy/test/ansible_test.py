@@ -1,5 +1,5 @@
-"""deploy/ansible against hosts of its own: six in namespaces, two guests with other kernels, and
-one that is not there. Runs inside the namespaces that `engines` makes."""
+"""Tests deploy/ansible on its own hosts: six in namespaces, two guests with other kernels, and one
+that does not exist. Runs inside the namespaces that `engines` makes."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from lab import hosts, traces
 from lab.checks import check, one_at_a_time, say, summary
 
 ANSIBLE = Path(__file__).resolve().parent.parent / "ansible"
-# A reader with a CPU limit keeps the lock while it is throttled, up to Linux 6.17.
+# Up to Linux 6.17 a reader with a CPU limit keeps the lock while it is throttled.
 PARAMETERS = {"reader-quota": "10ms/100ms", "busy": 4, "nice": 0, "hang-after": "100ms"}
 RUN = "first"
 
@@ -38,20 +38,20 @@ class Engine:
             "ANSIBLE_LOCALHOST_WARNING": "False", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def library(self, binary):
-        """The folder with the module, by its name."""
+        """The folder with the module under its name."""
         folder = self.lab.folder / "library"
         folder.mkdir()
         (folder / "tailback").symlink_to(binary)
 
     def write_inventory(self, budgets):
-        """All hosts, of one rack: they share two CPUs."""
+        """Writes all hosts as one rack, because they share two CPUs."""
         found = {}
         for name in self.lab.addresses():
             found[name] = {"tailback_rack": "lab", "tailback_budget": budgets.get(name, "60s")}
         self.inventory.write_text(json.dumps({"all": {"hosts": found}}))
 
     def start(self, *more, run=RUN):
-        """Starts a run; its output is in a file."""
+        """Starts a run. Its output goes to a file."""
         words = ["ansible-playbook", "-i", str(self.inventory),
                  "-e", f"@{self.variables}", "-e", f"tailback_run={run}",
                  str(ANSIBLE / "census.yml"), *more]
@@ -60,11 +60,11 @@ class Engine:
                                     stdin=subprocess.DEVNULL, cwd=ANSIBLE, start_new_session=True)
 
     def output(self):
-        """What the last run printed."""
+        """The output of the last run."""
         return (self.lab.folder / "ansible.log").read_text()
 
     def run(self, *more, run=RUN):
-        """A whole run; its summary by host."""
+        """Runs it to the end. Returns its summary by host."""
         began = time.monotonic()
         process = self.start(*more, run=run)
         code = process.wait()
@@ -72,12 +72,12 @@ class Engine:
         recap = summary(self.output())
         if not recap or code not in (0, 4):
             print(self.output()[-6000:])
-        # 4: a host was not reachable; that is ignored, and so it is 0.
+        # 4: a host was not reachable. The playbook ignores that, so 0 is possible too.
         check(code in (0, 4), f"ansible-playbook ends with 0 or 4, not {code}")
         return recap
 
     def answers(self, run=RUN):
-        """The hosts that have answered."""
+        """The hosts with an answer."""
         return sorted(path.stem for path in (self.results / run / "answers").glob("*.jsonl"))
 
     def census(self, run=RUN):
@@ -86,7 +86,7 @@ class Engine:
 
 
 def settle(lab):
-    """Waits until no host runs tailback any more, and no connection is kept."""
+    """Waits until no host runs tailback, and no ssh connection is open."""
     deadline = time.monotonic() + 120
     script = "ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c -E 'tailback|AnsiballZ' || true"
     for host in lab.hosts:
@@ -96,7 +96,7 @@ def settle(lab):
 
 
 def nothing_left(lab, before, when):
-    """Every host is as it was."""
+    """Checks that every host is as it was before."""
     settle(lab)
     for host in lab.hosts:
         found = traces.differences(before[host.name], traces.of(host))
@@ -105,7 +105,7 @@ def nothing_left(lab, before, when):
 
 
 def check_mode(engine, lab):
-    """Check mode says what would be run, and changes nothing anywhere."""
+    """Check mode says what would run, and changes nothing anywhere."""
     recap = engine.run("--check")
     check(all(one["changed"] == 0 for name, one in recap.items() if name != "localhost"
               or one["changed"] == 0), f"check mode changes nothing: {recap}")
@@ -116,18 +116,18 @@ def check_mode(engine, lab):
 
 
 def broken_off(engine, lab):
-    """Ansible is killed while a host measures, with one that has answered."""
+    """Kills Ansible while a host measures and another one has answered."""
     process = engine.start()
     deadline = time.monotonic() + 300
     while not engine.answers():
         check(process.poll() is None and time.monotonic() < deadline,
               f"a host answers: {engine.output()[-3000:]}")
         time.sleep(0.2)
-    # The next host is being measured.
+    # By then the next host is being measured.
     time.sleep(6)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    # ssh in the background is what holds the connections.
+    # Background ssh processes keep the connections open.
     for found in Path("/proc").glob("[0-9]*/comm"):
         try:
             if found.read_text() == "ssh\n":
@@ -142,7 +142,7 @@ def broken_off(engine, lab):
 
 
 def goes_on(engine, lab, answered):
-    """The same run goes on: who has answered is not measured again."""
+    """Continues the same run: hosts with an answer are not measured again."""
     recap = engine.run()
     for name, changed in answered.items():
         file = engine.results / RUN / f"answers/{name}.jsonl"
@@ -152,7 +152,7 @@ def goes_on(engine, lab, answered):
 
 
 def the_page(engine, lab, verdicts):
-    """One page: the kernels told apart, and the host that is not there."""
+    """Checks the page: it tells the kernels apart, and counts the host that does not exist."""
     census, page = engine.census(), (engine.results / RUN / "census.html").read_text()
     print((engine.results / RUN / "census.txt").read_text())
     check(census["unreachable"]["count"] == len(lab.absent), "the absent host is counted")
@@ -179,7 +179,7 @@ def twice(engine, lab):
 
 
 def main(folder, cache, binary):
-    """All of it."""
+    """Runs the whole test."""
     lab = hosts.Lab(folder, cache / "base")
     members = [hosts.Host(lab, 11 + n, f"web{1 + n}", python=n != 3) for n in range(6)]
     members += [hosts.Guest(lab, 31, "old1", cache / "kernel-old"),
@@ -197,7 +197,7 @@ def main(folder, cache, binary):
     nothing_left(lab, before, "by a whole run")
     one_at_a_time((engine.results / RUN / "answers").glob("*.jsonl"))
     the_page(engine, lab, {"old1": "affected", "new1": "not-affected"})
-    # Short: its verdicts do not count.
+    # A short budget, because these verdicts do not matter.
     engine.write_inventory({name: "5s" for name in lab.addresses()})
     twice(engine, lab)
     nothing_left(lab, before, "by a second run")

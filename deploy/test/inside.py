@@ -1,4 +1,4 @@
-"""One part of the tests, inside the namespaces that `engines` makes."""
+"""Runs one part of the tests, inside the namespaces that `engines` makes."""
 
 import importlib
 import subprocess
@@ -10,7 +10,7 @@ from lab.checks import Failed
 
 
 def main(part, folder, cache, binary):
-    """Runs it in memory; ends with 1 where something does not hold."""
+    """Runs the part in a tmpfs. Ends with 1 if a check fails."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "engines", folder], check=True)
     test = importlib.import_module(f"{part}_test")
     try:

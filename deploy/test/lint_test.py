@@ -1,4 +1,4 @@
-"""YAML, Python and playbooks of deploy/ by their own checkers."""
+"""Runs the checkers for the YAML, Python and playbooks of deploy/."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ DEPLOY = Path(__file__).resolve().parent.parent
 
 
 def run(*words, **more):
-    """A checker, which has to find nothing."""
+    """Runs a checker, which must find nothing."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           check=False, **more)
     check(done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}")
@@ -18,7 +18,7 @@ def run(*words, **more):
 
 
 def main(folder, _cache, binary):
-    """All of it."""
+    """Runs all checkers."""
     run("yamllint", "--strict", "-c", DEPLOY / ".yamllint", DEPLOY)
     run("ruff", "check", "--no-cache", "--config", DEPLOY / "test/ruff.toml", DEPLOY)
     library = folder / "library"

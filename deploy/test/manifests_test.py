@@ -1,6 +1,6 @@
-"""deploy/kubernetes and deploy/systemd by their checkers, and what each manifest allows tried here:
-tailback in a root with nothing else, with that user and those privileges. No cluster runs here, so
-no manifest was run by one."""
+"""Checks deploy/kubernetes and deploy/systemd with their checkers, and tries the rights of each
+manifest: tailback runs in a root with nothing else, with that user and those privileges. No
+cluster runs here, so the manifests themselves are not run."""
 
 import json
 import os
@@ -17,26 +17,26 @@ KUBERNETES = DEPLOY / "kubernetes"
 FOLDERS = ["job", "nodes", "watch-service", *(f"overlays/{name}" for name in
                              ["job-quota", "nodes-quota", "nodes-volume", "nodes-watch",
                               "nodes-watch-processes"])]
-# What may be added to no capability, by the end of a kustomization's name.
+# The capabilities that a manifest may add, by the end of the kustomization's name.
 CAPABILITIES = {"quota": {"SETUID", "SETGID", "KILL", "SYS_PTRACE"}, "watch": {"BPF", "PERFMON"},
                 "service": {"BPF", "PERFMON"},
                 "watch-processes": {"BPF", "PERFMON", "SYS_PTRACE"}}
-# What may be mounted of the node, likewise: its root believes what is in its /run/tailback.
+# The folders of the node that it may mount, likewise. The node's root trusts its /run/tailback.
 OF_WATCH = {"/var/log/containers", "/sys/fs/cgroup"}
 MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}, "watch": OF_WATCH,
           "watch-processes": OF_WATCH, "service": OF_WATCH}
-# The most that systemd-analyze may find exposed, of 10.
+# The highest exposure that systemd-analyze may report, of 10.
 EXPOSURE = 4.0
 
 
 def run(*words, **more):
-    """A program and what it printed."""
+    """Runs a program and captures its output."""
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           check=False, **more)
 
 
 def rendered(folder, target):
-    """The manifests of a kustomization; none without kubectl."""
+    """The manifests of a kustomization, or None without kubectl."""
     if not shutil.which("kubectl"):
         return None
     done = run("kubectl", "kustomize", KUBERNETES / folder)
@@ -47,7 +47,7 @@ def rendered(folder, target):
 
 
 def container_of(file):
-    """The pod's settings, the container that measures, and its options."""
+    """The settings of the pod, the container that measures, and its options."""
     found = {one["kind"]: one for one in yaml.safe_load_all(file.read_text())}
     pod = (found.get("Job") or found["DaemonSet"])["spec"]["template"]["spec"]
     containers = pod.get("initContainers", []) + pod["containers"]
@@ -56,14 +56,14 @@ def container_of(file):
 
 
 def expanded(args, values):
-    """Arguments as Kubernetes expands them."""
+    """Expands arguments as Kubernetes does."""
     for name, value in values.items():
         args = [arg.replace(f"$({name})", value) for arg in args]
     return args
 
 
 def in_scratch(folder, binary, pod, container, options):
-    """Runs a container's arguments with its rights; the lines that it printed."""
+    """Runs a container's arguments with its rights. Returns its output."""
     values = options | {"NODE_NAME": "node1", "TAILBACK_BUDGET": "8s", "TAILBACK_JITTER": "1s"}
     args = [arg.replace("--for=60s", "--for=3s") for arg in container["args"]]
     mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
@@ -75,14 +75,14 @@ def in_scratch(folder, binary, pod, container, options):
                               if "value" in one}}
     words = ["unshare", "--mount", "--fork", "--kill-child", sys.executable,
              str(Path(__file__).parent / "lab/container.py"), json.dumps(wanted)]
-    # As a container has it, unless it asks for the node's.
+    # A container has its own PID namespace, unless it asks for the node's.
     if not pod.get("hostPID"):
         words[1:1] = ["--pid"]
     return run(*words, timeout=300)
 
 
 def confined(name, file):
-    """No manifest takes more of a node than is written down here."""
+    """Checks that a manifest takes no more of a node than the tables above allow."""
     kind = name.partition("-")[2]
     pod, measuring, _ = container_of(file)
     for one in pod.get("initContainers", []) + pod["containers"]:
@@ -104,7 +104,7 @@ def confined(name, file):
 
 
 def kubernetes(folder, binary):
-    """Manifests are valid, and their rights suffice."""
+    """Checks that the manifests are valid, and that their rights suffice."""
     if rendered("job", folder) is None:
         print("NOT CHECKED: no kubectl here, which puts the manifests together")
         return
@@ -126,7 +126,7 @@ def kubernetes(folder, binary):
         check(all(brief["host"]["name"] == "node1" for brief in briefs), f"{name}: the node's name")
         say(f"{name}: its privileges suffice for {', '.join(states)}")
     pod, container, options = container_of(rendered("watch-service", folder))
-    # What it measures with stands in the lines of --json alone.
+    # Only the lines of --json name the sources of the measurement.
     words = [word.replace(":9964", ":0") for word in container["args"] if word != "--incidents"]
     container["args"] = [*words, "--json", "--for=3s"]
     done = in_scratch(folder / "scratch", binary, pod, container, options)
@@ -138,7 +138,7 @@ def kubernetes(folder, binary):
 
 
 def systemd(folder, binary):
-    """The units are valid and closed."""
+    """Checks that the units are valid and confined."""
     units = folder / "units"
     shutil.copytree(DEPLOY / "systemd", units)
     environment = os.environ | {"SYSTEMD_LOG_LEVEL": "warning"}
@@ -156,6 +156,6 @@ def systemd(folder, binary):
 
 
 def main(folder, _cache, binary):
-    """All of it."""
+    """Runs the whole test."""
     kubernetes(folder, binary)
     systemd(folder, binary)

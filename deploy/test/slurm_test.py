@@ -1,5 +1,5 @@
-"""deploy/slurm on a cluster of its own: slurmctld on one host, slurmd on four, and one that is not
-there. Runs inside the namespaces that `engines` makes."""
+"""Tests deploy/slurm on its own cluster: slurmctld on one host, slurmd on four, and a node that
+does not exist. Runs inside the namespaces that `engines` makes."""
 
 import json
 import os
@@ -35,9 +35,10 @@ SlurmdTimeout=20
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-# What Slurm and munge write down, and the locks of docs/production.md, which go with the next boot.
+# Files that Slurm and munge write, and the locks of docs/production.md, which go with the next
+# boot.
 KEPT = ["/var/spool/slurm", "/var/log/slurm", "/var/log/munged.log", "/run/tailback"]
-# $1 is the daemon of Slurm, the rest its options.
+# $1 is the daemon of Slurm, the other arguments are its options.
 START = """set -e
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mkdir -p /etc/slurm /var/spool/$1 /run/munge /var/log /var/lib/munge
@@ -67,7 +68,7 @@ class Cluster:
         self.configure()
 
     def configure(self):
-        """The same files on all hosts, then the daemons."""
+        """Writes the same files to all hosts, then starts the daemons."""
         addresses = {name: at for name, at in self.lab.addresses().items() if name != "ctl"}
         nodes = "\n".join(f"NodeName={name} NodeAddr={at} CPUs=2 State=UNKNOWN"
                           for name, at in addresses.items())
@@ -86,7 +87,7 @@ class Cluster:
             time.sleep(0.5)
 
     def states(self):
-        """What Slurm says of each node."""
+        """The state of each node according to Slurm."""
         return self.controller.ssh("sudo sinfo -h -N -o %T", check=False).split()
 
     def census(self, results, more=""):
@@ -98,13 +99,13 @@ class Cluster:
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def answers(self, results):
-        """Files of answers, by node."""
+        """The files of answers, by node."""
         found = (self.shared / results / "answers").glob("*.jsonl")
         return {path.name.split("-")[0]: path for path in found}
 
 
 def whole(cluster, results):
-    """A census to its end; what it printed."""
+    """Runs a census to its end. Returns its output."""
     began = time.monotonic()
     process = cluster.census(results)
     out, _ = process.communicate(timeout=600)
@@ -117,7 +118,7 @@ def whole(cluster, results):
 
 
 def broken_off(cluster, results):
-    """The census is killed after the first answer; Slurm goes on with what it has."""
+    """Kills the census after the first answer. Slurm continues with the jobs that it has."""
     process = cluster.census(results)
     deadline = time.monotonic() + 180
     while not cluster.answers(results):
@@ -133,7 +134,7 @@ def broken_off(cluster, results):
 
 
 def nothing_left(cluster, before, when):
-    """Every node is as it was, but for what Slurm itself keeps, and tailback's empty lock."""
+    """Checks that every node is as before, except for Slurm's own files and tailback's lock."""
     for host in cluster.nodes:
         found = [line for line in traces.differences(before[host.name], traces.of(host))
                  if not any(part in line for part in KEPT)]
@@ -142,7 +143,7 @@ def nothing_left(cluster, before, when):
 
 
 def main(folder, cache, binary):
-    """All of it."""
+    """Runs the whole test."""
     shared = folder / "shared"
     shared.mkdir()
     shutil.copytree(SLURM, shared / "slurm")

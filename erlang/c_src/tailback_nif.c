@@ -1,9 +1,9 @@
 /*
- * Native work that is good or bad to the schedulers of the Erlang VM.
+ * Native work that is good or bad for the schedulers of the Erlang VM.
  *
- * busy burns CPU time, sleep spends wall-clock time; both in microseconds, from 0 to ten minutes.
- * The plain forms keep their scheduler for the whole time and charge no reductions, which is what a
- * badly behaved NIF does. The charging forms keep it as long and then say that a timeslice is used
+ * busy uses CPU time, sleep lets wall-clock time pass; both take microseconds, from 0 to ten
+ * minutes. The plain forms keep their scheduler for the whole time and charge no reductions, like a
+ * badly behaved NIF. The charging forms keep it as long, and then report that a timeslice is used
  * up. The dirty forms run the plain code on a dirty CPU scheduler. The yielding forms give the
  * scheduler back after at most SLICE_US.
  */
@@ -13,7 +13,7 @@
 
 #include <erl_nif.h>
 
-/* Ten minutes: a call cannot be interrupted, so a slip of the pen must not cost a node. */
+/* Ten minutes. A call cannot be interrupted, so this limits what a typing error can block. */
 #define MAX_US 600000000ULL
 #define SLICE_US 1000ULL
 #define NS_PER_US 1000ULL
@@ -29,7 +29,7 @@ static ErlNifUInt64 clock_ns(clockid_t clock)
     return (ErlNifUInt64)now.tv_sec * NS_PER_S + (ErlNifUInt64)now.tv_nsec;
 }
 
-/* CPU time, not wall time: a thread that has lost its CPU has not worked meanwhile. */
+/* CPU time, not wall time: a thread does no work while it is off its CPU. */
 static void burn(ErlNifUInt64 us)
 {
     ErlNifUInt64 end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + us * NS_PER_US;
@@ -67,8 +67,8 @@ static ERL_NIF_TERM spend_at_once(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spe
     return enif_make_atom(env, "ok");
 }
 
-/* Keeps the scheduler as long as the plain form does, and is then charged all that a call can be:
- * the rest of the timeslice. */
+/* Keeps the scheduler as long as the plain form does, and is then charged the most that a call can
+ * be charged: the rest of the timeslice. */
 static ERL_NIF_TERM spend_and_charge(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spend)
 {
     ERL_NIF_TERM done = spend_at_once(env, arg, spend);
@@ -89,7 +89,7 @@ static ERL_NIF_TERM sleep_charge(ErlNifEnv *env, int argc, const ERL_NIF_TERM ar
     return spend_and_charge(env, argv[0], rest);
 }
 
-/* Does one slice; answers what is left to do. A slice that overran counts for what it took. */
+/* Does one slice and returns the time that is left. A slice that overran counts in full. */
 static ErlNifUInt64 spend_slice(ErlNifUInt64 us, spend_fn spend, clockid_t clock)
 {
     ErlNifUInt64 slice = us < SLICE_US ? us : SLICE_US;
@@ -118,7 +118,7 @@ static ERL_NIF_TERM sleep_for(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[
 /* A NIF of one argument. */
 typedef ERL_NIF_TERM nif(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 
-/* Spends a slice of the time, and has the NIF called again for the rest. */
+/* Spends one slice of the time, and schedules the NIF again for the rest. */
 static ERL_NIF_TERM spend_in_slices(ErlNifEnv *env, ERL_NIF_TERM time, spend_fn spend,
                                     clockid_t clock, const char *name, nif *again)
 {
@@ -155,8 +155,8 @@ static ERL_NIF_TERM loaded(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
     return enif_make_atom(env, "true");
 }
 
-/* There is no state, so all three have nothing to do; without upgrade a module with a NIF cannot
- * be loaded again. */
+/* There is no state, so these three functions do nothing. Without an upgrade function a module with
+ * a NIF cannot be loaded again. */
 static int on_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM info)
 {
     (void)env;

@@ -1,5 +1,5 @@
-%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly
-%% empty. See {@link msgq_flood:compare/1}.
+%% @doc Runs the same server behind each of the two dams, and with a nearly empty queue. See
+%% {@link msgq_flood:compare/1}.
 -module(msgq_compare).
 
 -export([run/3]).
@@ -7,7 +7,7 @@
 -type fault() :: {atom(), binary()}.
 -type run() :: #{atom() => term()}.
 
-%% @doc Makes all runs in the calling process, which should be one of its own.
+%% @doc Makes all runs in the calling process. Start that process for this call alone.
 -spec run(map(), atom(), atom()) ->
     {ok, #{reference | threshold | credit := run()}} | {error, fault()}.
 run(#{print := Print} = Options, Server, Dam) ->
@@ -94,7 +94,7 @@ fed(#{handled := Handled} = Counts, Writes, Ns) ->
         rate => Handled * 1.0e9 / Ns
     }.
 
-%% As one run: the times of all add up.
+%% Adds up the counts and the times of several runs, as if they were one run.
 together([First | _] = Runs) ->
     Sums = maps:from_list([
         {Key, lists:sum([maps:get(Key, Run) || Run <- Runs])}

@@ -1,4 +1,4 @@
-%% @doc What one write costs while so many messages are queued, and where the time goes. See
+%% @doc What one write costs while messages are queued, and where the time goes. See
 %% {@link msgq_flood:cost/1}.
 -module(msgq_cost).
 
@@ -6,10 +6,10 @@
 
 -type fault() :: {atom(), binary()}.
 
-%% Writes that are not timed: the first ones after the filling pay for moving the messages.
+%% Writes whose times are dropped: the first writes after the filling pay for moving the messages.
 -define(WARM_UP, 2).
 
-%% @doc Each length in a process of its own, in random order from the seed.
+%% @doc Measures each queue length in its own process, in a random order that `seed' determines.
 -spec run(map()) -> {ok, map()} | {error, fault()}.
 run(#{lengths := Lengths, seed := Seed} = Options) ->
     Order = shuffle(lists:usort(Lengths), Seed),
@@ -48,13 +48,13 @@ each([Length | Rest], Options, Done) ->
         {error, Fault} -> {error, Fault}
     end.
 
-%% Runs in the process that writes, whose own mailbox is filled or that of its decoy.
+%% Runs in the process that writes. The messages fill the mailbox of this process or of its decoy.
 at_length(Length, #{sink := Spec, message := Form} = Options) ->
     _ = [process_flag(Flag, maps:get(Flag, Options)) || Flag <- [message_queue_data, fullsweep_after]],
     Payload = msgq_senders:payload(Form),
     case tailback_sink:open(Spec) of
         {ok, Sink} ->
-            %% Once before the filling too: the first write of a sink may set things up.
+            %% One write before the filling: the first write of a sink may set things up.
             Opened = write(Sink, Payload),
             Holder = holder(Options),
             Answer =
@@ -118,7 +118,7 @@ times(Left, Sink, Payload, Times) ->
         Fault -> Fault
     end.
 
-%% Looked at from another process only after the timing, which this would disturb.
+%% Samples from another process only after the timing, because sampling would disturb it.
 sampled(Times, _, _, 0) ->
     {ok, {Times, []}};
 sampled(Times, Sink, Payload, SampleMs) ->
@@ -155,7 +155,7 @@ look(Worker, Seen) ->
     timer:sleep(1),
     look(Worker, Seen).
 
-%% @doc How fast the sink is with nothing queued: writes back to back from an empty mailbox.
+%% @doc The rate of the sink with nothing queued: writes back to back from an empty mailbox.
 -spec rate(map()) -> {ok, map()} | {error, fault()}.
 rate(#{sink := Spec, message := Form, writes := Writes}) ->
     Payload = msgq_senders:payload(Form),

@@ -1,30 +1,31 @@
-%% @doc Sends messages to a server so that its queue is nearly empty and never quite.
+%% @doc Sends messages to a server and keeps its queue nearly empty, but never empty.
 %%
-%% A lump of messages is sent while the one before it is being written, and no more than two lumps
-%% are unanswered: so the server never waits for its feeder, and next to nothing waits for the
+%% While the server writes one lump of messages, the feeder sends the next one. At most two lumps
+%% are unanswered. So the server never waits for its feeder, and almost nothing waits for the
 %% server.
 -module(msgq_feeder).
 
 -export([start_link/3, stop/1, feed/3, most/1]).
 
-%% Messages that are sent at once.
+%% Messages in one lump.
 -define(LUMP, 16).
 
-%% @doc Feeds a server from a process of its own, linked to the caller.
+%% @doc Feeds a server from a new process that is linked to the caller.
 -spec start_link(atom() | pid(), pos_integer(), msgq_senders:form()) -> pid().
 start_link(Server, Writes, Form) ->
     spawn_link(fun() -> feed(Server, Writes, Form) end).
 
-%% @doc Ends the feeder, however far it is.
+%% @doc Ends the feeder, even if it has not sent everything.
 -spec stop(pid()) -> ok.
 stop(Pid) -> msgq_decoy:stop(Pid).
 
-%% @doc Feeds a server and answers when all was written. The messages are those of sender 1.
+%% @doc Feeds a server and returns when all messages are written. They are numbered as messages of
+%% sender 1.
 -spec feed(atom() | pid(), pos_integer(), msgq_senders:form()) -> ok.
 feed(Server, Writes, Form) ->
     feed(Server, 1, Writes, msgq_senders:payload(Form), none).
 
-%% @doc The most that is ever queued, the two questions whether the lumps were written included.
+%% @doc Most messages that are ever queued, including the `sync' requests after the two lumps.
 -spec most(Writes :: pos_integer()) -> pos_integer().
 most(Writes) -> min(Writes, 2 * ?LUMP) + 2.
 

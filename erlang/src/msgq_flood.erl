@@ -1,11 +1,11 @@
-%% @doc A mailbox that is flooded, and what a dam in front of it does.
+%% @doc Floods a mailbox, and shows what a dam in front of it does.
 %%
-%% As in the original: `start_link("a.log")', `flood_direct(100, 10000)' or
-%% `flood_to_dam(100, 10000)', then `watch()'. On today's OTP a file no longer shows the collapse; a
-%% sink that waits for an answer by a selective receive does:
+%% As in the original: call `start_link("a.log")', then `flood_direct(100, 10000)' or
+%% `flood_to_dam(100, 10000)', then `watch()'. On current OTP releases a file no longer shows the
+%% collapse. A sink that waits for its answer in a selective receive does:
 %% `start_link("a.log", #{sink => port})'. See {@link tailback_sink}.
 %%
-%% `measure/1', `cost/1' and `rate/1' are the quiet forms: they print nothing and return maps.
+%% `measure/1', `cost/1' and `rate/1' print nothing and return maps.
 -module(msgq_flood).
 
 -export([start_link/1, start_link/2, log/1, log/2, stop/1, stop/2]).
@@ -15,21 +15,21 @@
 -export_type([fault/0]).
 
 -type fault() :: {atom(), binary()}.
-%% A name to match on, and a line with what, where, and what to do next.
+%% A name to match on, and a line that says what failed, where, and what to do next.
 
 -define(SERVER, log_server).
 -define(DAM, log_dam).
 -define(LIMIT_MS, 5000).
 
-%% @doc Starts server and dam as the original does: appending to a file opened raw with
-%% delayed_write, behind a dam with a threshold.
+%% @doc Starts server and dam as the original does. The server appends to a file opened with `raw'
+%% and `delayed_write', and the dam has a threshold.
 -spec start_link(file:name_all()) -> {ok, pid()} | {error, fault()}.
 start_link(File) -> start_link(File, #{}).
 
-%% @doc Starts the server, registered as `log_server', and the dam, registered as `log_dam', both
-%% linked to the caller, and answers with the server's pid when both are there.
+%% @doc Starts the server, registered as `log_server', and the dam, registered as `log_dam'. Both
+%% are linked to the caller. Returns the pid of the server when both run.
 %%
-%% Options: `sink' (default the file), `dam' (`threshold', `credit' or `none'), `dam_options',
+%% Options: `sink' (default: the file), `dam' (`threshold', `credit' or `none'), `dam_options',
 %% `message_queue_data', `fullsweep_after'.
 -spec start_link(file:name_all(), map()) -> {ok, pid()} | {error, fault()}.
 start_link(File, Given) ->
@@ -77,7 +77,7 @@ free() ->
 -spec log(iodata()) -> ok | {error, fault()}.
 log(Text) -> log(?SERVER, Text).
 
-%% @doc Logs one message, sent to a server or to a dam, by name or pid.
+%% @doc Logs one message. It goes to a server or a dam, given by name or pid.
 -spec log(atom() | pid(), iodata()) -> ok | {error, fault()}.
 log(To, Text) ->
     Message = {log, none, Text},
@@ -111,8 +111,8 @@ way(_) ->
 -spec stop(atom() | pid()) -> ok | {error, fault()}.
 stop(Server) -> stop(Server, ?LIMIT_MS).
 
-%% @doc Writes what is queued, at most for `Limit' milliseconds each for dam and server, and ends
-%% both. They are ended in any case; an error gives how much was not written.
+%% @doc Writes the queued messages, then ends dam and server. Waits at most `Limit' milliseconds
+%% for each. Both end in any case; an error says how many messages were not written.
 -spec stop(atom() | pid(), non_neg_integer()) -> ok | {error, fault()}.
 stop(Server, Limit) ->
     case is_process(Server) of
@@ -168,7 +168,7 @@ pid(Name) ->
         Pid -> Pid
     end.
 
-%% The caller is linked to them, and must get no exit signal of an end that it asked for.
+%% The caller is linked to both processes. It must get no exit signal when it stops them itself.
 stop_process(Process, Limit) ->
     Pid = pid(Process),
     true = unlink(Pid),
@@ -184,8 +184,8 @@ stop_process(Process, Limit) ->
         {'DOWN', Monitor, process, _, _} -> ok
     end.
 
-%% @doc Has so many processes send so many messages each, at once and straight to the server.
-%% Answers when they have begun.
+%% @doc Starts `Senders' processes that each send `Messages' messages straight to the server, all
+%% at once. Returns when they have begun.
 -spec flood_direct(pos_integer(), pos_integer()) -> ok | {error, fault()}.
 flood_direct(Senders, Messages) ->
     case msgq_options:flood(Senders, Messages) of
@@ -193,7 +193,7 @@ flood_direct(Senders, Messages) ->
         Fault -> Fault
     end.
 
-%% @doc The same, sent to the dam.
+%% @doc As {@link flood_direct/2}, but sends to the dam.
 -spec flood_to_dam(pos_integer(), pos_integer()) -> ok | {error, fault()}.
 flood_to_dam(Senders, Messages) ->
     case msgq_options:flood(Senders, Messages) of
@@ -210,7 +210,7 @@ flood(Way, To, Senders, Messages) ->
             ok
     end.
 
-%% The senders end with whom they flood.
+%% The senders end when the process that they flood ends.
 flood_while(Pid, Way, To, Senders, Messages) ->
     Monitor = monitor(process, Pid),
     Flood = msgq_senders:start(#{
@@ -234,51 +234,57 @@ wait_for_senders(Monitor, Flood, Senders) ->
         end
     end.
 
-%% @doc Prints once a second how many messages wait in the dam and in the server, for ever: end it
-%% with ctrl-c. For a credit dam the first number is what waits in its table and in its mailbox.
+%% @doc Prints once a second how many messages wait in the dam and in the server, forever. End it
+%% with ctrl-c. For a credit dam the first number counts the messages in its table and its
+%% mailbox.
 -spec watch() -> ok.
 watch() -> msgq_watch:run(?DAM, ?SERVER, infinity).
 
-%% @doc Prints so many lines.
+%% @doc As {@link watch/0}, but returns after `Lines' lines.
 -spec watch(pos_integer()) -> ok | {error, fault()}.
 watch(Lines) when is_integer(Lines), Lines > 0 -> msgq_watch:run(?DAM, ?SERVER, Lines);
 watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", [Lines, 12])}}.
 
-%% @doc Runs one trial and answers its result. Prints nothing.
+%% @doc Runs one trial and returns its result. Prints nothing.
 %%
-%% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options'
-%% (#{}), `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
-%% `pace' (flood; one_at_a_time: without a dam, each sender waits until its message was handled),
-%% `mailbox' (server; decoy: all is sent to a process that never looks at it, and the server gets as
-%% many messages from one process that keeps its queue nearly empty; `dam_queue' is the decoy's
-%% then), `message_queue_data' (on_heap), `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000),
-%% `memory_limit_bytes' of the whole VM (2 GiB), `kill_after_ms' ([]: times at which the server is
-%% killed), `restart_after_ms' (10).
+%% Options, with their defaults: `sink' (port), `dam' (none; or threshold, credit), `dam_options'
+%% (#{}), `senders' (100), `messages' of each sender (100), `message' (small; or byte, refc,
+%% {large, Bytes}), `pace' (flood; or one_at_a_time: without a dam, each sender waits until the
+%% server has handled its message), `mailbox' (server; or decoy), `message_queue_data' (on_heap),
+%% `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000), `memory_limit_bytes' of the whole VM
+%% (2 GiB), `kill_after_ms' ([]: times at which the server is killed), `restart_after_ms' (10).
 %%
-%% The result: `outcome' (`drained': all were handled; `settled': nothing is left to handle, yet not
-%% all came; `timeout'), `offered', `sent', `refused' (by the dam), `drained' (different messages
-%% that came to the far end), `failed' (writes), `duplicated', `out_of_order', `lost' (`unknown'
-%% after a timeout), `killed', `wall_us' (release of the senders to the last message), `drain_rate'
-%% a second, `wait_us' (quantiles of the time that sending one message took) and `wait_buckets_us'
-%% (upper bound and count), `server_queue', `dam_queue', `dam_held' as lists of `{AtUs, Length}',
-%% their `_high' marks and `both_queues_high' (mailboxes), `memory_bytes' (highest), `dam_info' (of
-%% a credit dam, see {@link tailback_dam:info/1}), `errors' (lines).
+%% With the mailbox `decoy', all senders send to a process that never looks at its messages. The
+%% server gets as many messages from one process that keeps its queue nearly empty. `dam_queue' is
+%% then the queue of the decoy.
+%%
+%% The result: `outcome' (`drained': all messages were handled; `settled': nothing is left to
+%% handle, but not all messages came; `timeout'), `offered', `sent', `refused' (by the dam),
+%% `drained' (different messages that the server handled, failed writes included), `failed'
+%% (writes), `duplicated', `out_of_order', `lost' (`unknown' after a timeout), `killed', `wall_us'
+%% (from the release of the senders to the last message), `drain_rate' (messages a second),
+%% `wait_us' (quantiles of the time to send one message), `wait_buckets_us' (upper bound and
+%% count), `server_queue', `dam_queue' and `dam_held' (lists of `{AtUs, Length}'), their `_high'
+%% marks, `both_queues_high' (of the sum of both mailboxes), `memory_bytes' (highest), `dam_info'
+%% (of a credit dam, see {@link tailback_dam:info/1}), `errors' (lines).
 -spec measure(map()) -> {ok, map()} | {error, fault()}.
 measure(Given) ->
     guarded(msgq_options:measure(Given), fun(Options) ->
         msgq_trial:run(Options, ?SERVER, ?DAM)
     end).
 
-%% @doc What one write costs while so many messages are queued. Prints nothing.
+%% @doc Measures what one write costs at each queue length. Prints nothing.
 %%
-%% Options: `sink' (port), `lengths' (0 to 200000), `ops' timed at each (30), `seed' of the order of
-%% the lengths (1), `message', `message_queue_data', `fullsweep_after', `memory_limit_bytes',
-%% `mailbox' (server; decoy: the messages wait for another process), `sample_for_ms' (100: how long
-%% to look afterwards at what the process does; 0 for not at all), `look_at' (all; longest: for that
-%% length alone). Each length has a process of its own, filled afresh.
+%% Options: `sink' (port), `lengths' (0 to 200000), `ops' (timed writes at each length: 30),
+%% `seed' of the order of the lengths (1), `message', `message_queue_data', `fullsweep_after',
+%% `memory_limit_bytes', `mailbox' (server; or decoy: the messages wait for another process),
+%% `sample_for_ms' (100: how long the process is sampled after the timing; 0: not at all),
+%% `look_at' (all; or longest: samples at the longest length only). Each length is measured in a
+%% new process, with newly queued messages.
 %%
-%% The result: `costs', a list of `{Length, [Us]}' in the order in which they were timed,
-%% `functions', a list of `{Length, [{Mfa, Samples}]}', most seen first, `order', `seed', `sink'.
+%% The result: `costs', a list of `{Length, [Us]}' with the times in the order of the writes;
+%% `functions', a list of `{Length, [{Mfa, Samples}]}' with the most sampled function first;
+%% `order' of the lengths, `seed', `sink'.
 -spec cost(map()) -> {ok, map()} | {error, fault()}.
 cost(Given) ->
     case msgq_options:cost(Given) of
@@ -286,8 +292,8 @@ cost(Given) ->
         Fault -> Fault
     end.
 
-%% @doc The rate of a sink with nothing queued, to compare with. Options: `sink', `message',
-%% `writes'. The result: `wall_us', `rate' a second.
+%% @doc Measures the rate of a sink with nothing queued, as a reference. Options: `sink',
+%% `message', `writes'. The result: `wall_us', `rate' (writes a second).
 -spec rate(map()) -> {ok, map()} | {error, fault()}.
 rate(Given) ->
     case msgq_options:rate(Given) of
@@ -295,30 +301,31 @@ rate(Given) ->
         Fault -> Fault
     end.
 
-%% @doc Floods the same server through each dam, beside what it does with a queue kept nearly empty;
-%% prints a line each and returns them.
+%% @doc Floods the same server through each dam, and compares both runs with a nearly empty queue.
+%% Prints one line for each and returns the results.
 %%
-%% The reference is one process that sends lumps of 16 messages and lets no more than two of them be
-%% unanswered: the same server, sink and count at the far end, and nobody who competes. It is run
-%% before, between and after the dams, and its writes are taken together.
+%% The reference is one process that sends lumps of 16 messages, with at most two lumps
+%% unanswered. It uses the same server, sink and count of arrivals, without a competing sender. It
+%% runs before, between and after the dams, and its runs are combined.
 %%
-%% Options: `sink' (port), `senders' (100), `messages' each (10000), `message' (small),
-%% `dam_options' of the credit dam, `reference' (writes of each run of the reference: 100000),
-%% `original_for_ms' (60000: the original's dam is cut off after that), `timeout_ms' of the credit
-%% dam (300000), `memory_limit_bytes' (2 GiB), `print' (true).
+%% Options: `sink' (port), `senders' (100), `messages' of each sender (10000), `message' (small),
+%% `dam_options' of the credit dam, `reference' (writes in each reference run: 100000),
+%% `original_for_ms' (time limit of the original's dam: 60000), `timeout_ms' of the credit dam
+%% (300000), `memory_limit_bytes' (2 GiB), `print' (true).
 %%
-%% The result: `reference', `threshold' and `credit', each with `rate' a second, `of_reference',
-%% `sent', `drained', `lost', `duplicated', `out_of_order', `outcome', and the high-water marks
-%% `server_queue_high', `dam_queue_high' and `both_queues_high' of the mailboxes.
+%% The result: `reference', `threshold' and `credit', each with `rate' (messages a second),
+%% `of_reference' (share of the reference rate), `sent', `drained', `lost', `duplicated',
+%% `out_of_order', `outcome', and the high-water marks `server_queue_high', `dam_queue_high' and
+%% `both_queues_high' of the mailboxes.
 -spec compare(map()) -> {ok, #{reference | threshold | credit := map()}} | {error, fault()}.
 compare(Given) ->
     guarded(msgq_options:compare(Given), fun(Options) ->
         msgq_compare:run(Options, ?SERVER, ?DAM)
     end).
 
-%% @doc Profiles a flooded server, prints the table as the original does, dearest last, and returns
-%% it. Options: `sink' (port), `message', `queued' (50000), `for_ms' (2000), `tool' (auto: tprof
-%% where there is one, else eprof), `print' (true).
+%% @doc Profiles a flooded server. Prints the table as the original does, with the most expensive
+%% function last, and returns it. Options: `sink' (port), `message', `queued' (50000), `for_ms'
+%% (2000), `tool' (auto: tprof if installed, else eprof), `print' (true).
 -spec profile(map()) -> {ok, map()} | {error, fault()}.
 profile(Given) ->
     guarded(msgq_options:profile(Given), fun(Options) -> msgq_profile:run(Options, ?SERVER) end).

@@ -1,10 +1,11 @@
-%% @doc Runs something in a process of its own that cannot outlive its caller, and whose end,
-%% however it comes, is a value. The caller's links, flags and mailbox stay as they are.
+%% @doc Runs a function in a process of its own that cannot outlive its caller. However that
+%% process ends, the caller gets a value. The links, flags and mailbox of the caller stay
+%% unchanged.
 -module(msgq_guarded).
 
 -export([run/1]).
 
-%% @doc The function's value, or an error if it failed.
+%% @doc Returns the value of the function, or an error if the process failed.
 -spec run(fun(() -> Answer)) -> Answer | {error, {atom(), binary()}}.
 run(Fun) ->
     Caller = self(),
@@ -16,7 +17,7 @@ run(Fun) ->
     end),
     receive
         {Ref, Answer} ->
-            %% Ended before this returns: nothing of it is left then.
+            %% Waits until the process has ended, so that nothing of it is left on return.
             receive
                 {'DOWN', Monitor, process, Pid, _} -> Answer
             end;
@@ -29,7 +30,7 @@ guard(Caller, Worker) ->
     Of = monitor(process, Caller),
     With = monitor(process, Worker),
     receive
-        %% Not killed: what is linked to it ends in order then, without a report for each.
+        %% Not killed, so that its linked processes end in order, without a report from each.
         {'DOWN', Of, process, _, _} -> exit(Worker, shutdown);
         {'DOWN', With, process, _, _} -> true
     end.

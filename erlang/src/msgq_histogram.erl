@@ -1,5 +1,5 @@
-%% @doc A histogram of times that many processes write at once. Buckets grow by octaves, each cut
-%% into eight: a value is known to within an eighth.
+%% @doc A histogram of times that many processes update at the same time. Each octave has eight
+%% buckets, so a value is known to within an eighth.
 -module(msgq_histogram).
 
 -export([new/0, add/2, buckets/1, quantiles/2, bucket/1, bounds/1]).
@@ -9,11 +9,12 @@
 -opaque histogram() :: counters:counters_ref().
 
 -define(SUB, 8).
-%% Up to 2^40 ns, a good quarter of an hour; longer ones count as that.
+%% Cells reach up to 2^42 ns, about 73 minutes, because the first eight cells cover three octaves.
+%% Longer times count in the last cell.
 -define(OCTAVES, 40).
 -define(CELLS, (?SUB * ?OCTAVES)).
 
-%% @doc An empty one.
+%% @doc Makes an empty histogram.
 -spec new() -> histogram().
 new() -> counters:new(?CELLS, [write_concurrency]).
 
@@ -27,7 +28,8 @@ buckets(Histogram) ->
     [{upper_us(Cell), Count} || {Cell, Count} <- counted(Histogram)].
 
 %% @doc The upper bound, in microseconds, of the bucket that holds each quantile; empty if nothing
-%% was counted. A quantile is the smallest value that at least that share of all does not exceed.
+%% was counted. A quantile is the smallest value that at least this share of all values does not
+%% exceed.
 -spec quantiles(histogram(), [float()]) -> [{float(), float()}].
 quantiles(Histogram, Shares) ->
     case counted(Histogram) of
@@ -63,7 +65,7 @@ highest(N, Bit) when N >= 1 bsl 32 -> highest(N bsr 32, Bit + 32);
 highest(N, Bit) when N >= 1 bsl 8 -> highest(N bsr 8, Bit + 8);
 highest(N, Bit) -> highest(N bsr 1, Bit + 1).
 
-%% @doc The smallest value of a cell and the smallest above it, in nanoseconds.
+%% @doc The smallest value in a cell, and the smallest value above the cell, in nanoseconds.
 -spec bounds(pos_integer()) -> {non_neg_integer(), pos_integer()}.
 bounds(Cell) when Cell =< ?SUB ->
     {Cell - 1, Cell};

@@ -1,22 +1,24 @@
-%% @doc Checks what the functions of {@link msgq_flood} are asked to do.
+%% @doc Checks the arguments of the functions of {@link msgq_flood}.
 %%
-%% The limits here guard the node against what a shell may ask. The tool has narrower ranges for its
-%% flags, and says all that matters: nothing here is a default or a range of its parameters.
+%% The limits here protect the node from what a shell may request. The tool has narrower ranges
+%% for its flags, and passes every option that matters. So nothing here is a default or a range of
+%% its parameters.
 -module(msgq_options).
 
 -export([flood/2, server/1, measure/1, cost/1, rate/1, compare/1, profile/1]).
 
 -type fault() :: {atom(), binary()}.
 
-%% A message in a mailbox takes about 150 bytes: what is sent with nothing to hold it up must fit.
+%% A message in a mailbox takes about 150 bytes. All messages of an unlimited flood must fit into
+%% memory.
 -define(MOST_DIRECT, 10000000).
 -define(MOST_TALLIED, 100000000).
-%% The most that the VM may hold where a shell names no limit.
+%% Most bytes that the VM may hold, if the shell gives no limit.
 -define(MEMORY_LIMIT, (2 * 1024 * 1024 * 1024)).
-%% A message is one binary.
+%% Most bytes of a message; a message is one binary.
 -define(MOST_LARGE, (1024 * 1024 * 1024)).
 
-%% @doc The numbers of a flood that nothing holds up.
+%% @doc Checks the numbers of a flood that nothing slows down.
 -spec flood(term(), term()) -> ok | {error, fault()}.
 flood(Senders, Messages) ->
     case first_fault([fault(senders, Senders), fault(messages, Messages)]) of

@@ -1,8 +1,8 @@
-%% @doc A profile of the server while it is flooded, with the profiler that this OTP has: tprof from
+%% @doc Profiles the server while it is flooded, with the profiler of this OTP release: tprof from
 %% OTP 27 on, eprof before. See {@link msgq_flood:profile/1}.
 %%
-%% Such a profile misleads, as the original found: time that a receive spends on scanning the
-%% mailbox is charged to whatever traced function ran last. {@link msgq_flood:cost/1} samples
+%% Such a profile misleads, as the original found. The time that a receive spends on scanning the
+%% mailbox is charged to the traced function that ran last. {@link msgq_flood:cost/1} samples
 %% instead.
 -module(msgq_profile).
 
@@ -10,7 +10,8 @@
 
 -type row() :: {mfa(), Calls :: non_neg_integer(), Us :: number()}.
 
-%% @doc Floods a server of that name and profiles it. Rows come dearest last.
+%% @doc Floods a server that is registered as `Name' and profiles it. The most expensive rows come
+%% last.
 -spec run(map(), atom()) -> {ok, #{tool := atom(), rows := [row()]}} | {error, {atom(), binary()}}.
 run(#{sink := Spec, message := Form, queued := Queued, for_ms := Ms} = Options, Name) ->
     case tool(maps:get(tool, Options)) of
@@ -21,7 +22,8 @@ run(#{sink := Spec, message := Form, queued := Queued, for_ms := Ms} = Options, 
                 {ok, Server} ->
                     Payload = msgq_senders:payload(Form),
                     Fill = fun(_) -> gen_server:cast(Server, {log, none, Payload}) end,
-                    %% Stopped until the profiler looks: a short queue is gone before that.
+                    %% Suspended until the profiling starts; a short queue would be empty before
+                    %% that.
                     true = erlang:suspend_process(Server),
                     ok = lists:foreach(Fill, lists:seq(1, Queued)),
                     Rows = profile(Tool, Server, Ms),
@@ -61,7 +63,7 @@ finish(Tool, Rows, Print) ->
     _ = [io:put_chars(table(Sorted)) || Print],
     {ok, #{tool => Tool, rows => Sorted}}.
 
-%% Called by name, since a release has the one or the other.
+%% Called by name, since not every release has both profilers.
 profile(tprof, Server, Ms) ->
     Tprof = list_to_atom("tprof"),
     case Tprof:start(#{type => call_time}) of
@@ -115,8 +117,8 @@ scratch_file() ->
     Folder = os:getenv("TMPDIR", "/tmp"),
     filename:join(Folder, "tailback-eprof-" ++ os:getpid() ++ "-" ++ Unique).
 
-%% eprof has no quiet form: it writes to the group leader under which it was started, so that is one
-%% which swallows.
+%% eprof cannot be silenced: it writes to the group leader of the process that started it. So that
+%% group leader is a process that discards everything.
 quietly(Fun) ->
     Leader = group_leader(),
     Sink = spawn_link(fun swallow/0),
@@ -151,7 +153,7 @@ eprof_row([Module, Function, Arity, Calls, Us]) ->
     Mfa = {name(Module), name(Function), list_to_integer(Arity)},
     {Mfa, list_to_integer(Calls), list_to_integer(Us)}.
 
-%% These names stand for code that was just run, so they exist.
+%% These names belong to code that has just run, so the atoms exist.
 name(Text) -> list_to_existing_atom(string:trim(Text, both, "'")).
 
 table(Rows) ->

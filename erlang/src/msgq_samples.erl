@@ -1,5 +1,6 @@
-%% @doc The samples of a trial, bounded: when there are too many every second one goes, and from
-%% then on only every second one is kept. The high-water marks see all of them. Pure.
+%% @doc The samples of a trial, limited in number. At the limit every second sample is dropped,
+%% and from then on only every second new sample is kept. The high-water marks cover all samples.
+%% Pure.
 -module(msgq_samples).
 
 -export([new/1, add/2, result/1]).
@@ -22,11 +23,11 @@
 
 -define(MOST, 20000).
 
-%% @doc None yet; one is meant to come each `EveryMs' milliseconds.
+%% @doc No samples yet; one is expected every `EveryMs' milliseconds.
 -spec new(pos_integer()) -> samples().
 new(EveryMs) -> #samples{every_ms = EveryMs}.
 
-%% @doc Adds one.
+%% @doc Adds one sample.
 -spec add(sample(), samples()) -> samples().
 add(Sample, #samples{seen = Seen, stride = Stride, high = High} = Samples) ->
     #{server := Server, dam := Dam} = Sample,
@@ -46,12 +47,13 @@ keep(Sample, #samples{kept = Kept, count = Count, stride = Stride} = Samples) wh
 keep(Sample, #samples{kept = Kept, count = Count} = Samples) ->
     Samples#samples{kept = [Sample | Kept], count = Count + 1}.
 
-%% The newest is not among them, since it is the one before the sample that is about to be kept.
+%% Drops the newest one too: it directly precedes the sample that is about to be kept.
 every_second([_, Sample | Rest]) -> [Sample | every_second(Rest)];
 every_second(_) -> [].
 
-%% @doc Series as `{AtUs, Length}' and high-water marks. `held' is what a credit dam holds in its
-%% table and has handed over unconfirmed, and what its senders wait with.
+%% @doc The series as `{AtUs, Length}', and the high-water marks. `held' counts the messages in
+%% the table of a credit dam, those handed over without a confirmation, and those of waiting
+%% senders.
 -spec result(samples()) -> map().
 result(#samples{kept = Kept, high = High, seen = Seen, every_ms = Every, stride = Stride}) ->
     Ordered = lists:reverse(Kept),

@@ -6,9 +6,9 @@
 -export_type([senders/0, form/0, way/0]).
 
 -type form() :: byte | small | refc | {large, pos_integer()}.
-%% One byte; 20 bytes; a reference-counted binary of 70; or as many bytes as said.
+%% One byte; 20 bytes; a reference-counted binary of 70 bytes; or the given number of bytes.
 -type way() :: direct | handled | threshold | credit.
-%% `handled': straight to the server, waiting until it has dealt with each message.
+%% `handled': straight to the server; the sender waits until the server has handled each message.
 -record(senders, {starter :: pid(), counts :: counters:counters_ref()}).
 -opaque senders() :: #senders{}.
 
@@ -16,8 +16,8 @@
 -define(REFUSED, 2).
 -define(FINISHED, 3).
 
-%% @doc Starts senders, linked to the caller, that wait until they are released. `to' is the name of
-%% the server or dam; `waits' a histogram of the time that each message took to send.
+%% @doc Starts senders that are linked to the caller and wait for {@link release/1}. `to' is the
+%% name of the server or dam. `waits' is a histogram of the time that each message took to send.
 -spec start(#{
     senders := pos_integer(),
     messages := pos_integer(),
@@ -28,17 +28,17 @@
 }) -> senders().
 start(Options) ->
     Counts = counters:new(3, [write_concurrency]),
-    %% All are linked to one process, whose end ends them.
+    %% All senders are linked to one process. When it ends, they end.
     Starter = spawn_link(fun() -> launch(Options, Counts) end),
     #senders{starter = Starter, counts = Counts}.
 
-%% @doc Lets them send.
+%% @doc Lets the senders send.
 -spec release(senders()) -> ok.
 release(#senders{starter = Starter}) ->
     Starter ! release,
     ok.
 
-%% @doc Ends them, however far they are.
+%% @doc Ends the senders, even if they have not sent everything.
 -spec stop(senders()) -> ok.
 stop(#senders{starter = Starter}) ->
     true = unlink(Starter),
@@ -48,7 +48,7 @@ stop(#senders{starter = Starter}) ->
         {'DOWN', Monitor, process, _, _} -> ok
     end.
 
-%% @doc Messages that were sent, that the dam refused, and senders that are finished.
+%% @doc Counts of messages that were sent, messages that the dam refused, and finished senders.
 -spec progress(senders()) -> #{sent | refused | finished := non_neg_integer()}.
 progress(#senders{counts = Counts}) ->
     #{
@@ -93,8 +93,8 @@ send(Sender, Number, Messages, {Way, Target, Payload, Waits, Counts} = How) ->
     end,
     send(Sender, Number + 1, Messages, How).
 
-%% @doc The bytes of one message: a reference-counted binary is made for each, as a program that
-%% logs does.
+%% @doc The bytes of one message. A reference-counted binary is copied for each message, as in a
+%% program that logs.
 -spec fresh(binary()) -> binary().
 fresh(Payload) when byte_size(Payload) > 64 -> binary:copy(Payload);
 fresh(Payload) -> Payload.

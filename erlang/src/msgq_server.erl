@@ -1,7 +1,8 @@
-%% @doc The log server that gets flooded: writes each message to its sink, one at a time.
+%% @doc The log server that is flooded. It writes each message to its sink, one at a time.
 %%
-%% A write that fails is counted and reported, at most once a second, and the server goes on; a sink
-%% that broke is opened again, at most once a second, and what arrives meanwhile counts as failed.
+%% A failed write is counted, and the server goes on. Failures are reported at most once a second.
+%% A broken sink is opened again, with at most one try a second; messages that arrive meanwhile
+%% count as failed.
 -module(msgq_server).
 
 -behaviour(gen_server).
@@ -37,8 +38,8 @@
 -define(PAUSE_MS, 1000).
 -define(MOST_REPORTED, 1000).
 
-%% @doc Starts the server under a name, linked to the caller. A sink that cannot be opened is an
-%% error value and does not end the caller.
+%% @doc Starts the server under a name, linked to the caller. If the sink cannot be opened,
+%% returns an error and does not end the caller.
 -spec start_link(atom(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | tailback_sink:fault() | term()}.
 start_link(Name, Options) ->
@@ -55,7 +56,8 @@ start_link(Name, Options) ->
             end
     end.
 
-%% @doc Waits until what is in the mailbox now has been dealt with; `Limit' in milliseconds.
+%% @doc Waits until the server has handled what is in its mailbox at the call; `Limit' is in
+%% milliseconds.
 -spec sync(atom() | pid(), timeout()) -> ok | {error, timeout | no_server}.
 sync(Server, Limit) -> ask(Server, sync, Limit).
 
@@ -74,7 +76,7 @@ ask(Server, Request, Limit) ->
 %% @private
 -spec init({pid(), reference(), options()}) -> {ok, #state{}} | ignore.
 init({Starter, Ref, #{sink := Spec} = Options}) ->
-    %% A sink that dies must not take the server with it.
+    %% A sink that dies must not end the server.
     _ = process_flag(trap_exit, true),
     Server = self(),
     _ = spawn(fun() -> keep(Starter, Server) end),
@@ -92,13 +94,14 @@ init({Starter, Ref, #{sink := Spec} = Options}) ->
                 tried_ms = Long
             }};
         {error, Fault} ->
-            %% Exiting with a reason would end linked processes: report it, and exit normally.
+            %% Exiting with a reason would end linked processes. So it reports the fault and exits
+            %% normally.
             Starter ! {Ref, Fault},
             ignore
     end.
 
-%% The starter's end is one more message in the mailbox: flooded, the server would come to it hours
-%% later. So it gets a second to end in order, and is ended.
+%% The exit of the starter is one more message in the mailbox. A flooded server would reach it
+%% hours later. So the server gets a second to end in order, and is then killed.
 keep(Starter, Server) ->
     Of = monitor(process, Starter),
     With = monitor(process, Server),
@@ -133,7 +136,7 @@ handle_cast(_, State) ->
 %% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info(_, State) ->
-    %% Late answers of a sink that was given up, and ends of what belonged to it.
+    %% Late answers of a sink that was given up, and exit messages of what belonged to it.
     {noreply, State}.
 
 %% @private
@@ -147,8 +150,8 @@ terminate(Reason, State) ->
         _ -> end_unreported(process_info(self(), message_queue_len))
     end.
 
-%% A report on a process that ends badly copies its mailbox, and may print it: with a flooded one
-%% that can take the machine along.
+%% The report on a process that ends badly copies its mailbox, and may print it. With a flooded
+%% mailbox that can bring the machine down.
 end_unreported({message_queue_len, N}) when N > ?MOST_REPORTED ->
     true = exit(self(), kill),
     ok;

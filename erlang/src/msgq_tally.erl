@@ -1,7 +1,8 @@
-%% @doc Counts at the far end what was written: each message once, how many twice, in which order.
+%% @doc Counts the messages that the server has handled: each message once, the repeated ones, and
+%% those out of order.
 %%
-%% It lives outside the server, so it survives a server that is killed, and costs about the same for
-%% each message whatever came before. One writer at a time.
+%% It lives outside the server, so it survives when the server is killed. The cost for each
+%% message is about the same, whatever came before. It allows one writer at a time.
 -module(msgq_tally).
 
 -export([new/2, record/3, read/1, last_ns/1, handled/1]).
@@ -17,7 +18,7 @@
 
 -opaque tally() :: #tally{}.
 
-%% Bits in a word: as many as stay a small integer.
+%% Bits used in a word: few enough that the word stays a small integer.
 -define(BITS, 32).
 -define(DISTINCT, 1).
 -define(DUPLICATED, 2).
@@ -25,7 +26,7 @@
 -define(FAILED, 4).
 -define(LAST_NS, 5).
 
-%% @doc For `Senders' senders with `Messages' messages each, both numbered from 1.
+%% @doc Makes a tally for `Senders' senders with `Messages' messages each, both numbered from 1.
 -spec new(pos_integer(), pos_integer()) -> tally().
 new(Senders, Messages) ->
     #tally{
@@ -35,7 +36,7 @@ new(Senders, Messages) ->
         messages = Messages
     }.
 
-%% @doc One message was handled; `failed' if its write was not successful.
+%% @doc Records that one message was handled; `failed' if its write failed.
 -spec record(tally(), {pos_integer(), pos_integer()}, written | failed) -> ok.
 record(#tally{figures = Figures} = Tally, {Sender, Number}, Outcome) ->
     case first_time(Tally, Sender, Number) of
@@ -67,16 +68,17 @@ order(#tally{last = Last, figures = Figures}, Sender, Number) ->
         _ -> atomics:add(Figures, ?OUT_OF_ORDER, 1)
     end.
 
-%% @doc Messages handled, each counted once.
+%% @doc Messages handled; each message counts once.
 -spec handled(tally()) -> non_neg_integer().
 handled(#tally{figures = Figures}) -> atomics:get(Figures, ?DISTINCT).
 
-%% @doc When the last one was handled, in nanoseconds of the monotonic clock; 0 if none was.
+%% @doc When the last message was handled, in nanoseconds of the monotonic clock; 0 if none was.
 -spec last_ns(tally()) -> integer().
 last_ns(#tally{figures = Figures}) -> atomics:get(Figures, ?LAST_NS).
 
-%% @doc `handled': different messages; `duplicated': handled again; `out_of_order': handled for the
-%% first time behind a later one of the same sender; `failed': writes that were not successful.
+%% @doc `handled': different messages; `duplicated': messages handled again; `out_of_order':
+%% messages handled for the first time after a later one of the same sender; `failed': failed
+%% writes.
 -spec read(tally()) -> #{handled | duplicated | out_of_order | failed := non_neg_integer()}.
 read(#tally{figures = Figures}) ->
     #{

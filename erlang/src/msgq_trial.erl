@@ -1,4 +1,4 @@
-%% @doc One trial: a server, a dam or none, a flood, and what came of it. See
+%% @doc One trial: a server, a dam or none, a flood, and the result. See
 %% {@link msgq_flood:measure/1}.
 -module(msgq_trial).
 
@@ -18,7 +18,7 @@
     feeder :: none | pid(),
     start_ns :: integer(),
     samples :: msgq_samples:samples(),
-    %% Milliseconds after the start: kills to come; a restart that is due.
+    %% In milliseconds after the start: the kills still to come, and a restart that is due.
     kills :: [non_neg_integer()],
     restart = none :: none | non_neg_integer(),
     killed = 0 :: non_neg_integer(),
@@ -28,8 +28,8 @@
 %% Samples in a row that must find nothing queued before the trial ends without all messages.
 -define(IDLE, 3).
 
-%% @doc Runs the trial in the calling process, which should be one of its own: what it starts is
-%% linked to it.
+%% @doc Runs the trial in the calling process, and links everything that it starts to that
+%% process. Start that process for this call alone.
 -spec run(options(), atom(), atom()) -> {ok, map()} | {error, fault()}.
 run(Options, Server, Dam) ->
     _ = process_flag(priority, high),
@@ -48,13 +48,13 @@ run(Options, Server, Dam) ->
             Fault
     end.
 
-%% What a decoy takes nobody writes: then the server gets its messages from its feeder alone.
+%% Nobody writes the messages of a decoy, so the server gets its messages from the feeder alone.
 new_tally(#{mailbox := decoy, senders := Senders, messages := Messages}) ->
     msgq_tally:new(1, Senders * Messages);
 new_tally(#{senders := Senders, messages := Messages}) ->
     msgq_tally:new(Senders, Messages).
 
-%% A decoy takes the place of a dam, and its name.
+%% A decoy takes the place and the name of a dam.
 start(#{mailbox := decoy} = Options, Server, Dam, Tally) ->
     case start_server(Options, Server, Dam, Tally) of
         {ok, _} ->
@@ -184,7 +184,7 @@ over(Ms, Sample, #trial{options = Options, tally = Tally, senders = Senders} = T
         _ -> settled(Trial)
     end.
 
-%% Nothing waits: the server is at the last message, or done.
+%% Nothing is queued: the server is handling its last message, or it is done.
 settled(#trial{server = Server} = Trial) ->
     case msgq_server:sync(Server, tailback_sink:limit()) of
         {error, timeout} -> {no, Trial#trial{idle = 0}};
@@ -261,7 +261,7 @@ result(Outcome, #trial{options = Options, tally = Tally, start_ns = Start} = Tri
         errors => errors(Server, Outcome)
     }).
 
-%% To the last message, not to the sample that noticed it.
+%% Measures up to the last message, not up to the sample that noticed it.
 wall_us(timeout, Start, _, Now) -> (Now - Start) div 1000;
 wall_us(_, Start, Last, _) when Last > Start -> (Last - Start) div 1000;
 wall_us(_, Start, _, Now) -> (Now - Start) div 1000.
@@ -272,11 +272,11 @@ dam_figures(Dam) ->
         {error, no_dam} -> #{}
     end.
 
-%% While messages are queued nobody can say which of them are lost.
+%% While messages are still queued, the number of lost ones is unknown.
 lost(timeout, _, _, _) -> unknown;
 lost(_, Sent, Handled, Figures) -> max(0, Sent - Handled - maps:get(dropped_old, Figures, 0)).
 
-%% A server that was still at work at the end has other things to do than to report.
+%% A server that was still busy at the end cannot report soon, so the wait is short.
 report_limit(timeout) -> 50;
 report_limit(_) -> 1000.
 

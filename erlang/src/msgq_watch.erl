@@ -24,11 +24,11 @@ next(Dam, Server, Lines, OldD, OldS) ->
 left(infinity) -> infinity;
 left(Lines) -> Lines - 1.
 
-%% @doc The line above all others.
+%% @doc The header line.
 -spec header() -> iolist().
 header() -> "DateTime\t\t\tdam msgq (diff)\tserver msgq (diff)\n".
 
-%% @doc One line: the time, then for dam and server the number now and its change.
+%% @doc One line: the time, then the current count and its change, for dam and server.
 -spec line(string(), {count(), count()}, {count(), count()}) -> iolist().
 line(Time, Dam, Server) -> [Time, $\t, column(Dam), $\t, column(Server), $\n].
 
@@ -42,7 +42,7 @@ now_text() ->
         {unit, millisecond}, {offset, "Z"}
     ]).
 
-%% What waits in a credit dam waits in its table.
+%% For a credit dam, counts the messages in its table as well as those in its mailbox.
 -spec waiting(atom()) -> count().
 waiting(Name) ->
     case {msgq_trial:mailbox(Name), tailback_dam:info(Name)} of

@@ -1,7 +1,7 @@
-%% @doc Background work: processes of low priority that count what they get done.
+%% @doc Background work: processes of low priority that count the pieces of work they finish.
 %%
-%% Each does a piece of well under a millisecond of CPU time, rests, and goes on; so it takes a
-%% small part of a CPU, and does less where it is kept from running.
+%% Each process does a piece of well under a millisecond of CPU time, then rests. So it uses a
+%% small part of a CPU, and does less when it is kept from running.
 -module(tailback_background).
 
 -export([start/1, stop/1]).
@@ -9,18 +9,18 @@
 
 -opaque background() :: {counters:counters_ref(), [pid()]}.
 
-%% Turns of a loop that make a piece.
+%% Loop turns in one piece.
 -define(TURNS, 200000).
 -define(REST_MS, 10).
 
-%% @doc Starts so many processes.
+%% @doc Starts `Count' processes.
 -spec start(non_neg_integer()) -> background().
 start(Count) ->
     Pieces = counters:new(1, [write_concurrency]),
     Worker = fun() -> work(Pieces) end,
     {Pieces, [spawn_opt(Worker, [link, {priority, low}]) || _ <- lists:seq(1, Count)]}.
 
-%% @doc Ends them; how many pieces they did together.
+%% @doc Ends the processes; returns how many pieces they finished together.
 -spec stop(background()) -> non_neg_integer().
 stop({Pieces, Pids}) ->
     Done = counters:get(Pieces, 1),

@@ -1,28 +1,31 @@
 %% @doc A dam: put it in front of a process that is slower than its senders.
 %%
-%% It is an OTP process of its own. Senders call {@link cast/2} with the dam's name where they would
-%% call `gen_server:cast/2' with the server's; the server stays as it is. Messages wait in a table
-%% that is bounded, and senders are slowed down to the pace of the server; the mailboxes of both dam
-%% and server stay short, whatever the number of senders. docs/dam.md explains it.
+%% It is a separate OTP process. Senders call {@link cast/2} with the name of the dam, in place of
+%% `gen_server:cast/2' with the name of the server. The server stays as it is. Messages wait in a
+%% bounded table, and senders are slowed down to the pace of the server. The mailboxes of dam and
+%% server stay short, whatever the number of senders. docs/dam.md explains it.
 %%
 %% <h2>What is promised</h2>
 %% <ul>
-%% <li>`cast' and `urgent' answering `ok': the message is accepted. It will be handed to the server,
-%%   in the order in which this sender's messages of the same lane were accepted, and again after a
-%%   restart of the server, until the server has dealt with it. It is lost only with the dam itself,
-%%   or by the policy `drop_old', or if it crashes the server `attempts' times alone.</li>
-%% <li>`deliver' answering `ok': the server took the message out of its mailbox and its callback
-%%   returned.</li>
-%% <li>At least once: when the server dies, up to `window' messages which it had dealt with, but not
-%%   confirmed, are handed over a second time. Where that matters, give messages an identity.</li>
-%% <li>Dam and server together never hold more than `bound' accepted messages, and neither do their
-%%   mailboxes. What a sender offers while it is held up is counted as that sender's: one each.</li>
+%% <li>`cast' or `urgent' returns `ok': the message is accepted. The dam hands it to the server,
+%%     in the order in which this sender's messages of the same lane were accepted. After a
+%%     restart of the server the dam hands it over again, until the server has handled it. It is
+%%     lost only if the dam dies, by the policy `drop_old', or if it was alone in flight in
+%%     `attempts' crashes of the server in a row.</li>
+%% <li>`deliver' returns `ok': the server took the message out of its mailbox, and its callback
+%%     returned.</li>
+%% <li>At least once: when the server dies, up to `window' messages that it had handled but not
+%%     confirmed are handed over a second time. If that matters, give messages an identity.</li>
+%% <li>Dam and server together never hold more than `bound' accepted messages, and neither do
+%%     their mailboxes. A message of a sender that waits for room counts as held by the sender:
+%%     one for each sender.</li>
 %% </ul>
 %%
 %% <h2>What it needs</h2>
-%% Senders live on the dam's node. The server is a gen_server, gen_statem or other process that
-%% answers system messages (see {@link sys}), by which the dam learns how far it has come. A server
-%% that is suspended answers them early: then `deliver' means "in its mailbox", which stays bounded.
+%% Senders live on the node of the dam. The server is a gen_server, a gen_statem or another
+%% process that answers system messages (see {@link sys}). From the answers the dam learns which
+%% messages the server has handled. A suspended server answers them early: then `deliver' means
+%% "in its mailbox", which stays bounded.
 -module(tailback_dam).
 
 -export([start_link/2, start_link/3, stop/1, stop/2]).
@@ -35,7 +38,7 @@
 -type options() :: #{
     %% Most messages that dam and server hold together. Default 1000.
     bound => pos_integer(),
-    %% Most messages under way to the server. Default 64; at least 4.
+    %% Most messages in flight to the server. Default 64; at least 4.
     window => pos_integer(),
     %% What happens when there is no room. Default block.
     policy => tailback_dam_queue:policy(),
@@ -43,7 +46,7 @@
     as => cast | info,
     %% Milliseconds without a server after which senders get an error. Default 5000.
     gone_after => non_neg_integer() | infinity,
-    %% Crashes of the server after which a message is given up. Default 3.
+    %% Crashes in a row after which the only message in flight is given up. Default 3.
     attempts => pos_integer() | infinity
 }.
 -type reason() :: no_dam | dam_down | server_gone | closing | dropped | timeout | poisoned.
@@ -52,9 +55,9 @@
 -spec start_link(atom(), tailback_dam_server:server()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
-%% @doc Starts a dam under a name, linked to the caller. The server need not be there yet, and may
-%% be restarted at any time if it is given by name; given by pid it cannot come back.
-%% Errors: `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
+%% @doc Starts a dam under a name, linked to the caller. The server need not run yet. A server
+%% given by name may be restarted at any time; a server given by pid cannot come back. Errors:
+%% `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
 -spec start_link(atom(), tailback_dam_server:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.
 start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
@@ -74,8 +77,8 @@ start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
 -spec stop(dam()) -> {ok, #{undelivered := non_neg_integer()}} | {error, reason()}.
 stop(Dam) -> stop(Dam, 5000).
 
-%% @doc Refuses new messages, waits up to `Limit' milliseconds until the server has what was
-%% accepted, and ends the dam. Answers how many messages it could not deliver.
+%% @doc Refuses new messages, waits up to `Limit' milliseconds until the server has handled the
+%% accepted ones, and ends the dam. Returns how many messages could not be delivered.
 -spec stop(dam(), timeout()) -> {ok, #{undelivered := non_neg_integer()}} | {error, reason()}.
 stop(Dam, Limit) ->
     try
@@ -94,8 +97,8 @@ stop(Dam, Limit) ->
 -spec cast(dam(), term()) -> ok | {error, reason()}.
 cast(Dam, Message) -> cast(Dam, Message, infinity).
 
-%% @doc Gives a message to the dam. While there is no room the caller is held up, at most `Timeout'
-%% milliseconds; after `{error, timeout}' the message is certain not to be delivered.
+%% @doc Gives a message to the dam. While there is no room, the caller waits, at most `Timeout'
+%% milliseconds. After `{error, timeout}' the message is certain not to be delivered.
 -spec cast(dam(), term(), timeout()) -> ok | {error, reason()}.
 cast(Dam, Message, Timeout) ->
     tailback_dam_sender:submit(Dam, normal, accept, {message, Message}, Timeout).
@@ -104,8 +107,9 @@ cast(Dam, Message, Timeout) ->
 -spec urgent(dam(), term()) -> ok | {error, reason()}.
 urgent(Dam, Message) -> urgent(Dam, Message, infinity).
 
-%% @doc As {@link cast/3}, ahead of all that wait in the normal lane. Messages under way to the
-%% server, at most `window', are ahead of it, unless the server called {@link accept_urgent/1}.
+%% @doc As {@link cast/3}, but ahead of all messages that wait in the normal lane. Messages in
+%% flight to the server, at most `window', stay ahead of it, unless the server called
+%% {@link accept_urgent/1}.
 -spec urgent(dam(), term(), timeout()) -> ok | {error, reason()}.
 urgent(Dam, Message, Timeout) ->
     tailback_dam_sender:submit(Dam, urgent, accept, {message, Message}, Timeout).
@@ -114,8 +118,8 @@ urgent(Dam, Message, Timeout) ->
 -spec deliver(dam(), term()) -> ok | {error, reason()}.
 deliver(Dam, Message) -> deliver(Dam, Message, infinity).
 
-%% @doc As {@link cast/3}, but answers when the server has dealt with the message. After
-%% `{error, timeout}' it may still be delivered.
+%% @doc As {@link cast/3}, but returns when the server has handled the message. After
+%% `{error, timeout}' the message may still be delivered.
 -spec deliver(dam(), term(), timeout()) -> ok | {error, reason()}.
 deliver(Dam, Message, Timeout) ->
     tailback_dam_sender:submit(Dam, normal, confirm, {message, Message}, Timeout).
@@ -124,13 +128,13 @@ deliver(Dam, Message, Timeout) ->
 -spec flush(dam()) -> ok | {error, reason()}.
 flush(Dam) -> flush(Dam, infinity).
 
-%% @doc Answers when the server has dealt with everything that was accepted before this call.
+%% @doc Returns when the server has handled everything that was accepted before this call.
 -spec flush(dam(), timeout()) -> ok | {error, reason()}.
 flush(Dam, Timeout) ->
     tailback_dam_sender:flush(Dam, Timeout).
 
-%% @doc What a sender that sends very often may use in place of the name. It is valid as long as
-%% this dam lives: after `{error, no_dam}' take a new one.
+%% @doc Returns a handle that a frequent sender may use in place of the name. It is valid as long
+%% as this dam lives: after `{error, no_dam}' take a new one.
 -spec handle(atom()) -> {ok, tailback_dam_queue:handle()} | {error, no_dam}.
 handle(Name) ->
     try
@@ -139,7 +143,7 @@ handle(Name) ->
         error:badarg -> {error, no_dam}
     end.
 
-%% @doc Has the dam look for its server now and not at the next try.
+%% @doc Makes the dam look for its server at once, without waiting for the next try.
 -spec connect(atom()) -> up | down | {error, no_dam}.
 connect(Name) ->
     try
@@ -148,19 +152,21 @@ connect(Name) ->
         exit:_ -> {error, no_dam}
     end.
 
-%% @doc Called by the server itself, at each start: where the VM has priority messages (OTP 28 and
-%% later) urgent messages then go ahead of what is in the server's mailbox too.
+%% @doc The server itself calls this at each start. If the VM has priority messages (OTP 28 and
+%% later), urgent messages then also go ahead of what is in the mailbox of the server.
 -spec accept_urgent(atom()) -> ok | unsupported.
 accept_urgent(Name) -> tailback_dam_urgent:accept(Name).
 
-%% @doc The dam's figures; costs the dam nothing, and works while it is busy.
+%% @doc The figures of the dam. Reading them costs the dam nothing, and works while it is busy.
 %%
-%% `queued', `in_flight': accepted and not confirmed; `waiting': senders held up now;
-%% `accepted', `delivered' (confirmed by the server), `dropped_new', `dropped_old', `timed_out',
-%% `rejected' (senders told that the server is gone), `redelivered', `poisoned': counts since the
-%% start; `restarts' of the server, `holds': times the dam paused since the server's mailbox did not
-%% shrink; `longest_wait_us' of a sender; `dam_mailbox', and the high-water marks
-%% `dam_mailbox_high', `server_mailbox_high', `mailboxes_high' (of the sum); `state'.
+%% `queued' and `in_flight' are messages accepted and not confirmed; `waiting' is the number of
+%% senders that wait for room. Counts since the start are `accepted', `delivered' (confirmed by
+%% the server), `dropped_new', `dropped_old', `timed_out', `rejected' (senders that got an error
+%% because the server is gone), `redelivered', `poisoned', `restarts' of the server, and `holds'
+%% (pauses of the dam because the mailbox of the server did not shrink). `longest_wait_us' is the
+%% longest wait of a sender. `dam_mailbox' is the current length. `dam_mailbox_high',
+%% `server_mailbox_high' and `mailboxes_high' (of the sum) are high-water marks. `state' is
+%% `open', `gone' or `closing'.
 -spec info(dam()) -> {ok, #{atom() => non_neg_integer() | atom()}} | {error, no_dam}.
 info(Dam) ->
     try
@@ -169,7 +175,7 @@ info(Dam) ->
         error:badarg -> {error, no_dam}
     end.
 
-%% @doc One line for each reason that a sender can get.
+%% @doc Explains an error reason in one line.
 -spec explain(reason()) -> binary().
 explain(no_dam) -> <<"dam: no dam of this name runs; start it, or take a new handle">>;
 explain(dam_down) -> <<"dam: it ended while the sender waited; the message was not delivered">>;

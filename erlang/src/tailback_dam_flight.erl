@@ -1,8 +1,9 @@
-%% @doc What the dam has handed to its server and the server has not confirmed yet. Pure.
+%% @doc The rows that the dam has handed to its server and that the server has not confirmed yet.
+%% Pure.
 %%
-%% Rows go out in batches; behind each batch goes a marker, and its answer confirms the batch and
-%% all before it. When the server dies, what was under way becomes pending: it goes out again, first
-%% and one row at a time, so that a row which crashes its server can be identified.
+%% Rows go out in batches. A marker follows each batch, and its answer confirms that batch and all
+%% batches before it. When the server dies, the rows in flight become pending. They go out again
+%% before all others and one at a time, so that a row that crashes its server can be identified.
 -module(tailback_dam_flight).
 
 -export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).
@@ -16,40 +17,40 @@
     batches = queue:new() :: queue:queue({batch(), [row()]}),
     rows = 0 :: non_neg_integer(),
     pending = [] :: [row()],
-    %% The row that was alone under way when the server crashed, and how many times in a row.
+    %% The row that was alone in flight when the server crashed, and its crashes in a row.
     suspect = none :: none | {tailback_dam_queue:key(), pos_integer()}
 }).
 
 -opaque flight() :: #flight{}.
 
-%% @doc Nothing under way.
+%% @doc No rows in flight.
 -spec new() -> flight().
 new() -> #flight{}.
 
-%% @doc Rows under way.
+%% @doc How many rows are in flight.
 -spec rows(flight()) -> non_neg_integer().
 rows(#flight{rows = Rows}) -> Rows.
 
-%% @doc Batches under way.
+%% @doc How many batches are in flight.
 -spec batches(flight()) -> non_neg_integer().
 batches(#flight{batches = Batches}) -> queue:len(Batches).
 
-%% @doc Rows that have to go out again.
+%% @doc How many rows have to go out again.
 -spec pending(flight()) -> non_neg_integer().
 pending(#flight{pending = Pending}) -> length(Pending).
 
-%% @doc Everything that is not confirmed, in its order.
+%% @doc All rows that are not confirmed, in their order.
 -spec all(flight()) -> [row()].
 all(#flight{batches = Batches, pending = Pending}) ->
     lists:append([Rows || {_, Rows} <- queue:to_list(Batches)]) ++ Pending.
 
-%% @doc A batch went out.
+%% @doc Records that a batch went out.
 -spec sent(batch(), [row()], flight()) -> flight().
 sent(Id, Rows, #flight{batches = Batches, rows = N} = Flight) ->
     Flight#flight{batches = queue:in({Id, Rows}, Batches), rows = N + length(Rows)}.
 
-%% @doc The marker of a batch was answered: the rows that this confirms. An answer that belongs to
-%% no batch under way, such as a late one of a dead server, confirms nothing.
+%% @doc The marker of a batch was answered: returns the rows that this confirms. An answer that
+%% belongs to no batch in flight, such as a late one of a dead server, confirms nothing.
 -spec confirmed(batch(), flight()) -> {[row()], flight()}.
 confirmed(Id, #flight{batches = Batches, rows = N} = Flight) ->
     case queue:peek(Batches) of
@@ -61,8 +62,9 @@ confirmed(Id, #flight{batches = Batches, rows = N} = Flight) ->
             {[], Flight}
     end.
 
-%% @doc The server died. `crashed' blames the row that was alone under way, if one was; after
-%% `Attempts' crashes in a row it is given up and returned. `ended' (killed, shut down) blames none.
+%% @doc The server died. `crashed' counts against the row that was alone in flight, if there was
+%% one; after `Attempts' crashes in a row that row is given up and returned. `ended' (killed, shut
+%% down) counts against no row.
 -spec lost(crashed | ended, pos_integer() | infinity, flight()) -> {[row()], flight()}.
 lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
     Again = Flight#flight{batches = queue:new(), rows = 0, pending = all(Flight)},
@@ -83,7 +85,7 @@ lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
 crashes(Key, {Key, Crashes}) -> Crashes + 1;
 crashes(_, _) -> 1.
 
-%% @doc The next row that has to go out again, or `none'; `wait' while another is under way.
+%% @doc The next row that has to go out again, or `none'; `wait' while another row is in flight.
 -spec next(flight()) -> none | wait | {row(), flight()}.
 next(#flight{pending = []}) -> none;
 next(#flight{rows = N}) when N > 0 -> wait;

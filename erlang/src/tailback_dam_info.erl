@@ -1,9 +1,9 @@
-%% @doc The figures of a dam, read from what it shares, without a message to it.
+%% @doc Reads the figures of a dam from its shared table and counters, without a message to it.
 -module(tailback_dam_info).
 
 -export([read/1]).
 
-%% @doc See {@link tailback_dam:info/1}; badarg if the dam is gone.
+%% @doc See {@link tailback_dam:info/1}; fails with `badarg' if the dam is gone.
 -spec read(tailback_dam_queue:handle()) -> #{atom() => non_neg_integer() | atom()}.
 read(Handle) ->
     Figures = maps:from_list([{Name, tailback_dam_queue:figure(Handle, Name)} || Name <- names()]),

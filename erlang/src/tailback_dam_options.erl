@@ -1,4 +1,4 @@
-%% @doc Checks the options of a dam and fills in what is not given.
+%% @doc Checks the options of a dam and fills in the defaults.
 -module(tailback_dam_options).
 
 -export([check/1]).
@@ -17,14 +17,14 @@
     attempts := pos_integer() | infinity
 }.
 
-%% Batches under way at a time. A flood sends half a window at once, so that dam and server wake
-%% each other seldom; the other two are for messages that come one by one.
+%% Most batches in flight. In a flood, half a window goes out at once, so that dam and server
+%% seldom wake each other. The other two batches are for messages that come one by one.
 -define(BATCHES, 4).
 -define(HALVES, 2).
-%% Markers, rings, timers and a few messages of others.
+%% Room for markers, rings, timers and a few messages of other processes.
 -define(SPARE, 24).
 
-%% @doc The options with their defaults, or a line with what is wrong.
+%% @doc Returns the options with their defaults, or a line that says what is wrong.
 -spec check(map()) -> {ok, checked()} | {error, binary()}.
 check(Given) ->
     Options = maps:merge(defaults(), Given),
@@ -66,8 +66,9 @@ fault(Key, V) -> line(Key, V, "no such option").
 line(Key, Value, Wanted) ->
     tailback_dam_text:line("dam option ~0tp: ~0tP; want ~ts", [Key, Value, 12, Wanted]).
 
-%% What may be in the server's mailbox counts against the bound: the window, and a window and a
-%% batch more, which can come to lie there before the dam notices that the server is suspended.
+%% Every message that may be in the mailbox of the server counts against the bound. That is a
+%% window, and another window and a batch: these may arrive before the dam notices that the server
+%% is suspended.
 -spec room(map()) -> {ok, checked()} | {error, binary()}.
 room(#{bound := Bound, window := Window} = Options) ->
     Batch = Window div ?HALVES,

@@ -1,13 +1,13 @@
 %% @doc The table in which messages wait for the dam.
 %%
-%% It is an ordered ETS table that senders write and the dam empties, so no mailbox holds what
-%% waits. A row is `{Key, Waiter, Payload}'. Keys are tickets, drawn from one atomic counter, so
-%% rows stand in the order in which their senders came; urgent rows have keys below all others. One
-%% row more, under the atom `config', which sorts behind every number, holds the handle.
+%% It is an ordered ETS table that senders write and the dam empties, so the waiting messages are
+%% in no mailbox. A row is `{Key, Waiter, Payload}'. Keys are tickets from one atomic counter, so
+%% rows are in the order in which their senders came. Urgent rows have keys below all others. One
+%% extra row holds the handle. Its key is the atom `config', which sorts after every number.
 %%
-%% Why a table and not credits in a counter: a sender can be killed between taking a credit and
-%% using it, and the credit is gone. Here the room that is left is the size of the table itself, so
-%% there is nothing that a sender could lose by being killed.
+%% Why a table, and not credits in a counter: a sender can be killed between taking a credit and
+%% using it, and then the credit is lost. Here the free room follows from the size of the table,
+%% so a killed sender cannot lose any.
 -module(tailback_dam_queue).
 
 -export([new/2, handle/1, dam/1, capacity/1, policy/1, size/1, waiting/1]).
@@ -27,12 +27,12 @@
 }).
 
 -opaque handle() :: #handle{}.
-%% What a sender needs to reach the dam; valid as long as that dam lives.
+%% What a sender needs to reach the dam. It is valid as long as that dam lives.
 -type key() :: pos_integer().
 -type lane() :: normal | urgent.
 -type waiter() :: none | {accept | confirm, reference()}.
-%% Who gets an answer, and when: as soon as the dam has taken the row, or when the server has done
-%% it.
+%% The process that gets an answer, and when: with `accept' as soon as the dam has taken the row,
+%% with `confirm' when the server has handled it.
 -type payload() :: {message, term()} | flush.
 -type row() :: {key(), waiter(), payload()}.
 -type policy() :: block | drop_new | drop_old.
@@ -60,11 +60,11 @@
 -define(BELL, 2).
 -define(STATE, 3).
 
-%% @doc A new table, named after its dam and owned by the caller. Exits with badarg if there is a
-%% table of that name.
+%% @doc A new table, named after its dam and owned by the caller. Fails with `badarg' if a table
+%% of that name exists.
 -spec new(atom(), #{capacity := pos_integer(), policy := policy(), _ => _}) -> handle().
 new(Name, #{capacity := Capacity, policy := Policy}) ->
-    %% A decentralised counter would make the size expensive to read, and it is read for each
+    %% With a decentralised counter the size is expensive to read, and it is read for each
     %% message.
     Table = ets:new(Name, [
         ordered_set,
@@ -84,7 +84,7 @@ new(Name, #{capacity := Capacity, policy := Policy}) ->
     true = ets:insert(Table, {config, Handle}),
     Handle.
 
-%% @doc The handle of the dam of that name; badarg if there is none.
+%% @doc The handle of the dam of that name; fails with `badarg' if there is none.
 -spec handle(atom() | handle()) -> handle().
 handle(#handle{} = Handle) -> Handle;
 handle(Name) when is_atom(Name) -> ets:lookup_element(Name, config, 2).
@@ -93,15 +93,16 @@ handle(Name) when is_atom(Name) -> ets:lookup_element(Name, config, 2).
 -spec dam(handle()) -> pid().
 dam(#handle{dam = Dam}) -> Dam.
 
-%% @doc How many rows may wait before senders are held up.
+%% @doc How many rows fit before senders have to wait.
 -spec capacity(handle()) -> pos_integer().
 capacity(#handle{capacity = Capacity}) -> Capacity.
 
-%% @doc What is done with a message for which there is no room.
+%% @doc What happens to a message for which there is no room.
 -spec policy(handle()) -> policy().
 policy(#handle{policy = Policy}) -> Policy.
 
-%% @doc Rows in the table, those of waiting senders included; badarg if the dam is gone.
+%% @doc Rows in the table, including those of waiting senders; fails with `badarg' if the dam is
+%% gone.
 -spec size(handle()) -> non_neg_integer().
 size(#handle{table = Table}) ->
     case ets:info(Table, size) of
@@ -109,7 +110,7 @@ size(#handle{table = Table}) ->
         Size when is_integer(Size) -> Size - 1
     end.
 
-%% @doc Senders that are held up: the rows above the capacity.
+%% @doc Senders that wait for room: the rows above the capacity.
 -spec waiting(handle()) -> non_neg_integer().
 waiting(#handle{capacity = Capacity} = Handle) ->
     max(0, ?MODULE:size(Handle) - Capacity).
@@ -133,17 +134,17 @@ lane(_) -> urgent.
 insert(#handle{table = Table}, Key, Waiter, Payload) ->
     ets:insert(Table, {Key, Waiter, Payload}).
 
-%% @doc Sets who gets an answer for a row; false if the dam has taken the row already.
+%% @doc Sets which process gets an answer for a row; false if the dam has already taken the row.
 -spec make_waiter(handle(), key(), waiter()) -> boolean().
 make_waiter(#handle{table = Table}, Key, Waiter) ->
     ets:update_element(Table, Key, {2, Waiter}).
 
-%% @doc Takes one's own row back; false if the dam has it already.
+%% @doc Takes the caller's own row back; false if the dam has already taken it.
 -spec withdraw(handle(), key()) -> boolean().
 withdraw(#handle{table = Table}, Key) ->
     ets:take(Table, Key) =/= [].
 
-%% @doc Takes up to `Max' rows, first come first.
+%% @doc Takes up to `Max' rows, lowest key first.
 -spec take(handle(), non_neg_integer()) -> [row()].
 take(_, 0) ->
     [];
@@ -154,12 +155,13 @@ take(#handle{table = Table} = Handle, Max) ->
         Key ->
             case ets:take(Table, Key) of
                 [Row] -> [Row | take(Handle, Max - 1)];
-                %% Its sender took it back in between.
+                %% Its sender took it back in the meantime.
                 [] -> take(Handle, Max)
             end
     end.
 
-%% @doc Drops normal messages, oldest first, until the capacity is kept. Answers what was dropped.
+%% @doc Drops normal messages, oldest first, until the table is within its capacity. Returns the
+%% dropped rows.
 -spec drop_oldest(handle()) -> [row()].
 drop_oldest(Handle) -> drop_oldest(Handle, ?NORMAL).
 
@@ -167,7 +169,7 @@ drop_oldest(Handle) -> drop_oldest(Handle, ?NORMAL).
 drop_oldest(#handle{table = Table, capacity = Capacity} = Handle, After) ->
     case ?MODULE:size(Handle) > Capacity andalso ets:next(Table, After) of
         Key when is_integer(Key) ->
-            %% What waits for a flush is not a message: it stays.
+            %% A row of a waiting flush is not a message: it stays.
             case ets:select(Table, [{{Key, '_', flush}, [], [true]}]) of
                 [true] -> drop_oldest(Handle, Key);
                 [] -> ets:take(Table, Key) ++ drop_oldest(Handle, Key)
@@ -176,7 +178,8 @@ drop_oldest(#handle{table = Table, capacity = Capacity} = Handle, After) ->
             []
     end.
 
-%% @doc Takes out the rows of senders that wait for an answer, and answers them.
+%% @doc Removes the rows of senders that wait for an answer, and sends them `Answer'. Returns how
+%% many there were.
 -spec reject(handle(), {error, atom()}) -> non_neg_integer().
 reject(#handle{table = Table}, Answer) ->
     Keys = ets:select(Table, [{{'$1', {'_', '_'}, '_'}, [], ['$1']}]),
@@ -184,10 +187,10 @@ reject(#handle{table = Table}, Answer) ->
     lists:foreach(fun({_, {_, Ref}, _}) -> Ref ! {Ref, Answer} end, Rejected),
     length(Rejected).
 
-%% @doc Wakes the dam if it sleeps. At most one ring is under way at a time.
+%% @doc Wakes the dam if it sleeps. At most one ring is on its way at a time.
 -spec ring(handle()) -> ok.
 ring(#handle{hot = Hot, dam = Dam}) ->
-    %% Reading first: while the dam is busy nobody writes the cell that all read.
+    %% Reads first, so that while the dam is busy nobody writes the cell that all read.
     case atomics:get(Hot, ?BELL) =:= 0 andalso atomics:exchange(Hot, ?BELL, 1) of
         0 ->
             Dam ! ring,
@@ -196,12 +199,12 @@ ring(#handle{hot = Hot, dam = Dam}) ->
             ok
     end.
 
-%% @doc The dam has nothing to do and wants to be rung for. It must look at the table once more
-%% after this, since a row may have come in between.
+%% @doc Records that the dam has nothing to do and needs a ring. After this the dam must look at
+%% the table once more, since a row may have come meanwhile.
 -spec sleep(handle()) -> ok.
 sleep(#handle{hot = Hot}) -> atomics:put(Hot, ?BELL, 0).
 
-%% @doc The dam will look at the table without being rung for.
+%% @doc Records that the dam will look at the table without a ring.
 -spec awake(handle()) -> ok.
 awake(#handle{hot = Hot}) -> atomics:put(Hot, ?BELL, 1).
 
@@ -232,7 +235,7 @@ set_state(#handle{hot = Hot}, State) ->
 count(_, _, 0) -> ok;
 count(#handle{figures = Figures}, Figure, N) -> atomics:add(Figures, cell(Figure), N).
 
-%% @doc Sets a figure; for the dam alone.
+%% @doc Sets a figure. Only the dam may call this.
 -spec put_figure(handle(), figure(), non_neg_integer()) -> ok.
 put_figure(#handle{figures = Figures}, Figure, N) -> atomics:put(Figures, cell(Figure), N).
 

@@ -1,14 +1,15 @@
-%% @doc The sender's side of the dam: runs in the process that sends.
+%% @doc The sender's side of the dam. This code runs in the process that sends.
 -module(tailback_dam_sender).
 
 -export([submit/5, flush/2]).
 
 -import(tailback_dam_queue, [capacity/1, policy/1, ring/1]).
 
-%% A sender that fills the table gives way to others after this many messages, on average.
+%% While the table is more than half full, a sender yields after this many messages, on average.
 -define(TURN, 32).
 
-%% @doc Offers one message. `accept' answers when the dam has it, `confirm' when the server is done.
+%% @doc Offers one message. With `accept' it returns when the dam has the message, with `confirm'
+%% when the server has handled it.
 -spec submit(
     tailback_dam:dam(),
     tailback_dam_queue:lane(),
@@ -28,7 +29,7 @@ submit(Dam, Lane, Kind, Payload, Timeout) ->
         error:badarg -> {error, no_dam}
     end.
 
-%% @doc Waits until the server has dealt with all that is in the normal lane now.
+%% @doc Waits until the server has handled everything that is in the normal lane at the call.
 -spec flush(tailback_dam:dam(), timeout()) -> ok | {error, tailback_dam:reason()}.
 flush(Dam, Timeout) ->
     try
@@ -50,8 +51,8 @@ admit_block(Handle, Key, confirm, Payload, Timeout) ->
 admit_block(Handle, Key, accept, Payload, Timeout) ->
     true = tailback_dam_queue:insert(Handle, Key, none, Payload),
     Capacity = capacity(Handle),
-    %% Looked at afterwards: others may have come at the same time, and who finds no room has to
-    %% wait.
+    %% The size is read after the insert, since other senders may have come at the same time. A
+    %% sender that finds no room has to wait.
     case tailback_dam_queue:size(Handle) of
         Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
         Size -> accepted(Handle, Key, Size)
@@ -98,8 +99,8 @@ accepted(Handle, Key, Size) ->
     end,
     ok.
 
-%% The reference is made in the function that receives by it: so the receive starts behind what was
-%% in the mailbox before, and a sender with a long mailbox of its own does not scan it.
+%% The reference is made in the function that receives by it. So the receive starts after what was
+%% already in the mailbox, and a sender with a long mailbox does not scan it.
 wait(Handle, Key, Kind, How, Timeout) ->
     Start = erlang:monotonic_time(),
     Ref = monitor(process, tailback_dam_queue:dam(Handle), [{alias, reply_demonitor}]),
@@ -144,7 +145,7 @@ waited(Handle, accept, Start) ->
 waited(_, confirm, _) ->
     ok.
 
-%% The answer may have come at the last moment, and the dam may have taken the row already.
+%% The answer may have come at the last moment, or the dam may have taken the row already.
 give_up(Handle, Key, Kind, Ref) ->
     true = demonitor(Ref, [flush]),
     receive

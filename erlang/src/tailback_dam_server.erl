@@ -1,9 +1,9 @@
-%% @doc The dam's process: takes messages out of the table and hands them to the server, a window at
-%% a time. Use it through {@link tailback_dam}.
+%% @doc The process of the dam. It takes messages out of the table and hands them to the server,
+%% one window at a time. Use it through {@link tailback_dam}.
 %%
-%% Behind each batch goes a system message (see {@link sys}) that asks for something cheap. It is in
-%% the server's mailbox behind the batch, so its answer means that the batch has been dealt with.
-%% Any gen_server answers it; the server's code need not change.
+%% After each batch the dam sends a system message (see {@link sys}) that asks for something
+%% cheap. It is behind the batch in the mailbox of the server, so its answer means that the batch
+%% was handled. Any gen_server answers it; the code of the server need not change.
 -module(tailback_dam_server).
 
 -behaviour(gen_server).
@@ -25,10 +25,10 @@
     urgent = none :: none | {pid(), reference()},
     flight = tailback_dam_flight:new() :: tailback_dam_flight:flight(),
     next_batch = 1 :: pos_integer(),
-    %% Senders whose message was taken, to be answered together.
+    %% Senders whose message was taken; they are answered together.
     held = [] :: [reference()],
     held_count = 0 :: non_neg_integer(),
-    %% Confirmed since the server's mailbox was last looked at; or the dam waits for it to shrink.
+    %% Rows confirmed since the last look at the server's mailbox, or `holding' until it shrinks.
     unchecked = 0 :: non_neg_integer() | holding
 }).
 
@@ -36,7 +36,7 @@
 -define(RETRY_MS, 10).
 -define(HOLD_MS, 5).
 -define(WAKE, 32).
-%% In the server's mailbox beside the window: markers, and what others may send.
+%% Messages allowed in the server's mailbox beside the window: markers, and those of others.
 -define(OTHERS, 8).
 
 %% @doc Starts the dam; use {@link tailback_dam:start_link/3}.
@@ -94,7 +94,8 @@ handle_info(hold, #state{unchecked = holding} = State) ->
     {noreply, pump(look(State))};
 handle_info(tick, State) ->
     _ = erlang:send_after(?TICK_MS, self(), tick),
-    %% A sender that was killed between setting the bell and ringing it leaves us asleep: look.
+    %% If a sender is killed between setting the bell and ringing it, the dam still sleeps. So
+    %% look.
     {noreply, pump(check_gone(State))};
 handle_info(_, State) ->
     {noreply, State}.
@@ -149,7 +150,7 @@ lost(Reason, #state{queue = Queue, options = Options, flight = Flight} = State) 
     Now = erlang:monotonic_time(millisecond),
     pump(connect(State#state{link = down, flight = Next, down_since = Now, unchecked = 0})).
 
-%% An end from outside does not count against the message that the server had at the time.
+%% An end from outside does not count against the message that the server was handling.
 blame(Reason) when
     Reason =:= normal;
     Reason =:= shutdown;
@@ -166,7 +167,7 @@ blame(_) ->
 
 check_gone(#state{link = down, options = #{gone_after := After}, queue = Queue} = State) ->
     case erlang:monotonic_time(millisecond) - State#state.down_since of
-        %% A number is below every atom: with `infinity' this is never true.
+        %% A number sorts before every atom, so with `infinity' this is never true.
         Ms when Ms >= After ->
             ok = tailback_dam_queue:set_state(Queue, gone),
             Rejected = tailback_dam_queue:reject(Queue, {error, server_gone}),
@@ -197,8 +198,8 @@ pump(#state{flight = Flight} = State) ->
             end
     end.
 
-%% How many rows the next batch may have. While more wait than fit, half a window has to be free:
-%% otherwise each confirmation would be followed by a batch of its own.
+%% How many rows the next batch may have. While more rows wait than fit, half a window has to be
+%% free. Otherwise a batch of its own would follow each confirmation.
 fitting(#state{queue = Queue, options = Options, flight = Flight}) ->
     #{window := Window, batch := Batch, batches := Batches} = Options,
     Free = Window - tailback_dam_flight:rows(Flight),
@@ -220,7 +221,7 @@ pump_batch(Batch, #state{queue = Queue} = State) ->
         Rows -> pump(send(Rows, taken(Rows, State)))
     end.
 
-%% Asleep first, then one more look: a row that came in between has not rung.
+%% Sleeps first, then looks once more: a row that came in between has not rung.
 doze(#state{queue = Queue} = State) ->
     ok = tailback_dam_queue:sleep(Queue),
     case tailback_dam_queue:size(Queue) of
@@ -289,8 +290,9 @@ tell(Rows, Answer) ->
         Rows
     ).
 
-%% Once in a window: is the server's mailbox as short as it should be after what was confirmed? If
-%% not, it is suspended, or others flood it: handing over more would only make it longer.
+%% Once in a window, checks that the mailbox of the server is as short as it should be after the
+%% confirmations. If not, the server is suspended, or others flood it. Handing over more would
+%% only make the mailbox longer.
 look(#state{link = {Pid, _}, options = #{window := Window}, unchecked = Unchecked} = State) when
     Unchecked >= Window, node(Pid) =:= node()
 ->
@@ -319,8 +321,8 @@ mailbox(Pid) ->
 
 %% ---- telling senders that there is room again
 
-%% Many at once, and not each as its message is taken: a sender that is woken to find the table
-%% still full can give one message and is held up again.
+%% Answers many senders at once, and not each when its message is taken. A sender that wakes up
+%% while the table is still full could give only one message before it waits again.
 release_many(#state{held_count = Count} = State) when Count >= ?WAKE ->
     release(State);
 release_many(#state{held_count = 0} = State) ->

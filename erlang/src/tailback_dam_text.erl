@@ -1,10 +1,10 @@
-%% @doc One line of text for a person.
+%% @doc Formats text into one line, for people to read.
 -module(tailback_dam_text).
 
 -export([line/2]).
 
-%% @doc Formats one line; what would break it becomes a blank. Text that is not valid Unicode is
-%% shown by its bytes.
+%% @doc Formats one line; a newline becomes a blank. If the text is not valid Unicode, the line
+%% shows the arguments as Erlang terms.
 -spec line(io:format(), [term()]) -> binary().
 line(Format, Args) ->
     Text = io_lib:format(Format, Args),

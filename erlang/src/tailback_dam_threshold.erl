@@ -1,6 +1,7 @@
-%% @doc The dam of the original, kept to compare with: a process that looks at the server's mailbox
-%% before each message it passes on, and pauses while there are too many. It spares the server; but
-%% nobody slows the senders, so what the server does not hold piles up in this dam's own mailbox.
+%% @doc The dam of the original, kept for comparison. Before it passes on a message, it looks at
+%% the mailbox of the server, and pauses while there are too many messages. This protects the
+%% server. But nothing slows the senders down, so the other messages pile up in this dam's own
+%% mailbox.
 -module(tailback_dam_threshold).
 
 -behaviour(gen_server).
@@ -11,7 +12,7 @@
 -type options() :: #{
     %% Messages in the server's mailbox above which the dam pauses. Default 10000.
     threshold => non_neg_integer(),
-    %% Milliseconds of a pause. Default 100.
+    %% Length of a pause in milliseconds. Default 100.
     pause_ms => non_neg_integer()
 }.
 
@@ -25,7 +26,7 @@
 -spec start_link(atom(), atom()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
-%% @doc Starts the dam under `Name' before the server registered as `Server'.
+%% @doc Starts the dam as `Name', in front of the server that is registered as `Server'.
 -spec start_link(atom(), atom(), options()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server, Options) ->
     State = #state{
@@ -43,7 +44,7 @@ start_link(Name, Server, Options) ->
 -spec cast(atom() | pid(), term()) -> ok.
 cast(Dam, Message) -> gen_server:cast(Dam, Message).
 
-%% @doc Waits until the dam has passed on what it has; `Limit' in milliseconds.
+%% @doc Waits until the dam has passed on the messages that it has; `Limit' is in milliseconds.
 -spec sync(atom() | pid(), timeout()) -> ok | {error, timeout | no_dam}.
 sync(Dam, Limit) ->
     try
@@ -69,8 +70,8 @@ handle_cast(Message, #state{server = Server} = State) ->
     ok = gen_server:cast(Server, Message),
     {noreply, State}.
 
-%% A server that is gone takes nothing: its messages are lost here, as they were in the original,
-%% which crashed.
+%% If the server is gone, its messages are lost here. They were lost in the original too, which
+%% crashed.
 -spec pause_while_full(#state{}) -> ok.
 pause_while_full(#state{server = Server, threshold = Threshold, pause_ms = Pause} = State) ->
     case queued(whereis(Server)) > Threshold of

@@ -1,21 +1,21 @@
-%% @doc Native work, in forms that are good and bad to the schedulers.
+%% @doc Native work, in forms that are good and forms that are bad for the schedulers.
 %%
 %% Every function takes microseconds, from 0 to 600,000,000 (ten minutes), and fails with `badarg'
-%% otherwise. `busy' burns CPU time of its thread, `sleep' spends wall-clock time.
+%% for any other argument. `busy' uses CPU time of its thread; `sleep' lets wall-clock time pass.
 %%
 %% <ul>
-%% <li>`busy/1', `sleep/1': in one go on the caller's scheduler, with no reductions charged. This is
-%%     the fault to be shown: a NIF should return within a millisecond.</li>
-%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a timeslice when it is over.</li>
-%% <li>`busy_dirty/1', `sleep_dirty/1': the first form on a dirty CPU scheduler.</li>
-%% <li>`busy_yield/1', `sleep_yield/1': in slices of at most a millisecond; after each the process
-%%     goes back to the run queue.</li>
+%% <li>`busy/1', `sleep/1': in one piece on the scheduler of the caller, with no reductions
+%%     charged. This is the fault to be shown: a NIF should return within a millisecond.</li>
+%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a timeslice at the end.</li>
+%% <li>`busy_dirty/1', `sleep_dirty/1': the first form, on a dirty CPU scheduler.</li>
+%% <li>`busy_yield/1', `sleep_yield/1': in slices of at most a millisecond. After each slice the
+%%     process goes back to the run queue.</li>
 %% </ul>
 %%
-%% The library is `priv/tailback_nif.so' beside the `ebin' that this module came from, or what the
-%% environment variable `TAILBACK_NIF' names (a path without `.so'). Where it cannot be loaded the
-%% module loads all the same, {@link available/0} answers why, and the work functions fail with
-%% `{not_loaded, ...}'.
+%% The library is `priv/tailback_nif.so' beside the `ebin' folder of this module, or the file that
+%% the environment variable `TAILBACK_NIF' names (a path without `.so'). If the library cannot be
+%% loaded, the module is loaded anyway. Then {@link available/0} returns the reason, and the work
+%% functions fail with `{not_loaded, ...}'.
 -module(tailback_nif).
 
 -export([available/0]).
@@ -26,9 +26,9 @@
 -nifs([loaded/0, busy/1, sleep/1, busy_charge/1, sleep_charge/1]).
 -nifs([busy_dirty/1, sleep_dirty/1, busy_yield/1, sleep_yield/1]).
 
-%% @doc Whether the native functions can be called, and if not, why, in one line.
+%% @doc Whether the native functions can be called. If not, returns the reason in one line.
 %%
-%% Looks for the library again where it was missing, so that it may be built while the node runs.
+%% A missing library is looked for again, so it may be built while the node runs.
 -spec available() -> true | {false, Reason :: binary()}.
 available() ->
     try
@@ -37,7 +37,7 @@ available() ->
         error:{not_loaded, ?MODULE} -> load()
     end.
 
-%% @doc Burns `Us' microseconds of CPU time and keeps the scheduler.
+%% @doc Uses `Us' microseconds of CPU time and keeps the scheduler.
 -spec busy(Us :: non_neg_integer()) -> ok.
 busy(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
@@ -45,7 +45,8 @@ busy(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 -spec sleep(Us :: non_neg_integer()) -> ok.
 sleep(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
-%% @doc Burns `Us' microseconds of CPU time, keeps the scheduler, and is charged a timeslice for it.
+%% @doc Uses `Us' microseconds of CPU time, keeps the scheduler, and is charged a timeslice for
+%% it.
 -spec busy_charge(Us :: non_neg_integer()) -> ok.
 busy_charge(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
@@ -53,7 +54,7 @@ busy_charge(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 -spec sleep_charge(Us :: non_neg_integer()) -> ok.
 sleep_charge(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
-%% @doc Burns `Us' microseconds of CPU time on a dirty CPU scheduler.
+%% @doc Uses `Us' microseconds of CPU time on a dirty CPU scheduler.
 -spec busy_dirty(Us :: non_neg_integer()) -> ok.
 busy_dirty(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
@@ -61,7 +62,7 @@ busy_dirty(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 -spec sleep_dirty(Us :: non_neg_integer()) -> ok.
 sleep_dirty(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
-%% @doc Burns `Us' microseconds of CPU time, yielding after each millisecond.
+%% @doc Uses `Us' microseconds of CPU time, yielding after each millisecond.
 -spec busy_yield(Us :: non_neg_integer()) -> ok.
 busy_yield(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
@@ -72,7 +73,7 @@ sleep_yield(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 -spec loaded() -> true.
 loaded() -> erlang:nif_error({not_loaded, ?MODULE}).
 
-%% Always ok: a module that refuses to load could not say why.
+%% Always returns ok: a module that refuses to load could not say why.
 -spec on_load() -> ok.
 on_load() ->
     _ = load(),
@@ -91,7 +92,7 @@ load(Path) ->
         true ->
             case erlang:load_nif(Path, 0) of
                 ok -> true;
-                %% Loaded by another process between the question and now.
+                %% Another process loaded it since the call of loaded/0.
                 {error, {reload, _}} -> true;
                 {error, {_Kind, Words}} -> {false, refused(Path, Words)}
             end;
@@ -115,7 +116,7 @@ path() ->
 refused(Path, Words) ->
     line("~ts.so: refused by the VM: ~ts", [Path, Words]).
 
-%% The build leaves its reason where it could not make the library.
+%% If the build could not make the library, it left its reason in a file.
 -spec missing(file:filename()) -> binary().
 missing(Path) ->
     case file:read_file(Path ++ ".why") of

@@ -1,50 +1,52 @@
-%% @doc The Erlang end of the wire between the tailback tool and a node that it drives.
+%% @doc The Erlang end of the connection between the tailback tool and a node that the tool
+%% drives.
 %%
 %% The protocol is described in schema/port.md. The tool starts the node with
-%% `-run tailback_port start IN OUT', the numbers of two inherited descriptors: calls come in on
-%% the first, answers and events leave by the second. Standard output is not used, since anything
-%% in the VM may write to it.
+%% `-run tailback_port start IN OUT'. IN and OUT are the numbers of two inherited descriptors:
+%% calls come in on the first, answers and events go out on the second. Standard output is not
+%% used, since anything in the VM may write to it.
 %%
-%% The server reads calls and starts a process for each; answers and events are written to the
-%% port by the processes that have them. So neither a long call nor a caller that is slow to read
-%% holds up the server, and an event does not wait for a second process to be scheduled.
+%% The server reads calls and starts a process for each one. Every process writes its own answers
+%% and events to the port. So neither a long call nor a tool that reads slowly delays the server,
+%% and an event does not wait until a second process is scheduled.
 -module(tailback_port).
 
 -export([start/1, tell/1, teller/0]).
-%% The server itself: a process begins here.
+%% Entry point of the process that guards the server.
 -export([guard/1]).
 -export_type([tell/0]).
 
 -type tell() :: fun((term()) -> ok).
-%% Sends a term to the tool as an event of the call that it was made for.
+%% Sends a term to the tool, as an event of the call for which the fun was made.
 
 -define(PROTOCOL, 1).
-%% The most bytes that a frame may have; the tool ends a node that sends more.
+%% Most bytes in a frame. The tool ends a node that sends more.
 -define(MOST_BYTES, 16#4000000).
-%% The most bytes of what is printed that travel at once.
+%% Most bytes of printed text in one frame.
 -define(MOST_PRINTED, 65536).
-%% The most characters of a failure.
+%% Most characters in the reason of a failure.
 -define(MOST_REASON, 2000).
 -define(TELL, '$tell').
 
 -record(state, {
     port :: port(),
     printer :: pid(),
-    %% The calls that run, by the monitor of their process and by their number.
+    %% The running calls, by the monitor of their process and by their number.
     ids = #{} :: #{reference() => integer()},
     workers = #{} :: #{integer() => pid()}
 }).
 
 %% @doc Starts the server on two descriptors, given as decimal strings by `erl -run'.
 %%
-%% The node ends when the tool closes its end, or sends nothing that makes sense.
+%% The node ends when the tool closes its end. A frame that makes no sense is answered with
+%% `{failed, 0, Reason}', and the node goes on.
 -spec start([string()]) -> ok.
 start([In, Out]) ->
     Descriptors = {list_to_integer(In), list_to_integer(Out)},
     _ = spawn(?MODULE, guard, [Descriptors]),
     ok.
 
-%% The port does not close its descriptors when its owner dies, so nobody would ever know.
+%% The port does not close its descriptors when its owner dies, so the tool would never notice.
 -spec guard({non_neg_integer(), non_neg_integer()}) -> no_return().
 guard(Descriptors) ->
     {_, Monitor} = spawn_monitor(fun() -> init(Descriptors) end),
@@ -56,13 +58,13 @@ guard(Descriptors) ->
 
 %% @doc Sends an event of the call that the calling process serves.
 %%
-%% Waits while the tool does not read. Fails with `badarg' outside of a call; a process that a
-%% call has started is handed a {@link teller/0}.
+%% Blocks while the tool does not read. Fails with `badarg' outside a call. Give a
+%% {@link teller/0} to a process that the call has started.
 -spec tell(term()) -> ok.
 tell(Term) ->
     (teller())(Term).
 
-%% @doc A function that sends events of this call from any process, also after the call's end.
+%% @doc A function that sends events of this call from any process, even after the call has ended.
 -spec teller() -> tell().
 teller() ->
     case get(?MODULE) of
@@ -80,7 +82,7 @@ teller(Port, Id) ->
 init({In, Out}) ->
     true = register(?MODULE, self()),
     _ = process_flag(trap_exit, true),
-    %% A call has to be taken up while ordinary processes crowd the run queues.
+    %% A call has to start even while ordinary processes fill the run queues.
     _ = process_flag(priority, high),
     Port = open_port({fd, In, Out}, [binary, {packet, 4}, eof]),
     Printer = spawn_link(fun() -> print(Port) end),
@@ -140,7 +142,7 @@ work(Port, Id, {Module, Function, Args}) ->
         Class:Reason:Stack -> send(Port, {failed, Id, reason({Class, Reason, Stack})})
     end.
 
-%% Funs cannot be sent, so an atom stands for the call's own teller.
+%% Funs cannot be sent, so an atom stands for the teller of the call.
 -spec with_teller(term(), tell()) -> term().
 with_teller(?TELL, Tell) ->
     Tell;
@@ -169,9 +171,10 @@ ended(Monitor, Reason, #state{port = Port, ids = Ids, workers = Workers} = State
 
 -spec send(port(), tuple()) -> ok.
 send(Port, Message) ->
-    %% Looked at first, so that no time and memory goes into writing what cannot be sent.
+    %% The size is checked first, so that no time or memory goes into encoding what cannot be
+    %% sent.
     Small = erlang:external_size(Message) =< ?MOST_BYTES,
-    %% Atoms in UTF-8, which every OTP understands and which OTP 25 does not do by itself.
+    %% Atoms in UTF-8: every OTP release understands it, but OTP 25 does not use it by default.
     try Small andalso port_command(Port, term_to_binary(Message, [{minor_version, 2}])) of
         true -> ok;
         false -> send(Port, too_large(Message))
@@ -188,7 +191,7 @@ too_large(_) ->
 
 -spec reason(term()) -> binary().
 reason(Reason) ->
-    %% Only so deep is it looked at, since a reason may hold a whole state.
+    %% Formatted to a limited depth, since a reason may hold a whole state.
     Text = lists:flatten(io_lib:format("~0tP", [Reason, 60])),
     unicode:characters_to_binary(lists:sublist(Text, ?MOST_REASON)).
 
@@ -225,7 +228,7 @@ items() ->
         build_type
     ].
 
-%% Some items are not known to every OTP.
+%% Not every OTP release knows every item.
 -spec info(atom()) -> {ok, term()} | error.
 info(Item) ->
     try
@@ -264,7 +267,7 @@ printed(Port, {requests, Requests}) ->
         Requests
     );
 printed(_, _) ->
-    %% There is nothing to read here, and no terminal.
+    %% This group leader has no input and no terminal.
     {error, enotsup}.
 
 -spec put_chars(port(), fun(() -> term())) -> ok | {error, put_chars}.

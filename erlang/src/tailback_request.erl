@@ -16,7 +16,7 @@
 -spec kinds() -> [kind(), ...].
 kinds() -> [port, file, tcp, timer].
 
-%% @doc Gets ready to make requests from the calling process.
+%% @doc Prepares the calling process to make requests.
 -spec open(kind(), Dir :: file:name_all()) -> {ok, request()} | {error, binary()}.
 open(port, _) ->
     case os:find_executable("cat") of
@@ -38,7 +38,7 @@ open_file(Dir) ->
     Path = filename:join(Dir, lists:flatten(Name)),
     case file:open(Path, [read, write, raw, binary, exclusive]) of
         {ok, File} ->
-            %% Open and without a name, it is gone with the process however that ends.
+            %% An open file without a name is gone when the process ends, however it ends.
             ok = file:delete(Path),
             {ok, {file, File}};
         {error, Reason} ->
@@ -81,7 +81,7 @@ await_listener() ->
             end
     end.
 
-%% Any process of this machine can connect; only one is the client.
+%% Any process on this machine can connect, so the address of the client is checked.
 -spec accept(gen_tcp:socket(), {inet:ip_address(), inet:port_number()}) -> ok.
 accept(Listener, Address) ->
     case gen_tcp:accept(Listener, ?LIMIT_MS) of
@@ -137,7 +137,7 @@ make(timer) ->
 received({ok, _}) -> ok;
 received({error, _}) -> error.
 
-%% @doc Gives back what {@link open/2} took.
+%% @doc Releases what {@link open/2} acquired.
 -spec close(request()) -> ok.
 close({port, Port}) ->
     true = port_close(Port),

@@ -1,21 +1,21 @@
-%% @doc A load of requests that arrive at a set rate, whether or not the ones before are done.
+%% @doc A load of requests that arrive at a set rate, whether or not earlier requests are done.
 %%
-%% Each worker has arrivals of its own, a Poisson process on a grid of milliseconds, since the VM's
-%% timers know no finer one. The latency of a request counts from the moment at which it was due, so
-%% waiting behind a slow request is not hidden. A request that was due but not done at the end has
-%% waited for so long at least; it is listed apart.
+%% Each worker has its own arrivals. They are a Poisson process on a grid of milliseconds, since
+%% the timers of the VM have no finer one. The latency of a request counts from the moment at
+%% which it was due, so waiting behind a slow request is not hidden. A request that was due but
+%% not made by the end has waited at least until the end. It is listed separately.
 %%
 %% Processes of low priority do background work meanwhile.
 %%
-%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before
-%% the first request, and `tell' gets `ready' at its end.
+%% Preparations cost CPU time, which may use up a quota of the VM. So there may be a rest before
+%% the first request, and `tell' gets `ready' after that rest.
 -module(tailback_requests).
 
 -export([run/1]).
 -export_type([options/0, result/0]).
 
-%% `rate' is requests a second of all workers together; `dir' is where the files of kind `file' are
-%% made, which have no name any more once they are open.
+%% `rate' is in requests a second, of all workers together. `dir' is the folder for the files of
+%% kind `file'; these files have no name once they are open.
 -type options() :: #{
     kind := tailback_request:kind(),
     workers := pos_integer(),
@@ -28,8 +28,8 @@
     dir => binary() | string()
 }.
 
-%% Latencies are unsigned 32-bit big-endian integers in microseconds; `unfinished' are those of
-%% requests that were not done at the end, each a lower bound.
+%% Latencies are unsigned 32-bit big-endian integers in microseconds. `unfinished' holds those of
+%% requests that were not made by the end, each a lower bound.
 -type result() :: #{
     wall_us := pos_integer(),
     due := non_neg_integer(),
@@ -43,7 +43,7 @@
 -define(MAX_WORKERS, 100000).
 -define(MAX_REQUESTS, 20000000).
 -define(MAX_US, 16#ffffffff).
-%% How long after the end workers may take to notice it.
+%% How long after the end a worker may take to report.
 -define(PATIENCE_MS, 60000).
 
 -record(worker, {
@@ -159,7 +159,7 @@ measure(Pids, #{duration_ms := Duration} = Options) ->
         scheduler_use => Use
     }.
 
-%% What a worker did; one that does not come back is killed, and its figures are lost.
+%% The figures of a worker. A worker that does not report is killed, and its figures are lost.
 -spec part(pid(), reference(), pos_integer()) -> {iolist(), iolist(), non_neg_integer()}.
 part(Pid, Monitor, Duration) ->
     receive
@@ -220,7 +220,7 @@ serve(DueMs, #worker{request = Request, done = Done, failed = Failed} = Worker) 
             Worker#worker{failed = Failed + 1}
     end.
 
-%% Those that were due before the end and never made: they have waited until now.
+%% Requests that were due before the end and never made: each has waited until the end.
 -spec unfinished(float(), #worker{}) -> [binary()].
 unfinished(Due, #worker{until = Until}) when Due >= Until ->
     [];

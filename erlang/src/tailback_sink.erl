@@ -1,11 +1,10 @@
-%% @doc Where the log server writes to: a behaviour, and the list of the sinks there are.
+%% @doc Where the log server writes to: a behaviour, and the list of the known sinks.
 %%
-%% Sinks differ in how the write waits for its answer, and that decides whether a long mailbox makes
-%% it slow: a receive that does not know that older messages are no answer has to look at all of
-%% them.
+%% Sinks differ in how a write waits for its answer. That decides whether a long mailbox makes the
+%% write slow: a receive that cannot exclude older messages has to look at all of them.
 %%
-%% A write that fails is a value, never a crash: `{error, ...}' when the next one may work,
-%% `{closed, ...}' when the sink has to be opened again. No write waits longer than {@link limit/0}.
+%% A failed write is a value, never a crash: `{error, ...}' if the next write may work,
+%% `{closed, ...}' if the sink has to be opened again. No write waits longer than {@link limit/0}.
 -module(tailback_sink).
 
 -export([check/1, open/1, write/2, close/1, limit/0, error_line/3]).
@@ -41,7 +40,7 @@ when
 -spec limit() -> pos_integer().
 limit() -> 5000.
 
-%% @doc Whether there is such a sink; the error's line names those there are.
+%% @doc Checks that a sink is known; the line of the error lists the known sinks.
 -spec check(term()) -> {ok, spec()} | {error, fault()}.
 check(Spec) ->
     case module(Spec) of
@@ -49,7 +48,7 @@ check(Spec) ->
         _ -> {ok, Spec}
     end.
 
-%% @doc Opens a sink; it belongs to the calling process, which alone may write to it.
+%% @doc Opens a sink. It belongs to the calling process, which alone may write to it.
 -spec open(term()) -> {ok, sink()} | {error, fault()}.
 open(Spec) ->
     case module(Spec) of
@@ -71,11 +70,11 @@ write({Module, State}, Data) ->
         {closed, Fault} -> {closed, Fault}
     end.
 
-%% @doc Closes a sink; an error is one of a write that was delayed.
+%% @doc Closes a sink; an error belongs to a write that was delayed.
 -spec close(sink()) -> ok | {error, fault()}.
 close({Module, State}) -> Module:close(State).
 
-%% @doc A line with what failed, where, and why.
+%% @doc A line that says what failed, where, and why.
 -spec error_line(iodata(), iodata(), term()) -> binary().
 error_line(What, Where, Why) ->
     tailback_dam_text:line("~ts: ~ts: ~ts", [What, Where, reason(Why)]).

@@ -1,9 +1,9 @@
 %% @doc Writes to a file, with every combination of options that the original tried, or to
 %% /dev/null.
 %%
-%% The original's collapse came from `raw': until OTP 20 a raw file was a port, and the answer was
-%% received by a selective receive that went through the whole mailbox. Since OTP 21 it is a NIF,
-%% and no option shows the collapse any more.
+%% The original's collapse came from `raw'. Until OTP 20 a raw file was a port, and a selective
+%% receive went through the whole mailbox for its answer. Since OTP 21 a raw file is a NIF, and no
+%% option shows the collapse any more.
 -module(tailback_sink_file).
 
 -behaviour(tailback_sink).
@@ -17,7 +17,7 @@
 open(null) ->
     open({file, "/dev/null", [append, raw, delayed_write]});
 open({file, Path, Options}) ->
-    %% Without append the file would be emptied, and with it what somebody may still need.
+    %% Without append the file would be emptied, and somebody may still need its content.
     Modes = lists:usort([append, binary | Options]),
     case file:open(Path, Modes) of
         {ok, Io} -> {ok, #file{path = Path, io = Io}};

@@ -1,5 +1,5 @@
 %% @doc Writes by a call to another process. A call makes a reference and waits for it, so the VM
-%% passes over what was in the mailbox before: flat, whatever the length.
+%% skips what was already in the mailbox: the cost is flat, whatever the length.
 -module(tailback_sink_gen_server).
 
 -behaviour(tailback_sink).

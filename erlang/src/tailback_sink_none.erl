@@ -1,4 +1,4 @@
-%% @doc The sink that writes nothing: what the server itself costs.
+%% @doc The sink that writes nothing. It shows what the server itself costs.
 -module(tailback_sink_none).
 
 -behaviour(tailback_sink).

@@ -1,4 +1,5 @@
-%% @doc The other end of the sinks that need one, each a process linked to the sink's owner.
+%% @doc The other end of the sinks that need one. Each is a process linked to the owner of the
+%% sink.
 -module(tailback_sink_peer).
 
 -behaviour(gen_server).
@@ -10,8 +11,8 @@
 %% Address and port of a socket.
 -type address() :: {inet:ip_address(), inet:port_number()}.
 
-%% @doc A listener on the loopback address that reads and discards what its one client sends: the
-%% one that is named by client/2. Any other client is turned away.
+%% @doc A listener on the loopback address that reads and discards what its only client sends.
+%% {@link client/2} names this client; any other client is turned away.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
     start(fun() ->
@@ -22,8 +23,8 @@ tcp(Backend) ->
         end
     end).
 
-%% @doc A socket on the loopback address that reads and discards what it gets, from the client that
-%% is named by client/2 and nobody else.
+%% @doc A socket on the loopback address that reads and discards what it gets. {@link client/2}
+%% names its only client.
 -spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
 udp() ->
     start(fun() ->
@@ -46,8 +47,8 @@ server() ->
 -spec tag() -> pid().
 tag() -> spawn_link(fun answer_by_tag/0).
 
-%% @doc Tells a peer which client is its own, by the name of the client's socket. A socket that has
-%% none is closed, and its peer is about to be stopped.
+%% @doc Tells a peer which client is its own, by the address of the client's socket. A socket
+%% without an address is closed, and its peer is about to be stopped.
 -spec client(pid(), {ok, address() | term()} | {error, term()}) -> ok.
 client(Peer, {ok, {_, _} = Address}) ->
     Peer ! {client, Address},
@@ -116,7 +117,7 @@ accept(Listener) ->
         gen_tcp:close(Listener)
     end.
 
-%% Any process of this machine can connect; only one is the client.
+%% Any process on this machine can connect, so the address of the client is checked.
 -spec accept(gen_tcp:socket(), address()) -> ok.
 accept(Listener, Address) ->
     case gen_tcp:accept(Listener, tailback_sink:limit()) of

@@ -1,8 +1,8 @@
 %% @doc Writes to a program through a port and waits until it answers.
 %%
-%% This is how raw files worked until OTP 20, and it shows the original's collapse on every release:
-%% the receive waits for a message of this port, and no reference made just before tells the VM that
-%% older messages cannot be meant, so each write goes through the whole mailbox.
+%% This is how raw files worked until OTP 20, and it shows the original's collapse on every
+%% release. The receive waits for a message of this port. There is no new reference to tell the VM
+%% that older messages cannot match, so each write goes through the whole mailbox.
 -module(tailback_sink_port).
 
 -behaviour(tailback_sink).
@@ -13,7 +13,7 @@
 -record(port, {port :: port(), framing :: framing()}).
 
 -define(PROGRAM, "/bin/cat").
-%% When its reader is killed it would complain on the terminal.
+%% Without this redirection, cat would complain on the terminal when its reader is killed.
 -define(COMMAND, "exec " ++ ?PROGRAM ++ " 2>/dev/null").
 
 %% @private
@@ -80,7 +80,7 @@ closed(State, Fault) ->
     ok = close(State),
     {closed, Fault}.
 
-%% A line is answered once only if it is one line and the port does not split it.
+%% A line gets exactly one answer only if it is a single line and the port does not split it.
 -spec frame(framing(), iodata()) -> iodata() | too_long.
 frame({packet, Bytes}, Data) ->
     case iolist_size(Data) < 1 bsl (8 * Bytes) of

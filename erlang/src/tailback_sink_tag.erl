@@ -1,5 +1,5 @@
-%% @doc Writes by a message to another process and waits for an answer that carries a plain tag and
-%% no reference: the common mistake that makes a receive go through the whole mailbox.
+%% @doc Writes by a message to another process and waits for an answer with a plain tag and no
+%% reference. This common mistake makes a receive go through the whole mailbox.
 -module(tailback_sink_tag).
 
 -behaviour(tailback_sink).

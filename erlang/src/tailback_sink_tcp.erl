@@ -1,5 +1,6 @@
-%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier each send waits for its
-%% answer as the port sink does; OTP 26 gave it a reference, and the `socket' back end needs none.
+%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier, each send waits for its
+%% answer like the port sink. OTP 26 added a reference to the answer, and the `socket' back end
+%% needs none.
 -module(tailback_sink_tcp).
 
 -behaviour(tailback_sink).
@@ -26,7 +27,7 @@ open({tcp, Backend, Host, Port}) ->
     {ok, #tcp{}} | {error, tailback_sink:fault()}.
 connect(Backend, Host, Port, Peer) ->
     Where = io_lib:format("~0tp port ~b", [Host, Port]),
-    %% The socket that times out is closed, since half a message may have gone out.
+    %% A socket is closed when its send times out, since half a message may have gone out.
     Options = [
         {inet_backend, Backend},
         binary,

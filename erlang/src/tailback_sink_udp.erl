@@ -1,4 +1,4 @@
-%% @doc Sends datagrams. The send waits for the answer of the driver as the port sink does.
+%% @doc Sends datagrams. The send waits for the answer of the driver, like the port sink.
 -module(tailback_sink_udp).
 
 -behaviour(tailback_sink).
@@ -22,7 +22,7 @@ open(udp) ->
         {error, Why} -> {error, fault(listen_failed, "127.0.0.1", Why)}
     end;
 open({udp, Host, Port}) ->
-    %% Looked up once: a look-up for each datagram would be what is measured.
+    %% Looked up once: a look-up for each datagram would dominate the measurement.
     case inet:getaddr(Host, inet) of
         {ok, Address} -> open(Address, Port, none);
         {error, Why} -> {error, fault(no_host, io_lib:format("~0tp", [Host]), Why)}

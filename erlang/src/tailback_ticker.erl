@@ -1,14 +1,13 @@
-%% @doc A process that ought to wake up at regular intervals, and reports how late it did.
+%% @doc A process that should wake up at regular intervals, and reports how late it did.
 %%
-%% It runs at normal priority, as an application's own timers do, if no other is asked for. The
-%% schedule is absolute: tick `K' (from 1) is due `K * IntervalMs' after the start, however late the
-%% ticks before it were, so a stall of 200 ms shows as twenty late ticks at an interval of 10 ms and
-%% not as one.
+%% It runs at normal priority by default, like the timers of an application. The schedule is
+%% absolute: tick `K' (from 1) is due `K * IntervalMs' after the start, however late earlier ticks
+%% were. So a stall of 200 ms shows as twenty late ticks at an interval of 10 ms, and not as one.
 %%
-%% On each wake-up it reports `{tick, K, LateUs}' for every tick now due, late by its own clock, in
-%% microseconds. A receiver outside the VM can time the arrival as well, which counts what the
-%% ticker cannot see. After a stall that left more than 1000 ticks due it reports
-%% `{ticks, First, Last, LateUs}' once, with the lateness of the first.
+%% On each wake-up it reports `{tick, K, LateUs}' for every tick that is due. `LateUs' is the
+%% lateness by its own clock, in microseconds. A receiver outside the VM can also time the
+%% arrival, which includes delays that the ticker cannot see. If a stall left more than 1000 ticks
+%% due, it reports `{ticks, First, Last, LateUs}' once, with the lateness of the first tick.
 -module(tailback_ticker).
 
 -export([start/2, start/3, stop/1]).
@@ -24,14 +23,14 @@
 
 %% @doc Starts a ticker, with an interval of whole milliseconds.
 %%
-%% It is not linked and runs until {@link stop/1}; it also ends when a report fails. Anything but a
+%% It is not linked. It runs until {@link stop/1}, or until a report fails. Anything but a
 %% positive interval and a receiver fails with `badarg'.
 -spec start(IntervalMs :: pos_integer(), tailback_tell:tell()) -> pid().
 start(IntervalMs, Tell) ->
     start(IntervalMs, Tell, normal).
 
-%% @doc As {@link start/2}, at another priority: a process of priority `high' passes all ordinary
-%% ones, so it is late by what cannot be interrupted and by nothing else.
+%% @doc As {@link start/2}, at another priority. A process of priority `high' runs before all
+%% ordinary ones, so only what cannot be interrupted makes it late.
 -spec start(IntervalMs :: pos_integer(), tailback_tell:tell(), normal | high | max) -> pid().
 start(IntervalMs, Tell, Priority) when is_integer(IntervalMs), IntervalMs > 0 ->
     case tailback_tell:is_tell(Tell) of
@@ -41,9 +40,9 @@ start(IntervalMs, Tell, Priority) when is_integer(IntervalMs), IntervalMs > 0 ->
 start(IntervalMs, Tell, Priority) ->
     erlang:error(badarg, [IntervalMs, Tell, Priority]).
 
-%% @doc Stops a ticker; when this returns it reports nothing more.
+%% @doc Stops a ticker, which reports nothing more after the return.
 %%
-%% Where the ticker cannot run, it is killed after five seconds.
+%% If the ticker cannot run, it is killed after five seconds.
 -spec stop(pid()) -> ok.
 stop(Pid) ->
     Monitor = erlang:monitor(process, Pid),

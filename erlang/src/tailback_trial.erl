@@ -1,12 +1,13 @@
-%% @doc Trials as the tool runs them: a load, and what is watched meanwhile.
+%% @doc Trials as the tool runs them: a load, and the measurement that runs beside it.
 -module(tailback_trial).
 
 -export([blocking_nif/3]).
 
-%% @doc Runs {@link wait:measure/1} beside a ticker of high priority, whose ticks are sent.
+%% @doc Runs {@link wait:measure/1} beside a ticker of high priority, and sends its ticks to
+%% `Tell'.
 %%
-%% A process of high priority passes every queue of ordinary ones, so that its ticks are late by
-%% what could not be interrupted and by nothing else.
+%% A process of high priority runs before all ordinary ones. So only what could not be interrupted
+%% makes its ticks late.
 -spec blocking_nif(map(), TickMs :: pos_integer(), tailback_tell:tell()) ->
     {ok, map()} | {error, {atom(), binary()}}.
 blocking_nif(Options, TickMs, Tell) ->

@@ -1,8 +1,8 @@
-%% @doc The worker of quota-blind in Erlang: a process for each request, and for the parts of a job
-%% as many as there are schedulers.
+%% @doc The worker of quota-blind in Erlang. It starts a process for each request. For the parts
+%% of a job it starts as many processes as there are schedulers online.
 %%
-%% Reads "r ID ROUNDS", a request, and "b ID PARTS ROUNDS", a job of so many parts; answers "ID"
-%% when it is done.
+%% It reads "r ID ROUNDS", a request, and "b ID PARTS ROUNDS", a job of PARTS parts. It answers
+%% "ID" when that is done.
 -module(tailback_worker).
 -export([start/0]).
 
@@ -13,7 +13,7 @@ start() ->
     erlang:port_command(Port, [<<"ready ">>, Online, $\s, version(), $\n]),
     serve(Port).
 
-%% The version of the OTP; its release where it does not say.
+%% The OTP version, or the OTP release if the version file cannot be read.
 -spec version() -> binary().
 version() ->
     Release = erlang:system_info(otp_release),
@@ -50,7 +50,7 @@ order([<<"b">>, Id, Parts, Rounds]) ->
 order(_) ->
     ok.
 
-%% Shares the parts of a job among as many processes as there are schedulers.
+%% Shares the parts of a job among as many processes as there are schedulers online.
 -spec job(non_neg_integer(), non_neg_integer()) -> ok.
 job(Total, Count) ->
     Taken = atomics:new(1, []),

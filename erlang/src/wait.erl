@@ -1,8 +1,9 @@
-%% @doc Shows what work that blocks does to the schedulers of the Erlang VM.
+%% @doc Shows what blocking work does to the schedulers of the Erlang VM.
 %%
-%% A run spawns `N' processes from one process, so that all start in its run queue. Each makes `R'
-%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang,
-%% and ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
+%% A run spawns `N' processes from one process, so all of them start in its run queue. Each
+%% process makes `R' calls with work `W' (in bytes or microseconds, depending on the mode), then
+%% counts down from `BW' in Erlang, and ends. Meanwhile the run queues are sampled. The module can
+%% be used alone: `erl -pa ebin', then
 %%
 %% ```
 %% wait:run(4*100, 1024*1024, 1100, 5).
@@ -12,14 +13,15 @@
 %%
 %% Modes:
 %% <ul>
-%% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, yielding before each.</li>
-%% <li>`nif_busy', `nif_sleep': a NIF that uses `W' microseconds of CPU time, or sleeps so long, and
-%%     keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when
-%%     it is over; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers; `nif_busy_yield',
-%%     `nif_yield': the same in slices of at most a millisecond.</li>
+%% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, with a yield before each
+%%     part.</li>
+%% <li>`nif_busy', `nif_sleep': a NIF that uses `W' microseconds of CPU time, or sleeps for that
+%%     time, and keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a
+%%     timeslice at the end; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers;
+%%     `nif_busy_yield', `nif_yield': in slices of at most a millisecond.</li>
 %% <li>`bignum': one squaring of about `W' microseconds that cannot be interrupted; the operand is
-%%     sized for this machine before the go; `bignum_yield': the same work in squarings of at most
-%%     about 500 microseconds, yielding after each. These need no compiler.</li>
+%%     sized for this machine before the run starts; `bignum_yield': the same work in squarings of
+%%     at most about 500 microseconds, with a yield after each. These modes need no compiler.</li>
 %% </ul>
 -module(wait).
 
@@ -31,7 +33,8 @@
     SchedulerUse :: [{SchedulerId :: pos_integer(), Percent :: float()}]
 }.
 
-%% As the original has it: time for all to get ready, and between two looks at the queues.
+%% As in the original: the pause after all workers are ready, and the time between two samples of
+%% the run queues.
 -define(SETTLE_MS, 1000).
 -define(SAMPLE_MS, 500).
 
@@ -51,13 +54,14 @@ run(Arguments) ->
 run(N, W, R, BW) ->
     run(md5, N, W, R, BW).
 
-%% @doc Runs, printing what happens, and answers run times and scheduler use.
+%% @doc Runs, prints what happens, and returns the run times and the scheduler use.
 %%
-%% A run time is the wall-clock time in seconds from the moment at which a worker takes up its go to
-%% the moment at which it has finished; the list is in the order in which they were spawned. The use
-%% is that of all normal schedulers, offline ones too, over the whole run. A line on the run queues
-%% of the online schedulers is printed when their class or ratio is not what it was 500 ms earlier;
-%% see {@link wait_balance}. Where the run is refused the reason is printed in one line.
+%% A run time is the wall-clock time in seconds from the moment at which a worker takes its `go'
+%% message to the moment at which it has finished. The run times are in the order in which the
+%% workers were spawned. The use covers all normal schedulers, offline ones too, over the whole
+%% run. A line about the run queues of the online schedulers is printed when their class or ratio
+%% differs from 500 ms earlier; see {@link wait_balance}. If the run is refused, the reason is
+%% printed in one line.
 -spec run(
     wait_modes:mode(),
     N :: pos_integer(),
@@ -68,16 +72,17 @@ run(N, W, R, BW) ->
 run(Mode, N, W, R, BW) ->
     print_run(#{mode => Mode, processes => N, work => W, calls => R, iterations => BW}).
 
-%% @doc Measures a run and prints nothing; see {@link wait_options:options()} and {@link
-%% wait_trial:result()}.
+%% @doc Measures a run and prints nothing; see {@link wait_options:options()} and
+%% {@link wait_trial:result()}.
 %%
-%% The ideal is what the run would take if every scheduler that can run the mode's calls (no more
-%% than there are CPUs, where a call needs one) worked all the time: the number of workers over that
-%% of schedulers, rounded up, times what one worker costs. It is a figure to hold the wall-clock
-%% time against, not a bound: the cost of MD5, squarings and busy wait was measured once.
+%% The ideal is the time of the run if every scheduler that can run the calls of the mode worked
+%% all the time. If a call needs a CPU, at most as many schedulers count as there are CPUs. The
+%% ideal is the number of workers divided by the number of schedulers, rounded up, times the cost
+%% of one worker. It is a reference for the wall-clock time, not a bound: the costs of MD5,
+%% squarings and busy wait were measured once.
 %%
-%% The option `tell' gets `{phase, ready | go | finished}'. The process that samples has priority
-%% `max' but stalls with its scheduler all the same: then samples are missing.
+%% The option `tell' gets `{phase, ready | go | finished}'. The sampling process has priority
+%% `max', but it still stalls with its scheduler; then samples are missing.
 -spec measure(wait_options:options()) ->
     {ok, wait_trial:result()} | {error, {atom(), binary()}}.
 measure(Options) ->
@@ -92,7 +97,7 @@ measure(Options) ->
 collapse() ->
     collapse(#{}).
 
-%% @doc Tries to make schedulers fall asleep while work is queued, and answers whether they did.
+%% @doc Tries to make schedulers fall asleep while work is queued, and returns whether they did.
 -spec collapse(wait_collapse:options()) -> wait_collapse:answer().
 collapse(Options) ->
     case wait_collapse:run(Options) of

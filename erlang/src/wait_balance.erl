@@ -8,9 +8,9 @@
 %% <li>`unbalanced': otherwise.</li>
 %% </ul>
 %%
-%% The ratio is that of the longest queue to the median one, cut off after two decimals. The median
-%% is the lower of the two middle lengths where `N' is even and just below the middle where it is
-%% odd, counted as 1 where it is 0; a single queue is its own median.
+%% The ratio is the longest queue divided by the median queue, cut off after two decimals. If `N'
+%% is even, the median is the lower of the two middle lengths. If `N' is odd, it is the length
+%% just below the middle one. A median of 0 counts as 1. A single queue is its own median.
 %%
 %% A queue of length zero does not mean an idle scheduler: the process that runs is in no queue.
 -module(wait_balance).

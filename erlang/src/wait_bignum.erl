@@ -11,26 +11,27 @@
 -type digits() :: binary().
 
 -define(FIRST_BITS, 512).
-%% A cost that was measured over this long is trusted to be scaled up.
+%% A cost measured over at least this time may be extrapolated.
 -define(PROBE_US, 50000).
 -define(SEED, 20121015).
 -define(ROUNDS, 4).
 -define(TOLERANCE, 0.1).
-%% Beyond it some releases refuse the square, with 2^22 bits as their limit.
+%% Above this size some releases refuse the square: their limit is 2^22 bits.
 -define(MAX_BITS, 2097000).
 
-%% @doc The size of operand, in bits, whose square takes about `Us' microseconds here, with what it
-%% is expected to take.
+%% @doc The operand size, in bits, whose square takes about `Us' microseconds on this machine, and
+%% the expected time of that square.
 %%
-%% The size is doubled until a square takes as long as asked for, or long enough to be extrapolated
-%% with the growth of the last doubling (4 for schoolbook multiplication, 3 for Karatsuba's).
+%% The size is doubled until a square takes the requested time, or long enough to extrapolate. The
+%% extrapolation uses the growth of the last doubling (4 for schoolbook multiplication, 3 for
+%% Karatsuba's).
 -spec calibrate(Us :: number()) -> {ok, Bits :: pos_integer(), Us :: float()} | {error, binary()}.
 calibrate(Us) when Us > 0 ->
     double(Us, ?FIRST_BITS, cost(?FIRST_BITS), 4.0).
 
-%% @doc The digits of an operand of that many bits, rounded up to bytes: the same on each call, and
-%% without a pattern, since OTP 27 and later square all ones a hundred times faster than other
-%% numbers. They can be shared by many processes, which an integer cannot.
+%% @doc The digits of an operand of `Bits' bits, rounded up to bytes. They are the same on each
+%% call and have no pattern, since OTP 27 and later square all ones a hundred times faster than
+%% other numbers. Many processes can share the digits, but not an integer.
 -spec digits(Bits :: pos_integer()) -> digits().
 digits(Bits) ->
     {Bytes, _} = rand:bytes_s((Bits + 7) div 8 - 1, rand:seed_s(exsss, ?SEED)),
@@ -41,14 +42,14 @@ digits(Bits) ->
 operand(Digits) ->
     binary:decode_unsigned(Digits).
 
-%% @doc Squares an integer once. The comparison keeps the compiler from leaving the product out.
+%% @doc Squares an integer once. The comparison prevents the compiler from removing the product.
 -spec square(integer()) -> ok.
 square(Operand) ->
     true = Operand * Operand >= 0,
     ok.
 
-%% @doc What a process that squares an operand needs at most, in bytes: the operand, its square, and
-%% both again while garbage is collected.
+%% @doc Most memory that a process needs to square an operand, in bytes: the operand and its
+%% square, and both again during a garbage collection.
 -spec memory(digits()) -> non_neg_integer().
 memory(Digits) ->
     6 * byte_size(Digits).
@@ -71,7 +72,8 @@ growth(_, _) -> 4.0.
 scaled(_Us, Bits, Cost, _Growth) when Cost =< 0.0 -> Bits;
 scaled(Us, Bits, Cost, Growth) -> max(1, round(Bits * math:pow(Us / Cost, 1 / math:log2(Growth)))).
 
-%% Scales, and measures again, until it is near enough; a long square is not waited for.
+%% Scales the size and measures again until the cost is near enough. A long square is not
+%% measured.
 -spec settle(number(), pos_integer(), float(), float(), non_neg_integer()) ->
     {ok, pos_integer(), float()} | {error, binary()}.
 settle(Us, Bits, Cost, _Growth, Rounds) when

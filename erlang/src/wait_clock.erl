@@ -3,13 +3,13 @@
 
 -export([best_us/1, us/1, busy_wait/1, busy_wait_us/1]).
 
-%% Where they take long, fewer samples have to do.
+%% Time for all samples of one call, so that slow calls get fewer samples.
 -define(BUDGET_US, 150000).
 -define(SAMPLES, 5).
 -define(BUSY_SAMPLE, 1000000).
 
-%% @doc The shortest of up to five times that a call takes, in microseconds. Whatever disturbs a
-%% call makes it longer, so the shortest is nearest to its cost.
+%% @doc The shortest of up to five timings of a call, in microseconds. A disturbance only makes a
+%% call longer, so the shortest timing is nearest to its cost.
 -spec best_us(fun(() -> any())) -> float().
 best_us(Call) ->
     best_us(Call, ?SAMPLES - 1, ?BUDGET_US, us(Call)).
@@ -33,7 +33,8 @@ us(Call) ->
 busy_wait(0) -> ok;
 busy_wait(Iterations) -> busy_wait(Iterations - 1).
 
-%% @doc What {@link busy_wait/1} costs, in microseconds, from at most a million iterations.
+%% @doc The cost of {@link busy_wait/1} in microseconds, measured with at most a million
+%% iterations.
 -spec busy_wait_us(non_neg_integer()) -> float().
 busy_wait_us(Iterations) when Iterations =< ?BUSY_SAMPLE ->
     best_us(fun() -> busy_wait(Iterations) end);

@@ -1,18 +1,19 @@
 %% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its
 %% end.
 %%
-%% Some runs with pauses between them, then part of the schedulers is taken offline, and after
-%% another pause there is a last run. The verdict on a run is {@link wait_verdict}'s, and so is that
-%% on all of them. The numbers of online schedulers are restored however the recipe ends.
+%% First come some runs with pauses between them. Then some of the schedulers go offline, and
+%% after another pause there is a last run. {@link wait_verdict} gives the verdict on each run,
+%% and on all of them together. The numbers of online schedulers are restored however the recipe
+%% ends.
 -module(wait_collapse).
 
 -export([run/1]).
 -export_type([options/0, answer/0]).
 
-%% `preset' sets the others where they are not given: `original' is the recipe as it was
-%% published (400 processes, 1100 times MD5 of 1 MiB, eight runs, pauses of 12 s: a quarter of an
-%% hour and more); `short', the default, takes less than half a minute. `online' is how many
-%% schedulers stay online for the last run (default: half, rounded up).
+%% `preset' sets the defaults of the other options. `original' is the recipe as published (400
+%% processes, 1100 times MD5 of 1 MiB, eight runs, pauses of 12 s: a quarter of an hour and more).
+%% `short', the default, takes less than half a minute. `online' is the number of schedulers that
+%% stay online for the last run (default: half, rounded up).
 -type options() :: #{
     preset => short | original,
     mode => wait_modes:mode(),
@@ -40,7 +41,7 @@
 
 -type answer() :: {wait_verdict:verdict(), details()} | {error, {atom(), binary()}}.
 
-%% What all calls of a run may take, one after the other, in the short recipe.
+%% In the short recipe, the intended time of all calls of a run if they ran one after the other.
 -define(SERIAL_US, 1500000).
 -define(MOST_US, 30000).
 -define(LEAST_US, 2000).
@@ -83,7 +84,7 @@ preset(Options) ->
         online => half()
     }.
 
-%% MD5 takes bytes: about 500 of them in a microsecond.
+%% MD5 takes bytes: about 500 bytes take a microsecond.
 -spec short_work(term(), pos_integer()) -> pos_integer().
 short_work(Mode, Processes) ->
     Us = max(?LEAST_US, min(?MOST_US, ?SERIAL_US div (2 * Processes))),
@@ -221,12 +222,11 @@ conclude(Runs, Recipe) ->
     io:format("~nVerdict: ~s: ~ts~n", [Verdict, Reason]),
     {Verdict, #{reason => Reason, runs => Runs, options => Recipe}}.
 
-%% The last run of the kind that the verdict rests on: it is the one with schedulers offline, if
-%% any.
+%% The last run that has the overall verdict: the run with schedulers offline, if that one has it.
 -spec example(wait_verdict:verdict(), [run(), ...]) -> io_lib:chars().
 example(Verdict, Runs) ->
     Numbered = lists:zip(lists:seq(1, length(Runs)), Runs),
     Like = [One || {_, #{verdict := V}} = One <- Numbered, V =:= Verdict],
-    %% Never none: a whole that is inconclusive has such a run too, or its runs were clear.
+    %% Never empty: an inconclusive overall verdict means that at least one run was inconclusive.
     {Number, #{finding := #{reason := Reason}}} = lists:last(Like),
     io_lib:format("run ~b: ~ts", [Number, Reason]).

@@ -3,7 +3,7 @@
 
 -export([print/2, use/2, refusal/1]).
 
-%% @doc Prints an event; the dirty CPU queue is shown where the mode's calls stand in it.
+%% @doc Prints an event. The dirty CPU queue is shown if the calls of the mode wait in it.
 -spec print(wait_trial:event(), wait_schedulers:kind()) -> ok.
 print(ready, _) ->
     io:format("Ready ... ");
@@ -22,8 +22,8 @@ print({changed, Time, Balance, {Normal, _, _}}, _) ->
 print(finished, _) ->
     ok.
 
-%% @doc Prints the use of the schedulers: the normal ones, and the dirty CPU ones where the mode's
-%% calls run on them.
+%% @doc Prints the use of the normal schedulers, and of the dirty CPU schedulers if the calls of
+%% the mode run on them.
 -spec use([{pos_integer(), float()}], [{pos_integer(), float()}]) -> ok.
 use(Normal, Dirty) ->
     io:format("~n~nSWT results (utilization per scheduler)~n~p~n", [Normal]),
@@ -32,7 +32,7 @@ use(Normal, Dirty) ->
         _ -> io:format("Dirty CPU schedulers~n~p~n", [Dirty])
     end.
 
-%% @doc Prints why nothing was run.
+%% @doc Prints why the run was refused.
 -spec refusal({atom(), binary()}) -> ok.
 refusal({_, Line}) ->
     io:format("wait: ~ts~n", [Line]).

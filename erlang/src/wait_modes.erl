@@ -1,4 +1,4 @@
-%% @doc The kinds of call that a worker can make, and what one of them costs on this machine.
+%% @doc The kinds of call that a worker can make, and what one call costs on this machine.
 -module(wait_modes).
 
 -export([all/0, is_mode/1, max_work/1, needs_nif/1, needs_crypto/1, kind/1, needs_cpu/1]).
@@ -19,7 +19,7 @@
     | bignum
     | bignum_yield.
 
-%% One call, ready to be made: what every worker gets a copy of.
+%% One call, ready to be made. Every worker gets a copy of it.
 -opaque job() ::
     {md5, [binary()]}
     | {nif, native(), non_neg_integer()}
@@ -35,7 +35,7 @@
     | sleep_dirty
     | sleep_yield.
 
-%% Small enough for about a hundred microseconds.
+%% Bytes of one part: about a hundred microseconds of work.
 -define(MD5_PART, 65536).
 -define(SQUARE_SLICE_US, 500).
 -define(MD5_MAX, 1073741824).
@@ -55,7 +55,7 @@ all() ->
 -spec is_mode(term()) -> boolean().
 is_mode(Term) -> lists:member(Term, all()).
 
-%% @doc The most work that one call may be asked for: bytes for the MD5 modes, else microseconds.
+%% @doc The most work that one call may have: in bytes for the MD5 modes, else in microseconds.
 -spec max_work(mode()) -> pos_integer().
 max_work(Mode) when Mode =:= md5; Mode =:= md5_yield -> ?MD5_MAX;
 max_work(_) -> ?MAX_US.
@@ -77,8 +77,8 @@ kind(_) -> normal.
 -spec needs_cpu(mode()) -> boolean().
 needs_cpu(Mode) -> not lists:member(Mode, [nif_sleep, nif_charge, nif_dirty, nif_yield]).
 
-%% @doc Makes a call ready; answers it with what it ought to cost when nothing is in its way, in
-%% microseconds: what was asked for in the NIF modes, measured once in the others.
+%% @doc Prepares a call. Returns it with its cost in microseconds if nothing disturbs it: the
+%% requested time in the NIF modes, measured once in the other modes.
 -spec prepare(mode(), Work :: non_neg_integer()) ->
     {ok, job(), CallUs :: float()} | {error, {atom(), binary()}}.
 prepare(md5, Bytes) -> prepare_md5([bytes(Bytes)]);
@@ -87,7 +87,8 @@ prepare(bignum, Us) -> prepare_squares(Us, 1);
 prepare(bignum_yield, Us) -> prepare_squares(Us, ceil(Us / ?SQUARE_SLICE_US));
 prepare(Mode, Us) -> {ok, {nif, native(Mode), Us}, float(Us)}.
 
-%% @doc A fun that makes the call. The operand of a squaring is made here, not copied at the spawn.
+%% @doc A fun that makes the call. The operand of a squaring is made here, so the spawn does not
+%% copy it.
 -spec call(job()) -> fun(() -> any()).
 call({md5, [Bytes]}) ->
     fun() -> crypto:hash_final(crypto:hash_update(crypto:hash_init(md5), Bytes)) end;
@@ -104,7 +105,7 @@ call({squares, Digits, Times}) ->
     Operand = wait_bignum:operand(Digits),
     fun() -> squares(Operand, Times) end.
 
-%% @doc Memory that a worker needs for its own operands and results, at most, in bytes.
+%% @doc Most memory that a worker needs for its own operands and results, in bytes.
 -spec operand_bytes(job()) -> non_neg_integer().
 operand_bytes({squares, Digits, _}) -> wait_bignum:memory(Digits);
 operand_bytes(_) -> 0.

@@ -3,18 +3,18 @@
 
 -export([restoring/1, set/1]).
 
-%% How often, and how long between: ten seconds are more than any VM was seen to take.
+%% Tries, and the pause between them: ten seconds in all, longer than any VM was seen to take.
 -define(TRIES, 2000).
 -define(PAUSE_MS, 5).
 
-%% Both processes answer by ending.
+%% Both processes return their answer as their exit reason.
 -dialyzer({no_return, [restoring/1, guard/2]}).
 
-%% @doc Applies a function in a process of its own and answers what it answers.
+%% @doc Applies a function in a process of its own and returns its answer.
 %%
-%% When that process ends, however it ends, a guard sets the numbers of online schedulers to what
-%% they were. It does so as well when the caller ends, which ends the function too. A function that
-%% crashes is `{error, {broken_off, Line}}'.
+%% However that process ends, a guard then sets the numbers of online schedulers back to their old
+%% values. The guard does the same when the caller ends, and then ends the function too. If the
+%% function crashes, the answer is `{error, {broken_off, Line}}'.
 -spec restoring(fun(() -> Answer)) -> Answer | {error, {broken_off, binary()}}.
 restoring(Function) ->
     Caller = self(),
@@ -34,7 +34,7 @@ set(Count) ->
 broken_off(Reason) ->
     {error, {broken_off, wait_text:line("it was broken off: ~0tP; run it again", [Reason, 20])}}.
 
-%% At high priority: it has to run while the schedulers are full of work.
+%% Runs at high priority, because it has to run while the schedulers are full of work.
 -spec guard(pid(), fun(() -> term())) -> no_return().
 guard(Caller, Function) ->
     normal = process_flag(priority, high),
@@ -57,8 +57,9 @@ guard(Caller, Function) ->
 answer(Function) ->
     exit({answer, Function()}).
 
-%% The normal ones first: the VM changes the dirty CPU ones with them, some time after the call has
-%% returned, and may undo a setting of those made meanwhile. So they are set until it holds.
+%% Sets the normal schedulers first. The VM changes the dirty CPU schedulers with them, some time
+%% after the call has returned, and may undo a setting that was made meanwhile. So the setting of
+%% the dirty CPU schedulers is repeated until it holds.
 -spec restore({pos_integer(), pos_integer()}) -> ok.
 restore({Normal, DirtyCpu}) ->
     ok = set(Normal),

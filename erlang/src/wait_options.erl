@@ -1,13 +1,14 @@
-%% @doc Checks what a caller asks of a run, before anything is started.
+%% @doc Checks the options of a run before anything is started.
 -module(wait_options).
 
 -export([check/1, from_strings/1]).
 -export_type([options/0, plan/0, refusal/0]).
 
-%% What a caller may give: a mode (default md5), the number of processes, the work of a call (bytes
-%% for the MD5 modes, else microseconds), calls for each process, iterations of busy wait after them
-%% (default 0), milliseconds between samples (default 20) and between the readiness of all processes
-%% and the first go (default 100), and who gets the phases.
+%% What a caller may give. `mode' is md5 by default. `work' is the work of a call, in bytes for
+%% the MD5 modes, else in microseconds. `calls' is the number of calls of each process, and
+%% `iterations' the busy wait after them (default 0). `sample_ms' is the time between samples
+%% (default 20). `settle_ms' is the pause between the readiness of all processes and the first go
+%% (default 100). `tell' receives the phases.
 -type options() :: #{
     mode => wait_modes:mode(),
     processes => pos_integer(),
@@ -19,7 +20,7 @@
     tell => tailback_tell:tell()
 }.
 
-%% Options that were checked; all are there.
+%% Checked options; all keys are present.
 -type plan() :: #{
     mode := wait_modes:mode(),
     processes := pos_integer(),
@@ -33,13 +34,13 @@
 
 -type refusal() :: {error, {Kind :: atom(), Line :: binary()}}.
 
-%% Room for what else the node starts meanwhile.
+%% Processes left free for what else the node starts meanwhile.
 -define(SPARE_PROCESSES, 64).
-%% What erl +P takes at most.
+%% The highest value that erl +P accepts.
 -define(MOST_PROCESSES, 134217727).
 -define(HOUR_MS, 3600000).
 
-%% @doc Checks options and fills in what is left out; the first that will not do is named.
+%% @doc Checks the options and fills in missing ones. An error names the first bad option.
 -spec check(term()) -> {ok, plan()} | refusal().
 check(Options) when is_map(Options) ->
     Plan = maps:merge(defaults(), Options),
@@ -125,7 +126,7 @@ mode_is_known(#{mode := Mode}) ->
 whole(Key, Least, Most) ->
     fun(Plan) ->
         case Plan of
-            %% An integer is less than any atom.
+            %% An integer sorts before any atom, so `infinity' sets no limit.
             #{Key := Value} when is_integer(Value), Value >= Least, Value =< Most -> none;
             #{Key := Value} -> out_of_range(Key, Value, Least, Most);
             #{} -> refusal(kind(Key), "~s: is missing", [Key])
@@ -210,7 +211,7 @@ mode(Mode) ->
         [] -> Mode
     end.
 
-%% What is no number stays as it is, and is refused by its name later.
+%% A term that is no number stays as it is. A later check refuses it by name.
 -spec number(term()) -> term().
 number(Term) ->
     case string:to_integer(string(Term)) of

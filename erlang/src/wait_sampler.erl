@@ -1,9 +1,9 @@
 %% @doc Reads the run queues at regular intervals, at priority `max'.
 %%
-%% It is a process, and so stalls with the scheduler that it is on: where that scheduler is blocked
-%% samples are missing, and a gap in their times means that nothing could be read. It keeps at most
-%% 10,000 samples; beyond that every other one goes, as often as needed. The classes of all samples
-%% are counted.
+%% The sampler is a process, so it stalls with the scheduler that it is on. While that scheduler
+%% is blocked, samples are missing: a gap in their times means that nothing could be read. It
+%% keeps at most 10,000 samples. At that number every other one is dropped, as often as needed.
+%% The class counts cover all samples.
 -module(wait_sampler).
 
 -export([start/1, go/2, stop/1]).
@@ -38,8 +38,8 @@
 
 %% @doc Starts a sampler, linked to the caller, that waits for {@link go/2}.
 %%
-%% The caller gets `{changed, Time, Balance, RunQueues}' whenever class or ratio are not what they
-%% were, with the time of day.
+%% The caller gets `{changed, Time, Balance, RunQueues}' whenever class or ratio changes. `Time'
+%% is the time of day.
 -spec start(EveryMs :: pos_integer()) -> pid().
 start(EveryMs) ->
     Sampler = #sampler{owner = self(), every = EveryMs},
@@ -51,7 +51,7 @@ go(Pid, Start) ->
     Pid ! {go, Start},
     ok.
 
-%% @doc Ends the sampler and takes its samples.
+%% @doc Ends the sampler and returns its samples.
 -spec stop(pid()) -> seen().
 stop(Pid) ->
     Monitor = erlang:monitor(process, Pid),
@@ -107,7 +107,8 @@ keep({Normal, DirtyCpu, DirtyIo}, {Class, _} = Balance, Sampler) ->
 add(Sample, #sampler{samples = Samples, kept = Kept} = Sampler) ->
     Sampler#sampler{samples = [Sample | Samples], kept = Kept + 1}.
 
-%% The newest goes first: with an even number the oldest stays, and the next to come fits in.
+%% Drops the newest sample first. The number is even, so the oldest one stays, and the next new
+%% sample keeps the spacing.
 -spec thin(#sampler{}) -> #sampler{}.
 thin(#sampler{kept = ?MAX_SAMPLES, samples = Samples, stride = Stride} = Sampler) ->
     Sampler#sampler{
@@ -125,7 +126,7 @@ answer(From, Tag, #sampler{samples = Samples, counts = Counts}) ->
     From ! {Tag, #{samples => lists:reverse(Samples), class_counts => Counts}},
     ok.
 
-%% Sampling times are multiples of the interval from the start: lateness does not add up.
+%% Sampling times are multiples of the interval from the start, so lateness does not add up.
 -spec wait_ms(#sampler{}) -> non_neg_integer().
 wait_ms(#sampler{every = Every} = Sampler) ->
     Every - elapsed_us(Sampler) div 1000 rem Every.

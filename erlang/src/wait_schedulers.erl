@@ -1,4 +1,4 @@
-%% @doc The VM's figures of its schedulers: how many, how long their queues are, how busy they were.
+%% @doc The VM's figures about its schedulers: their number, their queue lengths, and their use.
 -module(wait_schedulers).
 
 -export([count/1, lanes/2, run_queues/0, watch_use/0, unwatch_use/0, use_now/0, use/3, percent/1]).
@@ -27,8 +27,8 @@ count(normal) -> erlang:system_info(schedulers_online);
 count(dirty_cpu) -> erlang:system_info(dirty_cpu_schedulers_online);
 count(dirty_io) -> erlang:system_info(dirty_io_schedulers).
 
-%% @doc How many workers can make progress at once on schedulers of a kind: no more than there are
-%% CPUs where their work needs one.
+%% @doc How many workers can make progress at once on schedulers of a kind. If their work needs a
+%% CPU, this is at most the number of CPUs.
 -spec lanes(kind(), NeedsCpu :: boolean()) -> pos_integer().
 lanes(Kind, false) -> count(Kind);
 lanes(Kind, true) -> min(count(Kind), cpus()).
@@ -55,21 +55,22 @@ run_queues() ->
 
 %% @doc Asks the VM to keep scheduler wall time for as long as the calling process lives.
 %%
-%% The request belongs to the process: when it ends the VM goes back to what others have asked for,
-%% so there is nothing to restore. The first request of all is answered by `false'.
+%% The request belongs to the process. When the process ends, the VM goes back to what other
+%% processes have requested, so there is nothing to restore. The first of all requests returns
+%% `false', which is no failure.
 -spec watch_use() -> ok.
 watch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, true),
     ok.
 
-%% @doc Takes the request of {@link watch_use/0} back, and returns when that has been done. Without
-%% it the VM does so some milliseconds after the process has ended.
+%% @doc Withdraws the request of {@link watch_use/0}, and returns when that is done. Without this
+%% call the VM withdraws it some milliseconds after the process has ended.
 -spec unwatch_use() -> ok.
 unwatch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, false),
     ok.
 
-%% @doc A mark to count scheduler use from; {@link watch_use/0} has to be called before.
+%% @doc A mark for {@link use/3}. Call {@link watch_use/0} before.
 -spec use_now() -> use_mark().
 use_now() ->
     case erlang:statistics(scheduler_wall_time_all) of
@@ -77,10 +78,10 @@ use_now() ->
         Times -> {erlang:monotonic_time(), lists:sort(Times)}
     end.
 
-%% @doc What each scheduler did from a time (in native units) to the second mark, by id, where the
-%% schedulers had nothing to do between the first mark and that time.
+%% @doc The use of each scheduler from the time `Since' (in native units) to the second mark, by
+%% id. Assumes that the schedulers had nothing to do between the first mark and that time.
 %%
-%% The VM counts in a unit of its own; the wall-clock time between the marks gives the scale.
+%% The VM counts in its own unit; the wall-clock time between the marks gives the scale.
 -spec use(use_mark(), Since :: integer(), use_mark()) -> [use()].
 use({FromTime, From}, Since, {ToTime, To}) ->
     TotalUs = micro(ToTime - Since),

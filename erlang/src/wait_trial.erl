@@ -1,15 +1,15 @@
-%% @doc One run: workers from one spawner, a go for each, samples, and the times of all.
+%% @doc One run: workers from one spawner, a `go' for each, samples, and the times of all workers.
 %%
 %% A run has a process of its own, the coordinator. It spawns the workers and is linked to them,
-%% asks for scheduler wall time, and raises its own priority for a while; so when it ends, however
-%% it ends, all of that is gone, and the caller's flags, priority and mailbox were never touched. It
-%% ends when its caller does.
+%% requests scheduler wall time, and raises its own priority for a while. However the coordinator
+%% ends, all of that ends with it. The flags, priority and mailbox of the caller are never
+%% touched. The coordinator ends when its caller ends.
 -module(wait_trial).
 
 -export([run/2]).
 -export_type([event/0, result/0]).
 
-%% What happens, in this order; `changed' any number of times.
+%% The events, in this order; `changed' may come any number of times.
 -type event() ::
     ready
     | go
@@ -19,9 +19,10 @@
     | {changed, calendar:time(), wait_balance:balance(), wait_schedulers:run_queues()}
     | finished.
 
-%% Times in microseconds. `run_times_us', from a worker's start to its finish, and `finish_us', from
-%% the first go to its finish, are in the order in which the workers were spawned; `first_go_us' is
-%% on the system's clock, since 1970; `sent_us', when all goes were sent, is since the first.
+%% Times are in microseconds. `run_times_us' is from the start of a worker to its finish, and
+%% `finish_us' from the first go to its finish. Both are in the order in which the workers were
+%% spawned. `first_go_us' is on the clock of the system, since 1970. `sent_us' is from the first
+%% go to the moment at which all were sent.
 -type result() :: #{
     mode := wait_modes:mode(),
     processes := pos_integer(),
@@ -49,14 +50,14 @@
     job := wait_modes:job(), call_us := float(), iterations_us := float()
 }.
 
-%% Operands of all workers together; more could make the machine swap.
+%% Most bytes of the operands of all workers together; more could make the machine swap.
 -define(MAX_OPERANDS, 2147483648).
 
-%% The coordinator answers by ending.
+%% The coordinator returns its result as its exit reason.
 -dialyzer({no_return, run/2}).
 
-%% @doc Runs a checked plan and answers what was measured. `Report' is called with each event, by
-%% the coordinator, never while that would hold up a worker that has its go.
+%% @doc Runs a checked plan and returns the measurements. The coordinator calls `Report' with each
+%% event, but not between the first go and the last, since that would delay workers.
 -spec run(wait_options:plan(), fun((event()) -> any())) ->
     {ok, result()} | {error, {atom(), binary()}}.
 run(Plan, Report) ->
@@ -71,7 +72,7 @@ run(Plan, Report) ->
 broken_off(Reason) ->
     {run_broken_off, wait_text:line("the run was broken off: ~0tP; run it again", [Reason, 20])}.
 
-%% Failures leave as an exit, which is not printed; an error would be logged by the VM.
+%% A failure becomes an exit, which is not printed. The VM would log an error.
 -spec coordinate(pid(), wait_options:plan(), fun((event()) -> any())) -> no_return().
 coordinate(Caller, Plan, Report) ->
     _ = erlang:monitor(process, Caller),
@@ -143,10 +144,10 @@ perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Report) -
     Times = wait_worker:times(Count, Board),
     maps:merge(about(Plan, Prepared), figures(Clock, Sent, Times, Use, Seen)).
 
-%% Answers when the last go was sent. The priority is high so that no worker runs on this scheduler
-%% before all have their go, and normal again afterwards: a process of high priority that wakes up
-%% in the course of the run brings sleeping schedulers back to work (measured: the run of the README
-%% then takes 1.03 s and not 1.21).
+%% Returns the time at which the last go was sent. The priority is high so that no worker runs on
+%% this scheduler before all have their go. Afterwards it is normal again: a process of high
+%% priority that wakes up during the run brings sleeping schedulers back to work (measured: the
+%% run of the README then takes 1.03 s and not 1.21 s).
 -spec send_go([pid()], pid(), {integer(), integer()}, fun((event()) -> any())) -> integer().
 send_go(Workers, Sampler, {_, FirstGo}, Report) ->
     normal = process_flag(priority, high),

@@ -1,25 +1,24 @@
 %% @doc Whether schedulers slept while work was queued. Pure.
 %%
-%% Of one run these are known: when each of `N' workers finished, for how long each of the `S'
-%% online schedulers that can run their calls was active, and what the run ideally takes.
+%% Of one run the following is known: when each of the `N' workers finished, how long each of the
+%% `S' online schedulers that can run their calls was active, and the ideal time of the run.
 %%
 %% <ol>
-%% <li>The <em>queued time</em> `Q' runs from the last go to the finish of worker number `N - S'.
-%% Until then more workers than schedulers are unfinished, and a worker is always ready to run, so
-%%     there is something for every scheduler to do.</li>
-%% <li>A scheduler active for `A' in the whole run was so for at most `A' of the queued time,
-%%     and therefore asleep for at least `Q - A' of it. The <em>asleep share</em> is the sum of that
-%%     over all schedulers, over `S * Q'. It is a lower bound.</li>
+%% <li>The <em>queued time</em> `Q' runs from the last go to the moment at which `N - S' workers
+%%     have finished. Until then more workers than schedulers are unfinished, and a worker is
+%%     always ready to run. So there is work for every scheduler.</li>
+%% <li>A scheduler that was active for `A' in the whole run was active for at most `A' of the
+%%     queued time. So it was asleep for at least `Q - A' of it. The <em>asleep share</em> is the
+%%     sum of this over all schedulers, divided by `S * Q'. It is a lower bound.</li>
 %% <li>`collapse': the asleep share is at least 25%, the busiest scheduler was active for at least
-%% 80%
-%%     of the queued time, and the run took at least 1.25 times its ideal.</li>
+%%     80% of the queued time, and the run took at least 1.25 times its ideal.</li>
 %% <li>`no_collapse': the asleep share is below 10%.</li>
-%% <li>`inconclusive': all else, above all one scheduler, work that never queued, and a queued time
-%%     below 50 ms.</li>
+%% <li>`inconclusive': everything else, above all a single scheduler, work that never queued, and
+%%     a queued time below 50 ms.</li>
 %% </ol>
 %%
-%% Active time is wall-clock time in which the scheduler had something in hand: a scheduler thread
-%% that waits for a CPU counts as active, so a machine that is short of CPU looks no different.
+%% Active time is wall-clock time in which the scheduler had work. A scheduler thread that waits
+%% for a CPU counts as active, so a shortage of CPU time makes no difference.
 -module(wait_verdict).
 
 -export([judge/1, overall/1]).
@@ -27,18 +26,18 @@
 
 -type verdict() :: collapse | no_collapse | inconclusive.
 
-%% Of what {@link wait_trial:result()} holds, what is judged.
+%% The part of {@link wait_trial:result()} that is judged.
 -type facts() :: #{
     lanes_online := pos_integer(),
     sent_us := non_neg_integer(),
     wall_us := non_neg_integer(),
     ideal_us := number(),
     finish_us := [non_neg_integer(), ...],
-    %% Of each online scheduler that can run the calls.
+    %% One value for each online scheduler that can run the calls.
     active_us := [non_neg_integer()]
 }.
 
-%% Shares are from 0 to 1; what could not be worked out is left out.
+%% Shares are from 0 to 1. A value that could not be computed is left out.
 -type finding() :: #{
     reason := binary(),
     queued_us => non_neg_integer(),
@@ -53,7 +52,7 @@
 -define(BUSIEST, 0.80).
 -define(SLOWDOWN, 1.25).
 
-%% @doc The verdict on one run, and what it rests on.
+%% @doc The verdict on one run, with the figures behind it.
 -spec judge(facts()) -> {verdict(), finding()}.
 judge(#{lanes_online := 1}) ->
     inconclusive("one scheduler was online: there is no other that could have slept", []);
@@ -72,8 +71,8 @@ judge(#{lanes_online := Lanes, finish_us := Finishes, sent_us := Sent} = Facts) 
             conclude(shares(Queued, Facts))
     end.
 
-%% @doc The verdict on a recipe of several runs: `collapse' where any run collapsed, `no_collapse'
-%% where none did and at least half of them could be judged.
+%% @doc The verdict on a recipe of several runs: `collapse' if any run collapsed; `no_collapse' if
+%% none did and at least half of the runs have that verdict.
 -spec overall([verdict()]) -> verdict().
 overall(Verdicts) ->
     Clear = length([clear || no_collapse <- Verdicts]),

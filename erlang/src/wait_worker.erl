@@ -1,7 +1,7 @@
-%% @doc One worker of a run, and the board on which all of them note their times.
+%% @doc One worker of a run, and the board on which all workers note their times.
 %%
-%% Workers report through an array of atomic integers, so that a million of them fill nobody's
-%% mailbox: only the last to be ready and the last to finish send a message.
+%% Workers report through an array of atomic integers, so that not even a million workers fill a
+%% mailbox. Only the last worker to be ready and the last one to finish send a message.
 -module(wait_worker).
 
 -export([new_board/1, spawn_all/3, times/2]).
@@ -20,7 +20,7 @@
     task :: task()
 }).
 
-%% Slots of the board; then two for each worker.
+%% The first slots of the board; two slots for each worker follow.
 -define(READY, 1).
 -define(DONE, 2).
 -define(FIXED, 2).
@@ -30,7 +30,8 @@
 new_board(Count) ->
     atomics:new(?FIXED + 2 * Count, []).
 
-%% @doc Spawns the workers, linked to the caller, all from this process and so into its run queue.
+%% @doc Spawns the workers, linked to the caller. This process spawns all of them, so they start
+%% in its run queue.
 %%
 %% The caller gets `ready' when all of them wait for their `go', and `finished' when all are done.
 -spec spawn_all(pos_integer(), board(), task()) -> [pid(), ...].
@@ -38,8 +39,8 @@ spawn_all(Count, Board, Task) ->
     Worker = #worker{owner = self(), board = Board, count = Count, task = Task},
     [spawn_link(?MODULE, start, [Worker, Index]) || Index <- lists:seq(1, Count)].
 
-%% @doc When each worker took up its `go' and when it had finished, in native units, in the order
-%% in which they were spawned.
+%% @doc When each worker took its `go' message and when it had finished, in native units, in the
+%% order in which the workers were spawned.
 -spec times(pos_integer(), board()) -> [{Start :: integer(), Finish :: integer()}, ...].
 times(Count, Board) ->
     [

@@ -55,10 +55,10 @@ nothing_accepted_is_lost_when_the_server_is_killed(_) ->
     #{redelivered := Again, restarts := Restarts} = Info,
     ct:pal("killed ~b, redelivered ~b, duplicated ~b", [Killed, Again, Twice]),
     ?assert(Killed > 0),
-    %% A server that is killed before the dam has seen it is no restart of its own.
+    %% If the server is killed before the dam has seen it, no separate restart is counted.
     ?assert(Restarts > 0 andalso Restarts =< Killed),
     ?assertMatch(#{outcome := drained, drained := 50000, lost := 0, out_of_order := 0}, Result),
-    %% Handed over again is at most a window for each kill.
+    %% Each kill causes redelivery of at most one window.
     ?assert(Again =< 64 * Killed),
     ?assert(Twice =< Again),
     bounded(Result).
@@ -69,6 +69,6 @@ more_senders_than_the_bound(_) ->
     }),
     ?assertMatch(#{outcome := drained, lost := 0, duplicated := 0, out_of_order := 0}, Result),
     #{dam_held_high := Held} = Result,
-    %% They did wait, and in no mailbox.
+    %% The messages did wait, but in no mailbox.
     ?assert(Held > ?BOUND),
     bounded(Result).

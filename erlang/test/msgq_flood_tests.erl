@@ -41,7 +41,7 @@ original(Dam) ->
     Path = scratch(),
     {ok, Server} = msgq_flood:start_link(Path, #{dam => Dam}),
     try
-        %% Both names are there at once.
+        %% Both names are registered when start_link returns.
         ?assertEqual(Server, whereis(log_server)),
         ?assert(is_pid(whereis(log_dam))),
         {links, Links} = process_info(self(), links),
@@ -60,7 +60,7 @@ original(Dam) ->
         file:delete(Path)
     end.
 
-%% Both floods go on while the functions have answered: wait for the server's count, then stop.
+%% Both floods run on after their functions return, so this waits for the count of the server.
 until_written(_, Bytes, Server) -> until_written(Bytes, Server, 1000, 0).
 
 until_written(_, _, 0, _) ->
@@ -327,7 +327,7 @@ one_at_a_time_nothing_queues() ->
         sink => tag, senders => 1, messages => 500, pace => one_at_a_time, sample_ms => 1
     }),
     ?assertMatch(#{outcome := drained, drained := 500, lost := 0}, Result),
-    %% The message and the question whether it was handled.
+    %% The message, and the `sync' request after it.
     ?assert(maps:get(server_queue_high, Result) =< 2).
 
 what_waits_for_a_decoy_does_not_wait_for_the_server_test_() ->
@@ -339,7 +339,7 @@ what_waits_for_a_decoy_does_not_wait_for_the_server() ->
     }),
     ?assertMatch(#{outcome := drained, offered := 5000, sent := 5000, drained := 5000}, Result),
     ?assertMatch(#{lost := 0, out_of_order := 0, duplicated := 0}, Result),
-    %% How much of it a sample caught depends on the machine's speed.
+    %% The length that a sample catches depends on the speed of the machine.
     ?assert(maps:get(dam_queue_high, Result) > 0),
     ?assert(maps:get(server_queue_high, Result) =< msgq_feeder:most(5000)),
     ?assertEqual([], [Name || Name <- [log_server, log_dam], whereis(Name) =/= undefined]).
@@ -405,7 +405,7 @@ cost_grows_with_the_queue_where_the_receive_scans_test_() ->
         ?assertEqual([0, 100000], lists:sort(Order)),
         [{0, Empty}, {100000, Full}] = Scans,
         ?assertEqual({15, 15}, {length(Empty), length(Full)}),
-        %% The fastest: whatever else runs here makes a call slower, and none faster.
+        %% The fastest calls: other work on the machine can only make a call slower.
         ?assert(lists:min(Full) > 10 * lists:min(Empty)),
         {_, [{Function, _} | _]} = lists:keyfind(100000, 1, Seen),
         ?assertEqual({tailback_sink_tag, write, 2}, Function)
@@ -449,7 +449,7 @@ compare_shows_both_dams_beside_the_reference_test_() ->
                 #{outcome := drained, drained := 3000, lost := 0, duplicated := 0, out_of_order := 0},
                 Credit
             ),
-            %% Before, between and after the dams.
+            %% The reference runs before, between and after the dams.
             ?assertEqual(3 * 1000, Written)
         end),
         ?assertMatch({match, _}, re:run(Text, "\\ncredit dam .* 3000 +3000 +0 +0 +0 ")),

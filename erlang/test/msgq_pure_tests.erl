@@ -62,7 +62,7 @@ tally(Seed) ->
     ),
     ?assertEqual(Distinct, msgq_tally:handled(Tally)).
 
-%% First comings behind a later number of the same sender.
+%% Counts messages that arrive for the first time after a later number of the same sender.
 late([], _) ->
     0;
 late([{S, N} = R | Rest], Before) ->
@@ -96,7 +96,7 @@ samples_are_bounded_and_highs_are_kept_test() ->
     ?assertEqual({1033333, 1033334}, {High, Both}),
     ?assertEqual(Series, lists:sort(Series)),
     ?assertMatch(#{samples := 100000}, Result),
-    %% Kept at even steps.
+    %% The kept samples are evenly spaced up to the end.
     [{A, _}, {B, _} | _] = Series,
     {C, _} = lists:last(Series),
     ?assert(100000 - C =< 2 * (B - A)).

@@ -1,4 +1,5 @@
-%% The server dies, the dam dies, a sender dies: errors and no hangs, and nothing accepted is lost.
+%% The server, the dam or a sender dies: callers get errors and do not hang, and no accepted
+%% message is lost.
 -module(tailback_dam_failure_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -6,7 +7,7 @@
 -import(tailback_dam_probe, [with/2, end_process/1, info/1, until/1, gates/1, sender/1, answer/1, fill/0]).
 
 -define(DAM, dam_under_test).
-%% The smallest useful dam: 4 under way, a table of 8.
+%% The smallest useful dam: 4 messages in flight, a table of 8.
 -define(SMALL, #{window => 4, bound => 8 + 2 * 4 + 2 + 24}).
 
 %% ---- the server dies
@@ -18,7 +19,7 @@ what_was_accepted_survives_the_server() ->
     with(?SMALL, fun(Seen, _) ->
         Accepted = fill(),
         ok = tailback_dam_probe:kill(probe),
-        %% The gate comes again: it was never confirmed.
+        %% The gate comes again, since it was never confirmed.
         Again = tailback_dam_probe:start(Seen),
         until(fun() -> gates(Seen) =:= 2 end),
         tailback_dam_probe:open_gate(Again),
@@ -61,7 +62,7 @@ a_gone_server_is_an_error_and_no_hang() ->
         ?assertEqual({error, server_gone}, tailback_dam:cast(?DAM, more)),
         ?assertEqual({error, server_gone}, tailback_dam:deliver(?DAM, more)),
         ?assertEqual({error, server_gone}, tailback_dam:flush(?DAM)),
-        %% What was accepted is kept for the next server.
+        %% Accepted messages are kept for the next server.
         Server = tailback_dam_probe:start(Seen),
         up = tailback_dam:connect(?DAM),
         until(fun() -> gates(Seen) =:= 2 end),
@@ -94,7 +95,7 @@ a_message_that_kills_is_given_up() ->
         logger:set_primary_config(level, Level)
     end.
 
-%% Each message at its first coming.
+%% Keeps the first arrival of each message.
 order([]) -> [];
 order([M | Rest]) -> [M | order([R || R <- Rest, R =/= M])].
 
@@ -168,7 +169,7 @@ nothing_is_left_in_the_senders_mailbox() ->
         end
     end).
 
-%% What tests before this one left is theirs.
+%% Drops messages that earlier tests left in the mailbox.
 forget() ->
     receive
         _ -> forget()
@@ -181,7 +182,7 @@ stop_says_what_it_could_not_deliver_test_() ->
 stop_says_what_it_could_not_deliver() ->
     with(?SMALL, fun(_, _) ->
         Accepted = fill(),
-        %% Beside what was accepted, the gate, and the flush that was waited for in vain.
+        %% The numbered messages and the gate. The flush has timed out and has taken its row back.
         {ok, #{undelivered := Left}} = tailback_dam:stop(?DAM, 100),
         ?assertEqual(Accepted + 1, Left),
         ?assertEqual({error, no_dam}, tailback_dam:cast(?DAM, x))

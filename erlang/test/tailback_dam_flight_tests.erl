@@ -68,7 +68,7 @@ never_given_up_without_a_limit() ->
         lists:seq(1, 50)
     ).
 
-%% Whatever happens, what was sent is confirmed once or still there, and in its order.
+%% Whatever happens, every row that was sent is confirmed once or still there, in its order.
 nothing_gets_lost_or_changes_places_test_() ->
     [{integer_to_list(Seed), fun() -> run(Seed) end} || Seed <- lists:seq(1, 200)].
 

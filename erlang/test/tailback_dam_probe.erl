@@ -1,5 +1,5 @@
-%% @doc A server for tests: notes what it gets in a table that outlives it, stops at a gate, crashes
-%% on demand.
+%% @doc A server for tests. It notes what it gets in a table that outlives it, stops at a gate,
+%% and crashes on demand.
 -module(tailback_dam_probe).
 
 -behaviour(gen_server).
@@ -62,7 +62,7 @@ handle_info(Message, Seen) ->
 note(Message, Seen) ->
     ets:insert(Seen, {erlang:unique_integer([monotonic]), Message}).
 
-%% ---- what the tests of the dam share
+%% ---- shared by the tests of the dam
 
 dam(Options) ->
     {ok, Pid} = tailback_dam:start_link(?DAM, probe, Options),
@@ -109,7 +109,7 @@ until(Condition, Left) ->
 
 gates(Seen) -> length([gate || gate <- seen(Seen)]).
 
-%% A process that casts and says what it got.
+%% Starts a process that casts a message and reports the answer.
 sender(Message) -> sender(Message, infinity).
 
 sender(Message, Timeout) ->
@@ -122,8 +122,8 @@ answer(Pid) ->
     after 100000 -> error({hangs, Pid})
     end.
 
-%% The server stands at the gate, four messages are under way, the table is full. Answers how many
-%% messages, numbered from 1, were accepted behind the gate.
+%% Leaves the server stopped at the gate, four messages in flight, and the table full. Returns how
+%% many messages, numbered from 1, were accepted behind the gate.
 fill() ->
     [ok = tailback_dam:cast(?DAM, M) || M <- [gate, 1, 2, 3]],
     until(fun() -> info(in_flight) =:= 4 end),

@@ -1,5 +1,6 @@
-%% Random schedules of senders, kills of senders and kills of the server, held against what a dam
-%% promises: what was answered ok arrives, in each sender's order; what was refused does not arrive.
+%% Random schedules of senders, kills of senders and kills of the server, compared with the
+%% promises of a dam. A message that was answered with ok arrives, in the order of its sender. A
+%% refused message does not arrive.
 -module(tailback_dam_random_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -62,7 +63,7 @@ disturb(1, Senders) ->
     {Pid, _} = lists:nth(rand:uniform(length(Senders)), Senders),
     exit(Pid, kill);
 disturb(2, _) ->
-    %% The keeper starts it again.
+    %% The keeper starts the server again.
     case whereis(probe) of
         undefined -> ok;
         Pid -> exit(Pid, kill)

@@ -5,7 +5,7 @@
 -import(tailback_dam_probe, [with/2, info/1, until/1, sender/1, answer/1, fill/0]).
 
 -define(DAM, dam_under_test).
-%% The smallest useful dam: 4 under way, a table of 8.
+%% The smallest useful dam: 4 messages in flight, a table of 8.
 -define(SMALL, #{window => 4, bound => 8 + 2 * 4 + 2 + 24}).
 -define(CAPACITY, 8).
 
@@ -154,12 +154,12 @@ urgent_goes_ahead() ->
         {Before, [fire | After]} = lists:splitwith(
             fun(M) -> M =/= fire end, tailback_dam_probe:seen(Seen)
         ),
-        %% Only what was under way already is ahead: the gate and three more.
+        %% Only what was already in flight is ahead: the gate and three more.
         ?assert(length(Before) =< 4),
         ?assertEqual(Accepted + 1, length(Before) + length(After))
     end).
 
-%% Where the VM has priority messages an urgent one overtakes what is in the server's mailbox too.
+%% If the VM has priority messages, an urgent one also overtakes what is in the server's mailbox.
 urgent_overtakes_in_the_mailbox_where_it_can_test_() ->
     {timeout, 300, fun urgent_overtakes_in_the_mailbox_where_it_can/0}.
 
@@ -183,7 +183,7 @@ urgent_overtakes_in_the_mailbox_where_it_can() ->
         ?assertEqual(Expected, All)
     end).
 
-%% ---- a server that does not take what it gets
+%% ---- a server that does not handle its messages
 
 a_suspended_server_is_not_flooded_test_() ->
     {timeout, 300, fun a_suspended_server_is_not_flooded/0}.

@@ -30,7 +30,7 @@ bad_arguments_test_() ->
 nothing_takes_no_time_to_speak_of_test_() ->
     [?_assertEqual(ok, tailback_nif:Function(0)) || Function <- ?WORK].
 
-%% Twice, so that both versions of the code that a node can hold have been there.
+%% Done twice, to use both versions of the code that a node can hold.
 can_be_loaded_again_and_purged_test_() ->
     {timeout, 300, fun() ->
         test_vm:with([], fun(Peer) ->
@@ -111,7 +111,7 @@ a_library_elsewhere_is_found_by_its_name_test_() ->
         end)
     end}.
 
-%% The modules without priv, in a folder that goes away.
+%% Applies a function to a copy of the modules without priv, in a temporary folder.
 in_copy(Function) ->
     Unique = io_lib:format("tailback-~s-~b", [os:getpid(), erlang:unique_integer([positive])]),
     Folder = filename:join(os:getenv("TMPDIR", "/tmp"), lists:flatten(Unique)),

@@ -74,7 +74,7 @@ nothing_is_left_behind() ->
     {ok, _} = tailback_requests:run((options())#{kind => port}),
     until_gone(Before).
 
-%% What ended may take a moment to be gone, here and of an earlier test.
+%% Ended processes and ports, also those of an earlier test, may take a moment to disappear.
 until_gone({Processes, Ports} = Before) ->
     case length(processes()) =< Processes andalso length(erlang:ports()) =< Ports of
         true -> ok;

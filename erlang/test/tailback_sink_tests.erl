@@ -60,7 +60,7 @@ file(Options) ->
         {ok, Sink} = tailback_sink:open({file, Path, Options}),
         {ok, Next} = tailback_sink:write(Sink, "after"),
         ok = tailback_sink:close(Next),
-        %% What stood there is kept, whatever the options.
+        %% The old content is kept, whatever the options.
         ?assertEqual({ok, <<"before after">>}, file:read_file(Path))
     end).
 
@@ -73,7 +73,7 @@ in_scratch(Fun) ->
         file:delete(Path)
     end.
 
-%% ---- what goes wrong is a value with one line
+%% ---- a failure is a value with one line
 
 line_of({error, {Name, Line}}) when is_atom(Name), is_binary(Line) ->
     ?assertEqual(nomatch, binary:match(Line, <<"\n">>)),

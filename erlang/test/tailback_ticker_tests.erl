@@ -25,7 +25,7 @@ nothing_is_told_after_stop() ->
     timer:sleep(20),
     ?assertEqual([], ticks()).
 
-%% A ticker that was held up owes every tick, each late by its own due time.
+%% After a stall the ticker reports every tick, each late by its own due time.
 a_stall_shows_in_every_tick_test_() ->
     {timeout, 300, fun a_stall_shows_in_every_tick/0}.
 
@@ -44,7 +44,7 @@ a_stall_shows_in_every_tick() ->
     ok = tailback_ticker:stop(Pid),
     ?assert(Last - First >= 10).
 
-%% The number of the first tick that is less late than that, where none before it was left out.
+%% The number of the first tick that is less late than `LateUs'. No tick before it may be missing.
 next_until(Next, LateUs) ->
     receive
         {tick, K, Us} when Us < LateUs -> ?assertEqual(Next, K), K;
@@ -58,7 +58,7 @@ a_long_stall_is_told_once() ->
     Pid = start(1),
     receive
         {tick, 1, _} -> ok;
-        %% The machine itself may have held it up for a second by then.
+        %% The machine itself may have delayed the ticker by a second before this.
         {ticks, 1, _, _} -> ok
     end,
     true = erlang:suspend_process(Pid),

@@ -1,9 +1,9 @@
-%% Hears what a function prints.
+%% Captures what a function prints.
 -module(test_printed).
 
 -export([by/1]).
 
-%% What the function answers, and the lines that it and its processes printed.
+%% Returns the answer of the function, and the lines that it and its processes printed.
 by(Function) ->
     Leader = group_leader(),
     Listener = spawn_link(fun() -> listen([]) end),

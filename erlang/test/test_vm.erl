@@ -1,11 +1,11 @@
-%% Nodes of a test's own: driven over their standard input, so without distribution or epmd.
+%% Separate nodes for a test, driven over their standard input, so without distribution or epmd.
 -module(test_vm).
 
 -export([with/2, with/3, call/4, ebin/0]).
 
 -define(CALL_MS, 120000).
 
-%% Applies a function to a node that was started with these emulator flags, and stops the node.
+%% Starts a node with these emulator flags, applies a function to it, and stops the node.
 with(Flags, Function) ->
     with(Flags, ebin(), Function).
 

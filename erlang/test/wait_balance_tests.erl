@@ -4,7 +4,8 @@
 
 -define(LONGEST, 4).
 
-%% Every vector of up to six queues with lengths of up to 4, against the definition said otherwise.
+%% Every vector of up to six queues with lengths up to 4, compared with another form of the
+%% definition.
 small_vectors_test_() ->
     [
         {integer_to_list(N) ++ " queues",
@@ -27,8 +28,8 @@ class(Queues) ->
         Idle > length(Busy) -> unbalanced
     end.
 
-%% The longest queue over the median, in whole hundredths. The median is the least length that at
-%% least half of the queues, rounded down, do not exceed.
+%% The longest queue divided by the median, in whole hundredths. The median is the smallest length
+%% that at least half of the queues, rounded down, do not exceed.
 hundredths(Queues) ->
     Needed = max(1, length(Queues) div 2),
     Median = hd([

@@ -20,7 +20,7 @@ runs(Mode) ->
     ?assertEqual(lists:max(Finishes), Wall),
     ?assert(CallUs > 0),
     [?assert(Run =< Finish) || {Run, Finish} <- lists:zip(RunTimes, Finishes)],
-    %% What sleeps or burns a time for certain cannot be done sooner.
+    %% A call that sleeps or uses CPU time for a fixed time cannot end sooner.
     [?assert(Run >= 2 * ?US) || wait_modes:needs_nif(Mode), Run <- RunTimes].
 
 work(Mode) ->
@@ -75,12 +75,12 @@ plain_work_runs_on_normal_schedulers() ->
 active(Kind, Use) ->
     lists:sum([Us || #{kind := K, active_us := Us} <- Use, K =:= Kind]).
 
-%% Each slice charges a whole time slice, so the process is scheduled as often.
+%% Each slice charges a whole timeslice, so the process is scheduled once for each slice.
 yielding_charges_reductions_test_() ->
     {timeout, 300, fun yielding_charges_reductions/0}.
 
 yielding_charges_reductions() ->
-    %% It has slices of 1 ms, and enough of them even where each takes 50 times as long.
+    %% The slices take 1 ms, and there are enough of them even if each takes 50 times as long.
     [Plain, Yielding] = [
         begin
             {_, Before} = process_info(self(), reductions),

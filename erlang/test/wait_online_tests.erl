@@ -2,7 +2,8 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% In a node of their own: other tests count schedulers. It has three, whatever the machine has.
+%% Runs in separate nodes, since other tests count schedulers. Each node has three, on any
+%% machine.
 restored_test_() ->
     [
         {Name, {timeout, 300, fun() -> restored(Expected, Function) end}}

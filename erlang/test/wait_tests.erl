@@ -106,7 +106,7 @@ is_plain(List) when is_list(List) -> lists:all(fun is_plain/1, List);
 is_plain(Tuple) when is_tuple(Tuple) -> is_plain(tuple_to_list(Tuple));
 is_plain(Term) -> is_number(Term) orelse is_atom(Term) orelse is_binary(Term).
 
-%% In a process of its own: eunit's holds what other tests left in its mailbox.
+%% Runs in its own process, since the process of eunit holds messages that other tests left.
 the_caller_is_left_as_it_was_test_() ->
     {timeout, 300, fun the_caller_is_left_as_it_was/0}.
 
@@ -128,7 +128,7 @@ caller_before_and_after() ->
 caller() ->
     [process_info(self(), What) || What <- [priority, trap_exit, links, monitors, dictionary]].
 
-%% In a node of their own: the flag is the whole node's, and other tests may use it.
+%% Runs in separate nodes: the flag belongs to the whole node, and other tests may use it.
 restored_test_() ->
     [
         {Name, {timeout, 300, fun() -> in_node(Function) end}}
@@ -181,7 +181,7 @@ killed_caller() ->
     exit(Runner, kill),
     nothing_is_left().
 
-%% The VM takes the flag back some time after the process that asked for it has ended.
+%% The VM clears the flag some time after the process that requested it has ended.
 nothing_is_left() ->
     eventually(fun() -> workers() =:= [] end),
     eventually(fun() -> erlang:statistics(scheduler_wall_time) =:= undefined end).
@@ -212,7 +212,7 @@ eventually(Condition) ->
 
 times_count_from_the_go_and_from_the_start_test_() ->
     {timeout, 300, fun() ->
-        %% On one scheduler's worth of dirty work the last waits for all others before it starts.
+        %% With a single scheduler, the last process waits for all others before it starts.
         test_vm:with(["+S", "1:1", "+SDcpu", "1:1"], fun(Peer) ->
             {ok, #{run_times_us := RunTimes, finish_us := Finishes, ideal_us := Ideal, wall_us := Wall}} =
                 test_vm:call(Peer, wait, measure, [

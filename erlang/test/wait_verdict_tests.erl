@@ -34,7 +34,7 @@ verdicts_test_() ->
         ]
     ].
 
-%% What happens when fewer workers than schedulers are left is not held against anyone.
+%% The time in which fewer workers than schedulers are left does not count.
 the_end_of_a_run_does_not_count_test() ->
     Facts = (facts([1900000, 100000, 100000, 100000], 2000000))#{
         finish_us => lists:duplicate(16, 100000) ++ [500000, 1000000, 1500000, 2000000]

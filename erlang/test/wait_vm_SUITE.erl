@@ -1,4 +1,4 @@
-%% What needs a node with flags of its own, and takes a second or more.
+%% Tests that need a node with its own flags and take a second or more.
 -module(wait_vm_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
@@ -29,7 +29,7 @@ the_process_limit_is_refused_with_its_remedy(_Config) ->
     test_vm:with([], fun(Peer) ->
         {error, {too_many_processes, Line}} = test_vm:call(Peer, wait, measure, [Asked]),
         {match, [Needed]} = re:run(Line, "erl \\+P ([0-9]+)", [{capture, [1], list}]),
-        %% The named value is enough.
+        %% The value named in the refusal is enough.
         test_vm:with(["+P", Needed], fun(Larger) ->
             {ok, _} = test_vm:call(Larger, wait_options, check, [Asked])
         end)

@@ -1,4 +1,4 @@
-"""Debian's Alertmanager with the rules of deploy/prometheus, and what starts programs beside it."""
+"""Runs Debian's Alertmanager with the rules of deploy/prometheus, and programs beside it."""
 
 import json
 import socket
@@ -22,19 +22,19 @@ def free_port():
 
 
 def start(words, **more):
-    """A program that ends with this one."""
+    """Starts a program that ends with this one."""
     words = ["setpriv", "--pdeathsig", "KILL", *map(str, words)]
     return subprocess.Popen(words, stdin=subprocess.DEVNULL, **more)
 
 
 def inhibit_rules():
-    """Those of deploy/prometheus. Alertmanager reads YAML, and so they stay text."""
+    """The rules of deploy/prometheus, as text, because Alertmanager reads YAML."""
     text = (ROOT / "deploy/prometheus/alertmanager.inhibit.yml").read_text()
     return text[text.index("inhibit_rules:"):]
 
 
 def alertmanager(folder, work, hook):
-    """Starts it; where it listens. What it hands on it posts to the port `hook`."""
+    """Starts Alertmanager. Returns its address. It posts its alerts to the port `hook`."""
     config = {
         "route": {"receiver": "hook", "group_wait": "0s", "group_interval": "1s",
                   "repeat_interval": "1h", "group_by": ["..."]},
@@ -44,7 +44,7 @@ def alertmanager(folder, work, hook):
     config = "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())
     (work / "alertmanager.yml").write_text(config + inhibit_rules())
     port = free_port()
-    # It wants its templates in /usr/share.
+    # Alertmanager looks for its templates in /usr/share.
     mounted = 'mount --bind "$0" /usr/share && exec "$@"'
     start(["unshare", "--mount", "sh", "-c", mounted, folder / "share",
            folder / "bin/prometheus-alertmanager", f"--config.file={work}/alertmanager.yml",

@@ -13,24 +13,24 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parent.parent
 PERIOD_S = 0.05
 CGROUPS = Path("/sys/fs/cgroup")
-# Names of programs, as links to the one program of loads.c: watch tells programs by their names.
+# Program names, as links to the single program of loads.c, because watch groups programs by name.
 NAMES = ("victim", "urgent", "rival", "other", "holder", "wanter", "server", "client", "changer", "mapper", "reader",
          "holders", "cached")
 
 
 class CannotMeasure(Exception):
-    """A load that is not there, or does not say what it lost."""
+    """A load does not run, or does not say what it lost."""
 
 
 class Clock:
-    """What a load says of itself: lines with a time and a sum."""
+    """The output of a load about itself: lines with a time and a sum."""
 
     def __init__(self, path):
         self.path = path
 
     def between(self, began, ended):
         """The growth of the sum, in nanoseconds, between two times of the monotonic clock."""
-        # Erlang says the time of day.
+        # Erlang prints the time of day.
         offset = time.time_ns() - time.monotonic_ns()
         points = []
         for line in self.path.read_text(errors="replace").splitlines():
@@ -44,7 +44,7 @@ class Clock:
 
 
 def between(points, began, ended):
-    """The growth of sums between two times, on straight lines between what is known."""
+    """The growth of sums between two times, by linear interpolation between the points."""
     if len(points) < 2:
         raise CannotMeasure("the load said too little")
     times = [at for at, _ in points]
@@ -52,14 +52,14 @@ def between(points, began, ended):
     def sums(when):
         after = min(max(bisect.bisect_left(times, when), 1), len(points) - 1)
         (start, before), (stop, behind) = points[after - 1], points[after]
-        # What was not said yet goes on as before, for a moment.
+        # After the last point the sum continues at the same rate for a moment.
         share = min(max((when - start) / max(stop - start, 1), 0.0), 2.0)
         return [a + (b - a) * share for a, b in zip(before, behind)]
     return [b - a for a, b in zip(sums(began), sums(ended))]
 
 
 class Sampler(threading.Thread):
-    """Reads some sums again and again."""
+    """Reads some sums periodically."""
 
     def __init__(self, read):
         super().__init__(daemon=True)
@@ -87,7 +87,7 @@ class Sampler(threading.Thread):
 
 
 class Group:
-    """A control group with a quota, below the root of either interface."""
+    """A control group with a quota, below the root, in v1 or v2."""
 
     def __init__(self):
         self.v2 = (CGROUPS / "cgroup.controllers").exists()
@@ -104,7 +104,7 @@ class Group:
         (self.folder / "cpu.cfs_quota_us").write_text(str(int(quota_us)))
 
     def stat(self):
-        """Time that its CPUs were throttled, in nanoseconds, and periods in which they were."""
+        """The throttled time of its CPUs, in nanoseconds, and the number of throttled periods."""
         found = dict(line.split() for line in (self.folder / "cpu.stat").read_text().splitlines())
         throttled = int(found["throttled_usec"]) * 1000 if self.v2 else int(found["throttled_time"])
         return throttled, int(found["nr_throttled"])
@@ -124,7 +124,7 @@ class MemoryGroup:
 
 
 class Bench:
-    """A folder with programs, and the loads that run."""
+    """A folder with the programs, and the running loads."""
 
     folder = Path(__file__).resolve().parent
 
@@ -140,7 +140,7 @@ class Bench:
         self.build_node()
 
     def build_node(self):
-        """What Erlang nodes run, and the cookie that they are asked with."""
+        """Builds what the Erlang nodes run, and writes the cookie for asking them."""
         cookie = self.work / "cookie"
         cookie.write_text("dose")
         cookie.chmod(0o400)
@@ -162,7 +162,7 @@ class Bench:
         return group
 
     def run(self, command, group=None):
-        """Starts a program in a session of its own, as a service is."""
+        """Starts a program in its own session, like a service."""
         said = self.work / f"said-{len(self.children)}"
 
         def join():
@@ -175,18 +175,18 @@ class Bench:
         return self.children[-1], Clock(said)
 
     def load(self, name, *words, group=None):
-        """Starts a load of loads.c under a name: the first word is the load."""
+        """Starts a load of loads.c under this program name. The first word names the load."""
         return self.run([self.work / name, *words], group)
 
     def sample(self, *reads):
-        """Reads these sums from now on."""
+        """Starts to read these sums periodically."""
         self.sampler = Sampler(lambda: [number for read in reads for number in read()])
 
     def between(self, began, ended):
         return self.sampler.between(began, ended)
 
     def stop(self):
-        """Ends all that runs, and waits until nothing of it is left."""
+        """Ends all loads, and waits until nothing of them is left."""
         if self.sampler:
             self.sampler.stop()
             self.sampler = None
@@ -232,7 +232,7 @@ def remove(folder):
 
 
 def scheduled(*pids):
-    """What the threads of processes ran, and how long they were ready without a CPU."""
+    """How long the threads of some processes ran, and how long they were runnable without a CPU."""
     def read():
         ran = delay = 0
         for pid in pids:
@@ -247,7 +247,7 @@ def scheduled(*pids):
 
 
 def idle_of(cpu):
-    """How long this CPU was idle, and how long it was there, in ticks."""
+    """How long this CPU was idle, and how long it was online, in ticks."""
     def read():
         line = next(one for one in Path("/proc/stat").read_text().splitlines() if one.startswith(f"cpu{cpu} "))
         ticks = [int(number) for number in line.split()[1:9]]
@@ -256,13 +256,13 @@ def idle_of(cpu):
 
 
 def memory_pressure():
-    """How long some task of the machine stood still for memory, in nanoseconds."""
+    """How long some task of the machine was stalled on memory, in nanoseconds."""
     some = Path("/proc/pressure/memory").read_text().splitlines()[0]
     return (int(some.rsplit("total=", 1)[1]) * 1000,)
 
 
 def busy(seconds):
-    """Share of the CPUs that is used within this time, in percent."""
+    """The share of the CPUs that is in use during this time, in percent."""
     def read():
         ticks = [int(number) for number in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
         return sum(ticks), ticks[3] + ticks[4]

@@ -1,14 +1,14 @@
-%% What the nodes of scripts/dose run. What a load lost by its own clock it prints, at most ten
-%% times a second, as the loads of scripts/loads.c do; with the time of day.
+%% The code of the nodes of scripts/dose. A load prints what it lost by its own clock, at most ten
+%% times a second, like the loads of scripts/loads.c, but with the time of day.
 -module(dose).
 -export([call/3, scan/2, pile/2, work/2]).
 
-%% A call into native code in each period, on the first scheduler. Lost: time in the calls.
+%% A call into native code in each period, on the first scheduler. Lost: the time in the calls.
 call(Function, Us, PeriodUs) ->
     on_first(fun() -> each(now_us(), PeriodUs, fun() -> nap:Function(Us) end, 0) end).
 
-%% A process with many messages that asks another one again and again, for so long in each period.
-%% Lost: the time in which it asked. The other one answers at once, so it is the time of the scans.
+%% A process with many messages that keeps asking another process for BusyUs in each period. Lost:
+%% the time in which it asked. The other process answers at once, so this is the time of the scans.
 scan(BusyUs, PeriodUs) ->
     Echo = spawn(fun echo/0),
     Ask = fun() -> until(now_us() + BusyUs, fun() -> ask(Echo) end) end,
@@ -23,15 +23,15 @@ echo() ->
     end,
     echo().
 
-%% Without a reference: with one the VM skips the messages that are older.
+%% Without a reference: with a reference the VM would skip the older messages.
 ask(Echo) ->
     Echo ! self(),
     receive
         answer -> ok
     end.
 
-%% Ten processes that compute on the first scheduler, for so long in each period. Lost: the time in
-%% which five or more waited in one queue while another was empty, by the VM's own figures.
+%% Ten processes that compute on the first scheduler for BusyUs in each period. Lost: the time in
+%% which five or more waited in one run queue while another was empty, by the VM's own figures.
 pile(BusyUs, PeriodUs) ->
     Begin = now_us() + 500000,
     Compute = fun() -> lists:sort(lists:seq(1, 300)) end,
@@ -48,7 +48,7 @@ look_at_queues(Last, Uneven) ->
     say(Sum),
     look_at_queues(Now, Sum).
 
-%% So much work in each period, in one process.
+%% A fixed number of rounds of work in each period, in one process.
 work(Rounds, PeriodUs) ->
     Work = fun() -> [lists:sort(lists:seq(1, 3000)) || _ <- lists:seq(1, Rounds)] end,
     spawn(fun() -> each(now_us(), PeriodUs, Work, none) end).
@@ -61,7 +61,7 @@ until(End, Fun) ->
     Fun(),
     now_us() < End andalso until(End, Fun).
 
-%% Once in each period; says how long it took in all, unless that is of no interest.
+%% Calls Fun once in each period. Prints the total time of the calls, unless Lost is none.
 each(Due, PeriodUs, Fun, Lost) ->
     Wait = Due - now_us(),
     Wait > 0 andalso timer:sleep((Wait + 999) div 1000),
@@ -74,7 +74,7 @@ add(Lost, Took) ->
     say(Lost + Took),
     Lost + Took.
 
-%% Another process writes it: who waits for that would wait in its own mailbox.
+%% Another process prints, because a printing process waits for an answer in its own mailbox.
 say(LostUs) ->
     Now = now_us(),
     case get(said) of

@@ -1,7 +1,8 @@
 """The findings of watch, each with a load of any size and an independent measure of it.
 
-Of each: `figure` is what the limit is about, in the unit of the limit, and `start` makes a load for
-which it is about x. scripts/dose finds the x for which the measured figure is the wanted one."""
+For each of them `figure` is the quantity that is compared with the limit, in the unit of the limit,
+and `start` makes a load with a figure of about x. scripts/dose finds the x whose measured figure is
+the wanted one."""
 
 import time
 
@@ -9,28 +10,28 @@ from bench import idle_of, memory_pressure, scheduled
 
 
 class Finding:
-    """What is the same for most: a limit on a loss in milliseconds a second, of one victim."""
+    """What most findings share: a limit on the loss of one victim, in milliseconds a second."""
 
     unit = "ms/s"
     limit = 100.0
     victim = "victim"
     settle = 0.5
-    # The seconds of a look while the load is fitted.
+    # The length of a look during the fit, in seconds.
     look = 3.0
 
     def __init__(self, bench):
         self.bench = bench
 
     def is_it(self, finding):
-        """Whether a finding of watch is the one that was made."""
+        """Whether a finding of watch is the intended one."""
         return finding["stall"] == self.stall and finding["victim"]["name"] == self.victim
 
     def asks(self):
-        """Flags of watch."""
+        """Extra flags for watch."""
         return []
 
     def figure(self, began, ended):
-        """By the load's own clock."""
+        """The figure between two times; by default the loss by the load's own clock."""
         return self.own.between(began, ended) / (ended - began) * 1e3
 
     def look_at(self, x, dose):
@@ -46,16 +47,16 @@ class Finding:
         began = time.monotonic_ns()
         time.sleep(self.look)
         ended = time.monotonic_ns()
-        # The load may say it a moment later.
+        # The load may print its last line a moment later.
         time.sleep(0.15)
         return self.figure(began, ended)
 
     def fitted(self):
-        """What else was learnt while the load was fitted."""
+        """What else the fit has measured."""
         return {}
 
     def use(self, fitted):
-        """Takes it up again."""
+        """Restores what `fitted` has returned."""
 
     def sampled(self, began, ended):
         return [n / (ended - began) * 1e3 for n in self.bench.between(began, ended)]
@@ -68,7 +69,7 @@ class CpuQuota(Finding):
     truth = "throttled time in cpu.stat"
 
     def start(self, x, dose):
-        # 11 ms of work at once, where 5 ms are allowed in 10.
+        # 11 ms of work in one piece, with a quota of 5 ms in each 10 ms.
         group = self.bench.group(5000, 10000)
         self.bench.load("victim", "beat", 1, 11, 4500 / x, group=group)
         self.bench.sample(group.stat)
@@ -88,7 +89,7 @@ class QuotaBlind(Finding):
 
     def start(self, x, dose):
         group = self.bench.group(self.QUOTA, self.PERIOD)
-        # By what a burst of either kind does to how many periods, about.
+        # An approximation: how much a burst of either kind throttles, and in how many periods.
         share = min(max((0.6 * x - 0.3) / max(5.7 - 1.4 * x, 0.1), 0.0), 1.0)
         self.bench.run(["node", self.bench.folder / "pool.js", share], group)
         self.bench.sample(group.stat)
@@ -104,7 +105,8 @@ class Neighbour(Finding):
     truth = "run delay of the victim (schedstat)"
 
     def start(self, x, dose):
-        # One session with a program on each CPU: no CPU is idle, and it gets much more.
+        # One session with a program on each CPU, so no CPU is idle. The session gets much more CPU
+        # time.
         rival, other = self.bench.work / "rival", self.bench.work / "other"
         self.bench.run(["sh", "-c", f"{rival} spin 0 & {other} spin 1 & wait"])
         child, _ = self.bench.load("victim", "beat", 0, x / 5, 100)
@@ -121,7 +123,7 @@ class RealTime(Finding):
     figure = Neighbour.figure
 
     def start(self, x, dose):
-        # 30 ms of work in 100 last longer where another one takes its share of each 10 ms.
+        # 30 ms of work in 100 ms take longer if another program takes its share of each 10 ms.
         share = x / (300 + x)
         self.bench.load("urgent", "beat", 0, 10 * share, 10, "fifo")
         child, _ = self.bench.load("victim", "beat", 0, 30, 100)
@@ -148,7 +150,7 @@ class AsleepInLock(Finding):
     victim = "wanter"
     other = "a single time of about 20 ms (limit 10 ms)"
     truth = "the holder's clock: how long it stood still with the lock"
-    # 12 ms of work at once, where 4 ms are allowed in 25: two stalls and more.
+    # 12 ms of work in one piece, with a quota of 4 ms in each 25 ms: at least two stalls.
     STALL_MS, WORK_MS, QUOTA, PERIOD = 28, 12, 4000, 25000
 
     def start(self, x, dose):
@@ -195,15 +197,15 @@ class MmapLock(Finding):
     other = "a wait of more than 2 ms (limit 1 ms)"
     truth = "the victim's clock: what mmap took beyond what it usually does"
     look = 2.0
-    # Reads in five seconds at each dose, so that each takes more than 2 ms.
+    # Reads in five seconds for each dose, so that each read takes more than 2 ms.
     READS = {0.5: 2, 0.8: 3, 1.25: 5, 2.0: 8}
-    # While it is fitted it reads so much more often.
+    # During the fit it reads this many times as often.
     TIMES = 10
 
     def start(self, x, dose, times=1):
         reads = self.READS[dose] * times
         child, self.own = self.bench.load("mapper", "mapped", x * 5 / self.READS[dose] * 60)
-        # Once it has written its memory.
+        # Waits until the mapper has written its memory.
         time.sleep(0.3)
         self.bench.load("reader", "reads", child.pid, 5000 / reads)
 
@@ -228,13 +230,13 @@ class PreemptedHolder(Finding):
 class Reclaim(Finding):
     name, stall = "memory-stall", "memory-stall"
     victim = "cached"
-    # Until its group is full.
+    # Waits until the group is full.
     settle = 1.5
     other = "a third of the time that it ran"
     truth = "time stood still for memory (/proc/pressure/memory), which nobody else does"
 
     def start(self, x, dose):
-        # All of it is a hole: nothing waits for a disk.
+        # The whole file is a hole, so nothing waits for a disk.
         large = self.bench.work / "hole"
         with open(large, "w") as file:
             file.truncate(1 << 30)
@@ -296,7 +298,7 @@ class MoreSchedulers(Node):
     truth = "run delay of the node's threads (schedstat), less that without a quota"
     settle = 0.5
     look = 5.0
-    # Half of a CPU, or none.
+    # The quota in microseconds is half a CPU (QUOTA) or none (FREE).
     QUOTA, FREE, PERIOD = 5000, -1, 10000
 
     def start(self, x, dose):
@@ -305,13 +307,13 @@ class MoreSchedulers(Node):
     def start_node(self, x, quota):
         group = self.bench.group(self.FREE, self.PERIOD)
         child = self.node(f"dose:work(120, {round(5e6 / x)})", group)
-        # To start it takes more than the quota.
+        # The start needs more than the quota.
         time.sleep(1.2)
         group.limit(quota, self.PERIOD)
         self.bench.sample(scheduled(child.pid))
 
     def look_at(self, x, dose):
-        """After a look at the same without a quota."""
+        """Looks at the same load without a quota first."""
         self.free = 0.0
         try:
             self.start_node(x, self.FREE)

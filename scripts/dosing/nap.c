@@ -1,4 +1,4 @@
-/* Native functions that hold a scheduler: asleep, and computing. */
+/* Native functions that hold a scheduler: one sleeps, one computes. */
 #include <erl_nif.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-%% Native functions that hold a scheduler: asleep, and computing.
+%% Native functions that hold a scheduler: one sleeps, one computes.
 -module(nap).
 -export([nap/1, burn/1]).
 -on_load(load/0).

@@ -1,17 +1,17 @@
-// Work in the pool of threads of Node.js, in bursts: some of four threads at once, one after the
-// other, the others of a single thread, with pauses. Its argument is the share of the former.
+// Work in the thread pool of Node.js, in bursts. Some bursts use four threads, and directly follow
+// each other. The others use a single thread, with pauses. The argument is the share of the former.
 const { pbkdf2, pbkdf2Sync } = require("crypto");
 const share = Number(process.argv[2]);
 const AT_ONCE = 4, PART_MS = 1.5, MANY_MS = 75, ONE_MS = 30, PAUSE_MS = 40;
 
-// What one part of a burst costs, by the CPU time of some.
+// The rounds of one part of a burst, from the CPU time of a test.
 pbkdf2Sync("job", "part", 20000, 32, "sha256");
 const from = process.cpuUsage();
 pbkdf2Sync("job", "part", 20000, 32, "sha256");
 const used = process.cpuUsage(from);
 const rounds = Math.max(1, Math.round((20000 * PART_MS * 1000) / (used.user + used.system)));
 
-// So much work, by so many at once.
+// Does `left` parts of work, `atOnce` parts in parallel, then calls `then`.
 function burst(left, atOnce, then) {
   let running = 0;
   const next = () => {

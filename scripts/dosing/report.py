@@ -1,4 +1,4 @@
-"""What scripts/dose saw, as a table and a picture."""
+"""The results of scripts/dose, as a table and a picture."""
 
 import math
 import os
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE, PICTURE = ROOT / "docs/watch.md", ROOT / "docs/dose.svg"
 BEGIN, END = "<!-- dose: from here -->", "<!-- dose: to here -->"
 
-# What has no load of a known size here, and why.
+# Findings without a load of known size here, and the reason.
 LEFT_OUT = (
     ("memory-high", "it needs the memory controller of cgroup v2, which this machine does not have"),
     ("busy-wait", "how much an Erlang VM spins for the same work differs several times over from start to start"),
@@ -27,7 +27,7 @@ def is_found(one):
 
 
 def short(one):
-    """A run in a line."""
+    """One run in one line."""
     what = f"{one['finding']}, {one['wanted']} times"
     if "failed" in one:
         return f"{what}: failed: {one['failed']}"
@@ -44,7 +44,7 @@ def doses_of(seen):
 
 
 def cell(runs):
-    """How many were found, the doses that they truly had, and what the others were called."""
+    """How many runs were found, their true doses, and what watch said about the others."""
     if not runs:
         return "-"
     true = sorted(one["dose"] for one in runs)
@@ -55,7 +55,7 @@ def cell(runs):
 
 
 def table(seen, chosen):
-    """In markdown."""
+    """The table, in Markdown."""
     doses = doses_of(seen)
     yield "| finding | limit | " + " | ".join(f"{dose} times" for dose in doses) + " |"
     yield "|---|---:|" + "---|" * len(doses)
@@ -78,15 +78,15 @@ def table(seen, chosen):
     yield "Left out: " + "; ".join(f"{name}, because {why}" for name, why in LEFT_OUT) + "."
 
 
-# The picture: a panel for each finding. Its dose is on a logarithmic axis, from FROM to TO.
+# The picture: a panel for each finding. The axis of the dose is logarithmic, from FROM to TO.
 FROM, TO = 0.35, 2.9
 COLUMNS, WIDTH, HEIGHT, PLOT_W, PLOT_H = 4, 240, 150, 186, 66
-# EDGE is where the strokes of the runs stand, above and below.
+# EDGE is the space for the strokes of the runs, above and below.
 LEFT, TOP, EDGE = 44, 40, 14
 
 
 def panel(kind, seen, doses, place):
-    """A finding: the share found at each dose, and each run at its own true dose."""
+    """A panel: the share found at each dose, and each run at its true dose."""
     x0, y0 = place[0] + LEFT, place[1] + TOP
 
     def x(dose):
@@ -107,7 +107,7 @@ def panel(kind, seen, doses, place):
         if runs:
             points.append((x(median([one["dose"] for one in runs])), y(sum(map(is_found, runs)) / len(runs))))
         for one in runs:
-            # At the top what was found, at the bottom what was not.
+            # Found runs are at the top, others at the bottom.
             edge, length = (y0 - EDGE, 8) if is_found(one) else (y0 + PLOT_H + EDGE, -8)
             at = f"{x(one['dose']):.1f}"
             yield f'<line class="run" x1="{at}" x2="{at}" y1="{edge}" y2="{edge + length}"/>'
@@ -118,7 +118,7 @@ def panel(kind, seen, doses, place):
 
 
 def picture(seen, chosen, doses):
-    """As an SVG, with text as text."""
+    """The picture as an SVG, with text as text."""
     rows = math.ceil(len(chosen) / COLUMNS)
     width, height = COLUMNS * WIDTH + 10, rows * HEIGHT + 44
     yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'

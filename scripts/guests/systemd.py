@@ -1,4 +1,4 @@
-"""A guest of Debian 12 whose process 1 is systemd. Its root is made once and kept in
+"""A guest with Debian 12 whose process 1 is systemd. Its root is made once and kept in
 ~/.cache/tailback-engines."""
 
 import fcntl
@@ -32,7 +32,7 @@ def cache_folder():
 
 
 def root_of_guest(packages):
-    """The path of a small Debian with these packages and what they need, as a tar."""
+    """The path of a tar with a small Debian, these packages and their dependencies."""
     cache = cache_folder()
     tar = cache / f"{'-'.join(['systemd', SUITE, *packages])}.tar"
     if not tar.exists():
@@ -47,7 +47,7 @@ def root_of_guest(packages):
 
 
 def image(kernel):
-    """The image of a kernel of Debian that `tailback vm --kernel` has fetched: debian:6.1."""
+    """The image of a Debian kernel, such as debian:6.1, that `tailback vm --kernel` has fetched."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     found = list((cache / "tailback/kernels").glob(f"packages/*/vmlinuz-{kernel.split(':')[1]}.*"))
     if not found:
@@ -59,7 +59,7 @@ def image(kernel):
 @contextmanager
 def work_folder():
     """A folder that is removed at the end. If this program is killed, the next one removes it."""
-    # Without it what follows is left out where this program is told to end.
+    # Without a handler SIGTERM would skip the cleanup below.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     every = cache_folder() / "guests"
     every.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def work_folder():
 
 
 def hold(folder):
-    """A lock on a folder that goes with this program; none if another one has it."""
+    """A lock on a folder, until this program ends. None if another program holds it."""
     try:
         lock = open(folder / "lock", "w", encoding="utf-8")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,9 +89,9 @@ def hold(folder):
 
 @contextmanager
 def guest(kernel, script, files, packages=()):
-    """The words that start QEMU with such a guest, and its folder. It runs
-    `script` when it has started; what that prints is the serial port, on standard output. `files`
-    are put into its root: paths here by the paths that they have there."""
+    """The words that start QEMU with such a guest, and the folder of the guest. The guest runs
+    `script` after its start. The output of `script` goes to the serial port, which is standard
+    output here. `files` maps paths in the guest to the files that are copied there."""
     tar = root_of_guest(packages)
     with work_folder() as work:
         root = work / "root"
@@ -114,12 +114,12 @@ def guest(kernel, script, files, packages=()):
 
 
 def words(kernel, work):
-    # One thread: with more, QEMU 7.2 sometimes goes on with an instruction that the kernel has
+    # One thread: with more, QEMU 7.2 sometimes executes an instruction that the kernel has already
     # replaced, and the guest hangs.
     return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot",
             "-display", "none", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2",
             "-m", "3072", "-kernel", kernel, "-initrd", work / "initramfs", "-serial", "stdio",
             "-append",
             "console=ttyS0 quiet panic=-1 no_timer_check tsc=reliable mitigations=off "
-            # Without udev it would be waited for.
+            # Without udev systemd would wait for it.
             "systemd.mask=serial-getty@ttyS0.service"]

@@ -1,4 +1,4 @@
-/* Threads that wake up once a second each, over the second evenly, and run for a moment.
+/* Threads that each wake once a second, evenly spread over the second, and run for a moment.
  * Usage: threads NUMBER */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-"""What runs in the guest of scripts/soak: the loads beside the unit of `tailback watch`, and a line
-of figures every EVERY seconds. It runs until the guest ends."""
+"""Runs in the guest of scripts/soak: the loads beside the unit of `tailback watch`, and a line of
+figures every EVERY seconds, until the guest ends."""
 
 import datetime
 import http.client
@@ -28,7 +28,7 @@ def quiet(words):
 
 
 def processes():
-    """Ten new processes a second: five times two, and five that wait in between."""
+    """About ten new processes a second, in bursts of a shell, ten `true` and five `sleep`."""
     while True:
         quiet(["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; sleep 0.1; /bin/true; done"])
         COUNTS["processes"] += 16
@@ -36,7 +36,7 @@ def processes():
 
 
 def groups():
-    """Ten control groups a second that are made and removed, with a process in each fifth."""
+    """Makes and removes ten control groups a second. Every fifth group gets a process."""
     number = 0
     while True:
         group = GROUPS / f"soak-{number % 1000}"
@@ -55,7 +55,7 @@ def groups():
 
 
 def quota():
-    """A unit that its quota holds up for a minute, every five minutes."""
+    """Starts a unit that its quota throttles for a minute, every five minutes."""
     while True:
         time.sleep(240)
         quiet(["systemd-run", "--quiet", "--collect", "--unit=soak-quota", "-p", "CPUQuota=20%",
@@ -65,7 +65,7 @@ def quota():
 
 
 def offline():
-    """A CPU that is offline for 5 s, every ten minutes."""
+    """Takes a CPU offline for 5 s, every ten minutes."""
     while True:
         time.sleep(600)
         CPU.write_text("0")
@@ -75,7 +75,7 @@ def offline():
 
 
 def clock():
-    """Sets the clock an hour on and back, every half an hour."""
+    """Sets the clock an hour ahead or back, in turn, every half an hour."""
     step = 3600
     while True:
         time.sleep(1800)
@@ -85,7 +85,8 @@ def clock():
 
 
 def slow():
-    """A client that asks a byte a second. (An answer that is read slowly waits in the kernel.)"""
+    """A client that sends its request at a byte a second. (A slow reader would only fill buffers in
+    the kernel.)"""
     while True:
         COUNTS["slow clients"] += 1
         try:
@@ -98,7 +99,7 @@ def slow():
 
 
 def scrapes(last):
-    """A scrape every 5 s."""
+    """Scrapes every 5 s."""
     while True:
         time.sleep(5)
         try:
@@ -134,7 +135,7 @@ def descriptors(pids):
 
 
 def in_kernel(pids):
-    """Programs, maps and links of eBPF, by the descriptors that keep them."""
+    """The number of eBPF programs, maps and links, by the descriptors that keep them."""
     return sum("bpf" in file for pid in pids for file in open_files(pid))
 
 
@@ -148,7 +149,7 @@ def open_files(pid):
         try:
             files.append(os.readlink(f"{folder}/{name}"))
         except OSError:
-            # It was closed meanwhile.
+            # The descriptor was closed meanwhile.
             pass
     return files
 
@@ -159,7 +160,7 @@ def slab():
 
 
 def sample(began, before, last):
-    """The figures of one moment, and what CPU time they count from."""
+    """The figures of one moment, and the CPU time and clock for the next difference."""
     pids = read(GROUP / "cgroup.procs").split()
     used, at = int(unit("CPUUsageNSec") or 0), time.monotonic()
     text = last[0] if last else ""
@@ -177,7 +178,7 @@ def sample(began, before, last):
 
 
 def began_in(lines):
-    """The stall and the program of each incident that began."""
+    """The stall and the program of each incident that began in these lines."""
     names = []
     for line in lines.splitlines():
         try:
@@ -207,7 +208,7 @@ def main():
     while True:
         time.sleep(EVERY)
         row, before = sample(began, before, last)
-        # What is new since the last time.
+        # The new lines since the last time.
         lines = quiet(["journalctl", "-u", "tailback-watch", "-o", "cat", "--cursor-file=/cursor"])
         began_now = began_in(lines)
         COUNTS["incidents"] += len(began_now)

@@ -1,4 +1,4 @@
-"""What a soak was, in docs/performance.md: its counts, how its figures changed, their curves."""
+"""The result of a soak, for docs/performance.md: counts, changes of the figures, and curves."""
 
 import json
 from html import escape
@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE, PICTURE = ROOT / "docs/performance.md", ROOT / "docs/soak.svg"
 BEGIN, END = "<!-- soak: from here -->", "<!-- soak: to here -->"
-# The time in which everything has been there once, in minutes.
+# Minutes after which every event of the loads has happened once.
 WARM = 30
-# How many times larger a figure may be in the last fifth of the time than in the first one.
+# How many times larger a figure may be in the last fifth of the time than in the first fifth.
 MOST_GROWTH = {"memory of its processes, MiB": 1.25, "descriptors": 1.1, "processes": 1,
                "programs, maps and links in the kernel": 1,
                "kernel memory that cannot be reclaimed, MiB": 1.25}
@@ -17,7 +17,7 @@ WIDTH, HEIGHT, GAP, LEFT = 720, 56, 34, 52
 
 
 def read(folder):
-    """The rows; one that a line of the kernel came into is left out."""
+    """The rows. A row that is mixed with a line of the kernel is left out."""
     rows = []
     for line in (folder / "soak.jsonl").read_text().splitlines():
         try:
@@ -28,7 +28,7 @@ def read(folder):
 
 
 def wrong(rows):
-    """What did not last, or grew."""
+    """What did not last, and what grew."""
     if not rows:
         return ["there is not one row"]
     ended = sorted({name for row in rows for name in row["ended"]})
@@ -43,8 +43,8 @@ def wrong(rows):
 
 
 def warm(rows):
-    """Those after everything has been there once, of a unit that could be looked into: one that
-    runs has programs in the kernel, each with a descriptor."""
+    """The rows after WARM minutes, in which the unit could be inspected: a running unit has
+    programs in the kernel, each with a descriptor."""
     def is_seen(figures):
         return figures["descriptors"] >= figures["programs, maps and links in the kernel"] > 0
 
@@ -53,8 +53,7 @@ def warm(rows):
 
 
 def fifths(rows, name):
-    """The median of a figure in the first fifth of the time after everything has been there once,
-    and in the last."""
+    """The median of a figure in the first fifth of the rows of `warm`, and in the last fifth."""
     values = [row["figures"][name] for row in warm(rows)]
     part = max(len(values) // 5, 1)
     return median(values[:part]), median(values[-part:])
@@ -102,7 +101,7 @@ def median(values):
 
 
 def which(rows):
-    """Of what, where the guest tells."""
+    """The incidents by stall and program, if the guest names them."""
     told = {}
     for row in rows:
         for name in row.get("incidents", []):

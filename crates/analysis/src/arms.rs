@@ -1,4 +1,4 @@
-//! What the trials of each arm say.
+//! Estimates for each arm, from its trials.
 
 use crate::blocks::{Figure, Study, beside, hangs, hung_more_often, measured, thresholds};
 use crate::compare::compare;
@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Estimates of every arm, control first, then in the order of the plan.
 ///
-/// Every figure that the trials carry has its median; figures of cases and fixes are held against
-/// their own control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should
-/// fix the stall is judged by itself, at the same threshold, and has no part in the study's
-/// verdict. An arm whose effect a disturbance of that arm explains is `untrustworthy`, whatever the
-/// others are. A baseline is estimated and nothing else.
+/// Every figure that the trials have gets a median. Figures of cases and fixes are compared with
+/// their own control. `worse`, `state` and `evidence` use whole blocks only. A fix is judged by
+/// itself, at the same threshold, and has no influence on the study's verdict. An arm is
+/// `untrustworthy` if a disturbance of that arm explains its effect, whatever the other arms are.
+/// A baseline gets only estimates.
 pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
     let study = Study::of(plan, trials);
     let findings = study.as_ref().map(|study| find(plan, trials, study)).unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
         .collect()
 }
 
-/// What the whole blocks say of an arm.
+/// What the whole blocks show about an arm.
 struct Finding {
     state: State,
     evidence: f64,
@@ -65,8 +65,7 @@ fn hung(trials: &[Trial], arm: &Arm, study: &Study) -> bool {
     hung_more_often(trials, &arm.id, &study.control_of(arm).id)
 }
 
-/// What is said of an arm; an effect that a disturbance of this arm explains is none that can be
-/// told.
+/// The verdict on an arm. An effect that a disturbance of this arm explains is not trustworthy.
 fn state(affected: bool, stands: impl Fn() -> bool, absent: bool, hung: bool) -> State {
     match (affected, absent) {
         (true, _) if stands() => State::Affected,
@@ -108,7 +107,7 @@ fn estimate(
     }
 }
 
-/// All readings of an arm by the name of the figure, with its unit.
+/// All readings of an arm with their units, by the name of the figure.
 type Readings<'a> = BTreeMap<&'a str, (Unit, Vec<Reading>)>;
 
 fn readings<'a>(trials: impl Iterator<Item = &'a Trial>, arm: &str) -> Readings<'a> {
@@ -119,7 +118,8 @@ fn readings<'a>(trials: impl Iterator<Item = &'a Trial>, arm: &str) -> Readings<
     let of_name = |name: &'a str| {
         let measures = || of_arm().filter_map(|trial| measured(trial, name));
         let unit = measures().next()?.unit;
-        // Figures of another unit cannot be pooled; only a record edited by hand has any.
+        // Figures with another unit cannot be pooled. Only a record that was edited by hand has
+        // them.
         let readings = measures().filter(|measure| measure.unit == unit).map(Reading::from);
         Some((name, (unit, readings.collect())))
     };

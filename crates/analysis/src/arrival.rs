@@ -1,21 +1,22 @@
-//! What a request that arrives at a random moment would wait for.
+//! How long a request that arrives at a random moment would wait.
 //!
-//! A generator that waits for each operation makes no others meanwhile, so a stall of 100 ms is
-//! one slow operation among thousands of fast ones, while the requests that would have come in
-//! those 100 ms are missing: coordinated omission. Weighting each operation by its length undoes
-//! that without a guess about the rate: of requests that arrive evenly over the time watched, the
-//! share that waits longer than x is the sum of `max(0, latency - x)` over all operations, divided
-//! by that time.
+//! A generator that waits for each operation starts no others meanwhile. So a stall of 100 ms is
+//! one slow operation among thousands of fast ones, and the requests that would have come in
+//! those 100 ms are missing: coordinated omission. To correct this without a guess about the
+//! rate, each operation is weighted by its length. For requests that arrive evenly over the
+//! watched time, the share that waits longer than x is the sum of `max(0, latency - x)` over all
+//! operations, divided by that time.
 
 use hdrhistogram::Histogram;
 
-/// The wait in nanoseconds that this share of evenly arriving requests exceeds.
+/// The wait in nanoseconds that a share `share` of evenly arriving requests exceeds.
 ///
-/// `window_ns` is the time watched, `share` lies between 0 and 1. Zero where even the requests
-/// that wait at all are fewer.
+/// `window_ns` is the watched time; `share` lies between 0 and 1. The result is zero if the
+/// requests that wait at all are a smaller share.
 pub fn wait_exceeded_by(latencies: &Histogram<u64>, window_ns: f64, share: f64) -> f64 {
     let wanted = share * window_ns;
-    // From the longest latency down, time beyond x grows linearly between recorded values.
+    // From the longest latency downwards, the time beyond x grows linearly between recorded
+    // values.
     let mut values: Vec<(f64, f64)> = latencies
         .iter_recorded()
         .map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64))
@@ -47,7 +48,8 @@ mod tests {
 
     #[test]
     fn one_stall_of_a_tenth_of_the_time_is_a_tenth_of_all_arrivals() {
-        // Watched for 1 s, one operation of 100 ms: 10% arrive in it, half of them wait over 50 ms.
+        // In a window of 1 s with one operation of 100 ms, 10% arrive in it, and half of them
+        // wait over 50 ms.
         let latencies = histogram(&[100_000_000]);
         let wait = |share| wait_exceeded_by(&latencies, 1e9, share) / 1e6;
         assert!((wait(0.05) - 50.0).abs() < 0.1, "{}", wait(0.05));

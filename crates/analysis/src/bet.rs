@@ -1,30 +1,32 @@
-//! Wealth of a gambler who bets against a claim: evidence that may be looked at after every block.
+//! The wealth of a gambler who bets against a claim: evidence that may be checked after every
+//! block.
 //!
-//! Start with a wealth of one and stake part of it on every block, at odds that are fair or worse
-//! if the claim holds. Then the wealth is a nonnegative supermartingale, and the chance that it
+//! Start with a wealth of one. Stake part of it on every block, at odds that are fair or worse if
+//! the claim holds. Then the wealth is a nonnegative supermartingale, and the probability that it
 //! *ever* reaches `1/a` is at most `a` (Ville 1939, "Etude critique de la notion de collectif").
-//! So one may stop at any time, for any reason, and the error rate holds. See Waudby-Smith and
-//! Ramdas (online 2023), "Estimating means of bounded random variables by betting", Journal of the
-//! Royal Statistical Society B 86, 1-27, and Ramdas, Gruenwald, Vovk and Shafer 2023,
+//! So a study may stop at any time, for any reason, and the error rate holds. See Waudby-Smith
+//! and Ramdas (online 2023), "Estimating means of bounded random variables by betting", Journal
+//! of the Royal Statistical Society B 86, 1-27, and Ramdas, Gruenwald, Vovk and Shafer 2023,
 //! "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38, 576-601.
 
-/// The highest wealth that is told apart: sums of a million such still fit a record.
+/// The cap of the wealth. Sums of a million such values still fit a record.
 pub(crate) const MOST_WEALTH: f64 = 1e300;
 
-/// How many chances the second half of an [`EffectBet`] is spread over.
+/// The number of chances over which the second half of an [`EffectBet`] is spread.
 ///
-/// Any number keeps the bet fair; at 64 its wealth is within 0.1% of an even spread's where
-/// verdicts fall.
+/// Any number keeps the bet fair. With 64, the wealth is within 0.1% of the wealth of a
+/// continuous even spread in the range in which verdicts are reached.
 const SPREAD: u32 = 64;
 
-/// The chance that the first half of an [`EffectBet`] is staked on.
+/// The chance on which the first half of an [`EffectBet`] is staked.
 const NEARLY_SURE: f64 = 0.99;
 
-/// Bets that the control is the best trial of a block more often than by random order.
+/// A bet that the control is the best trial of a block more often than random order would make
+/// it.
 ///
-/// Half of the wealth is staked on a chance of 0.99, for a stall that nearly always hits; the
-/// other half is spread evenly over 64 chances from that of random order up to one, for any other.
-/// Each part is a martingale if the claim holds, and so is their sum.
+/// Half of the wealth is staked on a chance of 0.99, for a stall that nearly always hits. The
+/// other half is for all other stalls. It is spread evenly over 64 chances, from the chance in
+/// random order up to one. Each part is a martingale if the claim holds, and so is their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EffectBet {
     by_chance: f64,
@@ -33,17 +35,19 @@ pub struct EffectBet {
 }
 
 impl EffectBet {
-    /// A bet among so many arms besides the control: by chance it is the best in 1 of `arms` + 1.
+    /// A bet with this number of arms besides the control. By chance the control is the best in 1
+    /// of `arms` + 1 blocks.
     pub fn among(arms: usize) -> Self {
         EffectBet { by_chance: 1.0 / (arms as f64 + 1.0), wins: 0.0, losses: 0.0 }
     }
 
-    /// The same after blocks in which the control was the best trial so often, and another was.
+    /// The same bet after `wins` blocks in which the control was the best trial and `losses`
+    /// blocks in which another trial was.
     pub fn of(arms: usize, wins: u32, losses: u32) -> Self {
         EffectBet { wins: wins.into(), losses: losses.into(), ..Self::among(arms) }
     }
 
-    /// One more block that had a clear best trial.
+    /// Adds a block that had a clear best trial.
     pub fn record(&mut self, control_was_best: bool) {
         if control_was_best {
             self.wins += 1.0;
@@ -57,17 +61,17 @@ impl EffectBet {
         self.wins
     }
 
-    /// Blocks in which another trial was.
+    /// Blocks in which another trial was the best.
     pub fn losses(&self) -> f64 {
         self.losses
     }
 
-    /// The same bet with all counts multiplied: what more of the same would give.
+    /// The same bet with all counts multiplied, as a forecast for more blocks like these.
     pub fn scaled(&self, factor: f64) -> Self {
         EffectBet { wins: self.wins * factor, losses: self.losses * factor, ..*self }
     }
 
-    /// The wealth now; never negative, never above 1e300.
+    /// The current wealth: never negative, never above 1e300.
     pub fn wealth(&self) -> f64 {
         if self.by_chance >= 1.0 {
             return 1.0;
@@ -78,7 +82,7 @@ impl EffectBet {
         (self.wealth_at(NEARLY_SURE) / 2.0 + spread / 2.0).min(MOST_WEALTH)
     }
 
-    /// Wealth of a bet on one chance of the control being the best.
+    /// Wealth of a bet on a single value of the chance that the control is the best.
     fn wealth_at(&self, chance: f64) -> f64 {
         let on_win = (chance / self.by_chance).ln();
         let on_loss = ((1.0 - chance) / (1.0 - self.by_chance)).ln();
@@ -86,23 +90,24 @@ impl EffectBet {
     }
 }
 
-/// What an [`AbsenceBet`] bets against: worse in this share of the blocks, beyond the reverse.
+/// The claim against which an [`AbsenceBet`] bets: the share of blocks in which the arm is worse
+/// exceeds the share in which it is better by this.
 pub const STALL_RATE: f64 = 1.0 / 3.0;
 
-/// The stakes of an [`AbsenceBet`], half of the wealth each.
+/// The stakes of an [`AbsenceBet`], for half of the wealth each.
 ///
-/// Any stake from 0 to 1.5 keeps the error rate. The higher one settles a clean machine soon, and
-/// the lower one survives a block in which noise hit the case alone. Both were picked by
+/// Any stake from 0 to 1.5 keeps the error rate. The higher stake settles a clean machine soon.
+/// The lower stake survives a block in which noise hit only the case. Both were chosen by
 /// simulation (docs/statistics.md).
 const STAKES: [f64; 2] = [0.85, 1.2];
 
 /// Bets against "the arm stalls in a third of the blocks".
 ///
-/// The claim: in a block, the chance that the arm is worse than the control by more than the
-/// margin exceeds the chance of the reverse by [`STALL_RATE`] or more. A score of 1, 0 or -1 for
-/// worse, alike and better then has a mean of a third or more, and a factor
-/// `1 + stake (1/3 - score)` has a mean of one or less. Since the reverse counts, blips that hit
-/// both arms alike cancel.
+/// The claim is: in a block, the probability that the arm is worse than the control by more than
+/// the margin exceeds the probability of the reverse by [`STALL_RATE`] or more. Score worse,
+/// alike and better as 1, 0 and -1. The score then has a mean of a third or more, so a factor
+/// `1 + stake (1/3 - score)` has a mean of one or less. Because the reverse counts too, blips that
+/// hit both arms equally cancel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AbsenceBet {
     worse: f64,
@@ -111,18 +116,19 @@ pub struct AbsenceBet {
 }
 
 impl AbsenceBet {
-    /// The bet after so many blocks of each kind.
+    /// The bet after these numbers of blocks.
     pub fn of(worse: u32, alike: u32, better: u32) -> Self {
         AbsenceBet { worse: worse.into(), alike: alike.into(), better: better.into() }
     }
 
-    /// Blocks in which the arm was worse, in which neither was, and in which it was better.
+    /// Blocks in which the arm was worse, blocks without a difference, and blocks in which it was
+    /// better.
     pub fn counts(&self) -> [u32; 3] {
         [self.worse, self.alike, self.better].map(|blocks| blocks as u32)
     }
 
-    /// One more block; none where both hung, since two trials that were cut off say nothing about
-    /// each other.
+    /// Adds a block. If both trials hung, nothing is added: two trials that were cut off cannot
+    /// be compared.
     pub fn record(&mut self, control: f64, arm: f64, margin: f64) {
         if control.is_infinite() && arm.is_infinite() {
             return;
@@ -146,7 +152,7 @@ impl AbsenceBet {
         self.better
     }
 
-    /// The same bet with all counts multiplied: what more of the same would give.
+    /// The same bet with all counts multiplied, as a forecast for more blocks like these.
     pub fn scaled(&self, factor: f64) -> Self {
         AbsenceBet {
             worse: self.worse * factor,
@@ -155,12 +161,12 @@ impl AbsenceBet {
         }
     }
 
-    /// After how many blocks without a difference the wealth has reached this.
+    /// The number of blocks without a difference after which the wealth reaches `wealth`.
     ///
-    /// It is the fewest after which absence can be said: a block in which the arm was better counts
-    /// more, but none can be reckoned with.
+    /// It is the least number that absence usually needs. A block in which the arm was better
+    /// counts more, but a study cannot count on such blocks.
     pub fn blocks_to(wealth: f64) -> u32 {
-        // Beyond any threshold that a record may ask for.
+        // This is beyond any threshold that a record may have.
         const MOST: u32 = 10_000;
         let wealth = wealth.min(MOST_WEALTH);
         let reached = |blocks: &u32| {
@@ -169,24 +175,24 @@ impl AbsenceBet {
         (0..MOST).find(reached).unwrap_or(MOST)
     }
 
-    /// The wealth now; never negative, never above 1e300.
+    /// The current wealth: never negative, never above 1e300.
     pub fn wealth(&self) -> f64 {
         let scores = [(self.worse, 1.0), (self.alike, 0.0), (self.better, -1.0)];
         mean_wealth(STAKES, STALL_RATE, &scores)
     }
 }
 
-/// What a [`GoneBet`] bets against: the stall is left in this share of the trials.
+/// The claim against which a [`GoneBet`] bets: the stall is left in this share of the trials.
 pub const LEFT_RATE: f64 = 0.15;
 
-/// The stakes of a bet against a rate, half of the wealth each, as shares of the most that may be
-/// staked against that rate. The higher one settles soon where nothing was hit; the lower one
-/// survives a hit. Any shares up to one keep the error rate.
+/// The stakes of a bet against a rate, for half of the wealth each. They are shares of the
+/// largest possible stake against that rate. The higher stake settles soon if nothing was hit;
+/// the lower stake survives a hit. Any shares up to one keep the error rate.
 const RATE_STAKES: [f64; 2] = [0.65, 0.98];
 
-/// Bets against "a fix leaves the stall in 15% of the trials or more".
+/// A bet against "a fix leaves the stall in 15% of the trials or more".
 ///
-/// Blocks in which the case itself did not stall say nothing and are not bet on.
+/// Blocks in which the case itself did not stall show nothing and are skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GoneBet {
     gone: f64,
@@ -194,7 +200,7 @@ pub struct GoneBet {
 }
 
 impl GoneBet {
-    /// One more block in which the case stalled, and whether the fix left a stall there.
+    /// Adds a block in which the case stalled, and whether the fix left a stall there.
     pub fn record(&mut self, left: bool) {
         if left {
             self.left += 1.0;
@@ -203,30 +209,30 @@ impl GoneBet {
         }
     }
 
-    /// Blocks bet on so far: gone, and left.
+    /// Blocks so far: those in which the stall was gone, and those in which it was left.
     pub fn counts(&self) -> (f64, f64) {
         (self.gone, self.left)
     }
 
-    /// The wealth now; never negative, never above 1e300.
+    /// The current wealth: never negative, never above 1e300.
     pub fn wealth(&self) -> f64 {
         against_rate(LEFT_RATE, self.left, self.gone)
     }
 
-    /// The highest share of the trials in which a stall may still be left, where a rate is refuted
-    /// by so much wealth: below [`LEFT_RATE`] exactly where the wealth exceeds it.
+    /// The highest share of the trials in which a stall may still be left, if a wealth of
+    /// `wealth` refutes a rate. It is below [`LEFT_RATE`] exactly if the wealth exceeds `wealth`.
     pub fn left_at_most(&self, wealth: f64) -> f64 {
         highest_rate(self.left, self.gone, wealth)
     }
 }
 
-/// The highest share of trials that is still possible where `hit` of some trials were and the
-/// others were `spared`, valid however long was looked: the highest rate that a bet against it has
-/// not refuted with this wealth (a confidence sequence; Waudby-Smith and
-/// Ramdas, section 4).
+/// The highest share of hit trials that is still possible after `hit` trials were hit and
+/// `spared` were not. It is the highest rate that a bet against it has not refuted with this
+/// wealth, and it is valid at any stopping time (a confidence sequence; Waudby-Smith and Ramdas,
+/// section 4).
 pub fn highest_rate(hit: f64, spared: f64, wealth: f64) -> f64 {
     let refuted = |rate: f64| against_rate(rate, hit, spared) >= wealth;
-    // The wealth grows with the rate, so the border is found by halving.
+    // The wealth grows with the rate, so the boundary is found by bisection.
     let (mut low, mut high) = (0.0, 0.999);
     if !refuted(high) {
         return 1.0;
@@ -244,8 +250,8 @@ fn against_rate(rate: f64, hit: f64, spared: f64) -> f64 {
     mean_wealth(stakes, rate, &[(hit, 1.0), (spared, 0.0)])
 }
 
-/// Mean wealth of two bets on a rate: each score, so often, has the factor `1 + stake (rate -
-/// score)`.
+/// Mean wealth of two bets on a rate. A score with its count contributes the factor
+/// `1 + stake (rate - score)` that many times.
 fn mean_wealth(stakes: [f64; 2], rate: f64, scores: &[(f64, f64)]) -> f64 {
     let wealth = |stake: f64| {
         let ln = |score: f64| (1.0 + stake * (rate - score)).ln();
@@ -270,7 +276,7 @@ mod tests {
         bet.wealth()
     }
 
-    /// With wins only, the even spread from p0 to 1 integrates to
+    /// With wins only, the integral of the even spread from p0 to 1 is
     /// `(1 - p0^(n+1)) / (p0^n (n+1) (1 - p0))`.
     #[test]
     fn wealth_is_near_the_closed_form() {
@@ -307,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_factors_of_absence_are_plain() {
-        // Means over the two stakes: 1 + 1.025 (1/3 - score).
+        // The mean over the two stakes is 1 + 1.025 (1/3 - score).
         let factors = [(0.0, 9.0, 1.0 - 1.025 * 2.0 / 3.0), (0.0, 0.5, 1.0 + 1.025 / 3.0)];
         let reverse = (9.0, 0.0, 1.0 + 1.025 * 4.0 / 3.0);
         for (control, arm, factor) in factors.into_iter().chain([reverse]) {
@@ -336,7 +342,7 @@ mod tests {
     }
 
     proptest! {
-        /// The next block multiplies the wealth by one on average, whatever went before.
+        /// On average the next block multiplies the wealth by one, whatever came before.
         #[test]
         fn the_bet_on_an_effect_is_fair(arms in 1usize..9, wins in 0u32..60, losses in 0u32..60) {
             let p0 = 1.0 / (arms as f64 + 1.0);
@@ -346,7 +352,8 @@ mod tests {
             prop_assert!((next / now - 1.0).abs() < 1e-9, "{} {}", now, next);
         }
 
-        /// Whatever the chances, if the claim holds the wealth does not grow on average.
+        /// If the claim holds, the wealth does not grow on average, whatever the probabilities
+        /// are.
         #[test]
         fn the_bet_on_absence_is_not_better_than_fair(better in 0.0f64..0.33, extra in 0.0f64..1.0) {
             let most = 1.0 - 2.0 * better - STALL_RATE;

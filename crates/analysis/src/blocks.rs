@@ -1,4 +1,4 @@
-//! From trials to whole blocks, the only ones that enter the test.
+//! Sorts trials into whole blocks. Only whole blocks enter the test.
 
 use crate::absence;
 use crate::bet::AbsenceBet;
@@ -7,44 +7,46 @@ use model::record::Plan;
 use model::{Arm, ArmResult, Judging, Measure, Role, Trial, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The trials of a study put in order.
+/// The trials of a study, sorted by block and arm.
 #[derive(Debug, Clone)]
 pub struct Study<'a> {
     /// The controls, in the order of the plan; never empty.
     pub controls: Vec<&'a Arm>,
     /// The arms with the cause, in the order of the plan.
     pub cases: Vec<&'a Arm>,
-    /// The arms with something that should fix the stall.
+    /// The arms with a fix.
     pub fixes: Vec<&'a Arm>,
     /// The blocks in which every control and every arm with the cause ran once and yielded the
-    /// judged figure. What should fix the stall is in those in which it did so too.
+    /// judged figure. A block also has the fixes that ran once and yielded it.
     pub blocks: Vec<Block<'a>>,
-    /// Trials of other blocks, which the test leaves out; those of baselines are not counted.
+    /// Trials of incomplete blocks, which the test leaves out. Trials of baselines are not
+    /// counted.
     pub left_out: usize,
     margin: f64,
 }
 
-/// A whole block, by the names of the arms.
+/// A whole block: its entries by the ids of the arms.
 pub type Block<'a> = BTreeMap<&'a str, Entry>;
 
-/// What the test knows of a trial. A trial that hung ranks above all others: it is infinite.
+/// What the test uses of a trial. A trial that hung ranks above all others: its figure is
+/// infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
     /// The judged figure.
     pub value: f64,
-    /// The judged figure less the time in which the measured thread had no CPU.
+    /// The judged figure minus the time in which the measured thread had no CPU.
     pub net: f64,
-    /// The least that the judged figure can be. Of a trial that hung, what was seen until it was
-    /// cut off; 0 where that was lost.
+    /// The smallest possible value of the judged figure. For a trial that hung, it is the figure
+    /// until the trial was cut off; 0 if that was lost.
     pub least: f64,
 }
 
 /// Which of the figures of an [`Entry`] is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// As it was measured.
+    /// The figure as measured.
     Plain,
-    /// Less what the absence of a CPU explains.
+    /// The figure minus what the absence of a CPU explains.
     Net,
 }
 
@@ -58,7 +60,7 @@ impl Entry {
 }
 
 impl<'a> Study<'a> {
-    /// Puts trials in order; `None` for a plan without a control.
+    /// Sorts trials; `None` for a plan without a control.
     pub fn of(plan: &'a Plan, trials: &'a [Trial]) -> Option<Self> {
         let of_role = |role| plan.arms.iter().filter(move |arm| arm.role == role).collect();
         let controls: Vec<&Arm> = of_role(Role::Control);
@@ -83,14 +85,14 @@ impl<'a> Study<'a> {
         })
     }
 
-    /// The control that an arm is held against: its own, else the first.
+    /// The control with which an arm is compared: its own control, or else the first one.
     pub fn control_of(&self, arm: &Arm) -> &'a Arm {
         let own = arm.against.as_deref();
         let named = self.controls.iter().find(|control| Some(control.id.as_str()) == own);
         named.copied().unwrap_or(self.controls[0])
     }
 
-    /// The figures of two arms, a pair a block.
+    /// The figures of two arms, one pair for each block.
     pub fn pairs(&self, first: &str, second: &str) -> impl Iterator<Item = (f64, f64)> {
         self.blocks
             .iter()
@@ -103,12 +105,12 @@ impl<'a> Study<'a> {
         pairs.filter(|(control, arm)| arm - control > self.margin).count()
     }
 
-    /// The evidence on the arms with the cause; those that should fix it have no part in it.
+    /// The evidence on the arms with the cause. Fixes have no part in it.
     pub fn evidence(&self, figure: Figure) -> Evidence {
         self.evidence_on(&self.cases, figure)
     }
 
-    /// The evidence on some arms, each held against its own control.
+    /// The evidence on some arms, each compared with its own control.
     pub fn evidence_on(&self, arms: &[&Arm], figure: Figure) -> Evidence {
         let controls: Vec<&str> = self.controls.iter().map(|arm| arm.id.as_str()).collect();
         let place = |arm: &Arm| {
@@ -130,13 +132,14 @@ impl<'a> Study<'a> {
     }
 }
 
-/// The wealth that decides a figure of a study.
+/// The wealth that settles a figure of a study.
 ///
-/// `affected` may be said for the sake of any one figure, so its error rate is split over them.
-/// `not-affected` takes every figure and every arm: where one of them stalls, it is said wrongly
-/// only if the bet on that very one goes wrong, so nothing has to be split.
+/// Any single figure is enough for `affected`, so its error rate is split over the figures.
+/// `not-affected` needs every figure and every arm. If one of them stalls, the verdict is wrong
+/// only if the bet on that one is wrong. So nothing has to be split.
 pub fn thresholds(plan: &Plan) -> Thresholds {
-    // A record is refused with a rate outside 0 to 1; the limit keeps the figures finite anyway.
+    // A record with a rate outside of 0 to 1 is refused. The limit keeps the figures finite in
+    // any case.
     let wealth = |rate: f64| 1.0 / rate.max(1e-12);
     Thresholds {
         affected: wealth(plan.judging.error_rate),
@@ -144,49 +147,51 @@ pub fn thresholds(plan: &Plan) -> Thresholds {
     }
 }
 
-/// The error rate at which a study says `not-affected`. Older records do not say it: there each
-/// figure's counts.
+/// The error rate at which a study says `not-affected`. Older records do not have it; for them
+/// each figure has its own rate.
 pub fn study_error_rate(plan: &Plan) -> f64 {
     plan.error_rate.unwrap_or(plan.judging.error_rate)
 }
 
-/// The error rate at which a study as a whole says `affected`. What is tested of an affected study
-/// has that rate too (Benjamini and Bogomolov 2014, Journal of the Royal Statistical Society B 76,
-/// 297-318).
+/// The error rate at which a study as a whole says `affected`. Tests within an affected study
+/// have that rate too (Benjamini and Bogomolov 2014, Journal of the Royal Statistical Society B
+/// 76, 297-318).
 pub fn affected_error_rate(plan: &Plan) -> f64 {
-    // Older records do not split it.
+    // In older records the rate is not split.
     let figures = plan.error_rate.map_or(1.0, |_| 1.0 + plan.also.len() as f64);
     plan.judging.error_rate * figures
 }
 
-/// The blocks that `not-affected` takes where the arms never differ.
+/// The blocks that `not-affected` needs if the arms never differ.
 pub fn blocks_to_not_affected(plan: &Plan) -> u32 {
     let all = std::iter::once(&plan.judging).chain(&plan.also);
     let lowest = all.map(|judging| judging.error_rate).fold(1.0, f64::min);
     AbsenceBet::blocks_to(1.0 / plan.error_rate.unwrap_or(lowest).max(1e-12))
 }
 
-/// Hung trials and all trials of an arm.
+/// The number of hung trials and of all trials of an arm.
 pub fn hangs(trials: &[Trial], arm: &str) -> (usize, usize) {
     let of_arm = || trials.iter().filter(|trial| trial.arm == arm);
     (of_arm().filter(|trial| trial.observation.hang).count(), of_arm().count())
 }
 
-/// Whether an arm hung in a larger share of its trials than the control in its own.
+/// Whether an arm hung in a larger share of its trials than its control.
 pub fn hung_more_often(trials: &[Trial], arm: &str, control: &str) -> bool {
     let ((arm_hangs, arm_trials), (hangs, of)) = (hangs(trials, arm), hangs(trials, control));
-    // Shares compared crosswise, so that a control without trials excuses nothing.
+    // The shares are compared by cross multiplication, so that a control without trials excuses
+    // nothing.
     arm_hangs > 0 && (of == 0 || arm_hangs * of > hangs * arm_trials)
 }
 
-/// The trials of the blocks in which an arm ran: of a study in which it waited, not all.
+/// The trials of the blocks in which an arm ran. An arm that had to wait did not run in all of
+/// them.
 pub(crate) fn beside<'a>(trials: &'a [Trial], arm: &str) -> impl Iterator<Item = &'a Trial> {
     let ran = trials.iter().filter(|trial| trial.arm == arm);
     let blocks: BTreeSet<u32> = ran.map(|trial| trial.block).collect();
     trials.iter().filter(move |trial| blocks.contains(&trial.block))
 }
 
-/// A figure of a trial; absent where it was not measured or is no number.
+/// A figure of a trial; absent if it was not measured or is not finite.
 pub fn measured<'a>(trial: &'a Trial, measure: &str) -> Option<&'a Measure> {
     trial.observation.measures.get(measure).filter(|measure| measure.value.is_finite())
 }
@@ -215,12 +220,12 @@ fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
     Some(block)
 }
 
-/// What a trial says; one that hung says enough even where its figure was lost.
+/// The entry of a trial. A trial that hung has one even if its figure was lost.
 fn entry(plan: &Plan, trial: &Trial) -> Option<Entry> {
     let measure = measured(trial, &plan.judging.measure);
     let absent = absence::cpu_absent_ms_per_s(plan, trial);
     if trial.observation.hang {
-        // A thread that had no CPU for half of the time need not have been blocked.
+        // A thread that had no CPU for half of the time was not necessarily blocked.
         let starved = absent > absence::MOST_ABSENT_IN_HANG_MS_PER_S;
         let net = if starved { 0.0 } else { f64::INFINITY };
         let least = measure.map_or(0.0, |measure| measure.value);

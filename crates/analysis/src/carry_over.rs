@@ -1,9 +1,9 @@
-//! Whether a trial leaves something behind for the next one.
+//! Whether a trial leaves something behind that affects the next trial.
 //!
-//! The random order of a block undoes drift, but not what a trial with the cause leaves behind. So
-//! trials of a control that ran right after a case are held against those that ran after a control
-//! or a baseline. Where a study washes out, the trials after a case are not judged, and they are
-//! held against those that are.
+//! The random order of a block cancels drift, but it does not cancel what a trial with the cause
+//! leaves behind. So trials of a control that ran right after a case are compared with trials
+//! that ran after a control or a baseline. In a study with wash-outs, the trials right after a
+//! case are not judged. They are compared with the judged trials.
 
 use crate::blocks::{Study, measured};
 use crate::reading::{Reading, ascending, middle};
@@ -12,15 +12,15 @@ use model::reason::CarryOver;
 use model::record::Plan;
 use model::{Amount, Arm, ArmResult, Measure, Role, State, Trial, Unit};
 
-/// Trials on either side, at least: with fewer nothing can be told.
+/// Least number of trials on either side. With fewer trials nothing can be said.
 const LEAST: usize = 4;
 
-/// The p-value below which the difference is told. It is a caveat and no verdict, so it is not part
-/// of the study's error rate; a caveat in one study of a hundred is no nuisance.
+/// The p-value below which the difference is reported. It is a caveat and not a verdict, so it is
+/// not part of the study's error rate. A false caveat in one of a hundred studies is acceptable.
 const SIGNIFICANT: f64 = 0.01;
 
-/// A control that reads otherwise after a case than after a control; none where every case is
-/// washed out before the next judged trial.
+/// A control whose figures after a case differ from its figures after a control or a baseline.
+/// `None` if every case is washed out before the next judged trial.
 pub(crate) fn carry_over(plan: &Plan, trials: &[Trial], study: &Study) -> Option<CarryOver> {
     if plan.wash_out {
         return None;
@@ -31,9 +31,9 @@ pub(crate) fn carry_over(plan: &Plan, trials: &[Trial], study: &Study) -> Option
     })
 }
 
-/// What the wash-outs kept out of the verdict: a control that reads otherwise right after a case
-/// than in the trials that are judged. What ran before a block is not known, so wash-outs where a
-/// block begins have no part in it.
+/// What the wash-outs kept out of the verdict: a control whose figures right after a case differ
+/// from its judged figures. It is not known what ran before a block, so wash-outs at the start of
+/// a block are left out.
 pub fn washed_out(plan: &Plan, trials: &[Trial], wash_outs: &[Trial]) -> Option<CarryOver> {
     let figures = |trials: &mut dyn Iterator<Item = &Trial>| -> Vec<Measure> {
         trials.filter_map(|trial| measured(trial, &plan.judging.measure).copied()).collect()
@@ -55,9 +55,9 @@ pub fn washed_out(plan: &Plan, trials: &[Trial], wash_outs: &[Trial]) -> Option<
     })
 }
 
-/// What trials leave behind, where that may be all that an outcome of this state rests on: each
-/// affected arm is worse than its control by no more than its control is made to look better, or
-/// a control is made to look worse where nothing shows.
+/// What trials leave behind, if that alone may explain an outcome of this state. For `affected`:
+/// the control is made to look better, and no affected arm is worse than its control by more than
+/// that plus the margin. For `not-affected`: a control is made to look worse.
 pub fn may_explain(
     plan: &Plan,
     trials: &[Trial],
@@ -95,9 +95,9 @@ pub fn may_explain(
     }
 }
 
-/// The readings of a control right after a case, and those of which nothing says that a trial with
-/// the cause ran right before. Where studies take turns, another one may have run before a block,
-/// so only a trial of the same block is taken for the one right before.
+/// The readings of a control right after a case, and its readings right after a control or a
+/// baseline. In studies that take turns, another study may have run a trial before a block. So
+/// only a case of the same block counts as the one right before.
 fn of_control(plan: &Plan, trials: &[Trial], control: &Arm) -> (Vec<Measure>, Vec<Measure>) {
     let role = |id: &str| plan.arms.iter().find(|arm| arm.id == id).map(|arm| arm.role);
     let mut in_order: Vec<&Trial> = trials.iter().collect();
@@ -114,7 +114,7 @@ fn of_control(plan: &Plan, trials: &[Trial], control: &Arm) -> (Vec<Measure>, Ve
     (after_case, otherwise)
 }
 
-/// That readings of a control differ by more than the margin, and by more than chance.
+/// Whether the readings of a control differ by more than the margin and by more than chance.
 fn differ(
     plan: &Plan,
     control: &str,

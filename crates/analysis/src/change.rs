@@ -1,10 +1,10 @@
-//! Records made before something changed held against records made after.
+//! Compares records made before a change with records made after it.
 //!
-//! Within a record the order is random, so that drift of the machine cancels between the arms.
-//! Between two records nothing cancels by itself. So each figure that is judged is first taken
-//! relative to its control, block by block: what slows all arms of a run alike is no change of the
-//! code. What is left can still be another in each run. Only several pairs of runs, one of either
-//! side, show how much that is, so only they can say that something is worse or better.
+//! Within a record the order is random, so drift of the machine cancels between the arms. Between
+//! two records nothing cancels by itself. So each judged figure is first taken relative to its
+//! control, block by block: an effect that slows all arms of a run equally is not a change of the
+//! code. The rest can still differ between runs. Only several pairs of runs, one run of each
+//! side, show by how much. So only pairs can say that something is worse or better.
 
 mod absent;
 mod bounded;
@@ -23,26 +23,27 @@ use model::{Basis, Change, ChangeState, Judged, Meta, Role, Side};
 pub use sides::{Named, Sides};
 use sides::{Obstacle, control_of, judgings};
 
-/// What may be named besides parameters as what is compared.
+/// The words besides parameters that may name what is compared.
 pub const ACROSS: [&str; 4] = across::ALL;
 
-/// All that may differ between two set-ups that are compared as they are: everything but the
-/// version of tailback.
+/// All words for a comparison of two whole set-ups: everything may differ except the version of
+/// tailback.
 pub fn across_all(meta: Option<&Meta>) -> Vec<String> {
     let parameters = meta.into_iter().flat_map(|meta| (meta.parameters.all)());
     let things = ACROSS.into_iter().filter(|what| *what != across::TAILBACK);
     things.chain(parameters.map(|parameter| parameter.name)).map(str::to_owned).collect()
 }
 
-/// Holds the records after against the records before.
+/// Compares the records after the change with the records before it.
 ///
 /// Each judged figure of each arm with the cause is taken relative to the control of its block.
-/// Each record then counts as one figure, the Hodges-Lehmann estimate of its blocks, and each pair
-/// of records as one difference. The shift is that of Hodges and Lehmann with Tukey's exact
-/// interval, at a confidence corrected for the number of judged figures. An interval wholly above
-/// the margin is called worse, one wholly below its negative better. Records that make too few
-/// pairs, or pairs in an order that shows nothing, are compared block by block: the shift of Hodges
-/// and Lehmann with Moses' exact interval; they are called different at most.
+/// Each record then counts as one figure, the Hodges-Lehmann estimate of its blocks, and each
+/// pair of records as one difference. The shift is the Hodges-Lehmann shift with Tukey's exact
+/// interval, at a confidence that is corrected for the number of judged figures. An interval
+/// wholly above the margin is worse; an interval wholly below the negative margin is better.
+/// Records with too few pairs, or with pairs in an order that shows nothing, are compared block
+/// by block: by the Hodges-Lehmann shift with Moses' exact interval. Then the verdict is
+/// `differs` at most.
 pub fn change(sides: &Sides) -> Change {
     let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {
@@ -81,7 +82,7 @@ fn side(record: &Judged, name: &str) -> Side {
     }
 }
 
-/// Why the records cannot be compared, each with what to do.
+/// Why the records cannot be compared, and what to do about each reason.
 fn obstacles(sides: &Sides) -> Vec<Obstacle> {
     let Some((first @ (record, _), _)) = sides.first() else {
         return vec![(ChangeReason::NoRecord, None)];
@@ -105,12 +106,12 @@ fn obstacles(sides: &Sides) -> Vec<Obstacle> {
     obstacles
 }
 
-/// A record by its name, with what it has.
+/// The name of a record, with what it has.
 fn with((_, name): Named, has: Option<&str>) -> RecordWith {
     RecordWith { record: name.to_owned(), has: has.map(str::to_owned) }
 }
 
-/// Whether a record can be compared at all: something was measured, and no doubt forbids it.
+/// Whether a record can be compared at all: it has trials, and no doubt forbids the comparison.
 pub fn is_usable(record: &Judged) -> bool {
     unusable((record, "")).is_none()
 }
@@ -127,7 +128,7 @@ fn unusable((record, name): Named) -> Option<Obstacle> {
     Some((reason, Some(ChangeSuggestion::Replace { record: name() })))
 }
 
-/// An arm that is not held against the same control everywhere.
+/// An arm that does not have the same control in all records.
 fn other_control(sides: &Sides, arm: &str) -> Option<Obstacle> {
     let (first, _) = sides.first()?;
     let of = |(record, _): Named<'_>| control_of(record, arm).map(str::to_owned);
@@ -138,7 +139,7 @@ fn other_control(sides: &Sides, arm: &str) -> Option<Obstacle> {
     Some((reason, Some(ChangeSuggestion::SameVersion)))
 }
 
-/// A record that was named twice, among several: it would count as two runs.
+/// A record that was named more than once. It would count as two runs.
 fn twice(sides: &Sides) -> Option<Obstacle> {
     if sides.before.len() + sides.after.len() <= 2 {
         return None;

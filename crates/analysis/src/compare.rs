@@ -1,4 +1,4 @@
-//! One arm held against the control.
+//! Compares one arm with the control.
 
 use crate::reading::Reading;
 use crate::shift::hodges_lehmann;
@@ -7,10 +7,11 @@ use model::{Comparison, Unit};
 
 /// Compares readings of an arm with those of the control; above zero the arm is worse.
 ///
-/// The shift is that of Hodges and Lehmann (1963) with Moses' exact interval, the superiority and
-/// its p-value those of Brunner and Munzel (2000). Cut-off readings are scored as by Gehan (1965)
-/// and open the end of the interval that they reach. The confidence given is that of the shift's
-/// interval; the superiority's has the confidence asked for. `None` where either side is empty.
+/// The shift is the one of Hodges and Lehmann (1963) with Moses' exact interval. The superiority
+/// and its p-value are those of Brunner and Munzel (2000). Cut-off readings are scored as by
+/// Gehan (1965), and they open the end of the interval that they reach. The stated confidence
+/// belongs to the shift's interval; the superiority's interval has the requested confidence.
+/// `None` if either side is empty.
 pub fn compare(
     control: &[Reading],
     arm: &[Reading],

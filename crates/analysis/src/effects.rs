@@ -1,4 +1,4 @@
-//! What the levels of a factorial study did: main effects and interactions.
+//! The effects of the levels of a factorial study: main effects and interactions.
 
 use crate::blocks::measured;
 use crate::paired::{self, Change};
@@ -8,23 +8,23 @@ use model::factorial::{Change as LevelChange, Effect, Effects};
 use model::{Factorial, Trial, Unit};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most effects that are worked out; a study of many levels has more interactions than anybody
-/// reads.
+/// The most effects that are computed. A study with many levels has more interactions than
+/// anybody reads.
 pub const MOST_EFFECTS: usize = 200;
 
-/// Main effects, factor by factor, then interactions of two factors; and how many are beyond
-/// [`MOST_EFFECTS`].
+/// Main effects, factor by factor, then interactions of two factors. The number is how many
+/// exceed [`MOST_EFFECTS`].
 ///
-/// Effects are those of a factorial experiment (Yates 1937, "The design and analysis of factorial
-/// experiments", Technical Communication 35 of the Imperial Bureau of Soil Science): a main effect
-/// is the change from the control's level of a factor to another, the mean over all combinations
-/// of the other factors' levels that were run with both; an interaction is how much of that change
-/// depends on another factor, the difference of two such differences. Each block gives one change,
-/// so whatever drifts from block to block cancels. The estimate over blocks and its interval are
-/// those of Hodges and Lehmann and of Tukey. Trials that were cut off count as bounds. A block in
-/// which one of the trials concerned is missing has no part in an effect.
+/// Effects are defined as in a factorial experiment (Yates 1937, "The design and analysis of
+/// factorial experiments", Technical Communication 35 of the Imperial Bureau of Soil Science). A
+/// main effect is the change from the control's level of a factor to another level. It is the
+/// mean over all combinations of the other factors' levels that were run with both. An
+/// interaction is how much of that change depends on another factor: the difference of two such
+/// differences. Each block gives one change, so drift between blocks cancels. The estimate over
+/// blocks is that of Hodges and Lehmann, with Tukey's interval. Trials that were cut off count as
+/// bounds. A block with a missing trial has no part in the effects that need that trial.
 ///
-/// Each interval stands for itself: of twenty that cover with 95% one misses on average.
+/// Each interval has its own confidence: on average one of twenty intervals with 95% misses.
 pub fn effects(
     factorial: &Factorial,
     trials: &[Trial],
@@ -54,9 +54,9 @@ pub fn effects(
     Effects { shown: effects, left_out: beyond }
 }
 
-/// The combinations that were run, by the numbers of their levels.
+/// The combinations that were run, by the indices of their levels.
 struct Cells {
-    /// Numbers of the control's levels.
+    /// Indices of the control's levels.
     control: Vec<usize>,
     /// Levels of each cell, in the order of the study.
     levels: Vec<Vec<usize>>,
@@ -64,7 +64,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// `None` where the control is of levels that no factor has.
+    /// `None` if the control has a level that no factor has.
     fn of(factorial: &Factorial) -> Option<Self> {
         let number = |levels: &[String]| -> Option<Vec<usize>> {
             let pairs = factorial.factors.iter().zip(levels);
@@ -77,7 +77,7 @@ impl Cells {
         Some(Cells { control, levels, by_levels })
     }
 
-    /// The cell with some factors back at the control's level.
+    /// The cell with some factors set back to the control's level.
     fn back(&self, cell: usize, factors: &[usize]) -> Option<usize> {
         let mut levels = self.levels[cell].clone();
         factors.iter().for_each(|factor| levels[*factor] = self.control[*factor]);
@@ -88,12 +88,13 @@ impl Cells {
 /// Cells to add up and to subtract.
 struct Contrast {
     changes: Vec<LevelChange>,
-    /// For each combination of the other factors: the cells that are added, those subtracted.
+    /// For each combination of the other factors: the cells that are added, and those that are
+    /// subtracted.
     combinations: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
 impl Contrast {
-    /// The change within a block, the mean over all combinations.
+    /// The change within a block: the mean over all combinations.
     fn change(&self, block: &[Option<Reading>]) -> Option<Change> {
         let mut change = Change::NONE;
         for (added, subtracted) in &self.combinations {
@@ -108,7 +109,7 @@ impl Contrast {
     }
 }
 
-/// A factor and one of its levels that is not the control's, by their numbers.
+/// A factor and one of its levels other than the control's, by their indices.
 type Level = (usize, usize);
 
 fn contrasts(factorial: &Factorial, cells: &Cells) -> (Vec<Contrast>, u64) {
@@ -134,8 +135,8 @@ fn contrasts(factorial: &Factorial, cells: &Cells) -> (Vec<Contrast>, u64) {
     (contrasts, if full { all.saturating_sub(MOST_EFFECTS as u64) } else { 0 })
 }
 
-/// The contrast of one level against the control's, or of two together; `None` where no
-/// combination of the others was run with all of them.
+/// The contrast of one level with the control's level, or of two levels together. `None` if no
+/// combination of the other factors was run with all of them.
 fn contrast(factorial: &Factorial, cells: &Cells, levels: &[Level]) -> Option<Contrast> {
     let here =
         |cell: &usize| levels.iter().all(|(factor, level)| cells.levels[*cell][*factor] == *level);
@@ -165,12 +166,12 @@ fn contrast(factorial: &Factorial, cells: &Cells, levels: &[Level]) -> Option<Co
 /// The readings of one figure.
 struct Readings {
     unit: Unit,
-    /// By the number of the block: a reading a cell, where its arm ran once and yielded one.
+    /// By block number: a reading for each cell whose arm ran once and yielded one.
     blocks: BTreeMap<u32, Vec<Option<Reading>>>,
 }
 
 impl Readings {
-    /// `None` where no trial yielded the figure.
+    /// `None` if no trial yielded the figure.
     fn of(factorial: &Factorial, trials: &[Trial], measure: &str) -> Option<Self> {
         let cells: HashMap<&str, usize> =
             factorial.cells.iter().enumerate().map(|(i, cell)| (cell.arm.as_str(), i)).collect();
@@ -183,7 +184,8 @@ impl Readings {
                 blocks.entry(trial.block).or_insert_with(|| vec![None; factorial.cells.len()]);
             let times = seen.entry((trial.block, cell)).or_default();
             *times += 1;
-            // Figures of another unit, or an arm twice in a block: a record edited by hand.
+            // A figure with another unit, or an arm twice in a block: the record was edited by
+            // hand.
             let reading = measured(trial, measure).filter(|m| m.unit == unit && *times == 1);
             block[cell] = reading.map(Reading::from);
         }

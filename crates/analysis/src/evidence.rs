@@ -1,15 +1,15 @@
 //! The anytime-valid test of a study.
 //!
-//! In each block every control and case runs once, in random order. If no arm had an effect, each
-//! reading of a control and its cases could as well have come from any of them, however the machine
-//! drifted and whatever its noise looks like. So the random order alone says how often the control
-//! is the best trial, and no model of the noise is needed. Several controls, each with cases of its
-//! own, are permuted independently of one another.
+//! In each block every control and every case runs once, in random order. If no arm had an
+//! effect, each reading of a control and its cases could equally have come from any of them,
+//! whatever the drift and the noise of the machine. So the random order alone gives the
+//! probability that the control is the best trial, and no model of the noise is needed. Several
+//! controls, each with its own cases, are permuted independently.
 
 use crate::bet::{AbsenceBet, EffectBet, MOST_WEALTH};
 use model::State;
 
-/// The wealth at which a claim is made: one over its error rate.
+/// The wealth at which a claim is made: one divided by its error rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// For "affected".
@@ -19,32 +19,33 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The same for both.
+    /// The same threshold for both claims.
     pub fn both(wealth: f64) -> Self {
         Thresholds { affected: wealth, not_affected: wealth }
     }
 }
 
-/// The evidence of all whole blocks so far, for some arms held against their controls.
+/// The evidence of all whole blocks so far, for some arms compared with their controls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     margin: f64,
     blocks: u32,
-    /// The control of each arm, by its place among the controls.
+    /// The index of each arm's control among the controls.
     control_of: Vec<usize>,
-    /// For each control the bet on all of its arms together.
+    /// For each control, the bet on all of its arms together.
     together: Vec<EffectBet>,
     effects: Vec<EffectBet>,
     absences: Vec<AbsenceBet>,
 }
 
 impl Evidence {
-    /// No blocks yet, for so many arms with one control; differences up to `margin` do not matter.
+    /// Evidence without blocks, for this number of arms with one control. Differences up to
+    /// `margin` do not matter.
     pub fn new(arms: usize, margin: f64) -> Self {
         Self::with_controls(&vec![0; arms], margin)
     }
 
-    /// No blocks yet; for each arm the place of its control among the controls.
+    /// Evidence without blocks. Each arm is given by the index of its control among the controls.
     pub fn with_controls(control_of: &[usize], margin: f64) -> Self {
         let controls = control_of.iter().map(|control| control + 1).max().unwrap_or(0);
         let arms_of = |control: usize| control_of.iter().filter(|c| **c == control).count();
@@ -58,8 +59,8 @@ impl Evidence {
         }
     }
 
-    /// Evidence that was counted before: the bets on each control's arms together, and for each arm
-    /// the place of its control and the bets on it.
+    /// Evidence from counts: for each control the bet on all of its arms together, and for each
+    /// arm the index of its control and the bets on it.
     pub fn of(
         margin: f64,
         blocks: u32,
@@ -77,16 +78,16 @@ impl Evidence {
         &self.together
     }
 
-    /// For each arm the place of its control, and the bets on it.
+    /// For each arm, the index of its control and the bets on it.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &EffectBet, &AbsenceBet)> {
         let bets = self.effects.iter().zip(&self.absences).zip(&self.control_of);
         bets.map(|((effect, absence), control)| (*control, effect, absence))
     }
 
-    /// Takes in a block: the readings of the controls and one of each arm, lower being better.
+    /// Adds a block: the readings of the controls and one reading of each arm. Lower is better.
     ///
-    /// A reading that was cut off counts as what is known of it, and one that hung is infinite. An
-    /// arm whose control is not there is left out.
+    /// A reading that was cut off counts with its known value. A reading that hung is infinite.
+    /// An arm without its control is left out.
     pub fn record(&mut self, controls: &[f64], arms: &[f64]) {
         self.blocks = self.blocks.saturating_add(1);
         for (place, (bet, control)) in self.together.iter_mut().zip(controls).enumerate() {
@@ -106,7 +107,7 @@ impl Evidence {
         }
     }
 
-    /// Blocks taken in.
+    /// Blocks that were added.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
@@ -118,46 +119,48 @@ impl Evidence {
 
     /// Evidence against "no arm has an effect".
     ///
-    /// Half is the bet on all arms of a block together, half the mean of the bets on each arm
-    /// alone; a mean of such wealths is one again (Vovk and Wang 2021, "E-values: calibration,
-    /// combination and applications", Annals of Statistics 49, 1736-1754). Without any effect the
-    /// orders within the arms of one control are independent of those of another, so the bets on
-    /// them multiply.
+    /// One half is the bet on all arms of a block together; the other half is the mean of the
+    /// bets on each arm alone. A mean of such wealths is again a wealth (Vovk and Wang 2021,
+    /// "E-values: calibration, combination and applications", Annals of Statistics 49,
+    /// 1736-1754). Without any effect, the orders among the arms of different controls are
+    /// independent. So the bets on different controls are multiplied.
     pub fn effect(&self) -> f64 {
         let arms = self.effects.len();
         if arms == 0 {
             return 1.0;
         }
         let alone: f64 = self.effects.iter().map(|bet| bet.wealth() / arms as f64).sum();
-        // In logarithms, since a product of the largest and the least is no number.
+        // Logarithms are used because a product of the largest and the smallest wealth can be
+        // undefined.
         let together: f64 = self.together.iter().map(|bet| bet.wealth().ln()).sum();
         together.min(MOST_WEALTH.ln()).exp() / 2.0 + alone / 2.0
     }
 
-    /// Evidence against "this arm has no effect", from this arm and the control alone.
+    /// Evidence against "this arm has no effect", from only this arm and its control.
     pub fn effect_of(&self, arm: usize) -> f64 {
         self.effects.get(arm).map_or(1.0, EffectBet::wealth)
     }
 
-    /// Evidence against "an arm stalls in a third of the blocks", of the arm with the least.
+    /// Evidence against "an arm stalls in a third of the blocks": the smallest evidence of any
+    /// arm.
     pub fn absence(&self) -> f64 {
         self.absences.iter().map(AbsenceBet::wealth).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// Whether each arm is settled to be affected.
     ///
-    /// By closed testing (Marcus, Peritz and Gabriel 1976, Biometrika 63, 655-660): an arm is named
-    /// if in every set of arms that holds it the mean wealth reaches the threshold (Vovk and Wang
-    /// 2021, as above). For a given size the set with the least wealth holds the poorest others, so
-    /// one such set a size is enough. The study as a whole has to reach the threshold too, so that
-    /// no arm is affected in a study that is not.
+    /// By closed testing (Marcus, Peritz and Gabriel 1976, Biometrika 63, 655-660), an arm is
+    /// named if the mean wealth reaches the threshold in every set of arms that contains it (Vovk
+    /// and Wang 2021, as above). Among sets of one size, the set with the least wealth contains
+    /// the poorest other arms, so one set for each size is enough. The study as a whole has to
+    /// reach the threshold too. So no arm is affected in a study that is not affected.
     pub fn named(&self, threshold: f64) -> Vec<bool> {
         let wealth: Vec<f64> = self.effects.iter().map(EffectBet::wealth).collect();
         let study = self.effect() >= threshold;
         (0..wealth.len()).map(|arm| study && worst_mean(&wealth, arm) >= threshold).collect()
     }
 
-    /// Whether each arm is settled to be without the stall: its absence is shown and its effect
+    /// Whether each arm is settled to be without the stall: its absence is shown, and an effect
     /// is not.
     pub fn absent(&self, thresholds: Thresholds) -> Vec<bool> {
         let Thresholds { affected, not_affected } = thresholds;
@@ -166,7 +169,7 @@ impl Evidence {
             .collect()
     }
 
-    /// What follows, where no arm hung more often than its control.
+    /// The verdict, if no arm hung more often than its control.
     pub fn state(&self, thresholds: Thresholds) -> State {
         let absent = self.absent(thresholds);
         if self.effect() >= thresholds.affected {
@@ -178,8 +181,8 @@ impl Evidence {
         }
     }
 
-    /// After how many blocks in all the evidence would suffice, if the blocks to come are like
-    /// those so far; `None` where that takes more than `most`.
+    /// The total number of blocks after which the evidence would be enough, if the next blocks
+    /// are like those so far. `None` if more than `most` blocks are needed.
     pub fn blocks_to_settle(&self, thresholds: Thresholds, most: u32) -> Option<u32> {
         let seen = self.blocks.max(1);
         (self.blocks + 1..=most).find(|blocks| {
@@ -200,10 +203,10 @@ impl Evidence {
     }
 }
 
-/// Whether the control is the best trial; `None` where no trial is clearly the best.
+/// Whether the control is the best trial; `None` if no trial is clearly the best.
 ///
-/// Which trial that is depends on the readings alone, not on which arm they are of, so by the
-/// random order it is each arm's with the same chance.
+/// Which trial is best depends only on the readings, not on their arms. So in random order each
+/// arm has the same probability to be the best.
 fn control_is_best(control: f64, arms: &[f64], margin: f64) -> Option<bool> {
     let best_arm = arms.iter().copied().reduce(f64::min)?;
     let others_of_arm = || {
@@ -217,7 +220,7 @@ fn control_is_best(control: f64, arms: &[f64], margin: f64) -> Option<bool> {
     (second - best_arm > margin).then_some(false)
 }
 
-/// The least mean wealth of any set of arms that holds this one.
+/// The smallest mean wealth of any set of arms that contains this arm.
 fn worst_mean(wealth: &[f64], arm: usize) -> f64 {
     let mut others: Vec<f64> =
         wealth.iter().enumerate().filter(|(i, _)| *i != arm).map(|(_, wealth)| *wealth).collect();
@@ -237,7 +240,7 @@ mod tests {
 
     const BOTH: Thresholds = Thresholds { affected: 20.0, not_affected: 20.0 };
 
-    /// Blocks until the study is settled, if every block is the same.
+    /// Blocks until the study is settled, if all blocks are equal.
     fn blocks_until(control: f64, arms: &[f64]) -> (u32, State) {
         let mut evidence = Evidence::new(arms.len(), 1.0);
         while evidence.state(BOTH) == State::Inconclusive {
@@ -302,7 +305,7 @@ mod tests {
         readings.iter().enumerate().filter(|(i, _)| *i != control).map(|(_, r)| *r).collect()
     }
 
-    /// Every assignment of the readings of a block to the arms.
+    /// All assignments of the readings of a block to the arms.
     fn assignments(readings: &[f64]) -> Vec<Vec<f64>> {
         if readings.is_empty() {
             return vec![Vec::new()];
@@ -326,21 +329,21 @@ mod tests {
         (0..3).for_each(|_| evidence.record(&[0.0, 100.0], &[500.0, 600.0]));
         let one = evidence.effect_of(0);
         assert!((evidence.effect() - (one * one / 2.0 + one / 2.0)).abs() < 1e-9);
-        // A hang beats every figure, and two hangs say nothing.
+        // A hang exceeds every figure, and two hangs cannot be compared.
         let mut evidence = Evidence::with_controls(&[0], 1.0);
         (0..6).for_each(|_| evidence.record(&[900.0], &[f64::INFINITY]));
         assert_eq!(evidence.state(BOTH), State::Affected);
         let mut evidence = Evidence::with_controls(&[0], 1.0);
         (0..30).for_each(|_| evidence.record(&[f64::INFINITY], &[f64::INFINITY]));
         assert_eq!(evidence.state(BOTH), State::Inconclusive);
-        // An arm without its control says nothing.
+        // An arm without its control shows nothing.
         let mut evidence = Evidence::with_controls(&[3], 1.0);
         (0..30).for_each(|_| evidence.record(&[0.0], &[9.0]));
         assert_eq!(evidence.state(BOTH), State::Inconclusive);
     }
 
     proptest! {
-        /// The same where two pairs have a control each: each pair is permuted by itself.
+        /// The same for two pairs with a control each: each pair is permuted separately.
         #[test]
         fn no_order_within_pairs_is_favoured(
             past in prop::collection::vec((block(), block()), 0..12), next in (block(), block()),
@@ -357,8 +360,8 @@ mod tests {
             prop_assert!((mean / before.effect() - 1.0).abs() < 1e-9);
         }
 
-        /// The martingale property itself: over all assignments of a block's readings to the arms
-        /// the evidence is on average what it was, after any past.
+        /// The martingale property itself: averaged over all assignments of a block's readings to
+        /// the arms, the evidence stays the same, after any past.
         #[test]
         fn no_assignment_of_a_block_is_favoured(
             past in prop::collection::vec(block(), 0..12), next in block(), margin in 0u8..3,
@@ -391,7 +394,7 @@ mod tests {
             prop_assert!(evidence.effect().is_finite() && evidence.absence().is_finite());
         }
 
-        /// The sorted search names the same arms as going through all sets.
+        /// The sorted search names the same arms as a search through all sets.
         #[test]
         fn closed_testing_is_that_over_all_sets(
             wealth in prop::collection::vec(0.0f64..100.0, 1..7),

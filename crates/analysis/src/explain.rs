@@ -1,4 +1,4 @@
-//! From a record's evidence to an explanation; nothing but the record is asked.
+//! Makes an explanation from a record's evidence. It uses only the record.
 
 mod costs;
 mod memory;
@@ -13,7 +13,8 @@ use model::record::Probed;
 use model::{FixOutcome, Judged, State};
 use times::sum;
 
-/// Explains a record: by the trial with probes of this arm, else by the one that waited longest.
+/// Explains a record by the trial with probes of this arm, or else by the trial that waited
+/// longest.
 pub fn explain(record: &Judged, arm: Option<&str>) -> Explanation {
     let chosen = choose(record, arm);
     let evidence = chosen.and_then(|probed| probed.trial.observation.evidence.as_ref());
@@ -36,7 +37,7 @@ pub fn explain(record: &Judged, arm: Option<&str>) -> Explanation {
     }
 }
 
-/// The trial with probes that tells most.
+/// The trial with probes that shows most.
 fn choose<'a>(record: &'a Judged, arm: Option<&str>) -> Option<&'a Probed> {
     let wanted = |probed: &&Probed| arm.is_none_or(|arm| probed.trial.arm == arm);
     let control = record.control().map(|arm| arm.id.as_str());
@@ -72,7 +73,7 @@ fn shares(evidence: &Evidence) -> Vec<Share> {
     .collect()
 }
 
-/// What fixed the stall in this study, else what may.
+/// The change that fixed the stall in this study, or else a change that may fix it.
 fn remedy(record: &Judged) -> Option<Remedy> {
     let verdict = &record.judgement;
     let fixed = verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
@@ -93,7 +94,7 @@ fn missing(record: &Judged, evidence: Option<&Evidence>) -> Vec<MissingEvidence>
     }
 }
 
-/// Why there is no evidence at all.
+/// Why there is no evidence.
 fn without_evidence(record: &Judged) -> MissingEvidence {
     if record.tool.argv.iter().any(|word| word == "--no-probe") {
         MissingEvidence::NoProbe

@@ -1,13 +1,13 @@
-//! What the arms that should fix a stall did to it, in this very study.
+//! The effect of each fix on a stall, in the same study.
 //!
-//! Two claims, each with a test of its own. *Less*: by the test that found the stall, in each block
-//! random order alone says which of case and fix is the better trial, unless the fix does
-//! something. *Gone*: of the blocks in which the case stalled, the fix left a stall in less than
-//! 15%.
+//! There are two claims, and each has its own test. *Less* uses the test that found the stall: if
+//! the fix has no effect, random order alone decides which of case and fix is the better trial in
+//! a block. *Gone* claims that the fix left a stall in less than 15% of the blocks in which the
+//! case stalled.
 //!
-//! *Fixed* is said of all that is affected and that the fix is meant for: every arm with its
-//! control, by every judged figure. Which of them are affected is seen in the same trials, so it is
-//! a choice by the data, and [`to_be_fixed`] says what it costs. The error rate is split over the
+//! *Fixed* covers everything that is affected and that the fix is meant for: every arm with the
+//! same control, by every judged figure. The same trials show which of them are affected. That is
+//! a choice by the data, and [`to_be_fixed`] computes its cost. The error rate is split over the
 //! fixes.
 
 use crate::arms::estimate_arms;
@@ -19,20 +19,20 @@ use crate::reading::Reading;
 use model::record::Plan;
 use model::{Arm, ArmResult, Changed, Comparison, Fix, FixOutcome, Role, State, Trial};
 
-/// What is left of a block's stall that counts as gone, as part of what the case had there.
+/// The part of a case's stall in a block up to which the stall counts as gone.
 pub const MOST_LEFT: f64 = 0.1;
 
-/// Trials of a fix, or blocks in which it was held against a stall, with fewer of which nothing is
-/// said against it.
+/// Least number of trials of a fix, or of blocks in which it was compared with a stall, before
+/// anything is said against it.
 pub const FEWEST: u32 = 6;
 
-/// A judged figure: the plan that is judged by it, and what is said of each arm by it.
+/// A judged figure: the plan that is judged by it, and the results of the arms by it.
 struct ByFigure {
     plan: Plan,
     arms: Vec<ArmResult>,
 }
 
-/// An arm with the cause that is affected by a figure, and what a fix did to that.
+/// An arm with the cause that is affected by a figure, and the effect of a fix on that.
 struct Tested<'a> {
     figure: &'a ByFigure,
     case: &'a ArmResult,
@@ -40,9 +40,9 @@ struct Tested<'a> {
     gone: GoneBet,
 }
 
-/// What each fix of an affected study did; nothing where no arm with the cause is affected.
+/// The effect of each fix of an affected study; empty if no arm with the cause is affected.
 ///
-/// `arms` is what is said of each arm by the figure that `decided`.
+/// `arms` are the results of the arms by the figure that `decided`.
 pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -> Vec<Fix> {
     let Some(study) = Study::of(plan, trials) else { return Vec::new() };
     if study.fixes.is_empty() {
@@ -52,7 +52,7 @@ pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -
     study.fixes.iter().filter_map(|arm| fix(trials, &study, &figures, plan, arm)).collect()
 }
 
-/// All judged figures, the one that decided first.
+/// All judged figures, with the deciding figure first.
 fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -> Vec<ByFigure> {
     let all = std::iter::once(&plan.judging).chain(&plan.also);
     let by = |judging: &model::Judging| {
@@ -68,8 +68,8 @@ fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -
     figures
 }
 
-/// Whether more blocks could still call a fix fixed, since it left little of the stall so far, or
-/// could still show that it helps.
+/// Whether more blocks could still show that a fix helps, or that it fixes the stall because it
+/// left little of it so far.
 pub fn is_open(fix: &Fix) -> bool {
     let promising = fix.e_value_less.is_some_and(|less| less > 1.0);
     fix.outcome == FixOutcome::NotShown && promising || could_be_fixed(fix)
@@ -78,30 +78,30 @@ pub fn is_open(fix: &Fix) -> bool {
 fn could_be_fixed(fix: &Fix) -> bool {
     let Some(gone) = fix.e_value_gone else { return false };
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
-    // Once it is settled that the stall is gone, more blocks wait for nothing but `less`.
+    // When "gone" is settled, more blocks can only settle `less`.
     let settled = fix.threshold.is_some_and(|threshold| gone >= threshold);
     !settled && (gone >= 1.0 || seen < f64::from(FEWEST))
 }
 
-/// The wealth that every one of `affected` stalls takes to be called fixed, of `all` that could
-/// have been affected, where one would take `wealth`.
+/// The wealth that each of the `affected` stalls needs before a fix is called fixed. `all` is the
+/// number that could have been affected, and a single one would need `wealth`.
 ///
-/// The affected ones were picked by the trials that also test the fix. Let the fix fail in `m` of
-/// all. If `fixed` is wrong, at least `max(1, m - (all - affected))` of these are among the
-/// affected and have this wealth, which together is `m * wealth` or more, so their mean over the
-/// `m` is `wealth` or more. That mean is a wealth itself, and so this happens with the chance that
-/// `wealth` has, however the affected ones were picked, and whenever the study stopped (the mean as
-/// a merged e-value and its closed test: Vovk and Wang 2021, Annals of Statistics 49, 1736-1754;
-/// the idea of a count that falls with what is refuted: Holm 1979, Scandinavian Journal of
-/// Statistics 6, 65-70).
+/// The affected stalls were picked by the same trials that test the fix. Suppose that the fix
+/// fails for `m` of all. If `fixed` is wrong, at least `max(1, m - (all - affected))` of these
+/// are among the affected ones and have this wealth. Together that is `m * wealth` or more, so
+/// the mean over the `m` is `wealth` or more. That mean is itself a wealth. So the probability of
+/// this event is at most the probability that belongs to `wealth`, however the affected ones were
+/// picked and whenever the study stopped. (The mean is a merged e-value and this is its closed
+/// test: Vovk and Wang 2021, Annals of Statistics 49, 1736-1754. The idea of a count that falls
+/// with each refutation: Holm 1979, Scandinavian Journal of Statistics 6, 65-70.)
 fn to_be_fixed(all: usize, affected: usize, wealth: f64) -> f64 {
     let others = all.saturating_sub(affected);
     (others as f64 + 1.0) * wealth
 }
 
-/// What is affected of what a fix is meant for, the figure that decided and the largest stall
-/// first; and how much could have been affected. What has another control, as another OTP, stalls
-/// elsewhere and says nothing of it.
+/// The affected stalls that a fix is meant for, with the deciding figure and the largest stall
+/// first, and the number that could have been affected. An arm with another control, such as
+/// another OTP, stalls elsewhere and shows nothing about this fix.
 fn tested<'a>(
     trials: &[Trial],
     study: &Study,
@@ -155,7 +155,8 @@ fn fix(
     let least = |wealth: fn(&Tested) -> f64| tested.iter().map(wealth).reduce(f64::min);
     let (least_less, least_gone) = (least(|one| one.less)?, least(|one| one.gone.wealth())?);
     let all_less = least_less >= threshold;
-    // What helped somewhere alone has to stand out among all that could have been affected.
+    // A fix that helped with one stall only has to stand out among all that could have been
+    // affected.
     let alone = tested.iter().find(|tested| tested.less >= to_be_fixed(all, 1, one));
     let outcome = match (all_less, least_gone >= threshold && !stalls(figures, arm), alone) {
         (true, true, _) => FixOutcome::Fixed,
@@ -183,14 +184,14 @@ fn fix(
     })
 }
 
-/// Whether a fix leaves enough of a stall, by any figure, to be affected itself, explained by a
-/// disturbance or not: then it has not fixed anything.
+/// Whether a fix leaves so much of a stall, by any figure, that it is affected itself. Then it
+/// has not fixed anything, even if a disturbance explains the stall.
 fn stalls(figures: &[ByFigure], fix: &Arm) -> bool {
     let mut of_fix = figures.iter().flat_map(|figure| &figure.arms).filter(|arm| arm.id == fix.id);
     of_fix.any(|arm| matches!(arm.state, Some(State::Affected | State::Untrustworthy)))
 }
 
-/// Evidence that the arm with the stall is worse than the fix.
+/// Evidence that the affected arm is worse than the fix.
 fn e_value_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
     let mut pair = plan.clone();
     pair.arms.retain(|arm| arm.id == fix || arm.id == case);
@@ -202,9 +203,9 @@ fn e_value_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
     study.map_or(1.0, |study| study.evidence(Figure::Plain).effect_of(0))
 }
 
-/// In which blocks with a stall the fix left one: more than the margin, and more than a tenth of
-/// what the case had there, or of the least that it had where it hung. Both are held against the
-/// control of the fix in that block.
+/// The blocks with a stall in which the fix left one: more than the margin, and more than a tenth
+/// of the case's stall in that block. If the case hung, its smallest possible value counts. Case
+/// and fix are both compared with the fix's control in that block.
 fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     let margin = plan.judging.margin;
     let control = &study.control_of(fix).id;
@@ -224,8 +225,8 @@ fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     bet
 }
 
-/// A fix beside the case, in the blocks in which both ran: what a machine does earlier says nothing
-/// of it.
+/// A fix compared with the case, in the blocks in which both ran. Earlier blocks show nothing
+/// about the fix.
 fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Comparison> {
     let measure = plan.judging.measure.as_ref();
     let readings = |id: &str| {
@@ -285,9 +286,9 @@ mod tests {
     }
 
     proptest! {
-        /// The argument of [`to_be_fixed`], with whatever wealths and whichever of all are
-        /// affected: a wrong `fixed` means that those for which it is wrong have that wealth on
-        /// average.
+        /// Checks the argument of [`to_be_fixed`] for any wealths and any choice of the affected
+        /// ones: a wrong `fixed` implies that the stalls for which it is wrong have that wealth
+        /// on average.
         #[test]
         fn a_choice_by_the_data_costs_what_it_says(
             stalls in prop::collection::vec((0.0f64..400.0, any::<bool>(), any::<bool>()), 1..9),
@@ -302,8 +303,8 @@ mod tests {
         }
     }
 
-    /// How often so much of a stall that hung counts as left, and as gone; `seen` is what the trial
-    /// that hung showed until it was cut off.
+    /// How often this much of a stall that hung counts as left and as gone. `seen` is the figure
+    /// of the hung trial until it was cut off.
     fn left_of_a_hang(seen: Option<f64>, left: f64) -> (usize, usize) {
         let plan = plan();
         let of = |id: &str, value: f64| trial(0, id, value);

@@ -1,4 +1,4 @@
-//! From trials to a verdict.
+//! Derives a verdict from trials.
 
 use crate::blocks::{Figure, Study, hangs, hung_more_often, study_error_rate, thresholds};
 use crate::carry_over::carry_over;
@@ -12,7 +12,7 @@ use model::reason::{BlocksSeen, EValue, PairSeen};
 use model::record::Plan;
 use model::{ArmResult, Caveat, Reason, Role, State, Suggestion, Test, Trial};
 
-/// Name and sources of the test, as they stand in the record.
+/// Name and sources of the test, as written in the record.
 const METHOD: &str = "betting on randomised blocks, anytime-valid (Ville 1939; Vovk and Wang 2021; \
                       Waudby-Smith and Ramdas 2023)";
 
@@ -29,16 +29,16 @@ pub struct Outcome {
     pub open: Vec<String>,
     /// The test that decided.
     pub test: Test,
-    /// The grounds; where the machine was disturbed, that first.
+    /// The reasons. If the machine was disturbed, that comes first.
     pub reasons: Vec<Reason>,
     /// What the study cannot tell, and what would settle it.
     pub caveats: Vec<Caveat>,
-    /// What to do next, as far as the review of the scenario knows more than its summary.
+    /// What to do next, if the review of the scenario knows more than its summary.
     pub suggestions: Vec<Suggestion>,
 }
 
 impl Outcome {
-    /// An outcome by this figure, with grounds still to come.
+    /// An outcome by this figure, without reasons yet.
     pub fn new(state: State, measure: &str, test: Test) -> Self {
         Outcome {
             state,
@@ -55,8 +55,8 @@ impl Outcome {
 
 /// Judges a study from its trials and the estimates that [`crate::estimate_arms`] made of them.
 ///
-/// `ground` is what is known of the machine. Nothing in the trials makes this panic: a block that
-/// lacks a trial or the judged figure is left out.
+/// `ground` is what is known about the machine. No trials make this panic: a block without a
+/// trial or without the judged figure is left out.
 pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground) -> Outcome {
     let Some(study) = Study::of(plan, trials) else {
         return without_control(plan);
@@ -71,7 +71,7 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     let mut reasons = Vec::new();
     let mut caveats = limits(plan, arms, &study, &evidence, state);
     match state {
-        // Doubts about some arms do not touch what the others support.
+        // Doubts about some arms do not affect what the other arms support.
         State::Affected | State::NotAffected => {
             caveats.extend(doubts.all().cloned().map(Caveat::Doubt));
         }
@@ -142,8 +142,8 @@ fn grounds(
     grounds
 }
 
-/// In how many blocks each arm was worse or better, and what that is worth. Of a settled verdict
-/// the test of the other one does not matter.
+/// In how many blocks each arm was worse or better, and the tests of that. For a settled verdict,
+/// the test of the other verdict is left out.
 fn blocks_seen(plan: &Plan, study: &Study, evidence: &Evidence, state: State) -> BlocksSeen {
     let several = study.controls.len() > 1;
     let cases = study.cases.iter().zip(evidence.absences());

@@ -1,4 +1,4 @@
-//! Versions held against one another: each against the next, by the test of two records.
+//! Compares versions with each other: each with the next one, by the test for two records.
 
 mod bisect;
 mod repeat;
@@ -12,37 +12,38 @@ pub use repeat::{Between, Repeating, add_spread, add_would_be_named, is_due, to_
 use statrs::distribution::{ContinuousCDF, Normal};
 use way::{Way, effect};
 
-/// How often a step that "would have shown" does.
+/// The probability with which a step that "would have shown" shows.
 const POWER: f64 = 0.95;
 
-/// A version, and what came of it.
+/// A version and its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Version<'a> {
-    /// What the user calls it.
+    /// The name that the user gave it.
     pub name: &'a str,
     /// Its release.
     pub release: &'a str,
-    /// Its record, where it has one.
+    /// Its record, if it has one.
     pub record: Option<&'a Judged>,
 }
 
 impl<'a> Version<'a> {
-    /// Its record, where it has one in which something was measured.
+    /// Its record, if it has one with trials.
     fn measured(&self) -> Option<&'a Judged> {
         self.record.filter(|record| !record.trials.is_empty())
     }
 }
 
-/// A ladder of these versions, in this order, whose runs were asked for with the same words. `by`
-/// names the parameter that chooses the version, as that of the OTP.
+/// A ladder of these versions, in this order. All runs were requested with the same words. `by`
+/// names the parameter that selects the version, such as the parameter for the OTP.
 ///
-/// Another parameter in which two differ was set by the runs themselves, as a rate that gives the
-/// same load: it follows from the version, keeps nobody from comparing, and stands in the step.
+/// If two versions differ in another parameter, the runs set it themselves, such as a rate that
+/// gives the same load. It follows from the version and does not prevent a comparison. The step
+/// lists it.
 ///
-/// Each version in which something was measured is compared with the next such one, and the first
-/// with the last; the error rate is split over these pairs (Dunn 1961). One run of a version is one
-/// cluster: a difference is one between these two runs, and nobody knows how much two runs of one
-/// version would differ. So it only says which steps are [`to_repeat`], with fresh runs.
+/// Each version with trials is compared with the next one, and the first one with the last. The
+/// error rate is split over these pairs (Dunn 1961). One run of a version is one cluster: a
+/// difference is a difference between these two runs, and it is not known how much two runs of
+/// one version differ. So the result only selects the steps [`to_repeat`] with fresh runs.
 pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> Ladder {
     let first = versions.iter().find_map(Version::measured);
     let followed = followed(versions);
@@ -66,7 +67,7 @@ pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> La
     }
 }
 
-/// The arm with the cause that all of them have and that has the largest effect in any of them.
+/// The arm with the cause that all versions have and that has the largest effect in any of them.
 fn followed(versions: &[Version]) -> Option<String> {
     let records = || versions.iter().filter_map(Version::measured);
     let first = records().next()?;
@@ -92,7 +93,8 @@ fn rung(version: &Version, arm: Option<&str>) -> Rung {
     }
 }
 
-/// From each version that was measured to the next, and from the first to the last.
+/// The steps from each version with trials to the next one, and the step from the first to the
+/// last.
 fn steps(
     versions: &[Version],
     arm: Option<&str>,
@@ -109,7 +111,7 @@ fn steps(
     (steps, ends.map(|(first, last)| of(*first, *last)))
 }
 
-/// Holds one version against another.
+/// Compares one version with another.
 fn step(
     (before, old): (&Version, &Judged),
     (after, new): (&Version, &Judged),
@@ -127,7 +129,8 @@ fn step(
     Step {
         from: before.name.to_owned(),
         to: after.name.to_owned(),
-        // Of the figure that is followed: another of the same arm may have changed too.
+        // This is the state of the compared figure. Another figure of the same arm may have
+        // changed too.
         state: judged.and_then(|one| one.state).unwrap_or(ChangeState::NotComparable),
         shift: judged.map(|difference| difference.comparison.clone()),
         verdicts: Some(verdicts).filter(|(old, new)| old != new && settled(*old) && settled(*new)),
@@ -138,9 +141,9 @@ fn step(
     }
 }
 
-/// About the smallest step that would have shown in each of these: where the figures are normal,
-/// the margin, half the interval, and as much as a step is underestimated in one case of twenty.
-/// None where an interval has an open end.
+/// Approximate size of the smallest step that would have shown in each of these steps, for normal
+/// figures. It is the sum of the margin, half of the interval, and the amount by which a step is
+/// underestimated in one of twenty cases. `None` if an interval has an open end.
 fn would_show(steps: &[Step], margin: f64) -> Option<f64> {
     let confidence = compared(steps).find_map(|step| Some(step.shift.as_ref()?.confidence))?;
     let normal = Normal::standard();
@@ -149,7 +152,7 @@ fn would_show(steps: &[Step], margin: f64) -> Option<f64> {
     Some(margin + away).filter(|step| step.is_finite())
 }
 
-/// Half of the widest interval of these; none where one has an open end.
+/// Half of the widest interval of these steps; `None` if one has an open end.
 fn widest_half(steps: &[Step]) -> Option<f64> {
     let half = |step: &Step| {
         let shift = step.shift.as_ref()?;

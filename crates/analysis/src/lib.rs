@@ -1,8 +1,8 @@
 //! Statistics and judging: pure functions from trials to estimates and a verdict.
 //!
-//! [`arms::estimate_arms`] says what each arm did, [`judge::decide`] what follows from it. The
-//! methods stand in modules of their own, each with its paper; `docs/statistics.md` explains them
-//! to people who run studies.
+//! [`arms::estimate_arms`] makes the estimates for each arm, and [`judge::decide`] makes the
+//! verdict from them. Each statistical method has its own module, with its paper.
+//! `docs/statistics.md` explains the methods to people who run studies.
 
 pub mod absence;
 pub mod arms;

@@ -7,7 +7,7 @@ use crate::rank_sum::differences_to_leave_out;
 use model::record::Plan;
 use model::{Amount, ArmResult, Caveat, Role, State};
 
-/// The most blocks that are worth suggesting.
+/// The largest number of blocks that is worth suggesting.
 const MOST_BLOCKS: u32 = 1000;
 
 /// What the study cannot tell, and what would settle it.
@@ -51,7 +51,7 @@ fn of_affected(plan: &Plan, arms: &[ArmResult]) -> Vec<Caveat> {
     limits
 }
 
-/// The fewest trials an arm that give a shift an interval.
+/// The least number of trials in each arm that gives a shift an interval.
 fn least_trials(confidence: f64) -> u32 {
     let tail = (1.0 - confidence) / 2.0;
     let enough = |n: &usize| differences_to_leave_out(*n, *n, tail).0.is_some();

@@ -1,9 +1,9 @@
-//! The lower tail of a statistic that takes whole numbers, as intervals by counting need it.
+//! The lower tail of a statistic with whole-number values, for intervals by counting.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The largest value with at most this probability below it, and that probability; `None` where
-/// even the first value alone is above it, whose probability is then given.
+/// The largest value whose lower tail has at most this probability, and that probability. `None`
+/// if even the first value alone has a higher probability, which is then returned.
 pub(crate) fn of(chances: &[f64], tail: f64) -> (Option<usize>, f64) {
     let mut below = chances.first().copied().unwrap_or(1.0);
     if below > tail {

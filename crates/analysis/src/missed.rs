@@ -1,5 +1,5 @@
-//! What a study that shows no stall could have missed, in the user's terms: a freeze of what
-//! length, how often.
+//! What a study that shows no stall could have missed, in the user's terms: how long a freeze,
+//! and how often.
 
 use crate::bet::highest_rate;
 use crate::blocks::{Study, blocks_to_not_affected, judged_unit, study_error_rate};
@@ -8,17 +8,17 @@ use model::record::Plan;
 use model::{Amount, Arm, ArmResult, Missed, Reason, Trial, Unit};
 use std::time::Duration;
 
-/// The share of blocks whose noise a stall has to stand out from to count as one that shows.
+/// A stall counts as one that shows if it stands out from the noise of this share of the blocks.
 const SHARE_OF_BLOCKS: f64 = 0.9;
 
-/// What could have been missed in any arm with the cause; `None` where one of them says nothing.
+/// What could have been missed in any arm with the cause; `None` if one of them shows nothing.
 ///
-/// A stall shows in a block where the case exceeds its control by more than the margin. Noise of
-/// the control hides part of it, so what shows is the margin and the noise of nine blocks of ten;
-/// blocks that are noisier say nothing and are left out. From the others comes the highest share of
-/// trials that may have shown a stall all the same, however the study was stopped; one hit in ten
-/// may not have shown. A freeze that comes at random once in `every_s` seconds hits a trial of that
-/// length with that share (Poisson).
+/// A stall shows in a block in which the case exceeds its control by more than the margin. Noise
+/// of the control hides part of it. So a stall shows if it exceeds the margin plus the noise of
+/// nine of ten blocks. Noisier blocks show nothing and are left out. The remaining blocks give
+/// the highest share of trials that may still have had a stall, at any stopping time; one hit in
+/// ten may not have shown. A freeze that comes at random once in `every_s` seconds hits a trial
+/// of that length with that probability (Poisson).
 pub fn missed(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> Option<Missed> {
     let of_cases: Option<Vec<Missed>> =
         study.cases.iter().map(|case| of_case(plan, trials, arms, study, case)).collect();
@@ -70,8 +70,8 @@ fn of_case(
     })
 }
 
-/// How long a trial has to be so that a study without a stall denies a freeze once in `every`, at
-/// random: it hits a trial with the share that such a study leaves open.
+/// How long a trial has to be so that a study without a stall rules out a freeze that comes at
+/// random once in `every`. Such a freeze hits a trial with the share that the study leaves open.
 pub fn trial_that_shows(plan: &Plan, every: Duration) -> Duration {
     let blocks = f64::from(blocks_to_not_affected(plan).max(plan.min_blocks));
     let wealth = 1.0 / study_error_rate(plan).max(1e-12);
@@ -80,14 +80,14 @@ pub fn trial_that_shows(plan: &Plan, every: Duration) -> Duration {
     Duration::try_from_secs_f64(every.as_secs_f64() * trials).unwrap_or(Duration::MAX)
 }
 
-/// How rarely a freeze comes that hits this share of trials of this length, in seconds.
+/// The mean time between freezes that hit this share of trials of this length, in seconds.
 fn every_s(window_ms: f64, share: f64) -> f64 {
     let spared = (1.0 - share).max(1e-12);
     let every = -(window_ms / 1e3) / spared.ln();
     if every.is_finite() { every.max(0.0) } else { 0.0 }
 }
 
-/// What a stall has to add to a trial to show in nine blocks of ten.
+/// The amount that a stall has to add to a trial to show in nine of ten blocks.
 fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
     let pairs = study.pairs(&study.control_of(case).id, &case.id);
     let noise = ascending(pairs.map(|(control, case)| control - case).filter(|d| !d.is_nan()));
@@ -96,13 +96,13 @@ fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
     shows.is_finite().then_some(shows)
 }
 
-/// The case in which a stall has to add most to show, and how much.
+/// The case in which a stall has to add the most to show, and that amount.
 pub(crate) fn widest<'a>(plan: &Plan, study: &Study<'a>) -> Option<(&'a Arm, f64)> {
     let all = study.cases.iter().filter_map(|case| Some((*case, shows_above(plan, study, case)?)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Why no stall can be called absent here: it would have to be too large to show.
+/// Why no stall can be ruled out here: only a very large stall would show.
 pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Option<Reason> {
     let judging = &plan.judging;
     let unit = judged_unit(judging, arms);
@@ -125,7 +125,7 @@ mod tests {
         let plan = testing::plan(&[("idle", Role::Control), ("busy", Role::Case)]);
         let five = trial_that_shows(&plan, Duration::from_secs(5));
         assert_eq!(trial_that_shows(&plan, Duration::from_secs(10)).as_secs(), 2 * five.as_secs());
-        // A study in which every trial was spared then denies just that.
+        // A study in which no trial was hit then rules out exactly this.
         let blocks = f64::from(blocks_to_not_affected(&plan).max(plan.min_blocks));
         let shown = highest_rate(0.0, blocks * SHARE_OF_BLOCKS, 1.0 / study_error_rate(&plan));
         let every = every_s(five.as_secs_f64() * 1e3, shown / SHARE_OF_BLOCKS);

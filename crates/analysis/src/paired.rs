@@ -10,16 +10,16 @@ use model::factorial::Shift;
 /// A change within one block, of which only bounds may be known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
-    /// The least that it may be; minus infinity where a reading that is subtracted was cut off.
+    /// The smallest possible change; minus infinity if a subtracted reading was cut off.
     lowest: f64,
-    /// The change of the figures as they were read.
+    /// The change of the figures as read.
     plain: f64,
-    /// The most that it may be; infinity where a reading that is added was cut off.
+    /// The largest possible change; infinity if an added reading was cut off.
     highest: f64,
 }
 
 impl Change {
-    /// No change yet.
+    /// A change of zero.
     pub(crate) const NONE: Change = Change { lowest: 0.0, plain: 0.0, highest: 0.0 };
 
     /// A change that lies between these bounds.
@@ -27,7 +27,7 @@ impl Change {
         Change { lowest, plain, highest }
     }
 
-    /// With a reading added.
+    /// The change with a reading added.
     pub(crate) fn plus(self, reading: &Reading) -> Change {
         Change {
             lowest: self.lowest + reading.value,
@@ -36,7 +36,7 @@ impl Change {
         }
     }
 
-    /// With a reading subtracted.
+    /// The change with a reading subtracted.
     pub(crate) fn minus(self, reading: &Reading) -> Change {
         Change {
             lowest: self.lowest - reading.highest(),
@@ -45,7 +45,7 @@ impl Change {
         }
     }
 
-    /// The part of it that falls to one of so many combinations.
+    /// The change divided by the number of combinations.
     pub(crate) fn over(self, combinations: f64) -> Change {
         Change {
             lowest: self.lowest / combinations,
@@ -55,21 +55,22 @@ impl Change {
     }
 }
 
-/// The Hodges-Lehmann estimate of a change from one change a block, with Tukey's interval.
+/// The Hodges-Lehmann estimate from one change in each block, with Tukey's interval.
 ///
-/// The estimate is the median of all averages of two changes, each with itself too (Walsh
-/// averages; Walsh 1949, "Some significance tests for the median which are valid under very
-/// general conditions", Annals of Mathematical Statistics 20, 64-81; Hodges and Lehmann 1963,
-/// "Estimates of location based on rank tests", Annals of Mathematical Statistics 34, 598-611).
-/// The interval lies between two of the sorted averages, by the exact distribution of the
-/// signed-rank statistic (Tukey's, as in Hollander and Wolfe, "Nonparametric Statistical Methods",
-/// section 3.3); six changes are the least that give 95%. It takes the changes to be spread evenly
-/// about their centre: so they are where an arm shifts a figure and noise comes to all arms of a
-/// block alike. With ties the closed interval covers at least as often as it says.
+/// The estimate is the median of all averages of two changes, where each change is also paired
+/// with itself (Walsh averages; Walsh 1949, "Some significance tests for the median which are
+/// valid under very general conditions", Annals of Mathematical Statistics 20, 64-81; Hodges and
+/// Lehmann 1963, "Estimates of location based on rank tests", Annals of Mathematical Statistics
+/// 34, 598-611). The ends of the interval are two of the sorted averages, by the exact
+/// distribution of the signed-rank statistic (Tukey's, as in Hollander and Wolfe, "Nonparametric
+/// Statistical Methods", section 3.3). Six changes are the least that give 95%. The method
+/// assumes that changes are distributed symmetrically about their centre. They are, if an arm
+/// shifts a figure and noise hits all arms of a block equally. With ties the closed interval
+/// covers at least as often as stated.
 ///
-/// A change that was cut off counts with its least and its greatest value, and an end that this
-/// moves to infinity is absent. `None` without changes, and where so many were cut off at both ends
-/// that the estimate is no bound at all.
+/// A change that was cut off counts with its smallest and its largest possible value. An end that
+/// becomes infinite is absent. `None` without changes, and if so many were cut off at both ends
+/// that the estimate is not even a bound.
 pub(crate) fn shift(changes: &[Change], unit: Unit, confidence: f64) -> Option<Shift> {
     let lowest = Averages::of(changes.iter().map(|change| change.lowest));
     let highest = Averages::of(changes.iter().map(|change| change.highest));
@@ -94,13 +95,13 @@ pub(crate) fn shift(changes: &[Change], unit: Unit, confidence: f64) -> Option<S
     })
 }
 
-/// The averages of all pairs, each figure with itself too, in ascending order; they are counted and
-/// never written down. Holds the figures in ascending order.
+/// The averages of all pairs, each figure also paired with itself, in ascending order. They are
+/// counted and never stored. The struct holds the figures in ascending order.
 struct Averages(Vec<f64>);
 
 impl Averages {
     fn of(figures: impl Iterator<Item = f64>) -> Self {
-        // Of two readings beyond all figures nothing is known of the change.
+        // If two readings are both beyond all figures, nothing is known of the change.
         Averages(ascending(figures.map(|figure| if figure.is_nan() { 0.0 } else { figure })))
     }
 
@@ -108,13 +109,13 @@ impl Averages {
         self.0.len().saturating_mul(self.0.len() + 1) / 2
     }
 
-    /// The average at this place of their ascending order.
+    /// The average at this index of the ascending order.
     fn at(&self, place: usize) -> Option<f64> {
         (place < self.len()).then(|| nth(place, |most| self.up_to(most)))
     }
 
-    /// How many are at most this. The larger the one, the smaller the other has to be, so one walk
-    /// from both ends counts them.
+    /// How many averages are at most this. A larger first figure needs a smaller second figure,
+    /// so one walk from both ends counts them.
     fn up_to(&self, most: f64) -> usize {
         let (mut end, mut count) = (self.0.len(), 0);
         for (index, one) in self.0.iter().enumerate() {
@@ -136,7 +137,7 @@ impl Averages {
     }
 }
 
-/// Two that are beyond all figures on either side leave nothing known.
+/// Two figures that are infinite in opposite directions give no information.
 fn average(one: f64, other: f64) -> f64 {
     let average = one / 2.0 + other / 2.0;
     if average.is_nan() { 0.0 } else { average }
@@ -175,7 +176,7 @@ mod tests {
         assert!((found.confidence - 0.9609375).abs() < 1e-12, "{found:?}");
     }
 
-    /// Written down, the averages would take five gigabytes.
+    /// The averages would take five gigabytes if they were stored.
     #[test]
     fn many_blocks_take_no_more_memory_than_they_are() {
         let changes: Vec<f64> = (0..25_001).map(f64::from).collect();
@@ -243,7 +244,7 @@ mod tests {
             prop_assert!(low(&outer) <= low(&inner) && high(&inner) <= high(&outer));
         }
 
-        /// Whatever the readings that were cut off really were, the interval allows for it.
+        /// The interval allows for any true value of the readings that were cut off.
         #[test]
         fn bounds_hold_for_every_completion(
             readings in prop::collection::vec((0i32..30, any::<bool>(), 0i32..30, any::<bool>()), 6..12),

@@ -3,14 +3,15 @@
 use model::Proportion;
 use statrs::function::beta::checked_beta_reg;
 
-/// Halvings of the unit interval that leave less than the spacing of `f64` near one.
+/// Number of halvings of the unit interval after which less than the spacing of `f64` near one is
+/// left.
 const HALVINGS: u32 = 60;
 
 /// A rate with its exact two-sided interval.
 ///
 /// Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
-/// the binomial", Biometrika 26, 404-413. Without trials the interval is all of 0 to 1. A `count`
-/// above `of` is taken for `of`.
+/// the binomial", Biometrika 26, 404-413. Without trials the interval is 0 to 1. A `count` above
+/// `of` is treated as `of`.
 pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
     let count = count.min(of);
     let tail = (1.0 - confidence) / 2.0;
@@ -18,9 +19,9 @@ pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
     Proportion { count, of, low, high, confidence }
 }
 
-/// The limits of the rate of something that happened in so many of so many trials, with this chance
-/// beyond either; the counts need not be whole, as where they are made smaller for what trials
-/// share.
+/// The limits of a rate, from the number of trials in which something happened and the number of
+/// all trials. `tail` is the probability beyond either limit. The counts need not be whole: they
+/// may have been reduced because trials are correlated.
 pub(crate) fn limits(count: f64, of: f64, tail: f64) -> (f64, f64) {
     let upper = |count: f64| match of - count {
         left if left <= of * 1e-12 => 1.0,
@@ -41,8 +42,8 @@ fn upper_limit(count: u32, of: u32, tail: f64) -> f64 {
     beta_quantile(count + 1.0, of - count, 1.0 - tail)
 }
 
-/// The quantile of a beta distribution, by bisection: it cannot diverge, as the Newton steps of
-/// the usual algorithms can at the extreme shapes that rare events give.
+/// The quantile of a beta distribution, by bisection. Bisection cannot diverge. The Newton steps
+/// of the usual algorithms can, for the extreme shapes that rare events give.
 fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -60,8 +61,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By scipy.stats.binomtest(k, n).proportion_ci(level, "exact"); 0 of 10 is also the closed
-    /// form 1 - 0.025^(1/10).
+    /// From scipy.stats.binomtest(k, n).proportion_ci(level, "exact"). For 0 of 10 it is also the
+    /// closed form 1 - 0.025^(1/10).
     #[test]
     fn limits_are_the_published_ones() {
         for (count, of, confidence, low, high) in CASES {

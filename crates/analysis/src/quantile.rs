@@ -1,4 +1,4 @@
-//! The median of trials with its exact interval.
+//! The median of trials, with its exact interval.
 
 use crate::reading::{Reading, ascending, middle};
 use model::{Estimate, Unit};
@@ -7,21 +7,22 @@ use model::{Estimate, Unit};
 ///
 /// The interval is the narrowest symmetric pair whose binomial coverage is at least `confidence`
 /// (Thompson 1936, "On confidence ranges for the median and other expectation distributions for
-/// populations of unknown distribution form", Annals of Mathematical Statistics 7, 122-128). With
-/// fewer readings than that takes (six for 95%) the ends are absent and the confidence is that of
-/// the range from the smallest to the largest.
+/// populations of unknown distribution form", Annals of Mathematical Statistics 7, 122-128). If
+/// there are too few readings for that (95% needs six), the ends are absent, and the confidence
+/// is that of the range from the smallest to the largest reading.
 ///
-/// A censored reading stands for anything from its value to infinity. So each order statistic
-/// has a smallest possible value, found by sorting the values as they are, and a largest one,
-/// found by sorting with the censored readings at infinity. Where the two differ, the order
-/// statistic is known as "at least" only. `None` without readings.
+/// A censored reading can be anything from its value to infinity. So each order statistic has a
+/// smallest possible value, found by sorting the values as they are. Its largest possible value
+/// is found by sorting with the censored readings at infinity. If the two differ, the order
+/// statistic is only known as "at least". `None` without readings.
 pub fn median(readings: &[Reading], unit: Unit, confidence: f64) -> Option<Estimate> {
     let values = ascending(readings.iter().map(|reading| reading.value));
     let highest = ascending(readings.iter().map(Reading::highest));
     let median = middle(&values)?;
     let (rank, achieved) = median_rank(values.len(), confidence);
-    // No true figure is below its recorded value, so neither is the order statistic of the same
-    // rank: the lower end holds whatever was cut off. The upper end has to allow for the most.
+    // No true figure is below its recorded value, so an order statistic is not below the recorded
+    // one of the same rank. So the lower end holds whatever was cut off. The upper end has to
+    // allow for the largest possible values.
     let low = rank.and_then(|rank| values.get(rank - 1).copied());
     let high = rank.and_then(|rank| highest.get(highest.len() - rank).copied());
     Some(Estimate {
@@ -39,16 +40,17 @@ pub fn median(readings: &[Reading], unit: Unit, confidence: f64) -> Option<Estim
     })
 }
 
-/// How many, as the record holds it.
+/// A count, as the record holds it.
 pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Rank of the lower order statistic, counted from 1 at either end, and the coverage of the pair;
-/// no rank and the coverage of the widest pair where even that is too little.
+/// Rank of the lower order statistic, counted from 1 at either end, and the coverage of the pair.
+/// If even the widest pair covers too little, there is no rank, and the coverage is that of the
+/// widest pair.
 pub fn median_rank(trials: usize, confidence: f64) -> (Option<usize>, f64) {
     let n = trials as f64;
-    // Probability of k figures below the median, from k = 0 on.
+    // Probability of k figures below the median, starting with k = 0.
     let mut ln_chance = -n * std::f64::consts::LN_2;
     let mut below = ln_chance.exp();
     let widest = (1.0 - 2.0 * below).max(0.0);
@@ -74,8 +76,8 @@ mod tests {
         values.iter().copied().map(Reading::exact).collect()
     }
 
-    /// Ranks and coverages in per cent as in tables of the sign test, e.g. Conover, "Practical
-    /// Nonparametric Statistics"; coverages checked with scipy.stats.binom.
+    /// Ranks and coverages in per cent, as in tables of the sign test, e.g. Conover, "Practical
+    /// Nonparametric Statistics". The coverages were checked with scipy.stats.binom.
     #[test]
     fn ranks_are_those_of_the_tables() {
         for (trials, rank, coverage) in [
@@ -98,7 +100,7 @@ mod tests {
     #[test]
     fn many_trials_do_not_underflow() {
         let (rank, coverage) = median_rank(5000, 0.95);
-        // The normal approximation puts the rank at 2500 - 0.98 * sqrt(5000).
+        // The normal approximation gives the rank 2500 - 0.98 * sqrt(5000).
         assert!(rank.is_some_and(|rank| rank.abs_diff(2431) <= 2), "{rank:?}");
         assert!((0.95..0.953).contains(&coverage));
     }
@@ -112,7 +114,8 @@ mod tests {
         assert_eq!((estimate.low, estimate.high), (Some(1.0), None));
         assert!(estimate.high_unbounded && estimate.max_at_least);
 
-        // Cut off below the median: its true place may be above, which moves the median up.
+        // It was cut off below the median. Its true value may be above, which moves the median
+        // up.
         readings[0] = Reading::at_least(1.0);
         let estimate = median(&readings, Unit::Milliseconds, 0.95).unwrap();
         assert_eq!((estimate.median, estimate.median_at_least), (4.0, true));
@@ -155,7 +158,7 @@ mod tests {
             );
         }
 
-        /// Whatever the censored readings really were, the estimate allows for it.
+        /// The estimate allows for any true value of the censored readings.
         #[test]
         fn bounds_hold_for_every_completion(
             readings in readings(), extra in prop::collection::vec(0u32..100, 40),

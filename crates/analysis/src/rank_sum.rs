@@ -4,22 +4,23 @@ use crate::lower_tail;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Pairs of trials above which the normal approximation is used.
+/// Number of pairs of trials above which the normal approximation is used.
 ///
-/// At 200 trials each it is off by less than 0.0001 in the tails that intervals need, while the
-/// exact distribution takes time cubic in the trials.
+/// With 200 trials on each side it is off by less than 0.0001 in the tails that intervals need.
+/// The exact distribution takes time cubic in the number of trials.
 const MOST_PAIRS: usize = 40_000;
 
-/// Answers that are remembered.
+/// Number of cached results.
 const MOST_KNOWN: usize = 10_000;
 
-/// The largest `u` with `P(U < u) <= tail`, and that probability: how many of the sorted pairwise
-/// differences an interval may leave out at either end.
+/// The largest `u` with `P(U < u) <= tail`, and that probability. An interval may end at the
+/// `u`-th smallest and the `u`-th largest of the pairwise differences.
 ///
 /// `U` is the number of pairs in which one of `n` exchangeable readings exceeds one of `m`; Mann
 /// and Whitney 1947, "On a test of whether one of two random variables is stochastically larger
-/// than the other", Annals of Mathematical Statistics 18, 50-60. `None` where even leaving out one
-/// difference on each side is too much; the probability is then that of the widest interval's tail.
+/// than the other", Annals of Mathematical Statistics 18, 50-60. `None` if even the widest
+/// interval, from the smallest to the largest difference, has more than `tail` beyond either end.
+/// The probability is then that of its tail.
 pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>, f64) {
     if n == 0 || m == 0 {
         return (None, 0.5);
@@ -27,8 +28,8 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     if n.saturating_mul(m) > MOST_PAIRS {
         return approximate(n as f64, m as f64, tail);
     }
-    // A record may have thousands of arms of as many trials. It may be a static:
-    // what is remembered follows from its key alone.
+    // A record may have thousands of arms with equal numbers of trials, so results are cached.
+    // The cache may be a static, because each result follows from its key alone.
     static KNOWN: Mutex<BTreeMap<(usize, usize, u64), Found>> = Mutex::new(BTreeMap::new());
     let key = (n.min(m), n.max(m), tail.to_bits());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,13 +45,13 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     found
 }
 
-/// What [`differences_to_leave_out`] answers.
+/// The result of [`differences_to_leave_out`].
 type Found = (Option<usize>, f64);
 
 /// Probability of each value of the statistic, up to the middle of its range.
 ///
-/// The counts are the coefficients of the Gaussian binomial coefficient; each factor
-/// `(1 - q^(m+i)) / (1 - q^i)` is multiplied in, scaled so that the sum stays one.
+/// The counts are the coefficients of the Gaussian binomial coefficient. Each factor
+/// `(1 - q^(m+i)) / (1 - q^i)` is multiplied in and scaled, so that the sum stays one.
 fn chances(n: usize, m: usize) -> Vec<f64> {
     let (n, m) = (n.min(m), n.max(m));
     let mut chances = vec![0.0; n * m / 2 + 1];
@@ -77,7 +78,7 @@ fn approximate(n: f64, m: f64, tail: f64) -> (Option<usize>, f64) {
 mod tests {
     use super::*;
 
-    /// Three against two: 10 splits with U = 0..6 in 1, 1, 2, 2, 2, 1, 1 of them.
+    /// Three against two: the 10 splits give U = 0..6 in 1, 1, 2, 2, 2, 1, 1 cases.
     #[test]
     fn small_counts_are_those_of_all_splits() {
         let found = chances(3, 2);
@@ -87,8 +88,8 @@ mod tests {
         assert_eq!(chances(2, 3), found);
     }
 
-    /// The two-sided 5% points of published Mann-Whitney tables (largest U that is significant,
-    /// one less than the number of differences left out plus one).
+    /// The two-sided 5% points of published Mann-Whitney tables. A table has the largest U that is
+    /// significant, which is one less than `u`.
     #[test]
     fn critical_values_are_those_of_the_tables() {
         for (n, m, critical) in

@@ -23,21 +23,22 @@ impl Reading {
         Reading { value, at_least: true }
     }
 
-    /// The largest figure that it can stand for: itself, or infinity where it was cut off.
+    /// The largest figure that it can stand for: its value, or infinity if it was cut off.
     pub fn highest(&self) -> f64 {
         if self.at_least { f64::INFINITY } else { self.value }
     }
 
-    /// Whether it is surely above another, as in the scores of Gehan (1965), "A generalized
-    /// Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika 52, 203-223.
+    /// Whether it is certainly above another reading, as in the scores of Gehan (1965), "A
+    /// generalized Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika
+    /// 52, 203-223.
     ///
-    /// Of two readings of which neither is surely above the other, nothing is known: a tie.
+    /// If neither of two readings is certainly above the other, their order is not known: a tie.
     pub fn surely_above(&self, other: &Reading) -> bool {
         let above = self.value > other.value || self.at_least && self.value == other.value;
         above && !other.at_least
     }
 
-    /// One where it is surely above another, nothing where it is surely below, half for a tie.
+    /// One if it is certainly above the other, zero if it is certainly below, one half for a tie.
     pub fn score(&self, other: &Reading) -> f64 {
         match (self.surely_above(other), other.surely_above(self)) {
             (true, _) => 1.0,

@@ -1,4 +1,4 @@
-//! By how much an arm is above the control.
+//! By how much an arm is above its control.
 
 use crate::rank_sum::differences_to_leave_out;
 use crate::reading::{Reading, ascending, middle};
@@ -7,28 +7,31 @@ use crate::reading::{Reading, ascending, middle};
 pub(crate) struct Shift {
     /// Median of all differences, arm minus control.
     pub(crate) shift: f64,
-    /// Cut-off trials of the arm stand in the middle, so the shift may be larger.
+    /// The shift may be larger, because cut-off trials of the arm are in the middle.
     pub(crate) at_least: bool,
-    /// Lower end; absent where so few trials give none, or where cut-off controls leave it open.
+    /// Lower end; absent if there are too few trials for one, or if cut-off controls leave it
+    /// open.
     pub(crate) low: Option<f64>,
-    /// Upper end; absent likewise, or where cut-off trials of the arm leave it open.
+    /// Upper end; absent if there are too few trials for one, or if cut-off trials of the arm
+    /// leave it open.
     pub(crate) high: Option<f64>,
-    /// Confidence of the interval, or of the widest that so many trials could give.
+    /// Confidence of the interval, or of the widest interval that this number of trials can give.
     pub(crate) confidence: f64,
 }
 
-/// The Hodges-Lehmann shift from control to arm with Moses' interval.
+/// The Hodges-Lehmann shift from control to arm, with Moses' interval.
 ///
-/// Hodges and Lehmann 1963, "Estimates of location based on rank tests", Annals of Mathematical
-/// Statistics 34, 598-611; the interval is that of L. E. Moses as in Hollander and Wolfe,
-/// "Nonparametric Statistical Methods", by the exact distribution of Mann and Whitney. With ties
-/// the closed interval covers at least as often as it says (Noether 1967, "Wilcoxon confidence
-/// intervals for location parameters in the discrete case", Journal of the American Statistical
-/// Association 62, 184-188).
+/// The shift is that of Hodges and Lehmann 1963, "Estimates of location based on rank tests",
+/// Annals of Mathematical Statistics 34, 598-611. The interval is that of L. E. Moses as in
+/// Hollander and Wolfe, "Nonparametric Statistical Methods", by the exact distribution of Mann
+/// and Whitney. With ties the closed interval covers at least as often as stated (Noether 1967,
+/// "Wilcoxon confidence intervals for location parameters in the discrete case", Journal of the
+/// American Statistical Association 62, 184-188).
 ///
-/// A difference with a cut-off arm may be any larger, one with a cut-off control any smaller. So
-/// the smallest and the largest possible differences are sorted apart; the lower end comes from
-/// the former and the upper end from the latter. `None` where either side is empty.
+/// A difference with a cut-off arm may be any larger value; with a cut-off control it may be any
+/// smaller value. So the smallest and the largest possible differences are sorted separately. The
+/// lower end comes from the smallest ones and the upper end from the largest ones. `None` if
+/// either side is empty.
 pub(crate) fn hodges_lehmann(
     control: &[Reading],
     arm: &[Reading],
@@ -39,8 +42,8 @@ pub(crate) fn hodges_lehmann(
     let lowest = Differences::of(arm.iter().map(value), control.iter().map(Reading::highest));
     let highest = Differences::of(arm.iter().map(Reading::highest), control.iter().map(value));
     let shift = plain.middle()?;
-    // A record has no "at most": where cut-off controls reach the middle, the plain figure stands
-    // and the missing lower end says that it may be less.
+    // A record has no "at most". If cut-off controls reach the middle, the plain figure is
+    // reported, and the missing lower end shows that it may be less.
     let at_least = lowest.middle() == Some(shift) && highest.middle() != Some(shift);
     let tail = (1.0 - confidence) / 2.0;
     let (rank, left_out) = differences_to_leave_out(control.len(), arm.len(), tail);
@@ -56,8 +59,8 @@ pub(crate) fn hodges_lehmann(
     })
 }
 
-/// The differences of all pairs, in ascending order, none of which is ever written down: of ten
-/// thousand trials each there are a hundred million.
+/// The differences of all pairs, in ascending order. They are never stored: with ten thousand
+/// trials on each side there are a hundred million.
 struct Differences {
     arm: Vec<f64>,
     control: Vec<f64>,
@@ -81,8 +84,8 @@ impl Differences {
         middle(&[self.at(lower)?, self.at(upper)?])
     }
 
-    /// How many are at most this. The larger a reading of the arm, the fewer controls are small
-    /// enough to be left out, so one walk along both counts them.
+    /// How many differences are at most this. A larger reading of the arm leaves fewer controls
+    /// to skip, so one walk along both sides counts them.
     fn up_to(&self, most: f64) -> usize {
         let (mut above, mut count) = (0, 0_usize);
         for arm in &self.arm {
@@ -95,17 +98,18 @@ impl Differences {
     }
 }
 
-/// Two that are both beyond all figures do not differ.
+/// Two readings that are both beyond all figures do not differ.
 fn difference(arm: f64, control: f64) -> f64 {
     if arm == control { 0.0 } else { arm - control }
 }
 
-/// The figure at a place of an ascending order that is known only by how many figures are at most
-/// so much: halves the range of floating-point numbers, of which there are 2^64, until one is left.
+/// The figure at an index of an ascending order of which only counts are known: how many figures
+/// are at most a value. It halves the range of floating-point numbers, of which there are 2^64,
+/// until one is left.
 pub(crate) fn nth(place: usize, up_to: impl Fn(f64) -> usize) -> f64 {
     let (mut low, mut high) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
     while low < high {
-        // Their mean, rounded down, without the overflow of their sum.
+        // The mean, rounded down, without overflow of the sum.
         let mid = (low & high) + ((low ^ high) >> 1);
         match up_to(figure(mid)) > place {
             true => high = mid,
@@ -115,7 +119,7 @@ pub(crate) fn nth(place: usize, up_to: impl Fn(f64) -> usize) -> f64 {
     figure(low)
 }
 
-/// A whole number that orders as the figure does.
+/// A whole number with the same order as the figure.
 fn key(figure: f64) -> i64 {
     flipped(figure.to_bits().cast_signed())
 }
@@ -124,7 +128,7 @@ fn figure(key: i64) -> f64 {
     f64::from_bits(flipped(key).cast_unsigned())
 }
 
-/// Negative figures have their bits in the wrong order, but for the sign.
+/// The bits of negative figures are in reverse order, except for the sign.
 fn flipped(bits: i64) -> i64 {
     bits ^ ((bits >> 63) & i64::MAX)
 }
@@ -139,8 +143,8 @@ mod tests {
     }
 
     /// Permeability of placental membranes, Hollander and Wolfe, table 4.1, the example of R's
-    /// help page for `wilcox.test`; with conf.int it gives 0.305 and -0.15 to 0.76, checked here
-    /// by listing all 50 differences with numpy.
+    /// help page for `wilcox.test`. With conf.int R gives 0.305 and -0.15 to 0.76. These were
+    /// checked by listing all 50 differences with numpy.
     #[test]
     fn agrees_with_the_textbook_example() {
         let term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
@@ -149,7 +153,7 @@ mod tests {
         assert!((found.shift - 0.305).abs() < 1e-12, "{}", found.shift);
         assert!((found.low.unwrap() - -0.15).abs() < 1e-12, "{:?}", found.low);
         assert!((found.high.unwrap() - 0.76).abs() < 1e-12, "{:?}", found.high);
-        // 1 - 2 P(U <= 8) for 5 and 10, by the same distribution as R's pwilcox.
+        // This is 1 - 2 P(U <= 8) for 5 and 10, by the same distribution as R's pwilcox.
         assert!((found.confidence - 0.9600399600399601).abs() < 1e-12, "{}", found.confidence);
     }
 
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!((found.low, found.high), (None, Some(7.0)));
     }
 
-    /// Written down, the differences would take ten gigabytes.
+    /// The differences would take ten gigabytes if they were stored.
     #[test]
     fn many_trials_take_no_more_memory_than_they_are() {
         let control: Vec<f64> = (0..20_000).map(f64::from).collect();

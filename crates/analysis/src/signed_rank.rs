@@ -2,18 +2,19 @@
 
 use crate::lower_tail;
 
-/// Differences above which the normal approximation is used.
+/// Number of differences above which the normal approximation is used.
 ///
 /// At 100 differences it is off by less than 0.0002 in the tails that intervals need.
 const MOST_EXACT: usize = 100;
 
-/// The largest `t` with `P(T < t) <= tail`, and that probability: how many of the sorted Walsh
-/// averages of `n` differences an interval may leave out at either end.
+/// The largest `t` with `P(T < t) <= tail`, and that probability. An interval may end at the
+/// `t`-th smallest and the `t`-th largest of the Walsh averages of `n` differences.
 ///
-/// `T` is the sum of the ranks of the differences above zero, by size without the sign, where each
-/// is as likely above as below; Wilcoxon 1945, "Individual comparisons by ranking methods",
-/// Biometrics Bulletin 1, 80-83. `None` where even leaving out one average on each side is too
-/// much; the probability is then that of the widest interval's tail.
+/// The differences are ranked by size without the sign, and each is equally likely above and
+/// below zero. `T` is the sum of the ranks of the differences above zero; Wilcoxon 1945,
+/// "Individual comparisons by ranking methods", Biometrics Bulletin 1, 80-83. `None` if even the
+/// widest interval, from the smallest to the largest average, has more than `tail` beyond either
+/// end. The probability is then that of its tail.
 pub fn averages_to_leave_out(n: usize, tail: f64) -> (Option<usize>, f64) {
     if n == 0 {
         return (None, 0.5);
@@ -25,8 +26,8 @@ pub fn averages_to_leave_out(n: usize, tail: f64) -> (Option<usize>, f64) {
     lower_tail::of(&chances, tail)
 }
 
-/// Probability of each value of the statistic: each rank is in the sum or not, by the toss of a
-/// coin.
+/// Probability of each value of the statistic. Each rank is in the sum with a probability of one
+/// half.
 fn chances(n: usize) -> Vec<f64> {
     let mut chances = vec![0.0; n * (n + 1) / 2 + 1];
     chances[0] = 1.0;
@@ -49,15 +50,15 @@ fn approximate(n: f64, tail: f64) -> (Option<usize>, f64) {
 mod tests {
     use super::*;
 
-    /// Of the 8 signs of 3 ranks the sums are 0, 1, 2, 3 (twice), 4, 5, 6.
+    /// The 8 signs of 3 ranks give the sums 0, 1, 2, 3 (twice), 4, 5, 6.
     #[test]
     fn small_chances_are_those_of_all_signs() {
         let want = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0].map(|count| count / 8.0);
         assert_eq!(chances(3), want);
     }
 
-    /// The two-sided 5% points of published tables of the signed-rank test (largest sum that is
-    /// significant, one less than the number of averages left out).
+    /// The two-sided 5% points of published tables of the signed-rank test. A table has the
+    /// largest sum that is significant, which is one less than `t`.
     #[test]
     fn critical_values_are_those_of_the_tables() {
         for (n, critical) in

@@ -1,7 +1,7 @@
-//! The counts that a verdict follows from, and the verdict that follows from them.
+//! The counts behind a verdict, and the verdict that follows from them.
 //!
-//! They are all that the test takes from the trials. A brief has them and no trials, and is judged
-//! by the same function as a record: [`state`], which [`crate::decide`] calls.
+//! The test uses nothing else from the trials. A brief has these counts and no trials. The same
+//! function judges a brief and a record: [`state`], which [`crate::decide`] calls.
 
 use crate::bet::{AbsenceBet, EffectBet};
 use crate::blocks::{Figure, Study, hung_more_often, study_error_rate};
@@ -12,10 +12,9 @@ use model::record::Plan;
 use model::tested::{CaseTested, Wins};
 use model::{Arm, ArmResult, Brief, State, Tested, Trial};
 
-/// The counts of a study by the figure that its plan judges by; `None` for a plan without a
-/// control.
+/// The counts of a study by the judged figure of its plan; `None` for a plan without a control.
 ///
-/// `arms` are its estimates.
+/// `arms` are the estimates of the arms.
 pub fn tested(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Option<Tested> {
     Some(of_study(plan, trials, arms, &Study::of(plan, trials)?))
 }
@@ -57,17 +56,17 @@ pub(crate) fn of_study(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study:
 }
 
 fn wins(bet: &EffectBet) -> Wins {
-    // Counts of blocks, which a record numbers with 32 bits.
+    // These are counts of blocks, which a record numbers with 32 bits.
     Wins { control: bet.wins() as u32, other: bet.losses() as u32 }
 }
 
-/// What follows from the counts of one figure; `tainted` says that the kernel became tainted
-/// meanwhile.
+/// The verdict from the counts of one figure. `tainted` says that the kernel became tainted
+/// during the study.
 ///
-/// Nothing in the counts makes this panic.
+/// No counts make this panic.
 pub fn state(tested: &Tested, tainted: bool) -> State {
     let says = plain(tested).state(thresholds(tested));
-    // What shows no effect needs no excuse.
+    // A result without an effect needs no explanation by disturbances.
     if tainted || says == State::Affected && is_explained(tested) {
         return State::Untrustworthy;
     }
@@ -80,19 +79,19 @@ pub fn state(tested: &Tested, tainted: bool) -> State {
     }
 }
 
-/// What follows from all judged figures: a stall in any of them is a stall, and none is only where
-/// none shows one. `None` where nothing was judged.
+/// The verdict from all judged figures. A stall in any of them is a stall. There is no stall only
+/// if none of them shows one. `None` if nothing was judged.
 pub fn state_by_all(tests: &[Tested], tainted: bool) -> Option<State> {
     tests.iter().map(|tested| state(tested, tainted)).reduce(with_figure)
 }
 
-/// Judges a brief by its counts alone; `None` where it has none.
+/// Judges a brief from its counts alone; `None` if it has none.
 pub fn judge_brief(brief: &Brief) -> Option<State> {
     let by_test = state_by_all(&brief.tests, brief.ground.tainted != 0)?;
     Some(brief.review.unwrap_or(by_test))
 }
 
-/// What is said of a study by its figures so far and by one more.
+/// The verdict on a study from its figures so far and one more figure.
 pub fn with_figure(first: State, other: State) -> State {
     match (first, other) {
         (State::Untrustworthy, _) => State::Untrustworthy,
@@ -111,9 +110,9 @@ fn thresholds(tested: &Tested) -> Thresholds {
     }
 }
 
-/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time
-/// without a CPU is taken off every trial and the arms are left out that the hypervisor struck
-/// more.
+/// Whether a disturbance explains a shown effect. That is the case if no effect is left, in any
+/// arm or in all arms together, once the time without a CPU is subtracted from every trial. Arms
+/// from which the hypervisor took more are left out.
 pub fn is_explained(tested: &Tested) -> bool {
     let needed = thresholds(tested).affected;
     let plain = plain(tested);
@@ -126,12 +125,12 @@ pub fn is_explained(tested: &Tested) -> bool {
         && !tested.cases.iter().enumerate().any(stands)
 }
 
-/// The evidence of the figures as they were measured.
+/// The evidence of the figures as measured.
 fn plain(tested: &Tested) -> Evidence {
     evidence(tested, &tested.together, |_| true, |case| case.plain)
 }
 
-/// The evidence of what is left without the time in which there was no CPU, of the arms that were
+/// The evidence that is left without the time in which there was no CPU, from the arms that were
 /// not robbed.
 fn net(tested: &Tested) -> Evidence {
     evidence(tested, &tested.together_net, |case| !case.robbed, |case| case.net)

@@ -1,26 +1,27 @@
-//! How likely a trial of an arm is worse than one of the control.
+//! The probability that a trial of an arm is worse than a trial of its control.
 
 use crate::reading::{Reading, ascending};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The relative effect with what the Brunner-Munzel test says of it.
+/// The relative effect, with the result of the Brunner-Munzel test.
 pub(crate) struct Superiority {
-    /// Chance that a trial of the arm is above one of the control, ties counting half.
+    /// Probability that a trial of the arm is above a trial of the control. Ties count half.
     pub(crate) chance: f64,
-    /// Interval of the chance; absent where its variance cannot be estimated.
+    /// Interval of that probability; absent if its variance cannot be estimated.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Two-sided p-value against a chance of one half.
+    /// Two-sided p-value against a probability of one half.
     pub(crate) p_value: Option<f64>,
 }
 
-/// The Brunner-Munzel test with its interval, or its exact permutation test where it degenerates.
+/// The Brunner-Munzel test with its interval, or its exact permutation test in the degenerate
+/// case.
 ///
 /// Brunner and Munzel 2000, "The nonparametric Behrens-Fisher problem: asymptotic theory and a
-/// small-sample approximation", Biometrical Journal 42, 17-25, with the t approximation. Where
-/// all placements are equal there is no t statistic; the p-value is then that of the studentised
+/// small-sample approximation", Biometrical Journal 42, 17-25, with the t approximation. If all
+/// placements are equal there is no t statistic. The p-value is then that of the studentised
 /// permutation test (Neubert and Brunner 2007, "A studentized permutation test for the
 /// non-parametric Behrens-Fisher problem", Computational Statistics and Data Analysis 51,
-/// 5192-5204), and there is no interval. `None` where either side is empty.
+/// 5192-5204), and there is no interval. `None` if either side is empty.
 pub(crate) fn brunner_munzel(
     control: &[Reading],
     arm: &[Reading],
@@ -30,7 +31,7 @@ pub(crate) fn brunner_munzel(
         return None;
     }
     let (n, m) = (control.len() as f64, arm.len() as f64);
-    // How many of the other side each trial beats.
+    // How many trials of the other side each trial exceeds.
     let of_control = placements(control, arm);
     let of_arm = placements(arm, control);
     let chance = of_arm.iter().sum::<f64>() / (n * m);
@@ -44,7 +45,7 @@ pub(crate) fn brunner_munzel(
     Some(Superiority { chance, interval, p_value })
 }
 
-/// Sorted, so that rounding in sums does not depend on the order of the trials.
+/// The values are sorted, so that rounding in sums does not depend on the order of the trials.
 fn placements(of: &[Reading], among: &[Reading]) -> Vec<f64> {
     ascending(of.iter().map(|one| among.iter().map(|other| one.score(other)).sum()))
 }
@@ -56,7 +57,7 @@ fn student(
     confidence: f64,
 ) -> Option<((f64, f64), f64)> {
     let (n, m) = (of_control.len() as f64, of_arm.len() as f64);
-    // Shares of the squared standard error that either side has.
+    // The share of each side in the squared standard error.
     let from_control = variance(of_control)? / (n * m * m);
     let from_arm = variance(of_arm)? / (m * n * n);
     let error = (from_control + from_arm).sqrt();
@@ -75,12 +76,13 @@ fn variance(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (n - 1.0))
 }
 
-/// The permutation p-value where all placements are equal, exactly and for any number of trials.
+/// The permutation p-value if all placements are equal. It is exact for any number of trials.
 ///
-/// Scores fall as the readings of one side rise, so equal placements mean that all pairs score
-/// alike: all ties, or complete separation. With ties every split is as extreme. With separation
-/// the statistic is infinite, so only splits that separate completely are as extreme: this one,
-/// and the one with the sides exchanged if such a one exists. Nothing has to be enumerated.
+/// Scores fall as the readings of one side rise, so equal placements mean that all pairs have the
+/// same score: all ties, or complete separation. With ties every split is equally extreme. With
+/// separation the statistic is infinite, so only splits that separate completely are as extreme.
+/// These are this split and, if it separates too, the one with the sides exchanged. Nothing has
+/// to be enumerated.
 fn permutation_p(control: &[Reading], arm: &[Reading], chance: f64) -> f64 {
     let (lower, upper) = match chance {
         1.0 => (control, arm),
@@ -91,7 +93,7 @@ fn permutation_p(control: &[Reading], arm: &[Reading], chance: f64) -> f64 {
     (extreme / splits(lower.len(), upper.len())).min(1.0)
 }
 
-/// Whether as many of the smallest readings as `upper` has are all surely below all others.
+/// Whether the smallest readings, as many as `upper` has, are all certainly below all others.
 fn separates_when_exchanged(lower: &[Reading], upper: &[Reading]) -> bool {
     let mut pooled = [lower, upper].concat();
     pooled.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least)));
@@ -99,7 +101,8 @@ fn separates_when_exchanged(lower: &[Reading], upper: &[Reading]) -> bool {
     above.iter().all(|one| below.iter().all(|other| one.surely_above(other)))
 }
 
-/// In how many ways the trials split into two sides of these sizes; infinite if beyond `f64`.
+/// The number of ways to split the trials into two sides of these sizes; infinite if it exceeds
+/// `f64`.
 fn splits(n: usize, m: usize) -> f64 {
     (1..=n.min(m)).map(|i| (n.max(m) + i) as f64 / i as f64).product()
 }
@@ -113,8 +116,8 @@ mod tests {
         values.iter().copied().map(Reading::exact).collect()
     }
 
-    /// Shoulder-tip pain (Lumley 1996), the example of Brunner and Munzel; figures as printed by
-    /// `brunner.munzel.test` of R's lawstat, p-value also by scipy.stats.brunnermunzel.
+    /// Shoulder-tip pain (Lumley 1996), the example of Brunner and Munzel. Figures as printed by
+    /// `brunner.munzel.test` of R's lawstat; the p-value also from scipy.stats.brunnermunzel.
     #[test]
     fn agrees_with_the_published_example() {
         let first = [1., 2., 1., 1., 1., 1., 1., 1., 1., 1., 2., 4., 1., 1.];
@@ -133,7 +136,7 @@ mod tests {
         let found = found.unwrap();
         assert_eq!((found.chance, found.interval), (1.0, None));
         assert!((found.p_value.unwrap() - 2.0 / 252.0).abs() < 1e-15);
-        // Two against three of which two are equal: the exchanged split is not separated.
+        // Two against three, two of which are equal: the exchanged split is not separated.
         let found = brunner_munzel(&exact(&[0.0, 1.0]), &exact(&[2.0, 2.0, 2.0]), 0.95).unwrap();
         assert!((found.p_value.unwrap() - 1.0 / 10.0).abs() < 1e-15);
         let found = brunner_munzel(&exact(&[0.0]), &exact(&[1.0]), 0.95).unwrap();
@@ -162,7 +165,7 @@ mod tests {
         prop::collection::vec(reading, 1..7)
     }
 
-    /// Every split of the readings, counted one by one.
+    /// All splits of the readings, counted one by one.
     fn enumerated_p(pooled: &[Reading], n: usize) -> f64 {
         let (mut extreme, mut all) = (0.0, 0.0);
         for mask in 0u32..1 << pooled.len() {

@@ -1,17 +1,17 @@
-//! The slope of a line through points, some of which may be far off.
+//! The slope of a line through points, some of which may be outliers.
 
 use crate::reading::{ascending, middle};
 
-/// The most points that are taken: every pair of them is looked at.
+/// The most points that are used, because every pair of points is examined.
 pub const MOST_POINTS: usize = 2000;
 
 /// The median slope of all pairs of points `(x, y)` that differ in `x`, in units of `y` per `x`.
 ///
-/// Theil 1950, "A rank-invariant method of linear and polynomial regression analysis", Proceedings
-/// of the KNAW 53, 386-392; Sen 1968, "Estimates of the regression coefficient based on Kendall's
-/// tau", Journal of the American Statistical Association 63, 1379-1389, for ties in `x`. Up to
-/// 29% of the points may be anything. `None` where no two points differ in `x`; points beyond
-/// [`MOST_POINTS`] and those that are not finite are left out.
+/// Theil 1950, "A rank-invariant method of linear and polynomial regression analysis",
+/// Proceedings of the KNAW 53, 386-392; Sen 1968, "Estimates of the regression coefficient based
+/// on Kendall's tau", Journal of the American Statistical Association 63, 1379-1389, for ties in
+/// `x`. Up to 29% of the points may have any value. `None` if no two points differ in `x`. Points
+/// beyond [`MOST_POINTS`] and points that are not finite are left out.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let points: Vec<(f64, f64)> = points.iter().filter(finite).take(MOST_POINTS).copied().collect();
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn the_median_of_the_slopes_of_all_pairs() {
-        // Slopes by hand: 1, 3, 5, 5, 7, 9 between (0,0), (1,1), (2,6), (3,15).
+        // The slopes by hand are 1, 3, 5, 5, 7, 9 between (0,0), (1,1), (2,6), (3,15).
         let points = [(0.0, 0.0), (1.0, 1.0), (2.0, 6.0), (3.0, 15.0)];
         assert_eq!(slope(&points), Some(5.0));
     }

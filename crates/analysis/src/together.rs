@@ -1,17 +1,17 @@
-//! How several studies share one error rate by what they claim.
+//! How several studies share one error rate, by the claims that they make.
 //!
-//! Of S studies the k that say `affected` may each use k/S of the error rate, and so may those that
-//! say `not-affected`: then of the claims of either kind at most that share is wrong on average,
-//! however the studies depend on one another and whenever they stop (e-BH: Wang and Ramdas 2022,
-//! "False discovery rate control with e-values", Journal of the Royal Statistical Society B 84,
-//! 822-852). Where nothing stalls, every `affected` is wrong, so the chance that there is one is at
-//! most the error rate.
+//! If k of S studies say `affected`, each of them may use k/S of the error rate. The same holds
+//! for studies that say `not-affected`. Then on average at most that share of the claims of
+//! either kind is wrong, however the studies depend on each other and whenever they stop (e-BH:
+//! Wang and Ramdas 2022, "False discovery rate control with e-values", Journal of the Royal
+//! Statistical Society B 84, 822-852). If nothing stalls, every `affected` is wrong. So the
+//! probability of any such claim is at most the error rate.
 
 use model::State;
 use model::record::Share;
 
-/// The least k with which a study makes each claim, at k/S of the error rate; none where it does
-/// not even make it at all of the rate.
+/// For each claim, the least k with which a study makes it at k/S of the error rate. `None` if it
+/// does not make the claim even at the whole rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Claims {
     affected: Option<u32>,
@@ -19,10 +19,11 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Of a study, one of so many; `state` is what it says with a share.
+    /// The claims of one of `studies` studies. `state` gives its verdict for a share of the error
+    /// rate.
     pub fn of(studies: u32, mut state: impl FnMut(Share) -> State) -> Self {
-        // Who says `affected` at all of its rate does not count for the other claim. That can make
-        // the other share smaller than it might be, and never too large.
+        // A study that says `affected` at the whole rate does not count for the other claim. That
+        // can make the other share smaller than possible, but never too large.
         let all = Share { studies, affected: studies, not_affected: studies };
         let mut says = |share, claim| state(share) == claim;
         let affected = |affected| says(Share { affected, ..all }, State::Affected);
@@ -32,7 +33,7 @@ impl Claims {
     }
 }
 
-/// How much of the error rate each study gets, given what all of them claim.
+/// The share of the error rate that each study gets, from the claims of all studies.
 pub fn share(studies: u32, claims: impl Iterator<Item = Claims> + Clone) -> Share {
     Share {
         studies,
@@ -41,14 +42,15 @@ pub fn share(studies: u32, claims: impl Iterator<Item = Claims> + Clone) -> Shar
     }
 }
 
-/// The largest k for which at least k studies make a claim with k/S of the rate, and at least 1;
+/// The largest k for which at least k studies make a claim at k/S of the rate; at least 1.
 /// `least` has the least k of each study.
 fn most_claims(studies: u32, least: impl Iterator<Item = Option<u32>> + Clone) -> u32 {
     let made = |claims: u32| least.clone().flatten().filter(|least| *least <= claims).count();
     (1..=studies).rev().find(|claims| made(*claims) >= *claims as usize).unwrap_or(1)
 }
 
-/// The least number up to `most` with which something holds that also holds with more.
+/// The least number up to `most` for which `holds` is true. If it is true for one number, it is
+/// true for all larger ones.
 fn least_claims(most: u32, mut holds: impl FnMut(u32) -> bool) -> Option<u32> {
     if !holds(most) {
         return None;
@@ -77,7 +79,7 @@ mod tests {
         assert_eq!(of(&[Some(3), Some(1), Some(4), None]), 1);
     }
 
-    /// With two studies a claim at k = 2 stands where both make it.
+    /// With two studies, a claim at k = 2 holds if both make it.
     #[test]
     fn what_a_study_says_with_a_share_becomes_the_share_of_all() {
         let at = |k| {
@@ -96,7 +98,7 @@ mod tests {
     }
 
     proptest! {
-        /// That the claims are as many as they say is all that the proof of e-BH takes.
+        /// The proof of e-BH needs only this: at least k studies make the claim at k/S of the rate.
         #[test]
         fn as_many_claim_as_the_part_is_of(all in prop::collection::vec(prop::option::of(1u32..9), 1..9)) {
             let studies = all.len() as u32;

@@ -1,8 +1,8 @@
-//! What disturbed a study, and whether it can explain what the study saw.
+//! What disturbed a study, and whether it can explain the result.
 //!
-//! Arms run in random order, so a disturbance that comes as it likes hits case and control alike:
-//! it costs blocks, not truth. Doubt is due where the case in particular was disturbed, and by
-//! enough to explain what is judged.
+//! Arms run in random order, so an independent disturbance hits case and control equally: it
+//! costs blocks, but not correctness. Doubt is needed if mainly the case was disturbed, and by
+//! enough to explain the judged figure.
 
 use crate::absence::{cpu_absent_ms_per_s, worst_steal};
 use crate::blocks::{Figure, Study, thresholds};
@@ -10,46 +10,46 @@ use crate::reading::{ascending, middle};
 use model::record::Plan;
 use model::{Arm, ArmResult, Doubt, State, Trial};
 
-/// By how much more of a CPU's time the hypervisor may take in the median block from a case than
-/// from its control.
+/// The largest difference in stolen CPU time between a case and its control in the median block,
+/// as a share of one CPU.
 ///
-/// At 5% a trial of 300 ms loses 15 ms, the size of a scheduling slice: more could pass for a
-/// stall.
+/// At 5% a trial of 300 ms loses 15 ms, which is the size of a scheduling slice. More than that
+/// could look like a stall.
 pub const MOST_STEAL: f64 = 0.05;
 
-/// The machine, as far as judging has to know it.
+/// What judging has to know about the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// Flags by which the kernel said that it was tainted before the study; absent where not known.
+    /// Taint flags of the kernel before the study; absent if not known.
     pub tainted: Option<u64>,
     /// Whether it is a guest whose time is emulated.
     pub emulated: bool,
-    /// Whether other runs were let load it at the same time.
+    /// Whether other runs were allowed to load it at the same time.
     pub shared: bool,
 }
 
 /// Why figures prove nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Doubts {
-    /// About the machine, and so about every arm.
+    /// Doubts about the machine, and so about every arm.
     pub machine: Vec<Doubt>,
-    /// About what single arms with the cause showed: which, and why.
+    /// Doubts about the effects of single arms with the cause: the arm, and why.
     pub arms: Vec<(String, Doubt)>,
-    /// Where the absence of CPUs explains what no single arm is named for.
+    /// Set if the absence of CPUs explains the effect and no single arm has a doubt of its own.
     pub together: Option<Doubt>,
 }
 
 impl Doubts {
-    /// All of them.
+    /// All doubts.
     pub fn all(&self) -> impl Iterator<Item = &Doubt> {
         let arms = self.arms.iter().map(|(_, why)| why);
         self.machine.iter().chain(arms).chain(&self.together)
     }
 }
 
-/// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance hit
-/// case and control alike. `arms` are its estimates, and `explained` says that the effect which it
-/// shows can be ([`crate::sufficient::is_explained`]).
+/// The doubts about a study. There are none on a quiet machine, and none if the disturbance hit
+/// case and control equally. `arms` are the estimates of the arms. `explained` says that a
+/// disturbance can explain the effect ([`crate::sufficient::is_explained`]).
 pub fn doubts(
     plan: &Plan,
     trials: &[Trial],
@@ -60,7 +60,7 @@ pub fn doubts(
 ) -> Doubts {
     let of_arms: Vec<(String, Doubt)> =
         study.cases.iter().filter_map(|case| of_arm(plan, trials, arms, study, case)).collect();
-    // What is told of an arm need not be told of all.
+    // A doubt about one arm need not be repeated for all arms.
     let together = (explained && of_arms.is_empty()).then(|| {
         let most = study.cases.iter().map(|case| absent(plan, trials, case)).fold(0.0, f64::max);
         Doubt::NoCpu { arm: None, ms_per_s: most }
@@ -68,7 +68,7 @@ pub fn doubts(
     Doubts { machine: taint_doubt(trials, ground).into_iter().collect(), arms: of_arms, together }
 }
 
-/// What is doubtful of one arm with the cause: which, and why.
+/// The doubt about one arm with the cause: the arm, and why.
 fn of_arm(
     plan: &Plan,
     trials: &[Trial],
@@ -88,11 +88,13 @@ fn of_arm(
     Some((case.id.clone(), why))
 }
 
-/// Whether the effect of an arm stands, where the test names it: it is left once the time without a
-/// CPU is taken off its trials and those of its control, and the hypervisor did not hit it more.
+/// Whether the effect of an arm stands, if the test names the arm. The effect has to be left
+/// after the time without a CPU is subtracted from its trials and from those of its control. And
+/// the hypervisor must not have taken more from the arm.
 ///
-/// Its own wealth has to reach the threshold with what is left. That it is named is for the test of
-/// the figures as they are; this takes more, and so cannot make the error rate higher.
+/// The arm's own wealth has to reach the threshold with the remaining effect. The test of the
+/// plain figures decides whether the arm is named. This is an additional condition, so it cannot
+/// raise the error rate.
 pub fn stands(plan: &Plan, trials: &[Trial], study: &Study, arm: &Arm) -> bool {
     let left = study.evidence_on(&[arm], Figure::Net).effect();
     left >= thresholds(plan).affected && !robbed(trials, arm, study.control_of(arm))
@@ -108,7 +110,7 @@ fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
     (new != 0).then_some(Doubt::Tainted { flags: new })
 }
 
-/// Flags by which the kernel said that it became tainted during a study; zero where it did not.
+/// Taint flags that the kernel set during a study; zero if there were none.
 pub fn new_taint(trials: &[Trial], ground: Ground) -> u64 {
     match taint_doubt(trials, ground) {
         Some(Doubt::Tainted { flags }) => flags,
@@ -116,13 +118,13 @@ pub fn new_taint(trials: &[Trial], ground: Ground) -> u64 {
     }
 }
 
-/// Whether the hypervisor took so much more from a case than from its control that it proves
-/// nothing.
+/// Whether the hypervisor took so much more time from a case than from its control that the case
+/// proves nothing.
 pub(crate) fn robbed(trials: &[Trial], case: &Arm, control: &Arm) -> bool {
     steal_doubt(trials, &case.id, &control.id).is_some()
 }
 
-/// Steal that hits case and control alike is no doubt.
+/// Steal that hits case and control equally is not a reason for doubt.
 fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<Doubt> {
     let of_arm = |arm: &str| -> Vec<(u32, f64)> {
         let of_arm = trials.iter().filter(|trial| trial.arm == arm);
@@ -137,7 +139,7 @@ fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<Doubt> {
     Some(Doubt::Steal { arm: case.to_owned(), control: control.to_owned(), more, most: MOST_STEAL })
 }
 
-/// Time in each second without a CPU in the median trial of an arm.
+/// Time without a CPU in the median trial of an arm, in milliseconds a second.
 fn absent(plan: &Plan, trials: &[Trial], arm: &Arm) -> f64 {
     let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     middle(&ascending(of_arm.map(|trial| cpu_absent_ms_per_s(plan, trial)))).unwrap_or(0.0)

@@ -1,5 +1,5 @@
-//! Main effects and interactions: against values worked out by hand, and in simulated studies
-//! whose effects are known.
+//! Main effects and interactions, compared with values computed by hand, and in simulated studies
+//! with known effects.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -49,7 +49,7 @@ fn of(factorial: &Factorial, trials: &[Trial]) -> Vec<Effect> {
     effects(factorial, trials, &[LOST], 0.95).shown
 }
 
-/// Six blocks whose level climbs by 100 each, of `a,x`, `a,y`, `b,x`, `b,y`.
+/// Six blocks of `a,x`, `a,y`, `b,x`, `b,y`, with a level that rises by 100 in each block.
 fn block_of_four(values: [[f64; 4]; 6]) -> Vec<Trial> {
     let arms = ["a,x", "a,y", "b,x", "b,y"];
     let block = |(number, values): (u32, [f64; 4])| {
@@ -60,9 +60,9 @@ fn block_of_four(values: [[f64; 4]; 6]) -> Vec<Trial> {
     (0..).zip(values).flat_map(block).collect()
 }
 
-/// By hand. `b` against `a`, mean of the changes under `x` and `y`: 15, 16, 14, 15, 16, 14, of
-/// which all averages of two lie evenly around 15. `y` against `x`: 7, 8, 6, 7, 8, 6. Interaction,
-/// change by `b` under `y` less that under `x`: 10 in each block.
+/// Computed by hand. `b` against `a`, mean of the changes under `x` and `y`: 15, 16, 14, 15,
+/// 16, 14. All averages of two of these lie evenly around 15. `y` against `x`: 7, 8, 6, 7, 8, 6.
+/// Interaction, the change by `b` under `y` minus the change under `x`: 10 in each block.
 #[test]
 fn effects_are_those_worked_out_by_hand() {
     let trials = block_of_four([
@@ -138,8 +138,8 @@ fn noise(rng: &mut impl Rng) -> f64 {
     -sign * (1.0 - rng.random::<f64>()).ln()
 }
 
-/// Studies of eight blocks on a machine that drifts by a hundred times the noise: how many of
-/// 1000 intervals hold each true effect.
+/// Studies of eight blocks on a machine whose drift is a hundred times the noise. It counts how
+/// many of 1000 intervals contain each true effect.
 #[test]
 fn intervals_hold_known_effects_as_often_as_they_say() {
     let (main, other, together) = (3.0, -2.0, 1.5);
@@ -162,8 +162,9 @@ fn intervals_hold_known_effects_as_often_as_they_say() {
             off[i] += (shift.shift - truth[i]) / 1000.0;
         }
     }
-    // 96.1% by the distribution; three standard errors of 1000 studies are 1.8%.
+    // The distribution gives 96.1%; three standard errors of 1000 studies are 1.8%.
     assert!(held.iter().all(|held| (942..=979).contains(held)), "{held:?}");
-    // The estimate is spread by less than 1, so the mean of 1000 by less than 0.1 at three errors.
+    // The spread of the estimate is below 1, so three standard errors of the mean of 1000 are
+    // below 0.1.
     assert!(off.iter().all(|off: &f64| off.abs() < 0.1), "{off:?}");
 }

@@ -12,8 +12,8 @@ use tailback_analysis::{estimate_arms, fixes};
 /// Studies in each simulation.
 const STUDIES: u32 = 200;
 
-/// In how many studies each fix is called fixed, if it leaves the whole stall in such a part of the
-/// trials; each study stops as soon as one of its fixes is called so.
+/// In how many studies any fix is called fixed, if each fix leaves the whole stall in a share
+/// `fails` of the trials. Each study stops when one of its fixes is called fixed.
 fn called_fixed(seed: u64, fixes_tried: usize, fails: f64, blocks: u32) -> u32 {
     let names: Vec<String> = (0..fixes_tried).map(|number| format!("fix-{number}")).collect();
     let mut arms = vec![("control", Role::Control), ("case", Role::Case)];
@@ -65,7 +65,7 @@ fn a_fix_that_fails_once_in_fifty_is_called_fixed_more_often_than_not() {
     assert!(called_fixed(5, 1, 0.02, 60) > STUDIES / 2);
 }
 
-/// Two nodes, each with a control, a case and a fix of its own; only the second stalls.
+/// Two nodes, each with its own control, case and fix. Only the second node stalls.
 #[test]
 fn a_fix_is_not_held_against_a_stall_that_has_another_control() {
     let mut plan = plan(&[
@@ -91,7 +91,7 @@ fn a_fix_is_not_held_against_a_stall_that_has_another_control() {
     assert_eq!(told, [("fix-b", "fixed")]);
 }
 
-/// What is said of the fixes of a study of these trials.
+/// The fixes of a study with these trials.
 fn judged(plan: &Plan, trials: &[Trial]) -> Vec<Fix> {
     fixes(plan, trials, &estimate_arms(plan, trials), LOST)
 }
@@ -107,7 +107,7 @@ fn a_fix_that_leaves_the_smaller_of_two_stalls_has_not_fixed_it() {
     let lost = |block: u32, id: &str| match id {
         "large" => 700.0,
         "small" => 40.0,
-        // Little of the large stall, and half of the small one.
+        // It leaves little of the large stall, and half of the small one.
         "fix" if block.is_multiple_of(12) => 20.0,
         _ => 0.0,
     };
@@ -118,16 +118,16 @@ fn a_fix_that_leaves_the_smaller_of_two_stalls_has_not_fixed_it() {
     let found = judged(&plan, &trials);
     let told = (found[0].outcome, found[0].case.as_str());
     assert_eq!((told, found.len()), ((FixOutcome::Helped, "large"), 1));
-    // Without the small one it has.
+    // Without the small stall it has fixed it.
     let mut alone = plan.clone();
     alone.arms.retain(|arm| arm.id != "small");
     assert_eq!(judged(&alone, &trials)[0].outcome, FixOutcome::Fixed);
 }
 
-/// Figures beside `lost` that are judged in the same way.
+/// Figures that are judged in the same way as `lost`.
 const OTHERS: [&str; 2] = ["late", "unfair"];
 
-/// A plan of a case and a fix that is judged by three figures.
+/// A plan with a case and a fix that is judged by three figures.
 fn by_three_figures() -> Plan {
     let mut plan = plan(&[("control", Role::Control), ("case", Role::Case), ("fix", Role::Fix)]);
     let by = |name: &'static str| Judging { measure: name.into(), ..plan.judging.clone() };
@@ -135,7 +135,8 @@ fn by_three_figures() -> Plan {
     plan
 }
 
-/// A block in which case and fix show so much of each figure, and the control nothing.
+/// A block in which case and fix have these values of the three figures, and the control has
+/// zero.
 fn block_of(block: u32, case: [f64; 3], fix: [f64; 3]) -> [Trial; 3] {
     [("control", [0.0; 3]), ("case", case), ("fix", fix)].map(|(id, [lost, late, unfair])| {
         let mut trial = trial(block, id, lost);
@@ -158,18 +159,19 @@ fn a_fix_that_leaves_the_stall_of_another_figure_has_not_fixed_it() {
     let (one, two, all) = ([700.0, 0.0, 0.0], [700.0, 700.0, 0.0], [700.0; 3]);
     let lost = || LOST.to_owned();
     assert_eq!(after(16, two, [0.0, 700.0, 0.0]).0, FixOutcome::Helped);
-    // What it helped is what is told of.
+    // The figure in which it helped is reported.
     let second = after(16, two, [700.0, 0.0, 0.0]);
     assert_eq!((second.0, second.1.as_str()), (FixOutcome::Helped, "late"));
     assert_eq!(after(16, two, two).0, FixOutcome::NotShown);
-    // Whatever is affected has to be gone; that one of three was picked by the data costs blocks.
+    // Every affected figure has to be gone. One of three figures was picked by the data, which
+    // costs blocks.
     assert_eq!(after(22, all, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(20.0)));
     assert_eq!(after(22, one, [0.0; 3]), (FixOutcome::Helped, lost(), Some(60.0)));
     assert_eq!(after(29, one, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(60.0)));
     assert_eq!(after(26, two, [0.0; 3]), (FixOutcome::Fixed, lost(), Some(40.0)));
 }
 
-/// Which of three figures are affected is up to chance here, and so is in which the fix fails.
+/// Chance decides here which of three figures are affected, and in which of them the fix fails.
 #[test]
 fn a_fix_that_fails_is_not_called_fixed_for_the_figures_that_chance_picks() {
     let plan = by_three_figures();

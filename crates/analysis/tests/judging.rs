@@ -1,4 +1,4 @@
-//! Verdicts from trials, through the functions that the runner and `tailback judge` use.
+//! Verdicts from trials, made by the functions that the runner and `tailback judge` use.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +16,7 @@ fn three_arms() -> Plan {
     plan(&[("busy", Role::Case), ("control", Role::Control), ("fixed", Role::Fix)])
 }
 
-/// Blocks in which each arm loses what is given for it.
+/// Blocks in which each arm loses the given amount.
 fn blocks(count: u32, control: f64, busy: f64, fixed: f64) -> Vec<Trial> {
     let arms = [("control", control), ("busy", busy), ("fixed", fixed)];
     (0..count).flat_map(|block| arms.map(|(arm, lost)| trial(block, arm, lost))).collect()
@@ -79,7 +79,7 @@ fn three_blocks_of_three_arms_settle_that_but_not_how_much() {
         .collect();
     let (arms, outcome) = judge(&plan, &trials);
     assert_eq!(outcome.state, State::Affected);
-    // Three pairs are too few to name an arm by itself.
+    // Three pairs are too few to name a single arm.
     assert!(cases.iter().all(|id| state_of(&arms, id) == Some(State::Inconclusive)));
     let open = Caveat::ArmsOpen { arms: cases.map(str::to_owned).to_vec() };
     assert_eq!(outcome.caveats, [open, Caveat::NoInterval { confidence: 0.95, blocks: 4 }]);
@@ -106,7 +106,8 @@ fn a_quiet_study_says_what_it_could_have_missed() {
     assert_eq!(state_of(&arms, "busy"), Some(State::NotAffected));
     let missed = outcome.test.missed.unwrap();
     assert_eq!((missed.shown_above, missed.freeze_ms), (1.0, Some(0.3)));
-    // The rate that ten clean trials leave possible is at most the one that the test refutes.
+    // The highest rate that ten clean trials leave possible is not above the rate that the test
+    // refutes.
     assert!(missed.share > 0.2 && missed.share < 0.38, "{missed:?}");
     assert!(missed.every_s > 0.6 && missed.every_s < 1.4, "{missed:?}");
     let margin = Amount::exact(1.0, Unit::MillisecondsPerSecond);
@@ -118,7 +119,7 @@ fn a_restless_control_hides_stalls_and_then_nothing_is_called_absent() {
     let plan = three_arms();
     let trials = |noise: f64| -> Vec<Trial> {
         let block = |block: u32| {
-            // Whichever is disturbed, it is never the case alone.
+            // Noise hits only the control, never the case.
             let control = if block.is_multiple_of(3) { noise } else { 0.0 };
             [
                 trial(block, "control", control),
@@ -168,7 +169,8 @@ fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
 fn blocks_that_are_not_whole_have_no_part_in_the_test() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);
-    // A block without its fix is whole; one with two trials of an arm, or without a figure, is not.
+    // A block without its fix is whole. A block with two trials of an arm, or without a figure,
+    // is not.
     let fix = trials.pop();
     assert_eq!(fix.map(|trial| trial.arm).as_deref(), Some("fixed"));
     trials.push(trial(0, "busy", 700.0));
@@ -212,7 +214,7 @@ fn a_case_that_always_hangs_is_affected_and_its_figure_may_be_lost() {
     let (arms, outcome) = judge(&plan, &trials);
     assert_eq!((outcome.state, outcome.test.blocks), (State::Affected, 6));
     assert_eq!(state_of(&arms, "busy"), Some(State::Affected));
-    // Where the control hangs just as often, nothing is known of either.
+    // If the control hangs equally often, nothing is known of either.
     let mut trials = blocks(24, 0.0, 0.0, 0.0);
     trials.iter_mut().for_each(|trial| trial.observation.hang = true);
     assert_eq!(judge(&plan, &trials).1.state, State::Inconclusive);
@@ -231,7 +233,7 @@ fn each_case_is_held_against_its_own_control_and_a_baseline_against_nothing() {
     plan.arms[3].against = Some("twin-10".to_owned());
     let study = |one: f64, ten: f64| {
         let block = |block: u32| {
-            // The load by itself costs 300 ms/s with ten.
+            // The load of ten costs 300 ms/s, even without the cause.
             [("twin-1", 0.0), ("busy-1", one), ("twin-10", 300.0), ("busy-10", ten), ("alone", 0.0)]
                 .map(|(arm, lost)| trial(block, arm, lost))
         };
@@ -264,7 +266,7 @@ fn what_could_have_been_missed_is_told_of_the_arm_that_says_least() {
     let arms = [("control", Role::Control), ("quiet", Role::Case), ("hit", Role::Case)];
     let plan = plan(&arms);
     let block = |block: u32| {
-        // One hit among many trials leaves more of them possible.
+        // One hit among many trials raises the share that remains possible.
         let hit = if block == 3 { 200.0 } else { 0.0 };
         [("control", 0.0), ("quiet", 0.0), ("hit", hit)].map(|(arm, lost)| trial(block, arm, lost))
     };
@@ -293,7 +295,7 @@ fn steal_from_every_case_counts_where_none_is_named_yet() {
     assert_eq!(judge(&other_figure, &trials).1.state, State::Untrustworthy);
 }
 
-/// Steal of so many milliseconds from one CPU over a second around each trial of these arms.
+/// Adds steal of `ms` milliseconds on one CPU, over a second around each trial of these arms.
 fn steal_from(trials: &mut [Trial], arms: &[&str], ms: f64) {
     for trial in trials.iter_mut() {
         trial.disturbance.over_ms = Some(1000.0);
@@ -310,7 +312,7 @@ fn steal_is_read_by_cpu_over_its_own_time_and_doubts_only_what_it_struck_more() 
     let mut trials = blocks(6, 0.0, 700.0, 0.0);
     steal_from(&mut trials, &["control", "busy", "fixed"], 300.0);
     assert_eq!(judge(&plan, &trials).1.state, State::Affected, "case and control alike");
-    // 600 ms of one CPU in a second is 60% of it, however many CPUs there are.
+    // 600 ms of one CPU in a second is 60%, however many CPUs there are.
     let mut trials = blocks(6, 0.0, 500.0, 0.0);
     steal_from(&mut trials, &["busy"], 600.0);
     let (_, outcome) = judge(&plan, &trials);
@@ -334,7 +336,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
         }
         trials
     };
-    // 60 ms of a window of 300 are 200 ms/s.
+    // 60 ms in a window of 300 ms are 200 ms/s.
     let (_, outcome) = judge(&plan, &delayed(200.0, 60.0));
     assert_eq!(outcome.state, State::Untrustworthy);
     let no_cpu = Doubt::NoCpu { arm: Some("busy".to_owned()), ms_per_s: 200.0 };
@@ -343,7 +345,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     let mut figure_of_another_kind = plan.clone();
     figure_of_another_kind.judging.wants_cpu = false;
     assert_eq!(judge(&figure_of_another_kind, &delayed(200.0, 60.0)).1.state, State::Affected);
-    // Delay that both suffer alike is taken off both.
+    // Delay that both arms have is subtracted from both.
     let mut trials = blocks(14, 200.0, 200.0, 0.0);
     trials.iter_mut().for_each(|trial| trial.disturbance.run_delay_ms = Some(60.0));
     assert_eq!(judge(&plan, &trials).1.state, State::NotAffected);
@@ -410,12 +412,13 @@ fn an_emulated_guest_is_said_to_be_one() {
     assert!(outcome.caveats.contains(&Caveat::Emulated), "{outcome:?}");
 }
 
-/// Blocks of a case that loses so much and a control that loses so much right after a case, and
-/// otherwise.
+/// Blocks of a case that loses `case`, and a control that loses `after_case` right after a case
+/// and `otherwise` in other places.
 fn following(case: f64, after_case: f64, otherwise: f64) -> (Plan, Vec<Trial>) {
     let mut trials: Vec<Trial> = Vec::new();
     for block in 0..20u32 {
-        // Turned round in every second pair of blocks, so that controls follow either.
+        // The order is reversed in every second pair of blocks, so that controls also follow
+        // controls.
         let turned = block / 2 % 2 == 1;
         let follows = turned || trials.last().is_some_and(|t| t.arm == "busy");
         let control = trial(block, "control", if follows { after_case } else { otherwise });
@@ -458,9 +461,9 @@ fn what_trials_leave_behind_explains_a_case_that_is_worse_by_no_more_than_that()
     assert_eq!(explains(faster(), State::NotAffected), None);
     let (plan, trials) = faster();
     assert_eq!(explains((Plan { wash_out: true, ..plan }, trials), State::Affected), None);
-    // A stall of its own is left, whatever the control is made to look like.
+    // A real stall remains, however much better the control is made to look.
     assert_eq!(explains(following(700.0, 0.0, 100.0), State::Affected), None);
-    // A control that is made to look worse hides one.
+    // A control that is made to look worse hides a stall.
     let slower = || following(100.0, 100.0, 0.0);
     assert_eq!(explains(slower(), State::NotAffected), Some(carry_over(100.0, 0.0)));
     assert_eq!(explains(slower(), State::Affected), None);
@@ -470,7 +473,7 @@ fn what_trials_leave_behind_explains_a_case_that_is_worse_by_no_more_than_that()
 fn what_was_washed_out_is_told_by_the_trials_that_are_not_judged() {
     let (plan, trials) = following(700.0, 0.0, 0.0);
     let plan = Plan { wash_out: true, ..plan };
-    // Each right after the case of its block.
+    // Each wash-out runs right after the case of its block.
     let wash_outs = |lost| {
         let cases = trials.iter().filter(|trial| trial.arm == "busy");
         let after = |case: &Trial| Trial {
@@ -546,8 +549,8 @@ proptest! {
         }
     }
 
-    /// The order in which trials stand in the record does not matter, and the verdict of a quiet
-    /// machine without hangs is that of the evidence.
+    /// The order of trials in the record does not matter. On a quiet machine without hangs, the
+    /// verdict is that of the evidence.
     #[test]
     fn the_verdict_is_that_of_the_evidence(
         values in prop::collection::vec((0u8..40, 0u8..60, 0u8..9), 1..20), turn in 0usize..60,

@@ -1,6 +1,6 @@
-//! How often verdicts are wrong, and how soon they are right, by simulation.
+//! Simulates how often verdicts are wrong, and how soon they are right.
 //!
-//! All seeds are fixed, so each test gives the same figures on every machine; `--nocapture`
+//! All seeds are fixed, so each test gives the same figures on every machine. `--nocapture`
 //! prints them, and docs/statistics.md quotes them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -14,29 +14,31 @@ use tailback_analysis::evidence::{Evidence, Thresholds};
 /// Studies in each simulation.
 const STUDIES: u32 = 2000;
 
-/// Blocks at which a study without a verdict ends.
+/// Number of blocks after which a study without a verdict ends.
 const MOST_BLOCKS: u32 = 24;
 
 /// Evidence that decides, for an error rate of 5%.
 const THRESHOLDS: Thresholds = Thresholds { affected: 20.0, not_affected: 20.0 };
 
-/// Differences that do not matter, in ms/s.
+/// The difference up to which nothing matters, in ms/s.
 const MARGIN: f64 = 1.0;
 
-/// The highest count of wrong verdicts that a true rate of 5% explains: three standard errors
-/// above it, which chance exceeds in about 1 of 700 simulations.
+/// The highest count of wrong verdicts that a true rate of 5% explains. It is three standard
+/// errors above that rate, which chance exceeds in about 1 of 700 simulations.
 fn most_wrong() -> f64 {
     let n = f64::from(STUDIES);
     0.05 * n + 3.0 * (0.05 * 0.95 * n).sqrt()
 }
 
-/// The lowest count of right verdicts that a true rate of 90% explains, likewise.
+/// The lowest count of right verdicts that a true rate of 90% explains: three standard errors
+/// below it.
 fn least_right() -> f64 {
     let n = f64::from(STUDIES);
     0.9 * n - 3.0 * (0.1 * 0.9 * n).sqrt()
 }
 
-/// Readings of the places of a block, in the order they run, before arms are given to them.
+/// Readings at the places of a block in the order in which they run, before arms are assigned to
+/// them.
 type Noise = fn(&mut ChaCha8Rng, u32, usize) -> Vec<f64>;
 
 /// Verdicts of many studies.
@@ -64,7 +66,7 @@ impl Tally {
     }
 }
 
-/// Runs studies; each stops at the first block at which it is settled.
+/// Runs studies. Each stops at the first block at which it is settled.
 ///
 /// `block` gives the readings of a block, control first.
 fn simulate(seed: u64, most: u32, block: impl Fn(&mut ChaCha8Rng, u32) -> Vec<f64>) -> Tally {
@@ -93,13 +95,13 @@ fn simulate(seed: u64, most: u32, block: impl Fn(&mut ChaCha8Rng, u32) -> Vec<f6
     tally
 }
 
-/// Readings of the places of a block, given to the arms at random, as the runner orders them.
+/// Assigns the readings of a block to the arms at random, as the runner orders them.
 fn dealt(rng: &mut ChaCha8Rng, mut readings: Vec<f64>) -> Vec<f64> {
     readings.shuffle(rng);
     readings
 }
 
-/// Mostly nothing; now and then a burst with a heavy tail, in ms/s.
+/// Mostly zero to 0.5 ms/s, with an occasional burst that has a heavy tail, in ms/s.
 fn bursts(rng: &mut ChaCha8Rng, rate: f64) -> f64 {
     if rng.random_bool(rate) {
         (10.0 / rng.random_range(0.01..1.0f64)).min(1000.0)
@@ -108,7 +110,7 @@ fn bursts(rng: &mut ChaCha8Rng, rate: f64) -> f64 {
     }
 }
 
-/// A control that loses next to nothing, with a blip of up to 10 ms/s now and then.
+/// A control that loses almost nothing, with an occasional blip of up to 10 ms/s.
 fn quiet(rng: &mut ChaCha8Rng, blips: f64) -> f64 {
     if rng.random_bool(blips) { rng.random_range(0.0..10.0) } else { 0.0 }
 }
@@ -116,7 +118,7 @@ fn quiet(rng: &mut ChaCha8Rng, blips: f64) -> f64 {
 const NOISES: [(&str, Noise); 5] = [
     ("rare bursts", |rng, _, places| (0..places).map(|_| bursts(rng, 0.1)).collect()),
     ("many bursts", |rng, _, places| (0..places).map(|_| bursts(rng, 0.6)).collect()),
-    // Every reading is clearly apart from the next: each block moves the wealth.
+    // All readings differ clearly, so each block changes the wealth.
     ("no ties", |rng, _, places| (0..places).map(|_| rng.random_range(0.0..1e4)).collect()),
     ("ties", |rng, _, places| {
         (0..places).map(|_| f64::from(rng.random_range(0..3u8)) * 2.0).collect()
@@ -142,14 +144,15 @@ fn no_effect_is_called_affected_in_at_most_one_study_of_twenty() {
     }
 }
 
-/// The effect as measured: one busy process costs 300 to 700 ms/s, ten 900 to 990, a hundred all.
+/// The effect as measured: one busy process costs 300 to 700 ms/s, ten cost 900 to 990, and a
+/// hundred cost everything.
 #[test]
 fn the_documented_effect_is_found_within_eight_blocks() {
     let three = simulate(21, 8, |rng, _| {
         let control = quiet(rng, 0.1);
         let busy_1 = rng.random_range(300.0..700.0);
         let busy_10 = rng.random_range(900.0..990.0);
-        // A hang is cut off: it counts as what is known of it.
+        // A hang is cut off and counts with its known value.
         let busy_100 = if rng.random_bool(0.05) { 600.0 } else { rng.random_range(990.0..1000.0) };
         vec![control, busy_1, busy_10, busy_100]
     });
@@ -192,11 +195,12 @@ fn a_stall_that_strikes_now_and_then_is_rarely_called_absent() {
     assert!(f64::from(one_of_three.not_affected) <= most_wrong(), "{one_of_three:?}");
     let rarer = simulate(45, MOST_BLOCKS, |rng, _| vec![quiet(rng, 0.1), hit(rng, 0.2, 0.1)]);
     rarer.print("a stall in 20%, 1 arm, blips in 10%");
-    // The claim is about a third; far rarer stalls are told in the limits, not excluded.
+    // The claim is about a third. Much rarer stalls are listed in the limits; they are not ruled
+    // out.
     assert!(rarer.not_affected < STUDIES / 2, "{rarer:?}");
 }
 
-/// A busy machine: every trial loses from nothing to 300 ms/s to it, case and control alike.
+/// A busy machine: every trial, of case and control, loses between 0 and 300 ms/s to it.
 #[test]
 fn a_disturbance_of_all_trials_alike_makes_nobody_affected() {
     for pairs in [1, 3] {

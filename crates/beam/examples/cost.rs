@@ -1,4 +1,5 @@
-//! What driving and watching a node costs: `cargo run --release -p tailback-beam --example cost`.
+//! The cost of driving and watching a node: `cargo run --release -p tailback-beam --example
+//! cost`.
 
 use beam::{App, Flags, Node, NodeOptions, Otp, ThreadSampler, term};
 use std::error::Error;

@@ -1,36 +1,36 @@
-//! What can go wrong for a caller of this crate.
+//! The errors that callers of this crate can get.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why no node, or none that is fit, could be had.
+/// Why a suitable node could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum BeamError {
-    /// There is no Erlang where it was looked for.
+    /// No Erlang was found.
     #[error(
         "erl: not found {place}; fetch one with --otp debian:trixie, install erlang-base (Debian, \
          Ubuntu), or name one with --otp PATH"
     )]
     NoErl {
-        /// Where it was looked for, in words.
+        /// Where it was searched, in words.
         place: String,
     },
-    /// There is no OTP by that name.
+    /// There is no OTP with that name.
     #[error("--otp {word}: {why}; or name an erl, or the root of an installation")]
     Unknown {
-        /// What was asked for.
+        /// The word that the user gave.
         word: String,
-        /// Why not, and what there is.
+        /// Why there is none, and which names exist.
         why: String,
     },
-    /// The OTP of a suite of Debian could not be had.
+    /// The OTP of a Debian suite is not available.
     #[error("debian:{suite}: {source}")]
     Debian {
         /// The suite.
         suite: String,
-        /// Why.
+        /// The reason.
         source: debian::DebianError,
     },
     /// The file cannot be executed.
@@ -41,12 +41,12 @@ pub enum BeamError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// The program is something else than an Erlang.
+    /// The program is no Erlang.
     #[error("{}: not an Erlang: {printed}; name one with --otp PATH", path.display())]
     NotErl {
         /// The program.
         path: PathBuf,
-        /// What it printed instead of answering.
+        /// What it printed instead of an answer.
         printed: String,
     },
     /// The program did not end in time.
@@ -54,12 +54,12 @@ pub enum BeamError {
     Late {
         /// The program.
         path: PathBuf,
-        /// What it was waited for.
+        /// The event that was waited for.
         what: &'static str,
-        /// For how long.
+        /// The time limit.
         limit: Duration,
     },
-    /// Root would run a program of another user's.
+    /// Root would run a program that another user may change.
     #[error("{}: {why}; root runs no program that others could have put there: name another with --otp PATH", path.display())]
     UnsafeProgram {
         /// The program, or a folder above it.
@@ -74,13 +74,13 @@ pub enum BeamError {
         path: PathBuf,
         /// Its release.
         found: u32,
-        /// The oldest that will do.
+        /// The oldest supported release.
         least: u32,
     },
     /// Emulator flags that are not accepted here.
     #[error("emulator flags `{text}`: {why}")]
     Flags {
-        /// The flags as they were given.
+        /// The flags as the user gave them.
         text: String,
         /// What is wrong with them.
         why: String,
@@ -90,12 +90,12 @@ pub enum BeamError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
         /// The system's reason.
         source: io::Error,
     },
-    /// Code from this folder could have come from another user.
+    /// Another user could have put code into this folder.
     #[error("{}: {why}; code from there would run with your rights, so name another cache folder", path.display())]
     Unsafe {
         /// The folder or file.
@@ -103,7 +103,7 @@ pub enum BeamError {
         /// Who may write there.
         why: String,
     },
-    /// A folder is not empty, and what is in it is not ours.
+    /// A folder is not empty, and its content is not tailback's.
     #[error("{}: not empty and not written by tailback; name a new folder", path.display())]
     NotOurs {
         /// The folder.
@@ -122,36 +122,36 @@ pub enum BeamError {
     Start {
         /// The Erlang.
         erl: PathBuf,
-        /// What failed.
+        /// The step that failed.
         step: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// A node ended before it sent its hello.
+    /// A node ended before it sent its hello message.
     #[error("{0} before it was ready")]
     Died(Death),
-    /// A node did not send its hello in time.
+    /// A node did not send its hello message in time.
     #[error("erl (pid {pid}) was not ready within {limit:?}{}", last_output(last))]
     NoHello {
-        /// Its process.
+        /// The pid of its process.
         pid: u32,
-        /// How long it was waited for.
+        /// The time limit.
         limit: Duration,
-        /// The last lines that it wrote.
+        /// The last lines that the node wrote.
         last: Vec<String>,
     },
-    /// A node did not keep to the protocol.
+    /// A node violated the protocol.
     #[error("erl (pid {pid}) does not keep to the protocol: {what}")]
     Protocol {
-        /// Its process.
+        /// The pid of its process.
         pid: u32,
-        /// What it did.
+        /// How the node violated it.
         what: String,
     },
     /// The user interrupted.
     #[error("interrupted while a node was starting")]
     Interrupted,
-    /// A thread of the tool's own could not be started.
+    /// A thread of tailback's own could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
@@ -159,24 +159,24 @@ pub enum BeamError {
 /// Why a call did not return a term.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The node is gone.
+    /// The node has ended.
     #[error("{0}")]
     Died(Death),
-    /// No answer came in time; the call was asked to end.
+    /// No answer came in time; the node was asked to end the call.
     #[error("{call} did not return within {limit:?}")]
     Late {
         /// `module:function/arity`.
         call: String,
-        /// How long it was waited for.
+        /// The time limit.
         limit: Duration,
     },
-    /// The user interrupted; the call was asked to end.
+    /// The user interrupted; the node was asked to end the call.
     #[error("interrupted in {call}")]
     Interrupted {
         /// `module:function/arity`.
         call: String,
     },
-    /// The function raised, or its process was killed.
+    /// The function raised an exception, or its process was killed.
     #[error("{call} failed: {why}")]
     Failed {
         /// `module:function/arity`.
@@ -184,7 +184,7 @@ pub enum CallError {
         /// The node's reason.
         why: String,
     },
-    /// What was to be sent is too large, or no term.
+    /// The request is too large, or is no valid term.
     #[error("{call} cannot be sent: {why}")]
     Unsendable {
         /// `module:function/arity`.
@@ -192,35 +192,35 @@ pub enum CallError {
         /// What is wrong with it.
         why: String,
     },
-    /// The node did not keep to the protocol.
+    /// The node violated the protocol.
     #[error("erl (pid {pid}) does not keep to the protocol: {what}")]
     Protocol {
-        /// Its process.
+        /// The pid of its process.
         pid: u32,
-        /// What it did.
+        /// How the node violated it.
         what: String,
     },
     /// A pipe failed.
     #[error("erl (pid {pid}): {source}")]
     System {
-        /// Its process.
+        /// The pid of its process.
         pid: u32,
         /// The kernel's reason.
         source: io::Error,
     },
 }
 
-/// How a node ended that was not asked to.
+/// The unrequested end of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
-    /// Its process.
+    /// The pid of its process.
     pub pid: u32,
     /// Exit code or signal, in words.
     pub how: String,
-    /// The last lines that it wrote to standard output and error, cleaned, oldest first; of one
-    /// that did not even start the first line.
+    /// The last lines that it wrote to standard output and error, cleaned, oldest first. If it
+    /// did not even start, the first line.
     pub last: Vec<String>,
-    /// Its crash dump, where it wrote one.
+    /// Its crash dump, if it wrote one.
     pub dump: Option<PathBuf>,
 }
 
@@ -234,7 +234,7 @@ impl fmt::Display for Death {
     }
 }
 
-/// The last few lines, as the end of a message of one line.
+/// The last few lines, joined for the end of a one-line message.
 fn last_output(last: &[String]) -> String {
     let kept = &last[last.len().saturating_sub(3)..];
     if kept.is_empty() { String::new() } else { format!("; it wrote: {}", kept.join(" | ")) }

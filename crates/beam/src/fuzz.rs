@@ -1,13 +1,13 @@
-//! For the fuzzer: what is read of a node and its process, behind functions that take any bytes.
+//! Entry points for the fuzzer: functions that parse any bytes as data of a node or its process.
 
 use crate::node::Hello;
 use crate::wire::{Frames, Incoming};
 use std::path::Path;
 
-/// How many bytes come at a time.
+/// Number of bytes that arrive at a time.
 const AT_A_TIME: usize = 61;
 
-/// Reads bytes as those of a node: frames, the messages in them, a hello, and the numbers of
+/// Parses bytes as data of a node: frames, the messages in them, a hello, and the numbers of
 /// results.
 pub fn node(bytes: &[u8]) {
     // Once as one message, and once as a stream of them.
@@ -25,12 +25,12 @@ pub fn node(bytes: &[u8]) {
     }
 }
 
-/// Files of a thread, below the folder that lists the threads.
+/// Parses the files of a thread below `task`, the folder that lists the threads.
 pub fn threads(task: &Path) {
     crate::threads::fuzz(task);
 }
 
-/// The line by which an OTP says which it is, and the parent in `/proc/PID/stat`.
+/// Parses the line by which an OTP identifies itself, and the parent in `/proc/PID/stat`.
 pub fn texts(bytes: &[u8]) {
     crate::otp::fuzz(&String::from_utf8_lossy(bytes));
     let _ = crate::stat::parent_of(bytes);

@@ -1,14 +1,14 @@
-//! Erlang nodes: found, started, driven, watched, and ended for certain.
+//! Erlang nodes: found, started, driven, watched, and reliably ended.
 //!
-//! - [`Otp`]: the Erlang that is there, and whether it takes [`Flags`].
-//! - [`App`]: the Erlang application, which this crate carries as sources, compiled for that OTP.
-//! - [`Node`]: a VM driven by calls over pipes, which sends events; each gets its time of arrival.
-//! - [`term`]: reading and making Erlang terms.
-//! - [`run`]: a compiler or another program run to its end, as another user where there is one.
-//! - [`ThreadSampler`]: what the VM's threads do, seen from outside.
+//! - [`Otp`]: an available Erlang, and whether it accepts [`Flags`].
+//! - [`App`]: the Erlang application, whose sources this crate contains, compiled for that OTP.
+//! - [`Node`]: a VM driven by calls over pipes. It sends events, and each gets its time of arrival.
+//! - [`term`]: reads and makes Erlang terms.
+//! - [`run`]: runs a compiler or another program to its end, as another user if there is one.
+//! - [`ThreadSampler`]: samples from outside what the VM's threads do.
 //!
-//! What a VM sends is not trusted: frames, depth and number of terms are bounded, and what is
-//! malformed is an error.
+//! Data from a VM is not trusted: frames, depth and number of terms are bounded, and malformed
+//! data is an error.
 
 mod app;
 mod error;

@@ -1,4 +1,4 @@
-//! Running a program to its end, with a limit on its time and its output.
+//! Runs a program to its end, with limits on its time and its output.
 
 use crate::{spawner, supervisor};
 use os::child::{Child, Ran};
@@ -8,11 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The most bytes of each stream that are kept; the rest is read and thrown away.
+/// Most bytes of each stream that are kept; the rest is read and dropped.
 const MOST: usize = 256 << 10;
 
-/// Runs a program as that user, or as the caller, with nothing to read, and kills it with its group
-/// after `limit`, and all that it has left running once it ends.
+/// Runs a program as `user`, or as the caller, without input. Kills it with its process group
+/// after `limit`. When it ends, kills everything that it has left running.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -22,8 +22,8 @@ pub fn run(mut command: Command, user: Option<User>, limit: Duration) -> io::Res
     supervised(command, user)?.run_to_end(MOST, deadline, &|| false)
 }
 
-/// Starts a program behind a supervisor, which ends all that the program has started once the tool
-/// is gone: a compiler's own passes would outlive it.
+/// Starts a program behind a supervisor. When the tool has ended, the supervisor ends everything
+/// that the program has started: a compiler's own passes would otherwise outlive it.
 fn supervised(mut command: Command, user: Option<User>) -> io::Result<Child> {
     command.process_group(0);
     let tool = std::process::id();
@@ -49,7 +49,7 @@ mod tests {
         assert!(ran.status.is_none());
         let group = String::from_utf8(ran.stdout).unwrap();
         let left = format!("kill -0 -- -{}", group.trim());
-        // The group's last process may need a moment until init has reaped it.
+        // The last process of the group may need a moment until init has reaped it.
         let gone = (0..200).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             let ran = run(shell(&left), None, Duration::from_secs(60)).unwrap();

@@ -1,7 +1,8 @@
 //! The thread from which all children are started.
 //!
-//! The kernel sends a parent-death signal when the *thread* dies that made the child. So one
-//! thread that lives as long as the tool starts them all, and callers may use short-lived threads.
+//! The kernel sends a parent-death signal when the *thread* that made the child dies. So one
+//! thread that lives as long as the tool starts all children, and callers may use short-lived
+//! threads.
 
 use std::io;
 use std::process::{Child, Command};
@@ -10,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Request = (Command, SyncSender<io::Result<Child>>);
 
-/// A static, since nothing that ends before the process may own the thread.
+/// A static, since no shorter-lived value may own the thread.
 static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
 
 /// Starts a child from the spawner without any preparation.
@@ -29,11 +30,11 @@ pub(crate) fn spawn_as_is(command: Command) -> io::Result<Child> {
 
 fn start() -> Sender<Request> {
     let (sender, requests) = channel::<Request>();
-    // Where no thread can be had, the closed channel is the caller's error.
+    // If no thread can be started, the caller gets the error from the closed channel.
     let _ = std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
         for (mut command, answer) in requests {
             let child = command.spawn();
-            // Its ends of the pipes are closed before the caller goes on.
+            // This closes its ends of the pipes before the caller continues.
             drop(command);
             let _ = answer.send(child);
         }

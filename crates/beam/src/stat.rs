@@ -1,10 +1,10 @@
 //! Fields of `/proc/PID/stat`.
 
-/// The parent's number.
+/// The pid of the parent.
 ///
 /// Allocates nothing: the supervisor needs it between fork and exec.
 pub(crate) fn parent_of(stat: &[u8]) -> Option<i32> {
-    // The name in brackets may itself hold brackets and spaces.
+    // The name in parentheses may itself contain parentheses and spaces.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat.get(end + 1..)?.split(|byte| *byte == b' ').filter(|f| !f.is_empty());
     let _state = fields.next()?;

@@ -1,12 +1,12 @@
 //! The process between the tool and a node, which makes sure that nothing is left running.
 //!
-//! Port programs are in sessions of their own and survive the VM where they do not read their
-//! input: after a SIGKILL of the VM a `sleep` went on. So the first child does not become the VM
-//! but stays as a subreaper, to which all orphans of the VM come; it starts the VM, and when the VM
-//! or the tool has ended it kills what is left and ends as the VM did.
+//! Port programs have their own sessions and survive the VM if they do not read their input:
+//! after a SIGKILL of the VM, a `sleep` continued. So the first child does not become the VM. It
+//! stays as a subreaper, which adopts all orphans of the VM, and starts the VM. When the VM or
+//! the tool has ended, it kills what is left and ends in the same way as the VM.
 //!
 //! It runs between fork and exec of a program with threads, so nothing here may allocate, lock or
-//! panic: system calls, and memory on the stack.
+//! panic: it may only use system calls and memory on the stack.
 
 use crate::stat::parent_of;
 use os::death::die_with;
@@ -23,43 +23,44 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// How long orphans of a VM that has ended may take to end by themselves.
+/// How long orphans of an ended VM may take to end by themselves.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long to go on killing; what the kernel holds even then is left to init.
+/// How long to continue killing; processes that the kernel still holds are left to init.
 const LIMIT: Duration = Duration::from_secs(4);
 
-/// The supervisor of the calling process, which is its parent.
+/// The supervisor of the calling process; it is the parent of that process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Supervisor(u32);
 
 impl Supervisor {
-    /// Makes the calling process one of this user, or leaves it the caller's; the supervisor stays
-    /// the caller's, since it has to end what it supervises.
+    /// Makes the calling process run as this user, or keeps the caller's user. The supervisor
+    /// keeps the caller's user, since it must be able to end the processes.
     ///
     /// # Errors
     /// If the kernel refuses, or the supervisor has died.
     pub fn hand_over(self, user: Option<User>) -> io::Result<()> {
         let Some(user) = user else { return Ok(()) };
         user.become_it()?;
-        // The kernel forgot it as the user changed.
+        // The kernel drops the parent-death signal when the user changes.
         die_with(self.0, Signal::KILL)
     }
 }
 
-/// Splits in two: returns in a new child that is to become the VM; the caller never returns but
-/// stays as the supervisor of that child.
+/// Splits into two processes. Returns in a new child that is to become the VM; the caller never
+/// returns, but stays as the supervisor of that child.
 ///
-/// The tool tells a supervisor to kill everything by SIGTERM, which also comes when the tool dies.
+/// The tool sends SIGTERM to make a supervisor kill everything. SIGTERM also comes when the tool
+/// dies.
 ///
 /// # Errors
-/// If the tool is gone or no child can be made; then there is no supervisor either.
+/// If the tool has ended or no child can be made; then there is no supervisor either.
 pub(crate) fn split(tool: u32) -> io::Result<Supervisor> {
     let before = block_signals();
     die_with(tool, Signal::TERM)?;
     let supervisor = std::process::id();
     set_child_subreaper(Some(getpid()))?;
-    // SAFETY: what runs in either process makes system calls only.
+    // SAFETY: both processes make only system calls afterwards.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -72,13 +73,13 @@ pub(crate) fn split(tool: u32) -> io::Result<Supervisor> {
     }
 }
 
-/// Blocks all signals; the mask that was there before.
+/// Blocks all signals; returns the previous mask.
 fn block_signals() -> libc::sigset_t {
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
     let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: both sets are valid for writing, and an all-zero set is an empty one.
     unsafe {
-        // Where the tool ignores it, the kernel would not keep how children ended.
+        // If the tool ignores this signal, the kernel would not keep the exit status of children.
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::sigfillset(all.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
@@ -86,7 +87,7 @@ fn block_signals() -> libc::sigset_t {
     }
 }
 
-/// Waits for the end of the VM or of the tool, and ends what is left.
+/// Waits for the end of the VM or of the tool, and ends the remaining processes.
 fn watch(vm: libc::pid_t) -> ! {
     let _ = rustix::thread::set_name(c"tailback-superv");
     close_all();
@@ -101,7 +102,7 @@ fn watch(vm: libc::pid_t) -> ! {
         }
     };
     let began = Instant::now();
-    // What is not asked to end may end by itself, since its input does.
+    // Without a request to end, processes may end by themselves, since their input ends.
     let patience = if asked_to_end { Duration::ZERO } else { GRACE };
     while reap(vm, &mut ended) && began.elapsed() < LIMIT {
         if began.elapsed() >= patience {
@@ -112,9 +113,9 @@ fn watch(vm: libc::pid_t) -> ! {
     end_as(ended)
 }
 
-/// No pipe may stay open because the supervisor holds a copy.
+/// Closes all descriptors, so that no pipe stays open only because the supervisor has a copy.
 fn close_all() {
-    // SAFETY: nothing of this process uses a descriptor afterwards that it has not opened itself.
+    // SAFETY: afterwards, this process uses only descriptors that it has opened itself.
     unsafe {
         if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) != 0 {
             for descriptor in 0..4096 {
@@ -126,7 +127,7 @@ fn close_all() {
 
 fn wait_for_signal() -> libc::c_int {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is valid, and no information on the signal is asked for.
+    // SAFETY: the set is valid, and no information about the signal is requested.
     unsafe {
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
         libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
@@ -134,7 +135,7 @@ fn wait_for_signal() -> libc::c_int {
     }
 }
 
-/// Reaps whatever has ended; whether children are left.
+/// Reaps all ended children; returns whether children are left.
 fn reap(vm: libc::pid_t, ended: &mut Option<WaitStatus>) -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -150,9 +151,9 @@ fn reap(vm: libc::pid_t, ended: &mut Option<WaitStatus>) -> bool {
     }
 }
 
-/// Kills the VM's group and every child of this process, adopted ones included.
+/// Kills the VM's group and every child of this process, including adopted ones.
 fn kill_children(vm: libc::pid_t, vm_lives: bool) {
-    // Once the VM is reaped its number may belong to another process.
+    // Once the VM is reaped, its pid may belong to another process.
     if let Some(vm) = Pid::from_raw(vm).filter(|_| vm_lives) {
         let _ = kill_process_group(vm, Signal::KILL);
     }
@@ -163,7 +164,8 @@ fn kill_children(vm: libc::pid_t, vm_lives: bool) {
     while let Some(Ok(entry)) = entries.next() {
         let pid = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
         let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
-        // A child's number is not given away before it is reaped, which only this thread does.
+        // The pid of a child is not reused before the child is reaped, which only this thread
+        // does.
         if parent(proc.as_fd(), entry.file_name()) == Some(getpid()) {
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -179,12 +181,12 @@ fn parent(proc: BorrowedFd<'_>, name: &CStr) -> Option<Pid> {
     parent_of(text.get(..length)?).and_then(Pid::from_raw)
 }
 
-/// Ends as the VM did, so that the tool sees its exit code or signal.
+/// Ends in the same way as the VM, so that the tool sees the VM's exit code or signal.
 fn end_as(status: Option<WaitStatus>) -> ! {
-    // SAFETY: the process ends here without running anything that was registered for an exit.
+    // SAFETY: the process ends here without running exit handlers.
     unsafe {
         if let Some(signal) = status.and_then(WaitStatus::terminating_signal) {
-            // It passes on the VM's end; a core dump of the supervisor itself would mislead.
+            // It repeats the VM's end; a core dump of the supervisor itself would be misleading.
             libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
             libc::signal(signal, libc::SIG_DFL);
             let mut none = MaybeUninit::<libc::sigset_t>::zeroed();

@@ -1,9 +1,9 @@
-//! Words of other programs, made fit for one line.
+//! Output of other programs, cleaned for one line.
 
-/// The most characters of a line that are kept.
+/// Most characters of a line that are kept.
 const MOST: usize = 200;
 
-/// One line that steers no terminal, with at most 200 characters.
+/// One line without terminal control characters, with at most 200 characters.
 pub(crate) fn clean_line(line: &str) -> String {
     os::terminal::line(line)
         .split_whitespace()
@@ -14,7 +14,7 @@ pub(crate) fn clean_line(line: &str) -> String {
         .collect()
 }
 
-/// The first line that holds a letter or a digit, cleaned.
+/// The first line that contains a letter or a digit, cleaned.
 pub(crate) fn first_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().map(clean_line).find(|line| line.chars().any(char::is_alphanumeric))

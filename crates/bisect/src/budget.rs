@@ -1,13 +1,13 @@
-//! How the error rate of a bisection is spent on its steps.
+//! How a bisection spends its error rate on its steps.
 
-/// How often the whole bisection may name a version that is not the one where it changes.
+/// Upper limit of the probability that the whole bisection names a wrong version.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// What is left of the error rate.
+/// The unspent part of the error rate.
 ///
-/// The bisection names a wrong version only where at least one of its answers is wrong. So the
-/// rates of all steps only have to add up to at most that of the whole (Boole's inequality). Each
-/// step takes a part of what is left and never all of it, so this holds for any number of steps.
+/// The bisection names a wrong version only if at least one of its answers is wrong. So the error
+/// rates of all steps may add up to at most the error rate of the bisection (Boole's inequality).
+/// Each step takes only a part of the unspent rate. So the limit holds for any number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
     whole: f64,
@@ -15,25 +15,25 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// All of this rate.
+    /// A budget of which nothing is spent.
     pub fn new(rate: f64) -> Self {
         Budget { whole: rate, left: rate }
     }
 
-    /// Takes the part of the next step. `steps` is how many steps are expected, the next one
-    /// included. There may be more: a version that cannot be tested is skipped.
+    /// Takes the part for the next step. `steps` is the number of expected steps, including the
+    /// next one. More steps may follow, because a version without an answer is skipped.
     pub fn take(&mut self, steps: u32) -> f64 {
         let part = self.left / f64::from(steps.max(1).saturating_add(1));
         self.left -= part;
         part
     }
 
-    /// Takes a part back: no evidence was looked at, so nothing could go wrong.
+    /// Returns a part that was taken. The step looked at no evidence, so it could not be wrong.
     pub fn give_back(&mut self, part: f64) {
         self.left = (self.left + part).min(self.whole);
     }
 
-    /// What was taken.
+    /// The spent part.
     pub fn spent(&self) -> f64 {
         self.whole - self.left
     }

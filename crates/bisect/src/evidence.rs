@@ -1,17 +1,18 @@
-//! What several boots say of one version.
+//! The evidence that several boots give about one version.
 
-/// By what a boot answers.
+/// What the answer of a boot is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// By the verdict of its study, which is wrong in at most one case of twenty.
+    /// The verdict of its study, which is wrong with a probability of at most 5%.
     Verdict,
-    /// By the side of a threshold on which its effect falls. Only this is assumed: each boot falls
-    /// on its version's own side with a probability of at least a half, whatever boots before did.
+    /// Whether the effect is above or below a threshold. The only assumption: each boot falls on
+    /// the correct side of its version with a probability of at least 50%, whatever earlier boots
+    /// did.
     Effect,
 }
 
 impl By {
-    /// How often one boot may say of a version what is not so.
+    /// Upper limit of the probability that one boot is wrong about its version.
     fn wrong(self) -> f64 {
         match self {
             By::Verdict => 0.05,
@@ -19,7 +20,7 @@ impl By {
         }
     }
 
-    /// The part of what is at stake that each boot bets on what it will say.
+    /// The part of the current stake that a boot bets on its answer.
     fn bet(self) -> f64 {
         match self {
             By::Verdict => 0.95,
@@ -27,34 +28,34 @@ impl By {
         }
     }
 
-    /// By what the evidence is multiplied where a boot says it, or does not.
+    /// The factor on the evidence for an answer. `says` is whether the boot gives this answer.
     fn factor(self, says: bool) -> f64 {
         1.0 - self.bet() + if says { self.bet() / self.wrong() } else { 0.0 }
     }
 }
 
-/// What the study of a boot says.
+/// What the study of one boot says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// The stall is there.
+    /// The stall is present.
     Bad,
-    /// It is not.
+    /// The stall is absent.
     Good,
-    /// Neither.
+    /// The study has no verdict.
     Nothing,
 }
 
-/// What is answered of a version.
+/// The answer for one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The stall is there.
+    /// The stall is present.
     Bad,
-    /// It is not.
+    /// The stall is absent.
     Good,
 }
 
 impl Answer {
-    /// The other one.
+    /// The opposite answer.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -64,16 +65,17 @@ impl Answer {
     }
 }
 
-/// What the boots of a version have said.
+/// The collected evidence of the boots of one version.
 ///
-/// The study of a boot says `affected` of a version without the stall in at most one case of
-/// twenty. So a factor of 19.05 where it says so, and of 0.05 where it does not, has a mean of at
-/// most 1 on such a version: it is an e-value, and the product over boots is one too, whenever they
-/// stop. By Ville's inequality (1939) it ever reaches 1 / rate with at most this rate. The same
-/// holds for `not-affected` on a version with the stall. Two boots that agree give 363.
+/// The study of a boot says `affected` about a version without the stall with a probability of at
+/// most 5%. The factor is 19.05 if the study says so, and 0.05 if it does not. On a version
+/// without the stall its mean is at most 1, so the factor is an e-value. The product over all
+/// boots is an e-value too, whenever the boots stop. By Ville's inequality (1939) the product ever
+/// reaches 1 / rate with at most probability `rate`. The same holds for `not-affected` on a
+/// version with the stall. Two boots that agree give 363.
 ///
-/// By the side of a threshold the bet is smaller, since more boots are on the other side: the
-/// factors are 1.8 and 0.2, and nine boots that agree give 198.
+/// With a threshold the bet is smaller, because more boots fall on the wrong side. The factors are
+/// 1.8 and 0.2, and nine boots that agree give 198.
 ///
 /// ```
 /// use bisect::{Answer, By, Evidence, Said};
@@ -83,7 +85,7 @@ impl Answer {
 /// assert_eq!(evidence.answer(0.01), None);
 /// evidence.add(Said::Bad);
 /// assert_eq!(evidence.answer(0.01), Some(Answer::Bad));
-/// // A boot without a verdict takes nearly all of it back.
+/// // A boot without a verdict cancels nearly all of the evidence.
 /// evidence.add(Said::Nothing);
 /// assert_eq!(evidence.answer(0.01), None);
 /// ```
@@ -96,19 +98,19 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Without a boot yet.
+    /// Evidence without any boot.
     pub fn new(by: By) -> Self {
         Evidence { by, bad: 1.0, good: 1.0, boots: 0 }
     }
 
-    /// Adds what a boot said.
+    /// Adds the result of one boot.
     pub fn add(&mut self, said: Said) {
         self.bad *= self.by.factor(said == Said::Bad);
         self.good *= self.by.factor(said == Said::Good);
         self.boots += 1;
     }
 
-    /// The answer that is wrong with at most this rate, where there is one.
+    /// The answer that is wrong with at most probability `rate`. None if the evidence is too weak.
     pub fn answer(&self, rate: f64) -> Option<Answer> {
         match (self.bad >= 1.0 / rate, self.good >= 1.0 / rate) {
             (true, false) => Some(Answer::Bad),
@@ -117,8 +119,8 @@ impl Evidence {
         }
     }
 
-    /// How many boots that agree it takes at least for an answer that is wrong with at most this
-    /// rate.
+    /// Fewest boots, all with the same answer, that give an answer that is wrong with at most
+    /// probability `rate`.
     pub fn fewest(by: By, rate: f64) -> u32 {
         let mut evidence = Evidence::new(by);
         while evidence.answer(rate).is_none() {
@@ -127,7 +129,7 @@ impl Evidence {
         evidence.boots()
     }
 
-    /// How many boots there were.
+    /// Number of boots so far.
     pub fn boots(&self) -> u32 {
         self.boots
     }
@@ -173,7 +175,7 @@ mod tests {
         assert_eq!(answer(&[&[Good][..], &[Bad; 11]].concat()), Some(Answer::Bad));
     }
 
-    /// That the mean of a factor is at most 1 is all that the proof takes.
+    /// The proof needs only that the mean of a factor is at most 1.
     #[test]
     fn a_boot_that_is_wrong_as_often_as_it_may_be_gains_nothing() {
         for by in [By::Verdict, By::Effect] {

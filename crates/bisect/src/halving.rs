@@ -1,4 +1,4 @@
-//! A list of versions, halved.
+//! Bisection of a list of versions.
 
 use crate::evidence::Answer;
 use std::collections::BTreeSet;
@@ -12,19 +12,19 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Between these places, where the good one comes first.
+    /// `good` is the position of the version without the stall. It comes before `bad`.
     pub fn new(good: usize, bad: usize) -> Self {
         Halving { good, bad: bad.max(good), skipped: BTreeSet::new() }
     }
 
-    /// The place to test next: the one nearest to the middle that was not skipped.
+    /// The position to test next: the one nearest to the middle that was not skipped.
     pub fn next(&self) -> Option<usize> {
         let middle = usize::midpoint(self.good, self.bad);
         let inside = self.good + 1..self.bad;
         inside.filter(|place| !self.skipped.contains(place)).min_by_key(|p| p.abs_diff(middle))
     }
 
-    /// Takes the answer for a place; none where it cannot be tested.
+    /// Takes the answer for a position. None means that the version got no answer and is skipped.
     pub fn tell(&mut self, place: usize, answer: Option<Answer>) {
         match answer {
             Some(Answer::Good) => self.good = self.good.max(place),
@@ -33,13 +33,13 @@ impl Halving {
         }
     }
 
-    /// Steps that are expected from here on.
+    /// Number of steps that are still expected.
     pub fn steps(&self) -> u32 {
         let inside = self.bad.saturating_sub(self.good);
         inside.next_power_of_two().trailing_zeros()
     }
 
-    /// The last place without the stall, and the first with it.
+    /// The last position without the stall, and the first with it.
     pub fn ends(&self) -> (usize, usize) {
         (self.good, self.bad)
     }

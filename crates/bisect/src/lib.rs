@@ -1,8 +1,8 @@
 //! Finding the version where a stall begins, when each answer may be wrong.
 //!
-//! A plain bisection takes each answer for the truth, and one that is wrong sends it to the wrong
-//! half for good. Here a version is booted again and again until the evidence for one answer is so
-//! strong that the whole bisection is wrong in at most [`ERROR_RATE`] of all cases.
+//! A plain bisection trusts each answer. One wrong answer sends it to the wrong half for good.
+//! This bisection boots a version several times. It stops when the evidence for one answer is so
+//! strong that the whole bisection is wrong with at most probability [`ERROR_RATE`].
 
 mod budget;
 mod evidence;

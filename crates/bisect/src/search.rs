@@ -1,142 +1,142 @@
-//! The bisection itself: the ends first, then the middle of what is left.
+//! The bisection: first the two ends, then the middle of the remaining versions.
 
 use crate::budget::{Budget, ERROR_RATE};
 use crate::evidence::{Answer, By, Evidence, Said};
 use serde::{Deserialize, Serialize};
 
-/// Where versions come from: a list, or a tree of git.
+/// The source of versions: a list or a git history.
 pub trait Source {
-    /// What can go wrong.
+    /// The error of this source.
     type Error;
 
-    /// The version that is said to be without the stall, and the one with it.
+    /// The version without the stall and the version with the stall, as the user named them.
     fn ends(&self) -> [String; 2];
 
-    /// The version that is to be tested next; none where nothing is left to test.
+    /// The next version to test. None if nothing is left to test.
     ///
     /// # Errors
-    /// If it cannot be said.
+    /// If the source cannot find it.
     fn next(&mut self) -> Result<Option<String>, Self::Error>;
 
-    /// Steps that are expected from here on.
+    /// Number of steps that are still expected.
     ///
     /// # Errors
-    /// If it cannot be said.
+    /// If the source cannot find it.
     fn steps(&mut self) -> Result<u32, Self::Error>;
 
-    /// Takes the answer for a version; none where it cannot be tested.
+    /// Takes the answer for a version. None means that the version got no answer and is skipped.
     ///
     /// # Errors
-    /// If it cannot be taken.
+    /// If the source cannot take it.
     fn tell(&mut self, version: &str, answer: Option<Answer>) -> Result<(), Self::Error>;
 
-    /// What is left.
+    /// The versions that remain.
     ///
     /// # Errors
-    /// If it cannot be said.
+    /// If the source cannot find them.
     fn found(&mut self) -> Result<Found, Self::Error>;
 }
 
-/// What boots versions.
+/// Boots versions.
 pub trait Boots {
-    /// What can go wrong.
+    /// The error of a boot.
     type Error;
 
-    /// Boots a version for the time of this number, from 1 on.
+    /// Boots a version. `number` counts the boots of this version, from 1.
     ///
     /// # Errors
-    /// If the bisection cannot go on.
+    /// If the bisection cannot continue.
     fn boot(&mut self, version: &str, number: u32) -> Result<Boot, Self::Error>;
 }
 
-/// What a boot came to.
+/// The result of one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
-    /// The stall is there.
+    /// The stall is present.
     Bad,
-    /// It is not.
+    /// The stall is absent.
     Good,
-    /// Its study has no verdict; why.
+    /// The study of this boot has no verdict; the text is the reason.
     Nothing(String),
-    /// This version cannot be tested, however often it is booted; why.
+    /// The version cannot be tested, and more boots would not help; the text is the reason.
     Untestable(String),
 }
 
-/// What came of a version.
+/// The result for one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The version.
     pub version: String,
-    /// The answer; none where there is none.
+    /// The answer. None if the boots gave no answer.
     pub answer: Option<Answer>,
-    /// What its boots came to.
+    /// The result of each of its boots.
     pub boots: Vec<Boot>,
 }
 
-/// What is left of the versions.
+/// The versions that remain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Whether the stall begins there; else it ends there.
+    /// Whether the stall begins at the change. If false, it ends there.
     pub begins: bool,
-    /// The last version before it.
+    /// The last version before the change.
     pub before: String,
-    /// The stall changed at one of these versions. A single one, where no version was skipped.
+    /// The stall changed at one of these versions. There is only one if no version was skipped.
     pub among: Vec<String>,
 }
 
 /// How a bisection ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It came to its end.
+    /// The bisection is complete.
     Found {
-        /// What was found.
+        /// The versions that remain.
         found: Found,
-        /// How often such a bisection is wrong at most.
+        /// Upper limit of the probability that the bisection names a wrong version.
         error_rate: f64,
-        /// Each version that was tested.
+        /// The tested versions.
         steps: Vec<Step>,
     },
-    /// An end differs from what the user said of it, or has no answer.
+    /// The answer of one end differs from what the user said, or the end has no answer.
     EndDiffers {
-        /// The end, and its answer.
+        /// The end with its answer.
         step: Step,
-        /// The answer that the user gave.
+        /// The answer that the user expected.
         said: Answer,
     },
 }
 
-/// What a bisection tells while it goes on.
+/// A progress message of a running bisection.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A version is about to be tested, and how many steps are expected, this one included.
+    /// The test of a version begins. The number is the expected steps, including this one.
     Begins(&'a str, u32),
     /// A boot ended.
     Booted(&'a str, &'a Boot),
-    /// A version has its answer, or none.
+    /// The test of a version ended, with or without an answer.
     Ends(&'a Step),
 }
 
-/// How boots answer, and how many there are.
+/// How a boot answers, and how many boots a version gets.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// By what each answers.
+    /// What the answer of a boot is based on.
     pub by: By,
-    /// Boots of a version at most.
+    /// Most boots of one version.
     pub most: u32,
 }
 
 impl Rule {
-    /// How many boots of a version it takes at least, where so many versions lie between the ends.
+    /// Fewest boots that give a version an answer, with `inside` steps expected between the ends.
     pub fn fewest(by: By, inside: u32) -> u32 {
         Evidence::fewest(by, Budget::new(ERROR_RATE).take(inside.saturating_add(2)))
     }
 }
 
-/// Bisects.
+/// Runs a bisection.
 ///
 /// # Errors
-/// Those of the source and of the boots.
+/// The errors of the source and of the boots.
 pub fn search<E>(
     source: &mut dyn Source<Error = E>,
     boots: &mut dyn Boots<Error = E>,
@@ -168,7 +168,7 @@ pub fn search<E>(
     Ok(Outcome::Found { found: source.found()?, error_rate: budget.spent(), steps })
 }
 
-/// Boots a version until its answer is wrong with at most this rate.
+/// Boots a version until its answer is wrong with at most probability `rate`.
 fn answered<E>(
     version: &str,
     boots: &mut dyn Boots<Error = E>,
@@ -212,7 +212,7 @@ mod tests {
     use crate::halving::Halving;
     use std::convert::Infallible;
 
-    /// Versions by their place.
+    /// Versions that are named by their position.
     struct List(Halving, usize);
 
     impl Source for List {
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Boots by a function.
+    /// Boots whose results come from a function.
     struct Made<F>(F);
 
     impl<F: FnMut(usize, u32) -> Boot> Boots for Made<F> {
@@ -322,17 +322,16 @@ mod tests {
         );
     }
 
-    /// A number between 0 and 1 that looks like chance (Knuth, The Art of Computer Programming 2,
-    /// 3.3.4).
+    /// A pseudo-random number from 0 to 1 (Knuth, The Art of Computer Programming 2, 3.3.4).
     fn chance(state: &mut u64) -> f64 {
         *state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Bisects 16 versions 2,000 times. Returns how often a wrong version was named, and how often
-    /// no single one. `bad` and `good` say how many of 1,000 boots of such a version have no
-    /// verdict, and how many have a wrong one.
+    /// Bisects 16 versions 2,000 times. Returns how many runs named a wrong version, and how many
+    /// did not name a single version. `bad` and `good` describe 1,000 boots of a bad and of a good
+    /// version: the number without a verdict, and the number with a wrong verdict.
     fn simulated(rule: Rule, bad: [u32; 2], good: [u32; 2]) -> (u32, u32) {
         let mut state = 7;
         let (mut wrong, mut open) = (0, 0);
@@ -356,11 +355,11 @@ mod tests {
 
     #[test]
     fn a_wrong_version_is_named_in_at_most_one_of_twenty() {
-        // As wrong as studies may be.
+        // The largest error rate that a study may have.
         let (wrong, open) = simulated(VERDICTS, [100, 50], [100, 50]);
         assert!(wrong <= 100 && open < 100, "{wrong} wrong, {open} open");
-        // A stall in three trials of ten, as often seen and missed as in the known answers
-        // sim-rare-30 and sim-no-stall.
+        // A stall in three of ten trials. The rates of missed and false stalls are those of the
+        // known answers sim-rare-30 and sim-no-stall.
         let (wrong, open) = simulated(VERDICTS, [316, 48], [25, 0]);
         assert!(wrong <= 100 && open < 600, "{wrong} wrong, {open} open");
     }
@@ -369,10 +368,10 @@ mod tests {
     fn by_effect_a_wrong_version_is_named_in_at_most_one_of_twenty() {
         let (wrong, open) = simulated(EFFECTS, [20, 100], [20, 100]);
         assert!(wrong <= 100 && open < 500, "{wrong} wrong, {open} open");
-        // Of these boots a third fall on the other side.
+        // A third of these boots fall on the wrong side.
         let (wrong, open) = simulated(EFFECTS, [0, 333], [0, 333]);
         assert!(wrong <= 100 && open > 1900, "{wrong} wrong, {open} open");
-        // As wrong as boots may be, so that nothing is found.
+        // The largest error rate that a boot may have, so nothing is found.
         let (wrong, open) = simulated(EFFECTS, [0, 500], [0, 500]);
         assert!(wrong <= 100 && open > 1900, "{wrong} wrong, {open} open");
     }

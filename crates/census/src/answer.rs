@@ -1,32 +1,32 @@
-//! What one record says, as far as a census needs it.
+//! The part of a record that a census needs.
 
 use model::{State, Unit};
 
-/// What one record says.
+/// The answer of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The name of its host; absent where the record does not say.
+    /// The name of its host; None if the record does not name it.
     pub host: Option<String>,
-    /// The scenario, by its place among those that are known.
+    /// The scenario, as an index into the known scenarios.
     pub scenario: u8,
     /// The verdict.
     pub state: State,
-    /// Its verdict is not what its own counts give.
+    /// Whether the verdict contradicts the record's own counts.
     pub contradictory: bool,
-    /// When the study began, in seconds since 1970.
+    /// Start of the study, in seconds since 1970.
     pub started: i64,
-    /// What tells the study from another of the same host that began at the same moment.
+    /// Distinguishes studies of one host that began at the same moment.
     pub fingerprint: u64,
     /// The kind of its host.
     pub kind: u32,
-    /// What the worst arm loses over its control, where the host is affected.
+    /// How much more the worst arm loses than its control, if the host is affected.
     pub shift: Option<(f32, Unit)>,
     /// Version of the tailback that wrote it.
     pub version: String,
-    /// Whether it is brief.
+    /// Whether it is a brief record.
     pub brief: bool,
-    /// Its trials, where they are wanted and it has any.
+    /// Its trials, if they are wanted and it has any.
     pub trials: Option<Box<[u8]>>,
-    /// It has trials that are wanted and cannot be read.
+    /// Whether it has trials that are wanted but cannot be read.
     pub lost_trials: bool,
 }

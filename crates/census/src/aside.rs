@@ -1,17 +1,18 @@
-//! What was read and does not count, or counts with a doubt.
+//! Records that do not count, or count with a doubt.
 
 use model::census::{Example, SetAside, Why};
 use std::collections::BTreeMap;
 
-/// Examples that are kept of each reason, at most.
+/// Most examples that are kept for each reason.
 pub(crate) const MOST_EXAMPLES: usize = 20;
 
-/// How often each reason was given, and the first examples of it.
+/// The number of records for each reason, and the first examples.
 #[derive(Debug, Default)]
 pub(crate) struct Aside(BTreeMap<Why, (u64, Vec<Example>)>);
 
 impl Aside {
-    /// Counts so many more; `examples` are some of them, of which no more are made than are kept.
+    /// Adds `more` records for a reason. `examples` are some of them; only as many are taken as
+    /// are kept.
     pub(crate) fn add(&mut self, why: Why, more: u64, examples: impl Iterator<Item = Example>) {
         let (count, kept) = self.0.entry(why).or_default();
         *count += more;
@@ -23,7 +24,7 @@ impl Aside {
         self.0.get(&why).is_none_or(|(_, kept)| kept.len() < MOST_EXAMPLES)
     }
 
-    /// All of them.
+    /// The numbers and examples of all reasons.
     pub(crate) fn all(&self) -> Vec<SetAside> {
         let each = self.0.iter().map(|(why, (count, examples))| SetAside {
             why: *why,

@@ -2,27 +2,28 @@
 
 use crate::texts::{Texts, plain};
 
-/// Bytes of the names of files that are kept, at most; further ones have one name together.
+/// Most bytes of file names that are kept. All further files share one name.
 const MOST_FILE_BYTES: usize = 128 << 20;
 
-/// The name of files beyond that.
+/// The shared name of all further files.
 const OTHER_FILES: &str = "another file";
 
 /// The files that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// The names of those with a record that counts, or did.
+    /// The names of files with a record that counts or has counted.
     names: Texts,
-    /// The name of the one that is being read.
+    /// The name of the current file.
     name: String,
-    /// Its number, once it has one.
+    /// The number of the current file, once it has one.
     number: Option<u32>,
     count: u64,
 }
 
 impl Files {
-    /// One more; an entry of an archive is no file of its own. Its name is that of others, and what
-    /// holds no record that counts has no number: an archive may have millions of these.
+    /// Begins the next file, or the next entry of an archive. An entry does not count as a file.
+    /// Its name may come from others. A file gets a number only when it has a record that counts,
+    /// since an archive may have millions of entries without one.
     pub(crate) fn begin(&mut self, name: &str, is_file: bool) {
         self.count += u64::from(is_file);
         self.name.clear();
@@ -30,7 +31,7 @@ impl Files {
         self.number = None;
     }
 
-    /// The number of the one that is being read.
+    /// The number of the current file.
     pub(crate) fn number(&mut self) -> u32 {
         let fits = self.names.bytes() + self.name.len() <= MOST_FILE_BYTES;
         let last = (self.names.len() as u32).saturating_sub(1);
@@ -43,17 +44,17 @@ impl Files {
         number
     }
 
-    /// The name of the one that is being read.
+    /// The name of the current file.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the one with this number.
+    /// The name of the file with this number.
     pub(crate) fn name_of(&self, number: u32) -> &str {
         self.names.get(number)
     }
 
-    /// How many were read.
+    /// The number of files that were read.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

@@ -1,4 +1,4 @@
-//! A fleet as far as it was read: a small struct for each host and scenario.
+//! The records of a fleet that were read so far, with a small struct for each host and scenario.
 
 use crate::answer::Answer;
 use crate::aside::Aside;
@@ -13,46 +13,46 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Answers of hosts to scenarios that are taken, at most: what a table of four million places holds
-/// before it grows to twice that.
+/// Most answers of hosts to scenarios. This is the capacity of a hash table with four million
+/// slots, before it doubles.
 const MOST_ROWS: usize = 7 << 19;
 
-/// Bytes of the names of hosts, at most.
+/// Most bytes of host names.
 const MOST_HOST_BYTES: usize = 128 << 20;
 
-/// Versions of tailback that are told apart, at most.
+/// Most versions of tailback that are distinguished.
 const MOST_VERSIONS: usize = 32;
 
-/// What stands in the place of further versions.
+/// The label for all further versions.
 const OTHER_VERSIONS: &str = "others";
 
-/// When tailback's first record could have been made, in seconds since 1970: 2026-01-01.
+/// The earliest possible start of a record, in seconds since 1970: 2026-01-01.
 const FIRST_RECORD: i64 = 1_767_225_600;
 
-/// By how much clocks may differ, in seconds.
+/// The largest acceptable difference between clocks, in seconds.
 const CLOCKS_DIFFER: i64 = 3600;
 
-/// What was read of a fleet so far.
+/// The state of a fleet while it is read.
 #[derive(Debug)]
 pub struct Fleet {
-    /// The scenarios that count, by their number.
+    /// The scenarios of the census, by number.
     pub(crate) scenarios: Vec<String>,
     pub(crate) kinds: Arc<Kinds>,
     hosts: Names,
     pub(crate) rows: HashMap<(u32, u8), Row>,
-    /// Where the trials of an answer that counts are kept.
+    /// The places of the trials of answers that count.
     pub(crate) trials: HashMap<(u32, u8), Span>,
-    /// Records whose trials were wanted and could not be read.
+    /// Records whose trials were wanted but could not be read.
     pub(crate) lost_trials: u64,
     files: Files,
     aside: Aside,
     versions: Vec<String>,
-    /// Now, in seconds since 1970.
+    /// The current time, in seconds since 1970.
     pub(crate) now: i64,
 }
 
 impl Fleet {
-    /// A fleet of which nothing was read yet; `now` is in seconds since 1970.
+    /// An empty fleet; `now` is in seconds since 1970.
     pub fn new(scenarios: &[&str], now: i64) -> Self {
         Fleet {
             scenarios: scenarios.iter().map(|name| (*name).to_owned()).collect(),
@@ -68,14 +68,15 @@ impl Fleet {
         }
     }
 
-    /// One more file, or entry of an archive: all that follows is from it. An entry is no file of
-    /// its own.
+    /// Begins the next file, or the next entry of an archive. All further records belong to it.
+    /// An entry does not count as a file.
     pub(crate) fn begin(&mut self, name: &str, is_file: bool) {
         self.files.begin(name, is_file);
     }
 
-    /// Takes in the record in a line of the file that is being read, or in all of it for 0.
-    /// `speaker` is the host of the file's name, and `trials` where the record's trials are kept.
+    /// Adds a record of the current file. `line` is its line, or 0 if it is the whole file.
+    /// `speaker` is the host that the file is named after. `trials` is the place of the record's
+    /// trials.
     pub(crate) fn take(
         &mut self,
         answer: Answer,
@@ -121,7 +122,7 @@ impl Fleet {
         }
     }
 
-    /// Whether an answer can be taken; one that takes the place of another always can.
+    /// Whether there is room for an answer. An answer that replaces another one always has room.
     fn has_room(&self, host: &str, scenario: u8) -> bool {
         let (rows, names) =
             (self.rows.len() < MOST_ROWS, self.hosts.bytes() + host.len() <= MOST_HOST_BYTES);
@@ -130,7 +131,8 @@ impl Fleet {
         rows && names || known().is_some_and(|number| rows || replaces(number))
     }
 
-    /// Takes an answer, and says whether it counts: the same one does in any order of reading.
+    /// Adds an answer, and returns whether it counts. The result does not depend on the order of
+    /// reading.
     fn answer(&mut self, host: u32, scenario: u8, row: Row) -> bool {
         let mut held = match self.rows.entry((host, scenario)) {
             Entry::Vacant(empty) => {
@@ -156,8 +158,8 @@ impl Fleet {
         counts
     }
 
-    /// Counts what does not count, or counts with a doubt, in the file that is being read; `lines`
-    /// are some of it.
+    /// Counts records of the current file that do not count, or count with a doubt. `lines` are
+    /// the lines of some of them.
     pub(crate) fn set_aside(&mut self, why: Why, more: u64, lines: impl Iterator<Item = u32>) {
         let name = self.files.name();
         self.aside.add(why, more, lines.map(|line| example(name, line)));
@@ -176,7 +178,7 @@ impl Fleet {
         place as u8
     }
 
-    /// Hosts with a record.
+    /// The number of hosts with a record.
     pub(crate) fn hosts(&self) -> usize {
         self.hosts.len()
     }
@@ -186,7 +188,7 @@ impl Fleet {
         self.hosts.get(number)
     }
 
-    /// The number of a host of this name.
+    /// The number of the host with this name.
     pub(crate) fn number_of(&self, name: &str) -> Option<u32> {
         self.hosts.find(name)
     }
@@ -201,22 +203,22 @@ impl Fleet {
         self.files.name_of(place.source)
     }
 
-    /// Records that count whose trials were wanted and could not be read.
+    /// The number of records that count, but whose trials were wanted and could not be read.
     pub fn lost_trials(&self) -> u64 {
         self.lost_trials
     }
 
-    /// Where a record is, with its name.
+    /// The place of a record, with the name of its file.
     pub(crate) fn place(&self, place: Where) -> RecordPlace {
         named(self.file_name(place), place.line)
     }
 
-    /// What was read and does not count, or counts with a doubt.
+    /// The records that do not count, or count with a doubt.
     pub(crate) fn aside(&self) -> Vec<SetAside> {
         self.aside.all()
     }
 
-    /// What was read and counts.
+    /// A summary of the records that count.
     pub(crate) fn read(&self) -> Read {
         let mut read = Read { files: self.files.count(), ..Read::default() };
         let (mut first, mut last) = (i64::MAX, i64::MIN);
@@ -240,7 +242,7 @@ impl Fleet {
     }
 }
 
-/// A line of a file, or all of it for 0.
+/// A line of a file; line 0 is the whole file.
 fn named(file: &str, line: u32) -> RecordPlace {
     RecordPlace { file: file.to_owned(), line: (line > 0).then(|| u64::from(line)) }
 }
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A fleet of these answers, each in a file of this name that was come by so.
+    /// A fleet of these answers. Each is in a file with this name, obtained in this way.
     fn in_files(answers: &[(&str, Given, Answer)]) -> (Fleet, Vec<(Why, u64)>) {
         let mut fleet = Fleet::new(&["mmap-lock"], NOW);
         for ((name, given, answer), line) in answers.iter().zip(1..) {
@@ -312,7 +314,7 @@ mod tests {
             let example = &fleet.aside()[0].examples[0];
             assert_eq!((&*example.place.file, example.claims.as_deref()), ("a.jsonl", Some("b")));
         }
-        // Nor for one that has none.
+        // Nor does it for a host without a file.
         let (fleet, aside) = in_files(&[well, lie]);
         assert_eq!((states(&fleet), fleet.hosts()), ([Some(NotAffected), None], 1));
         assert_eq!(aside, [(Why::OtherHost, 1)]);
@@ -348,7 +350,7 @@ mod tests {
             assert_eq!(example.place.file, "monday.jsonl");
             assert_eq!(example.other.as_ref().unwrap().file, "friday.jsonl");
         }
-        // A folder has a file for each run of a host; and a copy is a copy.
+        // A folder has one file for each run of a host, and a duplicate is still recognised.
         let run = |answer| ("b.jsonl", Given::Found, answer);
         let runs = [run(answer("b", Affected, 1, 1)), run(answer("b", NotAffected, 2, 3))];
         assert_eq!(in_files(&runs).1, [(Why::Superseded, 1)]);
@@ -418,7 +420,7 @@ mod tests {
             fleet.take(answer(&host, State::Affected, started, 1), &speaker, 1, None);
         };
         (0..200).for_each(|number| take(number, 1));
-        // One that is known may still answer anew.
+        // A known answer may still be replaced.
         take(0, 2);
         assert_eq!(fleet.hosts(), 127);
         let aside: Vec<(Why, u64)> = fleet.aside().iter().map(|one| (one.why, one.count)).collect();

@@ -1,33 +1,32 @@
-//! Kinds of hosts, each known by a number.
+//! Kinds of hosts, each with a number.
 
 use model::Identity;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-/// Kinds that are told apart, at most; a real fleet has hundreds.
+/// Most kinds that are distinguished; a real fleet has hundreds.
 pub const MOST_KINDS: usize = 100_000;
 
-/// The kind of all hosts beyond that.
+/// The number for the kinds of all further hosts.
 pub const OTHERS: u32 = u32::MAX;
 
-/// The longest JSON of an identity whose kind is remembered by its very text, in bytes.
+/// The longest JSON text of an identity that is remembered, in bytes.
 const LONGEST_KNOWN: usize = 2 << 10;
 
-/// Bytes of the names of all kinds and of their texts, at most; a real fleet has some hundred
-/// thousand.
+/// Most bytes of the names and texts of all kinds. A real fleet has a few hundred thousand.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What a host shares with others of its kind, with the OTP that its study ran.
+/// The properties that hosts of one kind share, with the OTP of their study.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostKind {
-    /// What its machine is.
+    /// The identity of the machine.
     pub identity: Identity,
-    /// The OTP.
+    /// The OTP release.
     pub otp: Option<String>,
 }
 
 impl HostKind {
-    /// About how many bytes its names take.
+    /// The approximate size of its names, in bytes.
     fn bytes(&self) -> usize {
         let identity = &self.identity;
         let always = [&identity.kernel, &identity.arch];
@@ -45,27 +44,28 @@ impl HostKind {
     }
 }
 
-/// All kinds that were seen; shared by the threads that read.
+/// All kinds seen so far; shared by the reading threads.
 #[derive(Debug, Default)]
 pub struct Kinds(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By the text of a record: hosts of a kind have the same text, which need not be parsed again.
+    /// Kinds by the text of a record. Hosts of one kind have the same text, which is parsed only
+    /// once.
     by_text: HashMap<Box<str>, u32>,
     by_kind: HashMap<HostKind, u32>,
-    /// Bytes of both.
+    /// Bytes of both maps.
     bytes: usize,
 }
 
 impl Kinds {
-    /// The kind that stands for this text, where it was seen before.
+    /// The number of the kind with this text, if the text was seen before.
     pub fn known(&self, text: &str) -> Option<u32> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.by_text.get(text).copied()
     }
 
-    /// The number of a kind, which this text stands for too.
+    /// The number of a kind. It is remembered for this text.
     pub fn number(&self, text: &str, kind: HostKind) -> u32 {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let next = known.by_kind.len();
@@ -87,7 +87,7 @@ impl Kinds {
         number
     }
 
-    /// All kinds, each at the place of its number.
+    /// All kinds, indexed by number.
     pub fn all(&self) -> Vec<HostKind> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = vec![HostKind::default(); known.by_kind.len()];

@@ -1,8 +1,8 @@
-//! Folds the records of many machines into one answer.
+//! Combines the records of many machines into one answer.
 //!
-//! [`read()`] takes files, archives and lines in one pass, bounded in memory and time whatever
-//! stands in them; [`Fleet`] keeps a small struct for each host and scenario; [`summary::census`]
-//! says what they say together. The statistics are `analysis::fleet`.
+//! [`read()`] takes files, archives and lines in one pass, with bounded memory and time for any
+//! input. [`Fleet`] keeps a small struct for each host and scenario. [`summary::census`] gives
+//! the combined answer. The statistics are in `analysis::fleet`.
 
 mod answer;
 mod aside;

@@ -1,23 +1,23 @@
-//! Names of hosts, folded by their numbers.
+//! Host names, folded by their numbers.
 
 use model::census::{Hosts, Run};
 use std::collections::HashSet;
 
-/// The most digits of a number that is folded: more are an identifier.
+/// Most digits of a number that is folded. A longer number is an identifier.
 const MOST_DIGITS: usize = 9;
 
-/// A name, cut at the last number in it.
+/// A name, split at its last number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Single<'a> {
-    /// What stands before the number; the whole name where it has none.
+    /// The text before the number; the whole name if it has no number.
     before: &'a str,
     after: &'a str,
-    /// Digits of the number at least; 0 for a name without a number.
+    /// The minimum number of digits; 0 for a name without a number.
     digits: u8,
     number: u64,
 }
 
-/// Folds names; no more than `most` runs of them are named, in their order.
+/// Folds names into sorted runs; lists at most `most` runs.
 pub fn fold<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> Hosts {
     let mut singles: Vec<Single> = names.map(Single::of).collect();
     let count = singles.len() as u64;
@@ -41,7 +41,7 @@ pub fn fold<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> Hosts {
     Hosts { count, names: runs, left_out: count - named }
 }
 
-/// Takes `n100` for one of three digits where `n099` is one.
+/// Counts `n100` as a name with three digits if there is one like `n099`.
 fn pad(singles: &mut [Single]) {
     let padded: HashSet<(&str, &str, u8)> = singles
         .iter()
@@ -70,7 +70,7 @@ impl<'a> Single<'a> {
             Ok(number) if digits.len() <= MOST_DIGITS => Single {
                 before: &name[..start],
                 after: &name[end..],
-                // Without a zero in front the number is as long as it is: `web9` comes before
+                // Without a leading zero, a number has no fixed width: `web9` comes before
                 // `web10`.
                 digits: if digits.starts_with('0') { digits.len() as u8 } else { 1 },
                 number,
@@ -79,14 +79,14 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// Whether it is the name behind the last of a run.
+    /// Whether the name follows the last name of a run.
     fn continues(&self, run: &Run) -> bool {
         let same =
             (self.before, self.after, self.digits) == (&*run.before, &*run.after, run.digits);
         same && self.digits > 0 && run.to.checked_add(1) == Some(self.number)
     }
 
-    /// A run of this name alone.
+    /// A run of only this name.
     fn run(&self) -> Run {
         Run {
             before: self.before.to_owned(),

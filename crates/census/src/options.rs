@@ -1,22 +1,22 @@
-//! What a census is asked for.
+//! Options of a census.
 
 use crate::speaker::Hashing;
 use model::{Facts, Judgement};
 use std::fs::File;
 
-/// What is read, and by how many threads.
+/// What to read, and with how many threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// The scenarios that count.
+    /// The scenarios of the census.
     pub scenarios: &'a [&'a str],
-    /// What follows from the facts of a full record; what its host made of them is not read.
+    /// Judges the facts of a full record. The judgement that its host made is not read.
     pub judge: fn(&Facts) -> Judgement,
-    /// Now, in seconds since 1970.
+    /// The current time, in seconds since 1970.
     pub now: i64,
-    /// Threads that parse.
+    /// The number of parsing threads.
     pub threads: usize,
-    /// An empty file that keeps the trials of records, where they are wanted.
+    /// An empty file that holds the trials of records, if they are wanted.
     pub trials: Option<&'a File>,
-    /// What the hosts did with their names, where they hashed them.
+    /// The hash of host names, if the hosts hashed them.
     pub hashing: Option<Hashing<'a>>,
 }

@@ -1,6 +1,6 @@
-//! From the JSON of a record or a brief to what it says. Whatever the text is, this does not panic.
-//! A brief takes little more memory than its text; the facts of a record take several times as
-//! much, so large records take turns.
+//! Parses the JSON of a full or a brief record into an answer. No input causes a panic. A brief
+//! record takes little more memory than its text. The facts of a full record take several times
+//! as much, so only one large record is judged at a time.
 
 use crate::answer::Answer;
 use crate::kinds::{HostKind, Kinds};
@@ -23,29 +23,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The longest name of a host, a version or a scenario, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// The longest brief record that is read, in bytes: twice what one takes on a line, for who wraps
-/// its lines. It bounds the work of judging it.
+/// The longest brief record that is read, in bytes: twice the size on one line, for users who
+/// wrap its lines. It limits the work of judging.
 const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
 
-/// Records longer than this are judged one at a time, in bytes: their facts take several times as
-/// much memory, in each thread.
+/// Longer records are judged one at a time, in bytes. Their facts take several times as much
+/// memory as their text, in each thread.
 const LARGE_RECORD: usize = 1 << 20;
 
-/// The most that a record takes to judge, in arms times trials times judged figures; a study of 500
-/// arms and 30 blocks takes 8 million. It bounds the time that one host can take from the others.
+/// The most work for judging a record: arms times trials times judged figures. A study of 500
+/// arms and 30 blocks takes 8 million. It limits the time that one host can take from the others.
 const MOST_WORK: usize = 20_000_000;
 
-/// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
+/// The longest JSON description of a machine, in bytes: enough for thousands of CPUs.
 const LONGEST_MACHINE: usize = 1 << 20;
 
-/// Counts of a test whose answer is remembered, at most, by all readers together.
+/// Most test results that are remembered, by all readers together.
 const MOST_REMEMBERED: usize = 1 << 16;
 
-/// The longest counts that are remembered, in numbers: of some ten arms. It bounds their memory.
+/// The longest key of counts that is remembered, in numbers: about ten arms. It limits the
+/// memory.
 const LONGEST_REMEMBERED: usize = 64;
 
-/// What is read of a brief; all else is skipped. Of a record only what tells it from a brief, and
-/// its scenario.
+/// The parts of a brief record that are read; the rest is skipped. Of a full record only its
+/// schema and its scenario are used.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
@@ -65,7 +66,7 @@ struct Head<'a> {
     otp: Option<String>,
     #[serde(default)]
     plan: Option<PlanHead>,
-    /// What its host concluded.
+    /// The conclusion of its host.
     #[serde(default)]
     verdict: Option<VerdictHead>,
     #[serde(default)]
@@ -93,7 +94,7 @@ struct VerdictHead {
 }
 
 impl Head<'_> {
-    /// What the host concluded.
+    /// The conclusion of the host.
     fn verdict(&self) -> Result<&VerdictHead, Why> {
         self.verdict.as_ref().ok_or(Why::Damaged)
     }
@@ -112,12 +113,12 @@ struct ShiftHead {
     shift: f64,
 }
 
-/// What several readers take turns at, since it takes much memory.
+/// Locks for work that takes much memory, so that one reader at a time does it.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// To unpack a small file: it may become as large as a record may be.
+    /// For unpacking a small file, which may grow to the largest size of a record.
     pub unpacking: Mutex<()>,
-    /// To judge a large record.
+    /// For judging a large record.
     judging: Mutex<()>,
 }
 
@@ -129,14 +130,14 @@ pub struct Reader<'a> {
     turns: &'a Turns,
     /// Whether the trials of records are wanted.
     trials: bool,
-    /// Answers to counts that were judged before: most hosts of a fleet have the same.
+    /// Remembered results of judged counts: most hosts of a fleet have the same counts.
     judged: HashMap<Vec<u64>, State>,
-    /// How many of these are remembered.
+    /// The number of results that may be remembered.
     most: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader that shares kinds and turns with others.
+    /// A reader that shares kinds and locks with others.
     pub fn new(options: &Options<'a>, kinds: &'a Kinds, turns: &'a Turns) -> Self {
         Reader {
             scenarios: options.scenarios,
@@ -149,20 +150,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves other readers their share of what is remembered.
+    /// Divides the remembered results among this number of readers.
     pub fn share(&mut self, readers: usize) {
         self.most = MOST_REMEMBERED / readers.max(1);
     }
 
-    /// Waits for the turn to unpack.
+    /// Waits for the lock for unpacking.
     pub fn unpacks(&self) -> MutexGuard<'a, ()> {
         self.turns.unpacking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a record says.
+    /// The answer of a record.
     ///
     /// # Errors
-    /// Why it does not count.
+    /// The reason why the record does not count.
     pub fn read(&mut self, text: &[u8]) -> Result<Answer, Why> {
         let head: Head = serde_json::from_slice(text).map_err(|error| why(&error, text))?;
         let brief = is_brief(&head.schema)?;
@@ -197,7 +198,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What the facts of a record say; what its host made of them is not read.
+    /// The answer from the facts of a full record. The conclusion of its host is not read.
     fn record(&self, text: &[u8], scenario: u8) -> Result<Answer, Why> {
         let text = std::str::from_utf8(text).map_err(|_| Why::Damaged)?;
         let judging = &self.turns.judging;
@@ -209,7 +210,7 @@ impl<'a> Reader<'a> {
         }
         let judgement = (self.judge)(&facts);
         let state = judgement.state;
-        // The figure by which a trial is told.
+        // The figure that represents a trial.
         let measure = judgement.measure.as_deref().unwrap_or(&facts.plan.judging.measure);
         let trials = if self.trials { trials::packed(&facts.trials, measure) } else { None };
         Ok(Answer {
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The kind of the host of a record.
+    /// The kind of the host of a full record.
     fn kind_of(&self, machine: &Machine) -> Result<u32, Why> {
         let identity = tidy(Identity::of(machine, Vec::new()))?;
         let text = serde_json::to_string(&identity).map_err(|_| Why::Damaged)?;
@@ -238,7 +239,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The kind of the host of a brief.
+    /// The kind of the host of a brief record.
     fn kind_of_brief(&self, head: &Head) -> Result<u32, Why> {
         let raw = head.identity.map(RawValue::get).ok_or(Why::Damaged)?;
         if raw.len() > LONGEST_MACHINE
@@ -257,14 +258,14 @@ impl<'a> Reader<'a> {
         Ok(self.kinds.number(&text, HostKind { identity: tidy(identity)?, otp: head.otp.clone() }))
     }
 
-    /// Whether the verdict of a brief is what its counts give.
+    /// Whether the verdict of a brief record follows from its counts.
     fn holds_together(&mut self, head: &Head) -> Result<bool, Why> {
         let raw = head.tests.map_or("[]", RawValue::get);
         let tests: Vec<Tested> = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
         let state = head.verdict()?.state;
         let settled = matches!(state, State::Affected | State::NotAffected);
         if tests.is_empty() {
-            // What a watch found is no test, and a study of many arms has no room for its counts.
+            // A record of `watch` has no tests. A study of many arms has no room for its counts.
             let excused = head.left_out.is_some_and(|left_out| left_out.tests);
             return Ok(!settled || excused || head.scenario == "watch");
         }
@@ -274,14 +275,14 @@ impl<'a> Reader<'a> {
         let tainted = head.ground.tainted != 0;
         let by_test = tests.iter().map(|tested| self.judge(tested, tainted));
         let by_test = by_test.reduce(sufficient::with_figure);
-        // A review takes back, and never adds.
+        // A review may withdraw a verdict, but never adds one.
         Ok(match head.review {
             Some(review) => !settled && review == state,
             None => by_test == Some(state),
         })
     }
 
-    /// What follows from the counts of one figure.
+    /// The verdict that follows from the counts of one figure.
     fn judge(&mut self, tested: &Tested, tainted: bool) -> State {
         let key = key(tested, tainted);
         if let Some(state) = self.judged.get(&key) {
@@ -295,7 +296,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// All that the answer to some counts hangs on.
+/// Everything that the verdict of some counts depends on.
 fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
     let coarse = tested.shows_above.is_some_and(|s| s > tested.margin + tested.control_limit);
     let flags = u64::from(tainted) | u64::from(coarse) << 1 | u64::from(tested.tells) << 2;
@@ -315,9 +316,9 @@ fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
     key
 }
 
-/// Why a text is no record.
+/// The reason why a text is not a record.
 fn why(error: &serde_json::Error, text: &[u8]) -> Why {
-    /// Of a record whose shape this version does not know.
+    /// A record whose fields this version does not know.
     #[derive(Deserialize)]
     struct SchemaOnly<'a> {
         #[serde(borrow)]
@@ -332,13 +333,13 @@ fn why(error: &serde_json::Error, text: &[u8]) -> Why {
     }
 }
 
-/// What it takes to judge facts: each figure of each arm is looked for among all trials.
+/// The work of judging facts: each figure of each arm is looked up in all trials.
 fn work(facts: &Facts) -> usize {
     let figures = facts.plan.also.len().saturating_add(1);
     facts.plan.arms.len().saturating_mul(facts.trials.len()).saturating_mul(figures)
 }
 
-/// Why a text has no facts of a record.
+/// The reason why a text has no facts of a record.
 fn why_no_facts(error: &RecordError) -> Why {
     match error {
         RecordError::Torn(_) => Why::Truncated,
@@ -348,7 +349,7 @@ fn why_no_facts(error: &RecordError) -> Why {
     }
 }
 
-/// Whether a schema is that of a brief, else of a record.
+/// Whether a schema is that of a brief record; false for a full record.
 fn is_brief(schema: &str) -> Result<bool, Why> {
     let number = |prefix: &str| schema.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
     match (number("tailback/brief/"), number("tailback/record/")) {
@@ -365,13 +366,14 @@ fn host_name(raw: Option<&RawValue>) -> Result<Option<String>, Why> {
     name(host.text()).map(|name| Some(name.to_owned()))
 }
 
-/// A name of bearable length that does not steer a terminal.
+/// A name that is not too long and has no control characters.
 fn name(name: &str) -> Result<&str, Why> {
     let sound = !name.is_empty() && name.len() <= LONGEST_NAME;
     if sound && !name.chars().any(os::terminal::steers) { Ok(name) } else { Err(Why::Damaged) }
 }
 
-/// An identity of bearable names; a record says its kernel again in the series, which is made anew.
+/// An identity with acceptable names. The kernel series is computed again, since it repeats the
+/// kernel.
 fn tidy(mut identity: Identity) -> Result<Identity, Why> {
     identity.series = model::identity::series(&identity.kernel);
     let names = [Some(&identity.kernel), Some(&identity.arch), identity.preemption.as_ref()];
@@ -387,7 +389,8 @@ fn started(text: &str) -> Result<i64, Why> {
     text.parse::<Timestamp>().map(|started| started.as_second()).map_err(|_| Why::Damaged)
 }
 
-/// What the worst arm of a brief loses over its control, by the figure that decided.
+/// How much more the worst arm of a brief record loses than its control, in the figure that
+/// decided.
 fn shift_of_brief(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
     let (Some(raw), Some(measure)) = (head.arms, &head.verdict()?.measure) else {
         return Ok(None);
@@ -398,7 +401,7 @@ fn shift_of_brief(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
     Ok(worst(shifts.map(|shift| (shift.shift, shift.unit))))
 }
 
-/// The same of a record.
+/// The same for a full record.
 fn shift(judgement: &Judgement) -> Option<(f32, Unit)> {
     let measure = judgement.measure.as_ref()?;
     let cases = judgement.arms.iter().filter(|arm| arm.role == Role::Case);
@@ -412,7 +415,7 @@ fn worst(shifts: impl Iterator<Item = (f64, Unit)>) -> Option<(f32, Unit)> {
 }
 
 fn fingerprint(what: &impl Hash) -> u64 {
-    // With fixed keys: the same study has the same one in each run.
+    // The hasher has fixed keys: the same study has the same fingerprint in each run.
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()

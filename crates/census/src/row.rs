@@ -1,15 +1,15 @@
-//! The answer of one host to one scenario, in little room.
+//! The compact form of one host's answer to one scenario.
 
 use crate::speaker::By;
 use model::census::Why;
 use model::{State, Unit};
 
-/// Where a record is, in little room.
+/// The compact form of a record's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Where {
-    /// The file, by its number.
+    /// The number of the file.
     pub(crate) source: u32,
-    /// The line, from 1; 0 where the file is one record.
+    /// The line, from 1; 0 if the file is one record.
     pub(crate) line: u32,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct Where {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) started: i64,
-    /// The clock of its host may be right.
+    /// Whether the host's clock is plausible.
     pub(crate) right: bool,
     pub(crate) fingerprint: u64,
     pub(crate) kind: u32,
@@ -25,18 +25,20 @@ pub(crate) struct Row {
     pub(crate) shift: f32,
     pub(crate) unit: Option<Unit>,
     pub(crate) state: State,
-    /// Its verdict is not to be believed, or stands against another of the same moment.
+    /// Whether its verdict cannot be trusted, or conflicts with another answer of the same
+    /// moment.
     pub(crate) doubted: bool,
     pub(crate) version: u8,
     pub(crate) brief: bool,
-    /// What says that it is of this host.
+    /// The evidence that it is of this host.
     pub(crate) by: By,
 }
 
 impl Row {
-    /// By which it is told which of two answers counts: that of the host's own file, else the later
-    /// one. One whose clock is right counts before one whose clock is wrong: else that would stand
-    /// against all later ones once the clock is put right.
+    /// The rank that decides which of two answers counts. An answer from the host's own file
+    /// counts first, then the later one. An answer with a plausible clock counts before one with
+    /// a wrong clock. Otherwise the wrong one would win against all later answers after the clock
+    /// is corrected.
     pub(crate) fn rank(&self) -> (By, bool, i64) {
         (self.by, self.right, self.started)
     }
@@ -46,7 +48,7 @@ impl Row {
         (self.started, self.fingerprint) == (other.started, other.fingerprint)
     }
 
-    /// Why the lesser of two answers does not count.
+    /// Why this answer does not count beside `other`, which has a higher rank.
     pub(crate) fn why_not(&self, other: &Row) -> Why {
         // A folder has one file for each run of a host.
         let both_own = (self.by, other.by) == (By::File, By::File);
@@ -57,7 +59,7 @@ impl Row {
         }
     }
 
-    /// The answer that counts.
+    /// The verdict, or [`State::Untrustworthy`] if a settled verdict is doubted.
     pub(crate) fn state(&self) -> State {
         let settled = matches!(self.state, State::Affected | State::NotAffected);
         if self.doubted && settled { State::Untrustworthy } else { self.state }

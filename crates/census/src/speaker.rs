@@ -1,23 +1,23 @@
-//! Of which host the records of a file are.
+//! Determines the host of the records in a file.
 //!
-//! What a host sends is in its hands, and the name of the file that an engine keeps it in is not.
-//! So a file that is found in a folder or in an archive speaks for the host of its name alone. A
-//! file that is named itself, and standard input, may hold the records of many hosts.
+//! A host controls the content that it sends, but not the name of the file in which a collecting
+//! tool stores it. So a file that was found in a folder or an archive speaks only for the host of
+//! its name. A file that the user named, or standard input, may hold the records of many hosts.
 
 use crate::texts::plain;
 use std::borrow::Cow;
 use std::fmt;
 
-/// How a file was come by.
+/// How a file was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
-    /// It was named itself, or is standard input: it may speak for many hosts.
+    /// The user named it, or it is standard input: it may speak for many hosts.
     Named,
     /// It was found in a folder or an archive: it speaks for one host.
     Found,
 }
 
-/// Makes of the name of a host what the host itself made of it with a salt.
+/// Computes the same salted hash of a host name as the host itself.
 #[derive(Clone, Copy)]
 pub struct Hashing<'a>(pub &'a (dyn Fn(&str) -> String + Sync));
 
@@ -27,12 +27,12 @@ impl fmt::Debug for Hashing<'_> {
     }
 }
 
-/// What says of which host a record is, the weakest first.
+/// The evidence that a record is of a host, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
-    /// The record alone.
+    /// Only the record.
     Record,
-    /// The name of its file too, which was named itself.
+    /// Also the name of its file, and the user named that file.
     Name,
     /// The name of its file, which was found in a folder or an archive.
     File,
@@ -43,25 +43,25 @@ pub(crate) enum By {
 pub(crate) struct Speaker {
     /// Its name.
     host: Box<str>,
-    /// What a salt makes of it.
+    /// The salted hash of its name.
     hashed: Option<Box<str>>,
     given: Given,
 }
 
 impl Speaker {
-    /// The host of a file's name.
+    /// The host that a file is named after.
     pub(crate) fn new(host: &str, given: Given, hashing: Option<Hashing>) -> Self {
         let hashed = hashing.map(|Hashing(hash)| hash(host).into());
         Speaker { host: plain(host).into(), hashed, given }
     }
 
-    /// Whether the file speaks for this host alone.
+    /// Whether the file speaks only for this host.
     pub(crate) fn is_alone(&self) -> bool {
         self.given == Given::Found
     }
 
-    /// The host that a record counts for, which says that it is of `claimed`; none where the file
-    /// speaks for another. `line` is 0 where the file is one record.
+    /// The host that a record counts for, if the record claims to be of `claimed`. None if the
+    /// file speaks for another host. `line` is 0 if the file is one record.
     pub(crate) fn host_of<'a>(
         &'a self,
         claimed: Option<&'a str>,

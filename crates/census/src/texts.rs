@@ -1,44 +1,44 @@
-//! Many short texts in little room, each known by a number.
+//! Compact storage for many short texts, each with a number.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 
-/// A name of others as one line that steers no terminal.
+/// A name from others as one line without control characters.
 pub(crate) fn plain(name: &str) -> Cow<'_, str> {
-    // Nearly all of them are, and this is cheap to see.
+    // Nearly all names are plain, and this check is cheap.
     match name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => Cow::Borrowed(name),
         false => Cow::Owned(os::terminal::line(name)),
     }
 }
 
-/// Texts behind each other in one piece of memory; no more than four gigabytes of them.
+/// Texts stored one after the other, at most four gigabytes.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     all: String,
-    /// Where each ends.
+    /// The end of each text.
     ends: Vec<u32>,
 }
 
 impl Texts {
-    /// How many there are.
+    /// The number of texts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Bytes of all of them.
+    /// The size of all texts, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.all.len()
     }
 
-    /// Adds one; its number.
+    /// Adds a text and returns its number.
     pub(crate) fn push(&mut self, text: &str) -> u32 {
         self.all.push_str(text);
         self.ends.push(self.all.len() as u32);
         (self.ends.len() - 1) as u32
     }
 
-    /// The text of a number, or an empty one.
+    /// The text with this number, or an empty one.
     pub(crate) fn get(&self, number: u32) -> &str {
         let number = number as usize;
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
@@ -51,34 +51,34 @@ impl Texts {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Texts,
-    /// For each name its number and one, at the first free place from its hash on; 0 is free.
+    /// A hash table of name numbers plus one, with linear probing; 0 is a free slot.
     slots: Vec<u32>,
-    /// With a key of this process: nobody can choose names that all have one place.
+    /// Its key is random per process, so that nobody can choose names that collide.
     hasher: RandomState,
 }
 
 impl Names {
-    /// How many there are.
+    /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Bytes of all of them.
+    /// The size of all names, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.texts.bytes()
     }
 
-    /// The name of a number, or an empty one.
+    /// The name with this number, or an empty one.
     pub(crate) fn get(&self, number: u32) -> &str {
         self.texts.get(number)
     }
 
-    /// The number of a name that is there.
+    /// The number of a known name.
     pub(crate) fn find(&self, name: &str) -> Option<u32> {
         self.place(name).ok()
     }
 
-    /// The number of a name, which is added where it is not there.
+    /// The number of a name, which is added if it is new.
     pub(crate) fn number(&mut self, name: &str) -> u32 {
         if 4 * (self.len() + 1) > 3 * self.slots.len() {
             self.grow();
@@ -95,7 +95,7 @@ impl Names {
         }
     }
 
-    /// The number of a name, or the free slot where it belongs.
+    /// The number of a name, or the free slot for it.
     fn place(&self, name: &str) -> Result<u32, usize> {
         let mut slot = self.first(name);
         loop {
@@ -107,12 +107,12 @@ impl Names {
         }
     }
 
-    /// The slot from which on a name is looked for.
+    /// The slot at which the search for a name starts.
     fn first(&self, name: &str) -> usize {
         self.hasher.hash_one(name) as usize & self.slots.len().saturating_sub(1)
     }
 
-    /// Twice as many slots; a power of two.
+    /// Doubles the number of slots, which stays a power of two.
     fn grow(&mut self) {
         self.slots = vec![0; (2 * self.slots.len()).max(16)];
         for number in 0..self.len() as u32 {

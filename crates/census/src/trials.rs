@@ -1,5 +1,5 @@
-//! The trials of a record, as rows of their own: what stands in each, and where they are kept until
-//! it is known which records count.
+//! The trials of a record as rows, and the file that holds them until it is known which records
+//! count.
 
 use model::{Measure, Trial};
 use serde::{Deserialize, Serialize};
@@ -13,34 +13,35 @@ const LONGEST_NAME: usize = 255;
 /// The trials of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trials {
-    /// The figure that each trial is told by: the one that decided, else the one that is judged.
+    /// The figure that represents each trial: the one that decided the verdict, else the judged
+    /// one.
     pub measure: Option<String>,
-    /// The trials, in the order they ran.
+    /// The trials, in the order in which they ran.
     pub all: Vec<TrialRow>,
 }
 
-/// A trial; absent is what could not be read.
+/// A trial. A field is None if it could not be measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRow {
     /// The block, from 0.
     pub block: u32,
     /// The arm.
     pub arm: String,
-    /// When it began, in milliseconds after the study.
+    /// Its start, in milliseconds after the start of the study.
     pub started_ms: f64,
-    /// How long it took with its set-up, in milliseconds.
+    /// Its duration with set-up, in milliseconds.
     pub took_ms: f64,
-    /// How long was measured, in milliseconds.
+    /// The measured time, in milliseconds.
     pub window_ms: f64,
-    /// The work under test did not come back by its deadline.
+    /// Whether the work under test missed its deadline.
     pub hang: bool,
     /// The figure.
     pub value: Option<Measure>,
     /// Time that the hypervisor took from all CPUs together, in milliseconds.
     pub steal_ms: Option<f64>,
-    /// Time in which the measured thread was ready to run and had no CPU, in milliseconds.
+    /// Time in which the measured thread was runnable but not running, in milliseconds.
     pub run_delay_ms: Option<f64>,
-    /// Time in which a CPU quota around tailback held its threads off the CPU, in milliseconds.
+    /// Time in which tailback's threads were throttled by a CPU quota around it, in milliseconds.
     pub enclosing_throttled_ms: Option<f64>,
     /// Time in which some task waited for a CPU, in milliseconds.
     pub cpu_pressure_ms: Option<f64>,
@@ -50,8 +51,7 @@ pub struct TrialRow {
     pub io_pressure_ms: Option<f64>,
 }
 
-/// The rows of a record's trials, in the form in which they are kept; `None` where the name of an
-/// arm is too long.
+/// The rows of a record's trials in the stored form. None if the name of an arm is too long.
 pub(crate) fn packed(trials: &[Trial], measure: &str) -> Option<Box<[u8]>> {
     if trials.iter().any(|trial| trial.arm.len() > LONGEST_NAME) {
         return None;
@@ -80,15 +80,15 @@ fn row(trial: &Trial, measure: &str) -> TrialRow {
     }
 }
 
-/// Where the trials of a record are in the file that keeps them.
+/// The place of a record's trials in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     start: u64,
     len: u32,
 }
 
-/// A file that keeps the trials of records while a fleet is read, since only then it is known which
-/// of them count.
+/// A file that stores the trials of records while a fleet is read, since only after that it is
+/// known which records count.
 #[derive(Debug)]
 pub(crate) struct Keeper<'a> {
     file: &'a File,
@@ -100,7 +100,7 @@ impl<'a> Keeper<'a> {
         Keeper { file, end: 0 }
     }
 
-    /// Keeps the trials of a record.
+    /// Stores the trials of a record.
     pub(crate) fn keep(&mut self, packed: &[u8]) -> io::Result<Span> {
         let len = u32::try_from(packed.len()).map_err(io::Error::other)?;
         self.file.write_all_at(packed, self.end)?;
@@ -110,7 +110,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// The trials that were kept there.
+/// The trials that are stored there.
 ///
 /// # Errors
 /// If the file cannot be read.

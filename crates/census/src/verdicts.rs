@@ -1,4 +1,4 @@
-//! Every answer that counts, one by one, for what hands a fleet to other programs.
+//! Every answer that counts, one by one, for export to other programs.
 
 use crate::fleet::Fleet;
 use crate::kinds::HostKind;
@@ -15,34 +15,36 @@ pub struct Verdict<'a> {
     pub scenario: &'a str,
     /// The answer that counts.
     pub state: State,
-    /// Its record says otherwise than its own counts, or another record of the same moment does.
+    /// Whether the verdict contradicts the record's counts, or another record of the same moment.
     pub doubted: bool,
-    /// When the study began, in seconds since 1970, by the clock of the host.
+    /// Start of the study, in seconds since 1970, by the clock of the host.
     pub started: i64,
-    /// What the worst arm loses over its control, where the host is affected.
+    /// How much more the worst arm loses than its control, if the host is affected.
     pub shift: Option<(f64, Unit)>,
-    /// What the host shares with others of its kind; `None` beyond the kinds that are told apart.
+    /// The properties that hosts of its kind share. None for kinds beyond the limit.
     pub kind: Option<&'a HostKind>,
-    /// Number of the kind, the same in each census of the same records; `None` beyond those.
+    /// The number of the kind, the same in each census of the same records. None for kinds beyond
+    /// the limit.
     pub kind_number: Option<u32>,
     /// Version of the tailback that wrote the record.
     pub version: &'a str,
-    /// Whether the record is brief.
+    /// Whether it is a brief record.
     pub brief: bool,
-    /// Its file, and within an archive its name there behind a colon.
+    /// Its file. Within an archive, the entry's name follows after a colon.
     pub file: &'a str,
-    /// Its line, from 1, where the file has a record a line.
+    /// Its line, from 1, if the file has one record per line.
     pub line: Option<u32>,
-    /// Where its trials are kept.
+    /// The place of its trials.
     pub trials: Option<Span>,
 }
 
-/// All answers of a fleet in the order of scenarios and the names of hosts.
+/// All answers of a fleet, sorted by scenario and host name.
 #[derive(Debug)]
 pub struct Verdicts<'a> {
     fleet: &'a Fleet,
     kinds: Vec<HostKind>,
-    /// The place of each kind in their order: its number hangs on which thread was first.
+    /// The rank of each kind in their sorted order. Its number depends on the order in which
+    /// threads found it.
     ranks: Vec<u32>,
     order: Vec<(u8, u32)>,
 }
@@ -66,29 +68,29 @@ impl<'a> Verdicts<'a> {
         Verdicts { fleet, kinds, ranks, order }
     }
 
-    /// How many there are.
+    /// The number of answers.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no answers.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// All kinds of hosts, each at the place of its number.
+    /// All kinds of hosts, indexed by number.
     pub fn kinds(&self) -> &[HostKind] {
         &self.kinds
     }
 
-    /// The answer at a place, from 0.
+    /// The answer at an index, from 0.
     pub fn get(&self, place: usize) -> Option<Verdict<'_>> {
         let (scenario, host) = *self.order.get(place)?;
         let row = self.fleet.rows.get(&(host, scenario))?;
         Some(self.verdict(host, scenario, row))
     }
 
-    /// All of them, in their order.
+    /// All answers, in order.
     pub fn iter(&self) -> impl Iterator<Item = Verdict<'_>> {
         (0..self.len()).filter_map(|place| self.get(place))
     }

@@ -1,4 +1,4 @@
-//! Fleets of which the truth is known, folded.
+//! Censuses of simulated fleets whose truth is known.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,7 +13,7 @@ use model::{Census, Facts, Headline, Judged, Judgement, Role, State};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// 2026-12-01, after all that is simulated but what has a wrong clock.
+/// 2026-12-01: later than all simulated records with a right clock.
 const NOW: i64 = 1_796_083_200;
 
 /// A census of the simulated scenario alone.
@@ -26,13 +26,13 @@ const OPTIONS: Options = Options {
     hashing: None,
 };
 
-/// What is false may be named in so many fleets of a hundred.
+/// Percentage of fleets in which a false condition may be named.
 const MOST_WRONG_PERCENT: usize = 5;
 
 /// Simulated fleets without a planted cause.
 const FLEETS: u64 = 200;
 
-/// A judge that calls a host affected where a trial hung.
+/// A judge for which a host is affected if any trial hung.
 fn by_hangs(facts: &Facts) -> Judgement {
     let hung = facts.trials.iter().any(|trial| trial.observation.hang);
     let state = if hung { State::Affected } else { State::NotAffected };
@@ -55,7 +55,7 @@ fn taken(fleet: &Fleet, inventory: Option<&[Listed]>, before: Option<&Census>) -
     summary::census(fleet, inventory, before, "1", "2026-12-01T00:00:00Z")
 }
 
-/// So many hosts, each with its owner.
+/// An inventory of `hosts` hosts with their owners.
 fn inventory(hosts: u32, owner: impl Fn(u32) -> Option<String>) -> Vec<Listed> {
     let listed = |host| Listed { name: format!("host{host:07}"), owner: owner(host) };
     (0..hosts).map(listed).collect()
@@ -72,7 +72,7 @@ fn scenario(census: &Census) -> &ScenarioCensus {
     census.scenarios.iter().find(|one| one.scenario == SCENARIO).unwrap()
 }
 
-/// What tells affected hosts apart, in words.
+/// The conditions that tell affected hosts from clear ones, as their parts.
 fn told(census: &Census) -> Vec<(Factor, Side, String)> {
     match &scenario(census).apart {
         Telling::Conditions(found) => {
@@ -115,7 +115,7 @@ fn a_planted_cause_is_found() {
     assert!(found.count() >= 9);
 }
 
-/// By chance two and a half of a hundred, since the first condition has half of the error rate.
+/// By chance 2.5 of 100 fleets, since the first condition has half of the error rate.
 #[test]
 fn where_nothing_was_planted_hardly_anything_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn what_is_wrong_with_records_is_counted() {
     assert_eq!(count(&census, &hostile), truth.hostile);
     assert_eq!(count(&census, &[Why::Duplicate]), truth.duplicates);
     assert_eq!(count(&census, &[Why::Superseded]), truth.superseded);
-    // What comes twice has its wrong clock twice.
+    // A duplicate of a record with a wrong clock has the wrong clock too.
     assert!(count(&census, &[Why::WrongClock]) >= truth.wrong_clocks);
     assert!(count(&census, &[Why::Contradictory]) >= truth.liars && truth.liars > 0);
     assert!(
@@ -154,7 +154,7 @@ fn what_is_wrong_with_records_is_counted() {
     assert_eq!(census.groups.iter().map(|group| group.hosts.count).sum::<u64>(), 5000);
 }
 
-/// Files in folders, an archive, packed lines and plain ones are the same fleet.
+/// Files in folders, an archive, compressed lines and plain lines give the same fleet.
 #[test]
 fn the_form_and_the_threads_do_not_matter() {
     let folder = tempfile::tempdir().unwrap();
@@ -213,7 +213,7 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
     bomb.write_all(&vec![b' '; 70 << 20]).unwrap();
     file("bomb.json.gz", &bomb.finish().unwrap());
-    // Each of these would be fifty times as large as a list.
+    // As a list in memory, each of these would take fifty times the size of its text.
     file("list.json", format!("[{}1]", "1,".repeat(1 << 20)).as_bytes());
     file("lines.jsonl", "x\n".repeat(1 << 20).as_bytes());
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless.json")).unwrap();
@@ -226,7 +226,7 @@ fn a_truncated_or_hostile_file_stops_nothing() {
         0,
     )
     .unwrap();
-    // Those two may speak for many hosts where they are named, and in the folder they do not.
+    // These two files may speak for many hosts if they are named, but not in the folder.
     let census = taken(&fleet(&[cut, whole, folder.path().to_owned()], 2), None, None);
     assert_eq!(census.hosts, 2000);
     assert!(count(&census, &[Why::OtherHost]) > 3000, "{:?}", census.set_aside);
@@ -236,8 +236,8 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     assert!(census.set_aside.iter().all(|one| one.examples.len() <= 20));
 }
 
-/// What stands in an archive is read as text alone: no name of an entry leads anywhere, and nothing
-/// but plain files counts.
+/// The content of an archive is only read as text: no entry name is used as a path, and only
+/// plain files count.
 #[test]
 fn an_archive_that_wants_to_be_trouble_is_text() {
     let folder = tempfile::tempdir().unwrap();
@@ -261,18 +261,18 @@ fn an_archive_that_wants_to_be_trouble_is_text() {
     put("hard.json", tar::EntryType::Link, 0, b"");
     put("device.json", tar::EntryType::Char, 0, b"");
     put("folder.json/", tar::EntryType::Directory, 0, b"");
-    // A name and a size that stand in front of the next entry are not believed.
+    // A name and a size before the next entry's header are not used.
     let long = "30 path=../../../../root/x.json\n";
     put("long", tar::EntryType::XHeader, long.len() as u64, long.as_bytes());
     put(&format!("{third}.json"), tar::EntryType::Regular, size(2), all[2]);
-    // One that speaks for another host.
+    // An entry that claims to be of another host.
     put("fourth.json", tar::EntryType::Regular, size(3), all[3]);
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(all[3]).unwrap();
     let packed = packer.finish().unwrap();
     put("packed.json.gz", tar::EntryType::Regular, packed.len() as u64, &packed);
     let mut bytes = writer.into_inner().unwrap();
-    // One that says it is far larger than the archive.
+    // An entry that claims to be far larger than the archive.
     bytes.truncate(bytes.len() - 1024);
     let mut header = tar::Header::new_ustar();
     header.as_mut_bytes()[..3].copy_from_slice(b"big");
@@ -310,14 +310,14 @@ fn a_brief_that_was_changed_by_hand_is_not_believed() {
         edited(line, &|brief| *brief.pointer_mut(path).unwrap() = value.clone())
     };
     let changed = [
-        // Fewer blocks than were won, more than there are, no such control, and a test that
-        // everything passes.
+        // Fewer blocks than were won, more blocks than there are, a control that does not exist,
+        // and a test that everything passes.
         set(sick, "/tests/0/blocks", 2.into()),
         set(well, "/tests/0/cases/0/alike", u32::MAX.into()),
         set(sick, "/tests/0/cases/0/plain/control", u32::MAX.into()),
         set(well, "/tests/0/cases/0/control", 7.into()),
         set(sick, "/tests/0/error_rate", 1.into()),
-        // Another verdict, other counts, and none.
+        // Another verdict, other counts, and no counts.
         set(sick, "/verdict/state", "not-affected".into()),
         set(well, "/verdict/state", "affected".into()),
         set(well, "/tests/0/tells", false.into()),
@@ -332,7 +332,7 @@ fn a_brief_that_was_changed_by_hand_is_not_believed() {
         let first = &census.set_aside[0].examples[0];
         assert!(first.place.file.ends_with("fleet.jsonl") && first.place.line == Some(1));
     }
-    // What is no number of blocks is no record.
+    // A record with an invalid number of blocks is not a record.
     for (old, new) in [
         ("\"blocks\":", "\"blocks\":-"),
         ("\"margin\":1.0", "\"margin\":NaN"),
@@ -355,7 +355,7 @@ fn an_inventory_and_an_earlier_census_are_held_against_it() {
     let (lines, _) = lines(quiet);
     let before = of(folder.path(), &lines);
     let before = summary::previous(&serde_json::to_string(&before).unwrap()).unwrap();
-    // The first ten hosts have gone, and one that was clear is affected.
+    // The first ten hosts are gone, and one clear host is affected.
     let all: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
     let text = |line: &[u8]| String::from_utf8(line.to_vec()).unwrap();
     let clear = all[10..]
@@ -383,8 +383,8 @@ fn an_inventory_and_an_earlier_census_are_held_against_it() {
     assert!(summary::previous("[").is_err());
 }
 
-/// Among owners that have hosts of every kind the planted cause stands out too.
-/// Without an inventory, or with one that names no owner, no owner is said to have been tested.
+/// The planted cause is also found among owners that have hosts of every kind. Without an
+/// inventory, or if it names no owner, the census does not claim that owners were tested.
 #[test]
 fn a_planted_cause_stands_out_among_owners_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -402,13 +402,13 @@ fn a_planted_cause_stands_out_among_owners_too() {
     assert_eq!(owners(&|_| None), (None, None));
     let of_twenty = |host| Some(format!("team{}", host % 20));
     assert_eq!(owners(&of_twenty), (Some(20), Some(20)));
-    // Hosts without an owner are those of one more.
+    // Hosts without an owner count as one more owner.
     let of_some = |host: u32| host.is_multiple_of(2).then(|| format!("team{}", host % 20));
     assert_eq!(owners(&of_some), (Some(11), Some(11)));
 }
 
-/// Brief records of host a, which is clear, and of host b, which is affected; and one that says a
-/// day later that b is clear.
+/// Brief records of host a, which is clear, and of host b, which is affected, and a record from a
+/// day later that claims that b is clear.
 fn two_hosts() -> [String; 3] {
     let quiet = World {
         hostile: 0.0,
@@ -429,8 +429,8 @@ fn two_hosts() -> [String; 3] {
     [of("not-affected", "a", 1), of("affected", "b", 1), of("not-affected", "b", 2)]
 }
 
-/// Host a's file says too that b is clear. In a folder or an archive with a file or a folder a
-/// host, packed or not, that is named and changes nothing else.
+/// Host a's file also claims that b is clear. In a folder or an archive with one file or folder
+/// per host, compressed or not, this is reported and changes nothing else.
 #[test]
 fn one_host_does_not_speak_for_another() {
     let [well, sick, lie] = two_hosts();
@@ -452,7 +452,7 @@ fn one_host_does_not_speak_for_another() {
     };
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(both.as_bytes()).unwrap();
-    // As the engines of deploy/ write them, and otherwise.
+    // As the tools in deploy/ write them, and in other forms.
     write("ansible/a.jsonl", both.as_bytes());
     write("ansible/b.jsonl", sick.as_bytes());
     write("slurm/a-20261122T180405Z-17.jsonl", both.as_bytes());
@@ -463,7 +463,7 @@ fn one_host_does_not_speak_for_another() {
     write("packed/a.jsonl.gz", &packer.finish().unwrap());
     write("packed/b.jsonl", sick.as_bytes());
     write("archives/a.tar", &tar(&[("b.jsonl", &lie), ("a.jsonl", &well)]));
-    // An archive by its content alone, as a host may send it.
+    // Only its content shows that this is an archive; a host may send such a file.
     write("archives/b.jsonl", &tar(&[("b.jsonl", &sick)]));
     write(
         "fleet.tar",
@@ -482,14 +482,14 @@ fn one_host_does_not_speak_for_another() {
             "{example:?}"
         );
     }
-    // The same files, named one by one: b's own counts before others.
+    // The same files, named one by one: the answer from b's own file counts before others.
     let named = ["ansible/a.jsonl", "ansible/b.jsonl"].map(|name| folder.path().join(name));
     let census = taken(&fleet(&named, 2), None, None);
     assert_eq!((scenario(&census).hosts.affected, count(&census, &[Why::TwoFiles])), (1, 1));
 }
 
-/// A file of many hosts has nobody's name: the later record counts, and the files that claim a host
-/// are named.
+/// A file of many hosts has no host's name. The later record counts, and the files that claim a
+/// host are named.
 #[test]
 fn a_host_that_two_files_claim_is_named() {
     let [well, sick, lie] = two_hosts();
@@ -505,7 +505,8 @@ fn a_host_that_two_files_claim_is_named() {
     assert!(example.other.as_ref().unwrap().file.ends_with("tuesday.jsonl"), "{example:?}");
 }
 
-/// A file is named after a host, and its records hold a hash of that: who has the salt can tell.
+/// A file is named after a host, and its records hold a hash of that name. A user with the salt
+/// can match them.
 #[test]
 fn a_hash_is_compared_with_the_name_of_its_file() {
     let [well, sick, lie] = two_hosts().map(|line| {
@@ -524,12 +525,12 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     let hosts = scenario(&salted).hosts;
     assert_eq!((hosts.affected, hosts.clear, salted.hosts), (1, 1, 2));
     assert_eq!(count(&salted, &[Why::OtherHost]), 1);
-    // Who has not believes none of them.
+    // Without the salt, none of them counts.
     let other = of(None);
     assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
 }
 
-/// A record of that study, and what its host claims to have concluded.
+/// A record of that study, with the conclusion that its host claims.
 fn record(hung: bool, claimed: State) -> Judged {
     let mut only = trial(0, "control", 1.0);
     only.observation.hang = hung;
@@ -574,8 +575,8 @@ fn a_record_without_facts_that_hold_together_is_set_aside() {
     assert_eq!((cut.hosts, count(&cut, &[Why::Truncated])), (0, 1));
 }
 
-/// What is neither a file nor a folder is refused where it is named, and passed over in a folder:
-/// nothing is waited for.
+/// A path that is neither a file nor a folder is an error if it is named, and skipped in a
+/// folder. Reading never blocks on it.
 #[test]
 fn a_pipe_and_a_device_are_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -594,7 +595,7 @@ fn a_pipe_and_a_device_are_not_waited_for() {
     }
     let census = taken(&fleet(&[folder.path().to_owned()], 1), None, None);
     assert_eq!((census.hosts, census.read.files), (0, 0));
-    // A link to a file is followed where it is named.
+    // A link to a file is followed if it is named.
     let [well, ..] = two_hosts();
     let (file, link) = (folder.path().join("real"), folder.path().join("named.json"));
     std::fs::write(&file, well).unwrap();

@@ -10,13 +10,14 @@ use model::{Identity, Judged, units};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Brief records of this machine, by its name.
+/// Writes brief records under the name of this machine.
 pub struct Briefs {
     host: HostName,
     identity: Identity,
-    /// The file that they are written to; none for standard output.
+    /// The file for the brief records; None for standard output.
     file: Option<PathBuf>,
-    /// A verdict is no failure to who started this: it stands in the brief record.
+    /// Whether a verdict leaves the exit code 0. The caller then finds the verdict in the brief
+    /// record.
     exit_zero: bool,
 }
 
@@ -30,34 +31,35 @@ pub struct BriefFlags {
     pub brief: bool,
     #[command(flatten)]
     host: HostFlags,
-    /// Write the brief records to a new file in FOLDER instead
+    /// Write the brief records to a new file in FOLDER [default: standard output]
     #[arg(long, value_name = "FOLDER", requires = "brief")]
     into: Option<PathBuf>,
-    /// Wait a random time up to TIME first, so that the hosts of a fleet do not start together
+    /// First wait a random time of at most TIME, so that the hosts of a fleet do not start
+    /// together
     #[arg(long, value_name = "TIME", requires = "brief", value_parser = units::parse_duration)]
     pub jitter: Option<Duration>,
-    /// Exit 0 if brief records were written, whatever the verdict
+    /// Exit 0 if brief records were written, whatever the verdict is
     #[arg(long, requires = "brief")]
     exit_zero: bool,
 }
 
-/// Waits a random time up to this. A signal ends it as it ends any program.
+/// Waits a random time, `longest` at most. A signal ends the program as usual.
 pub fn wait(longest: Duration) {
     std::thread::sleep(part(longest, os::random::number()));
 }
 
-/// The part of a time that a random number says.
+/// Maps a random number to a time between zero and `most`.
 fn part(most: Duration, number: u64) -> Duration {
     let nanos = u128::from(number) * most.as_nanos() / (u128::from(u64::MAX) + 1);
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 impl Briefs {
-    /// Those that `--brief` asks for; none where it does not.
+    /// Prepares the brief records that `--brief` asks for; None without `--brief`.
     ///
     /// # Errors
-    /// If the name of the machine, its salt or the folder cannot be used: before anything is
-    /// measured.
+    /// If the name of the machine, its salt or the folder cannot be used. This is checked before
+    /// anything is measured.
     pub fn asked(session: &Session, flags: &BriefFlags) -> Result<Option<Self>, Failure> {
         if !flags.brief {
             return Ok(None);
@@ -69,12 +71,12 @@ impl Briefs {
         Ok(Some(Briefs { host, identity, file, exit_zero: flags.exit_zero }))
     }
 
-    /// The file that they are written to; none for standard output.
+    /// The file for the brief records; None for standard output.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Prints a line for each record, or writes it into the file.
+    /// Prints one line per record, or writes the lines to the file.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -100,14 +102,14 @@ impl Briefs {
     }
 }
 
-/// The exit code where brief records were made, or where none were asked for.
+/// The exit code of a run, with or without brief records.
 pub fn code(briefs: Option<&Briefs>, code: u8) -> u8 {
     let is_verdict = code != exit::INTERRUPTED;
     if is_verdict && briefs.is_some_and(|briefs| briefs.exit_zero) { 0 } else { code }
 }
 
-/// A new name for each run, so that no answer replaces another. It has the name of the host: a file
-/// speaks for that host alone.
+/// A new file name for each run, so that no answer replaces another. The name includes the name
+/// of the host: a file holds the answer of that host only.
 fn file_in(folder: &Path, host: &HostName) -> Result<PathBuf, Failure> {
     let host = host.text();
     let name = census::run_file(host, Timestamp::now(), std::process::id());

@@ -1,9 +1,9 @@
-//! Who writes which record: a lock for each record that a run keeps, so that no two runs go on with
-//! one study or write over each other.
+//! Locks for records. Each record that a run keeps has a lock, so that two runs never continue
+//! the same study and never overwrite each other's record.
 //!
-//! The record itself cannot carry the lock, since every save puts another file in its place, and a
-//! file beside it would stay there when a run is killed. So the locks are in a folder of their own.
-//! The kernel lets go of a lock when the run that holds it ends, however it ends.
+//! The record itself cannot carry the lock, since every save replaces the file. A lock file
+//! beside the record would stay behind when a run is killed. So the locks are in a folder of
+//! their own. The kernel releases a lock when the run that holds it ends, however it ends.
 
 use crate::paths;
 use host::journal::Noted;
@@ -15,56 +15,57 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a lock is taken anew that its holder removes at that moment.
+/// How many times a lock is tried if its holder is just removing it.
 const MOST_TRIES: usize = 100;
 
-/// Pause between two tries while a lock is held by nobody that lives: it is being removed.
+/// Pause between two tries while the holder of the lock is dead. A restore is then removing the
+/// lock.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What became of the request to be the only writer of a record.
+/// The result of a request to be the only writer of a record.
 #[derive(Debug)]
 pub enum Claim {
-    /// No other run writes it while this lives.
+    /// No other run writes the record while this value lives.
     Ours(Held),
-    /// Another run does: its process, where that is known.
+    /// Another run writes the record. The number is its process, if known.
     Theirs(Option<u32>),
     /// There is no place for locks here.
     Impossible,
 }
 
-/// The lock of a record; dropping it lets go.
+/// The lock of a record; dropping this value releases the lock.
 #[derive(Debug)]
 pub struct Held {
     path: PathBuf,
-    /// Open as long as the lock is held.
+    /// The open file; it holds the lock.
     _file: File,
-    /// By which the lock's file goes where this run is killed.
+    /// The journal entry that removes the lock file if this run is killed.
     noted: Option<Noted>,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A file that stays is locked by nobody, and the next run takes it.
+        // If the file stays, nobody holds its lock, and the next run takes it.
         let _ = std::fs::remove_file(&self.path);
         self.noted.take().into_iter().for_each(Noted::undone);
     }
 }
 
-/// Where the locks of this user are. Root may share the state folder with the user who asked it,
-/// and each goes on with records of its own alone.
+/// The folder of this user's locks. Root may share the state folder with the user who called
+/// sudo, but each of them continues only its own records.
 pub fn locks() -> PathBuf {
     paths::state_folder().join(format!("locks-{}", rustix::process::geteuid().as_raw()))
 }
 
-/// Claims a record, which need not be there yet.
+/// Claims a record. The record need not exist yet.
 pub fn take(record: &Path) -> Claim {
     take_in(&locks(), record)
 }
 
-/// Claims a record by a lock in this folder.
+/// Claims a record by a lock in `folder`.
 pub fn take_in(folder: &Path, record: &Path) -> Claim {
     let above = folder.parent().map_or(Ok(()), os::folders::make);
-    // Nobody else can then hold a lock here, or take one away.
+    // The mode keeps other users from holding or removing a lock here.
     let made = above.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(folder));
     if made.is_err() {
         return Claim::Impossible;
@@ -86,15 +87,15 @@ fn lock(path: PathBuf) -> Claim {
         let Ok(mut file) = private::lock_file(&path) else { return Claim::Impossible };
         match file.try_lock() {
             Ok(()) if private::is_still_at(&file, &path) => {
-                // Who holds it is for people to read; the lock is what counts.
+                // The process number is only for people to read; the lock itself counts.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
                 return Claim::Ours(Held { path, _file: file, noted: None });
             }
-            // Its holder has just removed it: the file that is there now counts.
+            // The holder has just removed this file. Try the file that is there by now.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 theirs = Some(holder(file));
-                // Held for a dead run, it is being removed by a restore.
+                // If the holder is dead, a restore is removing the lock. Then try again.
                 if theirs.flatten().is_some_and(is_running) {
                     break;
                 }
@@ -111,12 +112,12 @@ fn is_running(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
 
-/// What a process that writes a record is called.
+/// The process that writes a record, in words.
 pub fn process(holder: Option<u32>) -> String {
     holder.map_or_else(|| "another run".to_owned(), |pid| format!("another run (process {pid})"))
 }
 
-/// The name of a record's lock, the same by whatever path the record is named.
+/// The name of the lock of a record. Every path to the same record gives the same name.
 fn name(record: &Path) -> String {
     let target = runner::target(record).unwrap_or_else(|_| record.to_owned());
     let folder = paths::folder_of(&target);

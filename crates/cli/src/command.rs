@@ -1,4 +1,4 @@
-//! What every command has: what it does, what stands below its help, how it is registered.
+//! The parts that every command has: its action, the text below its help, and its registration.
 
 pub use crate::exit::Failure;
 pub use crate::session::Session;
@@ -11,21 +11,22 @@ pub const VERDICT: &str = "  0    no stall; the report says what would have show
     is missing: CPUs, a privilege, free disk space\n  4    inconclusive or untrustworthy\n  130  \
     interrupted; the partial record is kept";
 
-/// What a command does.
+/// The action of a command.
 pub trait Run {
-    /// Runs it; the exit code.
+    /// Runs the command and returns the exit code.
     ///
     /// # Errors
-    /// The line that ends the program.
+    /// The error line that ends the program.
     fn run(&self, session: &Session) -> Result<u8, Failure>;
 
-    /// Its name for others who want to load the machine, where it loads or changes the machine
-    /// itself.
+    /// The name that other runs see as the load on this machine. None if the command neither
+    /// loads nor changes the machine.
     fn load(&self) -> Option<String> {
         None
     }
 
-    /// The files that it writes, where it only reads what others wrote and runs nothing.
+    /// The files that the command writes. None unless it only reads what others wrote and runs
+    /// nothing.
     fn writes(&self) -> Option<Vec<&Path>> {
         None
     }
@@ -36,7 +37,7 @@ pub trait Run {
     }
 }
 
-/// Makes commands the variants of an enum, one line each.
+/// Makes each command a variant of an enum. Each takes one line.
 macro_rules! commands {
     ($(#[$of_all:meta])* $all:ident {
         $($(#[$of_one:meta])* $name:ident: $($command:ident)::+,)*
@@ -53,7 +54,7 @@ macro_rules! commands {
         }
 
         impl $all {
-            /// The command that was asked for, with its flags.
+            /// The chosen command with its flags.
             fn command(&self) -> &dyn $crate::command::Run {
                 match self {
                     $($all::$name(command) => command,)*
@@ -63,7 +64,7 @@ macro_rules! commands {
     };
 }
 
-/// The same for commands below another one, which only runs them.
+/// Like `commands!`, for the subcommands of a command that only runs them.
 macro_rules! commands_below {
     ($(#[$of_all:meta])* $all:ident $commands:tt) => {
         $crate::command::commands! { $(#[$of_all])* $all $commands }
@@ -81,7 +82,7 @@ macro_rules! commands_below {
 
 pub(crate) use {commands, commands_below};
 
-/// The text below the flags of a command: its exit codes, and its commonest calls.
+/// The text below the flags of a command: its exit codes, and its most common calls.
 pub fn below<const N: usize>(codes: &str, examples: [&str; N]) -> String {
     let mut text = match codes {
         "" => String::new(),
@@ -94,7 +95,7 @@ pub fn below<const N: usize>(codes: &str, examples: [&str; N]) -> String {
     text
 }
 
-/// The first line of what is wrong with a command line.
+/// The first line of the error message about a command line.
 pub fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("wrong options");

@@ -1,12 +1,12 @@
-//! The command line: what stands around the flags, which the commands declare themselves.
+//! The command line: everything around the flags. The commands declare the flags themselves.
 
 use crate::command::{VERDICT, below};
 use crate::commands::Commands;
 use clap::{Command, CommandFactory, Parser};
 use std::fmt::Write as _;
 
-/// A group of commands begins with the command that is named here. Commands are shown in the order
-/// of the list; those before the first group and hidden ones are not shown.
+/// The first command of each group, and the heading of the group. Commands are shown in the order
+/// of the list. Hidden commands and commands before the first group are not shown.
 const GROUPS: [(&str, &str); 6] = [
     ("watch", "See what is stalled now"),
     ("check", "Provoke stalls and judge"),
@@ -28,17 +28,17 @@ pub struct CommandLine {
     command: Commands,
 }
 
-/// The declaration of the whole command line.
+/// The clap declaration of the whole command line.
 pub fn command() -> Command {
     let command = CommandLine::command();
     let template = template(&command);
     command.help_template(template)
 }
 
-/// The command in a line of words, the program's name in front.
+/// Parses a line of words. The first word is the name of the program.
 ///
 /// # Errors
-/// If it is none, or asks for help.
+/// If the line is no command, or asks for help.
 pub fn parse<W: Into<std::ffi::OsString> + Clone>(
     words: impl IntoIterator<Item = W>,
 ) -> Result<Commands, clap::Error> {
@@ -49,7 +49,7 @@ pub fn parse<W: Into<std::ffi::OsString> + Clone>(
     parsed.map(|line| line.command).map_err(|error| error.format(&mut command))
 }
 
-/// The help of the program itself: clap has no groups of commands.
+/// The help template of the program itself, since clap cannot group commands.
 fn template(command: &Command) -> String {
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
     let shown = || command.get_subcommands().filter(|one| !one.is_hide_set());
@@ -73,7 +73,8 @@ mod tests {
         command().debug_assert();
     }
 
-    /// This command and all below it, but for the original programs, which have their own help.
+    /// This command and all its subcommands, except the original programs. Those have their own
+    /// help.
     fn all(command: &Command) -> Vec<&Command> {
         let below = command.get_subcommands().filter(|one| !one.is_hide_set());
         let below = below.filter(|_| command.get_name() != "compat");

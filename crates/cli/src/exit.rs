@@ -13,29 +13,30 @@ pub const USAGE: u8 = 2;
 pub const NEED: u8 = 3;
 /// A trial broke.
 pub const BROKEN: u8 = 4;
-/// Somebody interrupted.
+/// The user interrupted.
 pub const INTERRUPTED: u8 = 130;
 
-/// To `git bisect run`: this commit cannot be tested.
+/// For `git bisect run`: this commit cannot be tested.
 const SKIP: u8 = 125;
-/// To `git bisect run`: stop. From here on up it ends a bisection.
+/// For `git bisect run`: stop. This and all larger codes end a bisection.
 const ABORT: u8 = 128;
 
-/// For whom the program ends with its exit code.
+/// The reader of the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codes {
     /// For people and scripts.
     Own,
-    /// For `git bisect run`, to which every code from 1 to 127 but 125 is a bad commit.
+    /// For `git bisect run`, which takes every code from 1 to 127 except 125 for a bad commit.
     Bisect,
 }
 
-/// The flag of `tailback run` that asks for exit codes, and its value for `git bisect run`.
+/// The flag of `tailback run` that selects the exit codes, and its value for `git bisect run`.
 const FLAG: [&str; 2] = ["--exit-for", "bisect"];
 
 impl Codes {
-    /// Those that these words ask for. They are read before anything parses them, since a line that
-    /// is no command has to end a bisection too, and a command in a guest stands behind `--`.
+    /// The exit codes that these words ask for. They are searched before any parsing, for two
+    /// reasons: an invalid command line has to end a bisection too, and the command of a guest is
+    /// after `--`.
     pub fn asked_for(words: &[OsString]) -> Self {
         let [flag, value] = FLAG.map(OsStr::new);
         let mut joined = flag.to_owned();
@@ -45,7 +46,7 @@ impl Codes {
         if two || words.contains(&joined) { Codes::Bisect } else { Codes::Own }
     }
 
-    /// Has a panic of this program end a bisection, which would take its usual code for a stall.
+    /// Makes a panic end a bisection. The usual exit code of a panic would count as a stall.
     pub fn hold_on_panic(self) {
         if self == Codes::Bisect {
             let usual = std::panic::take_hook();
@@ -56,8 +57,7 @@ impl Codes {
         }
     }
 
-    /// The code of a command that came to this one. A guest may have put it into these codes
-    /// already.
+    /// Converts the exit code of a command. A code from a guest may be converted already.
     pub fn of_result(self, code: u8) -> u8 {
         match (self, code) {
             (Codes::Own, _) | (_, 0 | 1 | SKIP | ABORT..) => code,
@@ -66,7 +66,7 @@ impl Codes {
         }
     }
 
-    /// The code of a failure.
+    /// Converts the exit code of a failure.
     pub fn of_failure(self, code: u8) -> u8 {
         match (self, code) {
             (Codes::Own, _) | (_, ABORT..) => code,
@@ -76,16 +76,16 @@ impl Codes {
     }
 }
 
-/// For whom `tailback run` ends with its exit code.
+/// The reader of the exit code of `tailback run`.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitFor {
     Bisect,
 }
 
-/// What ends the program: one line and an exit code.
+/// The error that ends the program: one line and an exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What, where, and what next.
+    /// What failed, where, and what to do next.
     pub line: String,
     /// The exit code.
     pub code: u8,
@@ -102,14 +102,14 @@ impl Failure {
         Failure { line: line.into(), code: NEED }
     }
 
-    /// Something broke.
+    /// Something broke during the run.
     pub fn broken(line: impl Into<String>) -> Self {
         Failure { line: line.into(), code: BROKEN }
     }
 }
 
 impl From<ReportError> for Failure {
-    /// A report that could not be made.
+    /// The failure of a report that could not be made.
     fn from(error: ReportError) -> Self {
         match error {
             ReportError::NoReproducer(_) | ReportError::NoMail(_) => {
@@ -121,7 +121,7 @@ impl From<ReportError> for Failure {
 }
 
 impl From<load::protocol::Failure> for Failure {
-    /// A load that could not be set up, or broke.
+    /// The failure of a load that could not be set up, or that broke.
     fn from(load::protocol::Failure { kind, what }: load::protocol::Failure) -> Self {
         match kind {
             FailureKind::Unusable => Failure::usage(what),
@@ -138,7 +138,7 @@ impl From<StudyError> for Failure {
 }
 
 impl Failure {
-    /// A study that could not begin or go on, in the words of its scenario.
+    /// The failure of a study that could not begin or continue, in the words of its scenario.
     pub fn of(error: ScenarioError, meta: Option<&Meta>) -> Self {
         match error {
             ScenarioError::Unusable(why) => Failure::usage(prose::problem(&why, meta)),

@@ -1,8 +1,9 @@
-//! What keeps a run from leaving anything behind, and two runs from disturbing each other.
+//! Keeps a run from leaving anything behind, and two runs from disturbing each other.
 //!
-//! Before the first change a helper is started: `tailback restore` in a process group of its own.
-//! It waits until this program has ended, however it ended, and puts back at once what is left.
-//! Where it is killed too, the next start does, or `tailback host restore` by hand.
+//! A helper process is started before the first change. It is `tailback restore` in its own
+//! process group. It waits until this program has ended in any way, and then undoes at once what
+//! is left. If the helper is killed too, the next start does that, or `tailback host restore` by
+//! hand.
 
 use crate::exit::{self, Failure};
 use crate::output::{self, Output};
@@ -23,50 +24,51 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The flag by which the helper waits for the end of its standard input, and is told whose it is.
+/// The flag that makes the helper wait for the end of its standard input. Its value is the
+/// process that the helper works for.
 pub const WAIT: &str = "when-input-ends";
 
-/// Set where runs beside each other are wanted, as by the tests.
+/// This environment variable allows several runs at the same time, as tests need.
 const SHARE: &str = "TAILBACK_SHARE_HOST";
 
-/// How long the lock of a run that has just ended is waited for: what it started may end a moment
-/// later.
+/// How long to wait for the lock of a run that has just ended. Processes that it started may end
+/// a moment later.
 const JUST_ENDED: Duration = Duration::from_secs(2);
 
-/// The most that is read of the lock's file, in bytes.
+/// The most that is read of the lock file, in bytes.
 const MOST_HOLDER: u64 = 200;
 
-/// What the helper is told on its input where this program ends in order.
+/// The helper gets this on its input if the program ends in order.
 const IN_ORDER: &[u8] = b"e";
 
-/// How long the helper waits for a killed program to be gone, whose files are closed a little
-/// before.
+/// How long the helper waits for a killed program to be gone. The kernel closes the program's
+/// files a little earlier.
 const DYING: Duration = Duration::from_secs(10);
 
-/// The most lines about what was not put back, of each kind.
+/// Most lines that are printed about changes that were not restored, for each kind.
 const MOST_TOLD: usize = 10;
 
 /// The name of the lock that a run holds on the machine.
 const RUN: &str = "run";
 
-/// What this run holds on the machine, and may leave behind.
+/// The things that this run holds on the machine and may leave behind.
 #[derive(Debug, Default)]
 pub struct Guard {
-    /// The helper of this process, once there is one. The journal has it started, on any thread.
+    /// The helper of this process, if it is running. The journal starts it, on any thread.
     helper: Arc<Mutex<Option<Child>>>,
-    /// The lock that this process holds on the machine, until it ends.
+    /// The lock on the machine. This process holds it until its end.
     held: RefCell<Option<File>>,
-    /// Files that a kill at the wrong moment leaves; none where nothing was begun.
+    /// Files that may stay behind after a kill; None before [`Guard::begin`].
     leaves: RefCell<Option<Vec<Noted>>>,
-    /// What became of the request to have the machine alone; nothing before it was asked for.
+    /// The result of the request for the machine; None before the request.
     hold: Cell<Option<Hold>>,
 }
 
 impl Guard {
-    /// Puts back what killed runs left, and takes the machine for `command`.
+    /// Undoes what killed runs left, and takes the machine for `command`.
     ///
     /// # Errors
-    /// If another run has it.
+    /// If another run has taken it.
     pub fn begin(&self, command: &str) -> Result<(), Failure> {
         tell(&host::restore(&Roots::real()), None);
         self.watch_over();
@@ -75,41 +77,43 @@ impl Guard {
         Ok(())
     }
 
-    /// Has a helper remove what this process leaves.
+    /// Makes a helper remove what this process leaves behind.
     pub fn watch_over(&self) {
         let helper = Arc::clone(&self.helper);
         host::journal::before_changes(move || start_helper(&helper));
     }
 
-    /// Whether another run can load the machine while this one does; none where this one does not.
+    /// Whether another run can load the machine at the same time; None if this run does not load
+    /// it.
     pub fn hold(&self) -> Option<Hold> {
         self.hold.get()
     }
 
-    /// Has a file removed that a kill would leave, where this command loads or changes the machine:
-    /// the others have no helper, and need none.
+    /// Makes the helper remove a file that a kill would leave behind. This applies only to
+    /// commands that load or change the machine. Others have no helper, and need none.
     pub fn may_leave(&self, file: &Path) {
         if let Some(leaves) = self.leaves.borrow_mut().as_mut() {
             leaves.extend(temporary::announce(&Roots::real(), file));
         }
     }
 
-    /// Ends the helper, and waits until it has.
+    /// Ends the helper, and waits for its end.
     pub fn end(&self) {
-        // A save ends by itself before this, and leaves nothing.
+        // Each save has ended before this, so no file is left.
         self.leaves.take().into_iter().flatten().for_each(Noted::undone);
         let Some(mut helper) = unpoisoned(&self.helper).take() else { return };
         if let Some(mut input) = helper.stdin.take() {
-            // A helper that is gone already has nothing to be told.
+            // If the helper has ended, this message is not needed.
             let _ = input.write_all(IN_ORDER);
         }
         let _ = helper.wait();
     }
 
-    /// Takes the machine: two runs at once would measure each other.
+    /// Takes the machine, because two runs at once would measure each other.
     ///
-    /// The lock goes with this process, however it ends. Where there is no folder for it, as for an
-    /// ordinary user without a session, or a kernel without file locks, nothing is locked.
+    /// The lock ends with this process, however it ends. Nothing is locked if there is no folder
+    /// for the lock, or if the kernel has no file locks. An ordinary user without a session has
+    /// no such folder.
     fn take_machine(&self, command: &str, share: bool) -> Result<Hold, Failure> {
         if share {
             return Ok(Hold::Shared);
@@ -120,7 +124,7 @@ impl Guard {
             let path = folder.join(RUN);
             let Ok(file) = host::private::lock_file(&path) else { return Ok(Hold::Unlocked) };
             let hold = self.take_lock(file, command)?;
-            // One that was removed before it was locked keeps nobody else out.
+            // A lock file that was removed before the lock was taken excludes nobody.
             let held = self.held.borrow();
             if held.as_ref().is_none_or(|file| host::private::is_still_at(file, &path)) {
                 return Ok(hold);
@@ -150,7 +154,7 @@ impl Guard {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(format!("{} {command}", std::process::id()).as_bytes()));
-        // Without its words the lock holds all the same.
+        // The lock holds even without this text.
         let _ = written;
         self.held.replace(Some(file));
         Ok(Hold::Exclusive)
@@ -161,12 +165,12 @@ fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the folder of journals and locks is there.
+/// Whether the folder of journals and locks exists.
 pub fn has_locks() -> bool {
     Roots::real().run.join("tailback").exists()
 }
 
-/// Removes that folder, unless somebody needs it.
+/// Removes that folder, unless another process needs it.
 pub fn forget_locks() {
     host::restore::forget_locks(&Roots::real(), RUN);
 }
@@ -181,17 +185,18 @@ fn start_helper(helper: &Mutex<Option<Child>>) {
     let own = std::process::id().to_string();
     command.args(["restore", &format!("--{WAIT}"), &own]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Without it a killed run is put right by the next start.
+    // Without the helper, the next start undoes what a killed run left.
     *helper = command.spawn().ok();
 }
 
-/// `tailback host restore`; as the helper of the process `of` once that has ended.
+/// Runs `tailback host restore`. The helper of process `of` waits first until that process has
+/// ended.
 pub fn restore(out: &Output, of: Option<u32>) -> u8 {
     if let Some(tool) = of {
         wait_for_end(tool);
     }
     let roots = Roots::real();
-    // Groups first: a controller is taken back only where no group of tailback is left.
+    // Groups come first: a controller can only be disabled if no group of tailback is left.
     let swept = sweep_all(&roots);
     let restored = host::restore(&roots);
     for group in &swept.removed {
@@ -213,7 +218,7 @@ pub fn restore(out: &Output, of: Option<u32>) -> u8 {
 /// Waits until the tool has ended, in order or not.
 fn wait_for_end(tool: u32) {
     let mut told = Vec::new();
-    // An input that cannot be read ends here too.
+    // An input that cannot be read counts as ended too.
     let _ = std::io::stdin().lock().take(IN_ORDER.len() as u64).read_to_end(&mut told);
     let deadline = Instant::now() + DYING;
     let is_child = || {
@@ -225,8 +230,8 @@ fn wait_for_end(tool: u32) {
     }
 }
 
-/// What was put back, a line each; as notes where something else is run, and prints nothing itself.
-/// A journal may be forged, and names what it names.
+/// Prints one line per restored change. If another command runs, they are notes on standard
+/// error. The text comes from a journal, which may be forged.
 fn tell(restored: &Restored, out: Option<&Output>) {
     let say = |line: String| match (terminal::line(&line), out) {
         (line, None) => output::note(&format!("left by a run that was killed: {line}")),
@@ -248,7 +253,7 @@ fn tell(restored: &Restored, out: Option<&Output>) {
     first(&restored.refused, of_refused, |line| output::complain(&line));
 }
 
-/// Says the first ones, a line each, and how many there are more.
+/// Prints the first lines, and how many more there are.
 fn first<T>(all: &[T], line: impl Fn(&T) -> String, say: impl Fn(String)) {
     all.iter().take(MOST_TOLD).map(line).for_each(&say);
     if all.len() > MOST_TOLD {
@@ -256,7 +261,7 @@ fn first<T>(all: &[T], line: impl Fn(&T) -> String, say: impl Fn(String)) {
     }
 }
 
-/// Names what tailback did not make, and what to do next.
+/// Names an entry that tailback did not make, and what to do next.
 fn of_refused(refused: &Refused) -> String {
     let (journal, why) = (refused.journal.display(), &refused.why);
     match &refused.entry {
@@ -271,8 +276,8 @@ fn of_refused(refused: &Refused) -> String {
     }
 }
 
-/// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot
-/// be told, as in a kernel without file locks.
+/// Whether another process holds a lock, according to the answer to the request for it. None if
+/// that is unknown, as in a kernel without file locks.
 fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
     match answer {
         Ok(()) => Some(false),
@@ -281,7 +286,7 @@ fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
     }
 }
 
-/// Who has the machine, as its file says.
+/// The process that has the machine, according to the lock file.
 struct Holder {
     pid: Option<u32>,
     command: String,
@@ -318,7 +323,7 @@ mod tests {
         assert_eq!(guard.take_machine("run x", true).unwrap(), Hold::Shared);
         let place = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(guard.take_lock(place.reopen().unwrap(), "run x").unwrap(), Hold::Exclusive);
-        // The first one's handle is kept, so the lock is held.
+        // The first guard keeps its handle, so the lock is held.
         let second = Guard::default().take_lock(place.reopen().unwrap(), "run y").unwrap_err();
         assert!(second.line.contains("tailback run x"), "{}", second.line);
         assert_eq!(second.code, exit::NEED);

@@ -1,4 +1,5 @@
-//! This machine as a fleet counts it: what it shares with others, and its name.
+//! The identity of this machine in a fleet: the properties that it shares with others, and its
+//! name.
 
 use crate::exit::Failure;
 use crate::{input, machine};
@@ -8,7 +9,7 @@ use model::{Identity, Machine};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The shortest salt, in bytes: a shorter one could be guessed together with the names.
+/// The shortest salt, in bytes. A shorter salt could be guessed together with the names.
 const SHORTEST_SALT: usize = 16;
 
 /// The longest salt, in bytes.
@@ -17,15 +18,15 @@ const LONGEST_SALT: u64 = 4 << 10;
 /// The longest name, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Bytes of a hash that are shown.
+/// Number of bytes of a hash that are shown.
 const HASH: usize = 16;
 
-/// What this machine shares with others of its kind.
+/// The properties that this machine shares with others of its kind.
 pub fn here() -> Identity {
     of(&machine::here(None))
 }
 
-/// The same, of a machine that was read before.
+/// The same for a machine whose facts are known.
 pub fn of(machine: &Machine) -> Identity {
     Identity::of(machine, host::otps(&Roots::real(), std::env::var_os("PATH").as_deref()))
 }
@@ -36,14 +37,14 @@ pub struct HostFlags {
     /// Name of this machine in a census [default: its host name]
     #[arg(long, value_name = "NAME")]
     host_name: Option<String>,
-    /// Replace the name by a hash, salted with the text in FILE
+    /// Replace the name by a hash of the name and the salt in FILE
     #[arg(long, value_name = "FILE")]
     hash_host_name: Option<PathBuf>,
 }
 
 impl HostFlags {
-    /// The name of this machine: that of `--host-name`, else its own; its hash where a salt is
-    /// named.
+    /// The name of this machine: the value of `--host-name`, or its host name. With a salt, the
+    /// hash of that name.
     ///
     /// # Errors
     /// If the name or the salt cannot be used.
@@ -52,10 +53,10 @@ impl HostFlags {
         self.named(self.host_name.clone().unwrap_or_else(own))
     }
 
-    /// The name that `--host-name` gives; none where it is not given.
+    /// The name from `--host-name`; None without that flag.
     ///
     /// # Errors
-    /// As [`HostFlags::name`].
+    /// The same as [`HostFlags::name`].
     pub fn given_name(&self) -> Result<Option<HostName>, Failure> {
         self.host_name.clone().map(|name| self.named(name)).transpose()
     }
@@ -76,7 +77,7 @@ impl HostFlags {
     }
 }
 
-/// The salt in a file, without the line feed at its end.
+/// Reads the salt from a file, without the line feed at its end.
 ///
 /// # Errors
 /// If it cannot be read, or is too short or too long.
@@ -95,7 +96,7 @@ pub fn salt(file: &Path) -> Result<String, Failure> {
     }
 }
 
-/// SHA-256 of a salt, a zero byte and a name; the first half of it in hexadecimal.
+/// The first half of SHA-256 of the salt, a zero byte and the name, in hexadecimal.
 pub fn hashed(salt: &str, name: &str) -> String {
     let hash = Sha256::new().chain_update(salt).chain_update([0]).chain_update(name).finalize();
     hex::encode(&hash[..HASH])

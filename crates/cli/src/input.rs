@@ -1,12 +1,12 @@
-//! Files that are named on the command line.
+//! Reads files that the command line names.
 
 use std::io::Read;
 use std::path::Path;
 
-/// The text of a file, or of standard input for `-`; no more than `most` bytes.
+/// The text of a file, or of standard input for `-`; at most `most` bytes.
 ///
 /// # Errors
-/// If it cannot be read, is no text, or is longer.
+/// If it cannot be read, is not text, or is longer.
 pub fn read_text(path: &Path, most: u64) -> std::io::Result<String> {
     let mut text = String::new();
     let source: Box<dyn Read> = match path.to_str() {

@@ -6,14 +6,14 @@ use crate::session::Session;
 use clap::ValueEnum;
 use report::export::ktap::{self, Test, Undecided};
 
-/// How verdicts are printed for test runners.
+/// The flags of output for test runners.
 #[derive(clap::Args, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KtapFlags {
     /// Print KTAP, with the exit codes of kselftest: 0 passed, 1 failed, 4 skipped. A stall is a
     /// failure
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<Format>,
-    /// What a study without a verdict counts as in KTAP [default: fail]
+    /// How KTAP counts a study without a verdict [default: fail]
     #[arg(long, value_name = "RESULT", requires = "format")]
     undecided: Option<WithoutVerdict>,
 }
@@ -24,7 +24,7 @@ enum Format {
     Ktap,
 }
 
-/// What a study without a verdict is: a test that failed, or one that was skipped.
+/// The KTAP result of a study without a verdict: a failed test or a skipped one.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithoutVerdict {
     Fail,
@@ -32,13 +32,13 @@ pub enum WithoutVerdict {
 }
 
 impl KtapFlags {
-    /// What a study without a verdict is, where KTAP is wanted.
+    /// The result of a study without a verdict; None if no KTAP is wanted.
     pub fn wanted(self) -> Option<Undecided> {
         self.format.map(|Format::Ktap| of(self.undecided))
     }
 }
 
-/// What a study without a verdict is, as it was asked for.
+/// The result of a study without a verdict, for this value of the flag.
 pub fn of(asked: Option<WithoutVerdict>) -> Undecided {
     match asked {
         None | Some(WithoutVerdict::Fail) => Undecided::Fail,
@@ -46,17 +46,17 @@ pub fn of(asked: Option<WithoutVerdict>) -> Undecided {
     }
 }
 
-/// Prints tests; the exit code, where the program would end with `code` else.
+/// Prints tests. Returns their exit code, or `code` if that is an interruption.
 pub fn print(session: &Session, tests: &[Test], undecided: Undecided, code: u8) -> u8 {
     session.out.print(&ktap::ktap(tests, undecided));
     if code == exit::INTERRUPTED { code } else { ktap::code(tests, undecided) }
 }
 
 impl KtapFlags {
-    /// How a command ended, where nothing could be run: in KTAP too where that is wanted.
+    /// The result of a command that could run nothing. If KTAP is wanted, it is printed as KTAP.
     ///
     /// # Errors
-    /// As the command, where it is not.
+    /// The failure of the command, if no KTAP is wanted.
     pub fn told(self, session: &Session, ended: Result<u8, Failure>) -> Result<u8, Failure> {
         match (ended, self.wanted()) {
             (Err(failure), Some(_)) if failure.code != exit::INTERRUPTED => {

@@ -5,11 +5,11 @@ use model::Machine;
 use model::machine::{Hold, LoadUser, UserChoice};
 use os::user::Origin;
 
-/// All that is known of it, and the guest that it is where tailback made it. `hold` says whether
-/// this run has it alone; none where it does not load it.
+/// All facts about the machine. If it is a guest of tailback, this includes the facts about the
+/// guest. `hold` says whether this run has the machine alone; None if this run does not load it.
 pub fn here(hold: Option<Hold>) -> Machine {
     let guest = guest::inside();
-    // The host's lock is not seen from a guest, which has one run at a time.
+    // A guest cannot see the lock of the host. It runs only one run at a time.
     let hold = hold.filter(|_| guest.is_none());
     Machine { guest, hold, load_user: Some(load_user()), ..host::machine(&Roots::real()) }
 }

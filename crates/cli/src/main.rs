@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             }
         },
         Err(error) => {
-            // clap chooses the right stream; it does not matter if that is closed.
+            // clap chooses the right stream. A closed stream does not matter.
             let _ = error.print();
             if error.kind() == clap::error::ErrorKind::InvalidSubcommand {
                 output::note("Scenarios and what they need: tailback list");
@@ -70,8 +70,7 @@ fn main() -> ExitCode {
     ExitCode::from(if unprinted { codes.of_result(exit::NEED) } else { code })
 }
 
-/// Where root was given a folder for temporary files in which another user could replace them, as
-/// by `sudo -E`, they go to /tmp.
+/// Makes root use /tmp if another user could replace files in its TMPDIR, as with `sudo -E`.
 fn forget_hostile_temporary_folder() {
     let Some(folder) = std::env::var_os("TMPDIR").filter(|_| rustix::process::geteuid().is_root())
     else {

@@ -1,4 +1,4 @@
-//! Standard output and error: colours where they are wanted, no panic on a closed stream.
+//! Standard output and standard error: colours only if wanted, and no panic on a closed stream.
 
 use os::terminal;
 use report::Look;
@@ -15,24 +15,24 @@ const USUAL: usize = 80;
 /// Standard output.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// Whether something could not be written.
+    /// Whether a write has failed.
     failed: Cell<bool>,
 }
 
 impl Output {
-    /// Writes to standard output; colours are dropped unless it is a terminal that wants them.
+    /// Writes to standard output. Colours are dropped unless it is a terminal that shows them.
     pub fn print(&self, text: &str) {
         let mut out = anstream::stdout();
         self.check(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
-    /// Writes JSON: the same data, whatever a record says to the terminal.
+    /// Writes JSON. Characters that steer a terminal stay in the data as escapes.
     pub fn json(&self, text: &str) {
         self.print(&terminal::json(text));
     }
 
-    /// Writes a value as JSON. What commands show has text keys and finite numbers only, so it
-    /// always serialises.
+    /// Writes a value as JSON. The values of commands have only text keys and finite numbers, so
+    /// they always serialise.
     pub fn value(&self, value: &impl Serialize) {
         self.json(&format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default()));
     }
@@ -42,11 +42,11 @@ impl Output {
         self.failed.get()
     }
 
-    /// Says so where something could not be written.
+    /// Reports a write that failed.
     fn check(&self, written: std::io::Result<()>) {
         match written {
             Ok(()) => {}
-            // A reader that has gone away, as `head` does, needs nothing more.
+            // A reader that has gone, such as `head`, needs nothing more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(error) => {
                 complain(&format!("standard output: {error}; free some room or write elsewhere"));
@@ -56,30 +56,30 @@ impl Output {
     }
 }
 
-/// Writes a help to standard output; it does not matter if that is closed.
+/// Writes a help text to standard output. A closed stream does not matter.
 pub fn help(text: &str) {
     let _ = anstream::stdout().write_all(text.as_bytes());
 }
 
-/// Writes to standard error. It may name a file, or what a file says, so it does not steer a
-/// terminal.
+/// Writes to standard error. The text may quote names and contents of files, so characters that
+/// steer a terminal are removed.
 pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", terminal::lines(text));
 }
 
-/// Writes one line about something wrong to standard error, whatever it quotes.
+/// Writes one line about a problem to standard error. The line may quote any text.
 pub fn complain(line: &str) {
     note(&format!("tailback: {}", terminal::line(line)));
 }
 
-/// How reports look here: coloured, since [`Output::print`] drops colours that are not wanted.
+/// The look of reports: with colours, since [`Output::print`] drops unwanted ones.
 pub fn look() -> Look {
     let terminal = terminal_size::terminal_size_of(std::io::stdout());
     let width = terminal.map_or(USUAL, |(width, _)| width.0.into());
     Look { color: true, width: width.clamp(40, WIDEST), why: false }
 }
 
-/// The same, with the reasons where they are asked for.
+/// The same, and with the reasons if `why` is set.
 pub fn look_with(why: bool) -> Look {
     Look { why, ..look() }
 }

@@ -1,4 +1,4 @@
-//! Files that a command makes from records: a page, an export.
+//! Writes files that a command makes from records: a page, an export.
 
 use crate::exit::Failure;
 use crate::records::Named;
@@ -7,13 +7,13 @@ use model::Explanation;
 use report::Shown;
 use std::path::{Path, PathBuf};
 
-/// Writes to a file, or to standard output for none and for `-`.
+/// Writes to a file, or to standard output if the path is None or `-`.
 ///
 /// # Errors
-/// If the file cannot be written, or is a record, which nothing replaces.
+/// If the file cannot be written, or holds a record. Records are never replaced.
 pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        // A record may be anybody's.
+        // A record may come from anybody, so its text must not steer the terminal.
         session.out.print(&os::terminal::lines(text));
         return Ok(());
     };
@@ -30,7 +30,7 @@ pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<()
 /// A page of records.
 ///
 /// # Errors
-/// If it could not be drawn.
+/// If it could not be made.
 pub fn of(named: &[Named]) -> Result<String, Failure> {
     drawn(&named.iter().map(Named::shown).collect::<Vec<Shown>>())
 }
@@ -38,7 +38,7 @@ pub fn of(named: &[Named]) -> Result<String, Failure> {
 /// A page of the records of a check, written to a file.
 ///
 /// # Errors
-/// A line that says why there is none.
+/// The reason why there is no page.
 pub fn of_check(session: &Session, shown: &[Shown], path: &Path) -> Result<(), Failure> {
     write(session, &drawn(shown)?, Some(&path.to_owned()))
 }
@@ -48,7 +48,7 @@ fn drawn(shown: &[Shown]) -> Result<String, Failure> {
     Ok(report::html::page(&explained(shown, &explanations))?)
 }
 
-/// Who held up whom in each record.
+/// The explanation of each record: which task held up which.
 pub fn explanations(shown: &[Shown]) -> Vec<Explanation> {
     shown.iter().map(|one| analysis::explain(one.record, None)).collect()
 }

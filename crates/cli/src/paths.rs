@@ -1,17 +1,17 @@
-//! Where records and pages are kept.
+//! The files for records and pages.
 
 use crate::exit::Failure;
 use crate::session::Session;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
-/// The file that a record was asked to be kept in, or a new one in the state folder.
+/// The requested file for a record, or a new file in the state folder.
 ///
 /// The state folder is `tailback` in `$XDG_STATE_HOME`, else in `~/.local/state`, else in the
 /// folder for temporary files.
 ///
 /// # Errors
-/// If the file that was asked for cannot be written, or would be lost.
+/// If the requested file cannot be written, or would be lost.
 pub fn record(
     session: &Session,
     asked: Option<&PathBuf>,
@@ -29,13 +29,13 @@ pub fn record(
     first_free(session, &fallback(scenario))
 }
 
-/// The file of that name in the state folder, or where that cannot be written, in the folder for
-/// temporary files.
+/// The file with this name in the state folder. If that cannot be written, the file in the folder
+/// for temporary files.
 ///
 /// # Errors
 /// If neither can be written.
 pub fn named_record(session: &Session, name: &str) -> Result<PathBuf, Failure> {
-    // Where it cannot be made, the next place is taken.
+    // If the folder cannot be made, the next place is used.
     let _ = os::folders::make(&state_folder());
     first_free(session, &[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
 }
@@ -51,9 +51,9 @@ fn first_free(session: &Session, places: &[PathBuf; 2]) -> Result<PathBuf, Failu
     })
 }
 
-/// The default places for a record, also used where the one that was asked for fails.
+/// The default files for a record. They are also used if the requested file fails.
 pub fn fallback(scenario: &str) -> [PathBuf; 2] {
-    // Where it cannot be made, saving there fails and the next place is tried.
+    // If the folder cannot be made, saving there fails and the next place is tried.
     let _ = os::folders::make(&state_folder());
     [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
 }
@@ -68,7 +68,7 @@ pub fn state_folder() -> PathBuf {
     os::folders::state().unwrap_or_else(std::env::temp_dir).join("tailback")
 }
 
-/// Finds out before anything is measured whether a record can be kept there.
+/// Checks before anything is measured whether a record can be kept in this file.
 fn writable(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
@@ -78,7 +78,7 @@ fn writable(session: &Session, path: &Path) -> Result<(), String> {
     place(session, &target)
 }
 
-/// Finds out whether a file can be put there, and makes its folder.
+/// Checks whether a file can be created at this path, and makes its folder.
 fn place(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
@@ -96,25 +96,25 @@ fn place(session: &Session, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The file systems of the kernel in which nobody can make files, though root may write to their
+/// The kernel's file systems in which nobody can create files, although root may write to their
 /// folders: proc, sysfs, control groups of version 1 and 2, debugfs, tracefs (linux/magic.h).
 const OF_THE_KERNEL: [u64; 6] =
     [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163];
 
-/// Whether a folder is on one of them.
+/// Whether a folder is on one of these file systems.
 fn is_of_the_kernel(folder: &Path) -> std::io::Result<bool> {
-    // Of a type that differs from one machine to another; the number has 32 bits.
+    // The type of this number differs between architectures; its value has 32 bits.
     #[allow(clippy::unnecessary_cast, reason = "not on every architecture")]
     let number = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
     Ok(OF_THE_KERNEL.contains(&number))
 }
 
-/// Whether a file is empty or begins as a record does.
+/// Whether a file is empty or begins like a record.
 pub fn is_record(path: &Path) -> bool {
     start(path).is_some_and(|start| start.is_empty() || begins_as_record(&start))
 }
 
-/// Whether there is a record in a file.
+/// Whether a file holds a record.
 pub fn holds_record(path: &Path) -> bool {
     path.is_file() && start(path).is_some_and(|start| begins_as_record(&start))
 }
@@ -123,20 +123,20 @@ fn begins_as_record(start: &[u8]) -> bool {
     String::from_utf8_lossy(start).contains("\"tailback/record/")
 }
 
-/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind
-/// the plan.
+/// How far into a file its schema is searched, in bytes. A tool that sorts keys puts the schema
+/// after the plan.
 const START: u64 = 64 << 10;
 
 /// The first bytes of a file.
 fn start(path: &Path) -> Option<Vec<u8>> {
-    // A pipe may have been put there, and is no record.
+    // A pipe may be there instead of a file; it is no record.
     os::file::read_start(path, START).ok()
 }
 
-/// The file that a page was asked to be written to.
+/// The requested file for a page.
 ///
 /// # Errors
-/// If it cannot be written, or holds a record, which nothing replaces.
+/// If it cannot be written, or holds a record. Records are never replaced.
 pub fn for_page(session: &Session, flag: &str, path: &Path) -> Result<PathBuf, Failure> {
     let refuse = |why: String| {
         Failure::usage(format!("{flag} {}: {why}; name a file that can be written", path.display()))
@@ -147,13 +147,13 @@ pub fn for_page(session: &Session, flag: &str, path: &Path) -> Result<PathBuf, F
     place(session, path).map(|()| path.to_owned()).map_err(refuse)
 }
 
-/// The default file of a page: beside the records, or where they would be.
+/// The default file of a page: in the state folder, beside the records.
 pub fn page(session: &Session, name: &str) -> Option<PathBuf> {
     let stem = fallback(name).map(|path| path.with_extension("html"));
     stem.into_iter().find(|path| writable(session, path).is_ok())
 }
 
-/// The file of brief records in the folder that was asked for, which is made.
+/// The file of brief records in the requested folder. The folder is made.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -165,7 +165,7 @@ pub fn for_briefs(session: &Session, path: &Path) -> Result<PathBuf, Failure> {
     place(session, path).map(|()| path.to_owned()).map_err(refuse)
 }
 
-/// The folder that a file is in, as its path says.
+/// The folder part of a path.
 pub fn folder_of(file: &Path) -> PathBuf {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new(".")).to_owned()

@@ -1,4 +1,4 @@
-//! Progress of a study: a bar on a terminal, a line a block elsewhere, events in a guest.
+//! Progress of a study: a bar on a terminal, a line per block elsewhere, events in a guest.
 
 mod step;
 
@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 pub use step::Step;
 
-/// Letters of a version's name in the name of a file at most: a version may be a long path.
+/// Most characters of a version's name in a file name, since a version may be a long path.
 const MOST_OF_NAME: usize = 60;
 
 /// The bar of a command whose studies take turns.
@@ -22,13 +22,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For a check that may take so long, or for what shows its blocks.
+    /// A bar for a check with this time budget, or for a command that shows its blocks.
     pub fn new(time: Duration) -> Self {
         let alone = guest::events().is_none() && std::io::stderr().is_terminal();
         Shared { bar: alone.then(|| new_bar("{wide_bar} {elapsed}; {msg}")), time }
     }
 
-    /// So much is done, of so much.
+    /// Shows that `done` of `of` is complete.
     pub fn advance(&self, done: u32, of: u32) {
         if let Some(bar) = &self.bar {
             bar.set_length(of.into());
@@ -36,7 +36,7 @@ impl Shared {
         }
     }
 
-    /// Says something beside the bar.
+    /// Prints a line beside the bar.
     pub fn note(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::note(line)),
@@ -44,7 +44,7 @@ impl Shared {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -52,22 +52,24 @@ impl Shared {
     }
 }
 
-/// Among what other studies of the same command a study runs.
+/// The other studies of the same command that a study runs with.
 #[derive(Debug, Clone)]
 pub enum Among {
-    /// None.
+    /// No others.
     None,
-    /// Those of a check, block by block.
+    /// The studies of a check, which take turns block by block.
     Check(Shared),
-    /// Those of other versions, block by block: the name of its version.
+    /// The studies of other versions, which take turns block by block. Holds the name of its
+    /// version.
     Versions(String),
-    /// The other one of its pair, block by block: the pair and the side. Neither figures nor
-    /// verdicts are shown, since who sees them stops when they please.
+    /// The other run of its pair; they take turns block by block. Holds the pair and the side.
+    /// Neither figures nor verdicts are shown: a user who sees them could stop at a result that
+    /// suits.
     Pair(Shared, String),
 }
 
 impl Among {
-    /// What the name of its record begins with.
+    /// The prefix of the name of its record.
     pub fn file_name(&self, scenario: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
         match self {
@@ -79,10 +81,10 @@ impl Among {
         }
     }
 
-    /// What a line that is shown begins with.
+    /// The prefix of a printed line.
     fn before(&self, scenario: &str, step: &Step) -> String {
         match self {
-            // That one names its scenario.
+            // This line names its scenario itself.
             Among::Check(_) if matches!(step, Step::Begin { .. }) => String::new(),
             Among::Check(_) => format!("{scenario}: "),
             Among::None => String::new(),
@@ -90,7 +92,7 @@ impl Among {
         }
     }
 
-    /// The bar that shows it, on a terminal. Those of several versions would each have their own.
+    /// Its bar on a terminal. Several versions have none, since each would have its own bar.
     fn bar(&self) -> Option<ProgressBar> {
         match self {
             Among::None => std::io::stderr().is_terminal().then(|| new_bar(OF_STUDY)),
@@ -100,14 +102,14 @@ impl Among {
     }
 }
 
-/// What the bar of one study shows.
+/// The template of the bar of one study.
 const OF_STUDY: &str = "{wide_bar} {pos}/{len} {elapsed}, {eta} left; {msg}";
 
-/// Shows how a study goes.
+/// Shows the progress of a study.
 pub struct Progress {
     scenario: &'static str,
     bar: Option<ProgressBar>,
-    /// Where a guest sends its events; it shows nothing itself.
+    /// The channel to the host, in a guest. A guest shows nothing itself.
     events: Option<File>,
     judged: String,
     unit: &'static str,
@@ -118,12 +120,12 @@ pub struct Progress {
     figures: Vec<(String, f64)>,
     warned: bool,
     among: Among,
-    /// How far the studies are that it takes turns with.
+    /// The state of the studies that it takes turns with.
     together: String,
 }
 
 impl Progress {
-    /// For a study of this scenario, alone or in its place among others.
+    /// The progress of a study of this scenario, alone or among others.
     pub fn new(meta: &Meta, among: Among) -> Self {
         let judged = meta.judging.measure.as_ref();
         let unit = meta.measure(judged).map_or("", |measure| measure.unit.symbol());
@@ -146,14 +148,14 @@ impl Progress {
         }
     }
 
-    /// Takes its bar away; that of a check goes with the check.
+    /// Removes its own bar. The bar of a check ends with the check.
     pub fn finish(&self) {
         if let (Some(bar), Among::None) = (&self.bar, &self.among) {
             bar.finish_and_clear();
         }
     }
 
-    /// So many studies of a check are settled, and so much time is left.
+    /// Shows that `settled` of `of` studies in a check are settled, and how much time is left.
     pub fn together(&mut self, settled: usize, of: usize, left: Duration) {
         let Among::Check(shared) = &self.among else { return };
         self.together = format!(
@@ -168,18 +170,18 @@ impl Progress {
         }
     }
 
-    /// The bar, where it is that of this study alone.
+    /// The bar, if it belongs to this study alone.
     fn own_bar(&self) -> Option<&ProgressBar> {
         self.bar.as_ref().filter(|_| matches!(self.among, Among::None))
     }
 
-    /// Sends a step to the host, or shows it here; a bar shows what happens block by block itself.
+    /// Sends a step to the host, or shows it here. A bar shows the blocks itself.
     fn tell(&mut self, step: &Step) {
         if let Some(events) = &mut self.events {
             // Text keys and finite numbers only, which always serialise.
             let mut line = serde_json::to_vec(step).unwrap_or_default();
             line.push(b'\n');
-            // Where nobody reads, nobody misses it.
+            // If nobody reads the events, they are not needed.
             let _ = events.write_all(&line);
             return;
         }
@@ -217,7 +219,7 @@ impl Progress {
     fn trial(&mut self, block: u32, arm: &str) {
         self.place = format!("block {} {arm}", block + 1);
         if let Some(bar) = self.own_bar() {
-            // Beyond the blocks that a verdict needs, the end is known a block ahead only.
+            // After the blocks that a verdict needs, only the next block is known.
             bar.set_length((block + 1).max(self.min_blocks).into());
         }
         self.show();
@@ -270,7 +272,7 @@ impl Progress {
 
 fn new_bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
-    // The template is a constant; where a version of the library refuses it, its own will do.
+    // The template is a constant. If the library refuses it, its default is used.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }

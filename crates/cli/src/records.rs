@@ -1,4 +1,4 @@
-//! Records that are named on the command line.
+//! Reads records that the command line names.
 
 use crate::exit::Failure;
 use crate::input;
@@ -10,38 +10,38 @@ use std::path::{Path, PathBuf};
 /// The largest record that is read, in bytes.
 pub const MOST: u64 = model::record::MOST_TEXT as u64;
 
-/// What several records may be together, in bytes: all of them are in memory at once.
+/// Size limit of several records together, in bytes, since all of them are in memory at once.
 const MOST_TOGETHER: u64 = MOST;
 
-/// A record and the file it is from.
+/// A record and the name of its file.
 pub struct Named {
-    /// The file, as it was named.
+    /// The file name, as the user gave it.
     pub name: String,
     /// Its content.
     pub record: Judged,
 }
 
 impl Named {
-    /// The record as it is shown, by this name.
+    /// The record for output, with this name.
     pub fn shown(&self) -> Shown<'_> {
         Shown::new(&self.record, self.meta(), &self.name)
     }
 
-    /// The scenario's declaration, where this version knows it.
+    /// The declaration of its scenario, if this version knows it.
     pub fn meta(&self) -> Option<&'static Meta> {
         meta_of(&self.record.scenario)
     }
 }
 
-/// The declaration of a scenario, where this version knows it.
+/// The declaration of a scenario, if this version knows it.
 pub fn meta_of(id: &str) -> Option<&'static Meta> {
     scenarios::find(id).map(AnyScenario::meta)
 }
 
-/// Records, as they are in these files.
+/// Reads the records in these files.
 ///
 /// # Errors
-/// The first that cannot be read, or if all of them together are too large.
+/// If a record cannot be read, or all together are too large.
 pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Named>, Failure> {
     let mut together = 0;
     paths
@@ -63,7 +63,7 @@ pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Nam
 /// Reads a record and judges it.
 ///
 /// # Errors
-/// As [`read`].
+/// The same as [`read`].
 pub fn judged(path: &Path) -> Result<Judged, Failure> {
     read(path).map(scenarios::judged)
 }
@@ -71,7 +71,7 @@ pub fn judged(path: &Path) -> Result<Judged, Failure> {
 /// Reads the facts of a record.
 ///
 /// # Errors
-/// A line with the file and what is wrong with it.
+/// A line that names the file and the problem.
 pub fn read(path: &Path) -> Result<Facts, Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
     if path.is_dir() {
@@ -98,15 +98,15 @@ fn folder(path: &Path) -> String {
 /// Reads a record of a scenario that this version can judge.
 ///
 /// # Errors
-/// As [`read`], or as [`known`].
+/// The same as [`read`] and [`known`].
 pub fn judgeable(path: &Path) -> Result<(Judged, &'static Meta), Failure> {
     known(judged(path)?, path)
 }
 
-/// A record with the declaration of its scenario.
+/// Adds the declaration of the scenario to a record.
 ///
 /// # Errors
-/// If the scenario is unknown, or the record is of no scenario.
+/// If the scenario is unknown, or the record belongs to no scenario.
 pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Failure> {
     if record.live.is_some() {
         return Err(Failure::usage(format!(

@@ -1,21 +1,22 @@
-//! What a command may do that reads what others wrote.
+//! The restrictions of a command that reads files of others.
 //!
-//! A record may be anybody's, and root reads it like everybody else. So before anything of it is
-//! read, the kernel is told (Landlock, Linux 5.13; a kernel without it restricts nothing) that this
-//! process writes only where its output goes, executes nothing, reaches no network and signals
-//! nobody. Root keeps only the privilege to read and write files of others, which Landlock bounds:
-//! a record may be in the folder of any user.
+//! A record may come from anybody, and root reads it like everybody else. So the process is
+//! restricted with Landlock before it reads any part of a record. (Landlock needs Linux 5.13; an
+//! older kernel restricts nothing.) After that it can write only where its output goes. It can
+//! execute nothing, reach no network and signal no process. Root keeps only the privilege to read
+//! and write files of others, since a record may be in the folder of any user. Landlock limits
+//! this privilege too.
 
 use crate::paths::folder_of;
 use os::sandbox::{Files, Network, keep_privileges, restrict};
 use rustix::thread::CapabilitySet;
 use std::path::{Path, PathBuf};
 
-/// Restricts this process to writing these files; for good, and for whatever it
-/// starts.
+/// Restricts this process, and all that it starts, to writing in the folders of these files. This
+/// cannot be undone.
 pub fn enter(files: &[&Path]) {
     let folders: Vec<PathBuf> = files.iter().map(|file| folder_of(file)).collect();
-    // Without them the command does the same; they are a second wall behind the checks.
+    // The command works without these restrictions. They only add a second layer of protection.
     let _ = keep_privileges(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
     let _ = restrict(Files::Read { writable: &folders }, Network::None);
 }

@@ -1,4 +1,5 @@
-//! What a command shares with the rest of the program: made once by `main`, and passed.
+//! The state that commands share with the rest of the program. `main` makes it once and passes
+//! it.
 
 use crate::guard::Guard;
 use crate::machine;
@@ -10,22 +11,22 @@ use std::cell::Cell;
 
 /// One run of the program.
 pub struct Session {
-    /// Declares the whole command line.
+    /// Returns the declaration of the whole command line.
     pub command_line: fn() -> clap::Command,
     /// Standard output.
     pub out: Output,
-    /// What this run holds, and may leave behind.
+    /// What this run holds on the machine, and may leave behind.
     pub guard: Guard,
-    /// The OTPs that were found so far.
+    /// The OTPs found so far.
     pub otps: Otps,
     interruption: Interruption,
-    /// Whether it notices anything yet. A second handler would end the program at once.
+    /// Whether signals are handled already. A second handler would end the program at once.
     notices: Cell<bool>,
 }
 
 impl Session {
-    /// A run with this command line. An OTP that is fetched says so on standard error, and stops
-    /// when the user interrupts.
+    /// A run with this command line. Fetching an OTP is reported on standard error, and stops if
+    /// the user interrupts.
     pub fn new(command_line: fn() -> clap::Command) -> Self {
         let interruption = Interruption::default();
         let noticed = interruption.clone();
@@ -34,12 +35,12 @@ impl Session {
         Session { command_line, out, guard, otps, interruption, notices: Cell::new(false) }
     }
 
-    /// Begins to notice that the user interrupts; until then a signal ends the program.
+    /// Starts to notice interruptions. Before that, a signal ends the program.
     pub fn interruption(&self) -> &Interruption {
         self.interruption_by(&ENDING)
     }
 
-    /// The same for a service, which SIGHUP does not end.
+    /// The same for a service, which ignores SIGHUP as a request to end.
     pub fn interruption_of_service(&self) -> &Interruption {
         self.interruption_by(&ENDING_SERVICE)
     }
@@ -51,7 +52,7 @@ impl Session {
         &self.interruption
     }
 
-    /// This machine, and whether this run has it alone.
+    /// The facts about this machine, with whether this run has it alone.
     pub fn machine(&self) -> Machine {
         machine::here(self.guard.hold())
     }

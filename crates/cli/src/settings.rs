@@ -1,4 +1,4 @@
-//! From the words on the command line to a plan.
+//! Makes a plan from the words on the command line.
 
 use crate::exit::Failure;
 use model::machine::Guest;
@@ -8,61 +8,61 @@ use runner::ProbeWhen;
 use scenarios::{AnyScenario, Arms, arms_of_verdict};
 use std::time::Duration;
 
-/// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
+/// Blocks before a verdict may end a study. With fewer, no median has a 95% interval.
 pub const MIN_BLOCKS: u32 = 6;
 
-/// Blocks at most after the least: those that a verdict may still take, and those in which its
-/// fixes are tried.
+/// Most blocks after the minimum. They leave time for a verdict, and for trying its fixes.
 const MORE_BLOCKS: u32 = 34;
 
-/// Blocks for which a study has time to try its fixes: so many show that one helps.
+/// Number of blocks for which a study has time to try its fixes. This many can show that a fix
+/// helps.
 const BLOCKS_OF_FIXES: u32 = 8;
 
-/// The parameter that says how long a trial is measured.
+/// The parameter for the length of a trial.
 const LENGTH: &str = "duration";
 
-/// Time for a study that nobody gave another.
+/// Default time budget of a study.
 const USUAL_TIME: Duration = Duration::from_secs(60);
 
-/// What trials may take beyond what is expected of them.
+/// Factor for trials that take longer than expected.
 const SLACK: f64 = 1.25;
 
-/// The same in an emulated guest, where setting a trial up takes several times as long.
+/// The same factor in an emulated guest, where the set-up of a trial takes several times as long.
 const EMULATED_SLACK: f64 = 4.0;
 
-/// How a study is run.
+/// The options of a study.
 #[derive(Debug, Clone)]
 pub struct StudyOptions {
     /// The parameters.
     pub settings: Settings,
-    /// Exactly so many blocks.
+    /// The exact number of blocks, if given.
     pub samples: Option<u32>,
-    /// At least so many, where not exactly so many.
+    /// The minimum number of blocks, if `samples` is None.
     pub at_least: u32,
-    /// No further block after so long; none for as long as a verdict may take.
+    /// Time budget; no new block starts after it. None means the default, which is long enough
+    /// for a verdict.
     pub time: Option<Duration>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// A freeze that comes once in so long, at random, is to show: trials are as long as that
-    /// takes.
+    /// Trials are made long enough to show a random freeze that comes once in this time.
     pub rare: Option<Duration>,
-    /// Whether a trial of the control that is not judged runs after each trial with the cause.
+    /// Whether an unjudged trial of the control runs after each trial with the cause.
     pub wash_out: bool,
-    /// When it is looked once more, with probes.
+    /// When to run trials with probes.
     pub probe: ProbeWhen,
     /// Whether arms that try a fix are run.
     pub fixes: bool,
-    /// Studies that share one error rate, this one among them.
+    /// Number of studies that share one error rate, including this one.
     pub studies: u32,
-    /// Whether a study of the same settings that was left undecided is gone on with.
+    /// Whether to continue an undecided study with the same settings.
     pub go_on: bool,
 }
 
 impl StudyOptions {
-    /// The parameters, with trials as long as it takes to show what is rare.
+    /// The parameters, with trials that are long enough to show what `rare` asks for.
     ///
     /// # Errors
-    /// If trials of this scenario cannot be made so long.
+    /// If trials of this scenario cannot be made that long.
     pub fn settings(&self, scenario: &dyn AnyScenario) -> Result<Settings, Failure> {
         let mut settings = self.settings.clone();
         let Some(rare) = self.rare else { return Ok(settings) };
@@ -83,18 +83,18 @@ impl StudyOptions {
         Ok(settings)
     }
 
-    /// How long the trials take after which a study of this plan may say `not-affected`.
+    /// The time of the trials that a study of this plan needs for `not-affected`.
     pub fn to_not_affected(&self, scenario: &dyn AnyScenario, plan: &Plan) -> Duration {
         let block = scenario.expected_of_block(&arms_of_verdict(plan), plan.wash_out);
         let blocks = analysis::blocks_to_not_affected(plan);
         block.saturating_mul(blocks.max(plan.min_blocks).min(plan.max_blocks))
     }
 
-    /// After how long a study of this plan begins no further block.
+    /// The time after which a study of this plan begins no new block.
     ///
-    /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
-    /// with quotas on 64 CPUs; then that verdict could never come, and so the study may go on. The
-    /// same holds for its fixes.
+    /// With long trials, the blocks that `not-affected` needs may not fit into the default
+    /// minute. Quotas on 64 CPUs are an example. Then that verdict could never come, so the study
+    /// may take longer. The same holds for its fixes.
     pub fn time(&self, scenario: &dyn AnyScenario, plan: &Plan, machine: &Machine) -> Duration {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
@@ -106,7 +106,7 @@ impl StudyOptions {
         self.time.unwrap_or(USUAL_TIME.max(needed.unwrap_or(Duration::MAX)))
     }
 
-    /// The plan for these arms.
+    /// The plan with these arms.
     pub fn plan(&self, scenario: &dyn AnyScenario, mut arms: Arms) -> Plan {
         arms.arms.retain(|arm| self.fixes || arm.role != Role::Fix);
         let mut judging = scenario.judging(&self.settings).into_iter();
@@ -129,7 +129,7 @@ impl StudyOptions {
     }
 }
 
-/// The parameter that says which OTP a scenario runs; none where it runs none.
+/// The parameter that selects the OTP of a scenario; None if the scenario runs no OTP.
 pub fn otp_of(meta: &'static Meta) -> Option<&'static Parameter> {
     (meta.parameters.all)().iter().find(|parameter| parameter.kind == ParameterKind::Programs)
 }
@@ -137,14 +137,14 @@ pub fn otp_of(meta: &'static Meta) -> Option<&'static Parameter> {
 /// Reads a seed.
 ///
 /// # Errors
-/// If it is none.
+/// If the text is no seed.
 pub fn parse_seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it is not a whole number below 2^64".to_owned())
 }
 
 /// A random seed.
 pub fn draw_seed() -> u64 {
-    // A seed that JSON readers of every language keep whole is below 2^53.
+    // The seed is below 2^53, because JSON readers of every language keep such a number exactly.
     os::random::number() >> 11
 }
 
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((planned(true), planned(false)), (3, 2));
     }
 
-    /// The time for three arms of `cpu-quota` with trials of that many seconds.
+    /// The time of a `cpu-quota` study with three arms and trials of `seconds`.
     fn time(options: &StudyOptions, seconds: u64, machine: &Machine) -> u64 {
         let scenario = scenarios::find("cpu-quota").unwrap();
         let params = CpuQuotaParams { duration: Time::s(seconds), ..CpuQuotaParams::default() };
@@ -214,7 +214,7 @@ mod tests {
         let guest = Guest { accelerator: "tcg".to_owned(), ..Guest::default() };
         let emulated = Machine { guest: Some(guest), ..Machine::default() };
         assert_eq!(time(&options(None), 1, &here), 60);
-        // 10 blocks of three trials that take a little more each.
+        // 10 blocks of three trials, each of which takes a little longer.
         assert_eq!(time(&options(None), 3, &here), 114);
         assert_eq!(time(&options(None), 3, &emulated), 367);
         assert_eq!(time(&options(Some(Duration::from_secs(5))), 3, &emulated), 5);

@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP end a study in order: children first, then the record. A second one
-//! ends it at once; the kernel ends the children.
+//! SIGINT, SIGTERM and SIGHUP end a study in order: children first, then the record. A second
+//! signal ends it at once; then the kernel ends the children.
 
 use crate::exit::INTERRUPTED;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
@@ -7,10 +7,11 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What ends a program in order.
+/// The signals that end a program in order.
 pub const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// What ends a service in order. SIGHUP asks one to read its configuration again.
+/// The signals that end a service in order. For a service, SIGHUP asks to read its configuration
+/// again.
 pub const ENDING_SERVICE: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Whether the user wants the program to end. Clones share one flag, which signal handlers set.
@@ -18,7 +19,7 @@ pub const ENDING_SERVICE: [i32; 2] = [SIGINT, SIGTERM];
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// Begins to notice these. A signal that is ignored, as under nohup, stays ignored.
+    /// Starts to notice these signals. A signal that is ignored, as under nohup, stays ignored.
     pub fn watch(&self, signals: &[i32]) {
         let noticed = &self.0;
         let ignored = ignored_signals();
@@ -26,51 +27,52 @@ impl Interruption {
             if ignored >> (signal - 1) & 1 == 1 {
                 continue;
             }
-            // Where a handler cannot be had, the signal ends the program at once. The first
-            // handler acts from the second signal on, since the other sets the flag after it.
+            // If a handler cannot be installed, the signal ends the program at once. The first
+            // handler only acts from the second signal on, since the other one sets the flag
+            // after it.
             let code = i32::from(INTERRUPTED);
             let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(noticed));
             let _ = flag::register(signal, Arc::clone(noticed));
         }
-        // A parent that ignored this would have the kernel reap our children before we can.
+        // If the parent ignored SIGCHLD, the kernel would reap our children before we can.
         let _ = flag::register(SIGCHLD, Arc::default());
     }
 
-    /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes
-    /// away says so more than once, and what is to be tidied is tidied only here.
+    /// Starts to notice, and never ends at once, however many signals come. A terminal that goes
+    /// away sends several, and only this process does the clean-up.
     pub fn watch_to_the_end(&self) {
         for signal in ENDING {
-            // Where a handler cannot be had, the signal ends the program at once.
+            // If a handler cannot be installed, the signal ends the program at once.
             let _ = flag::register(signal, Arc::clone(&self.0));
         }
     }
 
-    /// Whether the user does.
+    /// Whether the user wants the program to end.
     pub fn noticed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Notices a signal that asks for something.
+/// Notices a signal that is a request.
 #[derive(Debug, Clone)]
 pub struct Asked(Arc<AtomicBool>);
 
 impl Asked {
-    /// Begins to notice this one.
+    /// Starts to notice this signal.
     pub fn watch(signal: i32) -> Self {
         let asked = Arc::new(AtomicBool::new(false));
-        // Where a handler cannot be had, the signal ends the program, as it does without one.
+        // If a handler cannot be installed, the signal ends the program, as without a handler.
         let _ = flag::register(signal, Arc::clone(&asked));
         Asked(asked)
     }
 
-    /// Whether it came since the last look.
+    /// Whether the signal came since the last call.
     pub fn noticed(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
 }
 
-/// The signals that this process was started to ignore, bit 0 for signal 1; none where /proc
+/// The signals that this process ignored when it started, with bit 0 for signal 1. Zero if /proc
 /// does not show them.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Records for unit tests: the golden ones, unpacked.
+//! Records for unit tests: the golden records, unpacked.
 
 use flate2::read::GzDecoder;
 use model::{Facts, Judged};

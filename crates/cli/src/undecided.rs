@@ -1,4 +1,4 @@
-//! The record of an undecided study that a run goes on with.
+//! Finds the record of an undecided study that a run can continue.
 
 use crate::claim::{self, Claim, Held};
 use crate::{output, paths, records};
@@ -8,33 +8,34 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// An older study is left alone: the machine is hardly the same any more.
+/// Older studies are ignored, since the machine has probably changed.
 const OLDEST: Duration = Duration::from_secs(24 * 3600);
 
-/// A larger record is not looked into.
+/// Larger records are ignored.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Records that are looked into at most.
+/// Most records that are searched.
 const MOST_RECORDS: usize = 20;
 
-/// An undecided study to go on with.
+/// An undecided study that can be continued.
 pub struct Undecided {
-    /// Where its record is kept.
+    /// The file of its record.
     pub path: PathBuf,
-    /// What is left to be done.
+    /// The rest of its plan.
     pub plan: Plan,
-    /// What was done.
+    /// The facts so far.
     pub facts: Facts,
-    /// Keeps other runs from it; none where its file was asked for, which the caller claims.
+    /// The lock against other runs. None if the file was requested, because the caller then holds
+    /// the lock.
     pub held: Option<Held>,
 }
 
-/// The undecided study of this very plan: in the file that was asked for, which the caller has
-/// claimed, else the newest that there is among the last records of the scenario in the state
-/// folder.
+/// Finds the undecided study of this exact plan. If a file is requested, which the caller has
+/// claimed, only that file is searched. Otherwise the newest match counts, among the last records
+/// of the scenario in the state folder.
 ///
-/// One that another run goes on with is left to it, and so there is none: two runs that went on
-/// with one record would count the same blocks twice, or lose one another's.
+/// Returns None if another run is continuing it. Two runs that continue one record would count
+/// the same blocks twice, or lose each other's blocks.
 pub fn find(
     asked: Option<&PathBuf>,
     scenario: &str,
@@ -51,7 +52,7 @@ pub fn find(
     }
 }
 
-/// The first record of an undecided study, unless another run holds it.
+/// The first record of an undecided study; None if another run holds it.
 fn first(
     records: Vec<PathBuf>,
     locks: &Path,
@@ -59,7 +60,7 @@ fn first(
 ) -> Option<Undecided> {
     let path = records.into_iter().find(|path| begun(path).is_some())?;
     let held = claimed(locks, &path)?;
-    // Another run may have gone on with it, and ended, since it was looked at.
+    // Another run may have continued and ended it since the first look.
     found(path, Some(held), begun)
 }
 
@@ -73,8 +74,8 @@ fn found(
     Some(Undecided { path, plan, facts, held })
 }
 
-/// Gives an arm that is new to a study what its other arms were tried out with, as their rate of
-/// requests: the load is the same in all.
+/// Gives a new arm of a study the calibrated values of the other arms, such as the request rate.
+/// All arms have the same load.
 fn take_from_others(plan: &mut Plan) {
     let tried: Vec<Settings> = plan.arms.iter().map(|arm| arm.settings.clone()).collect();
     let open = plan.arms.iter_mut().flat_map(|arm| arm.settings.0.iter_mut());
@@ -86,7 +87,7 @@ fn take_from_others(plan: &mut Plan) {
     }
 }
 
-/// The claim to an undecided record; where there is none, that is said, since a study begins anew.
+/// Claims an undecided record. If that fails, prints why the study begins anew.
 fn claimed(locks: &Path, path: &Path) -> Option<Held> {
     let why = match claim::take_in(locks, path) {
         Claim::Ours(held) => return Some(held),
@@ -100,8 +101,8 @@ fn claimed(locks: &Path, path: &Path) -> Option<Held> {
     None
 }
 
-/// The record in a file that is this user's alone, young and small enough; evidence that somebody
-/// else could have written is none.
+/// The record in a file that only this user can write, and that is recent and small enough. A
+/// record that another user could have written is no evidence.
 fn own(path: &Path) -> Option<Facts> {
     let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
@@ -111,7 +112,7 @@ fn own(path: &Path) -> Option<Facts> {
     if fit { records::read(path).ok() } else { None }
 }
 
-/// The last records of a scenario, the newest first: their names begin with the scenario and the
+/// The last records of a scenario, newest first. Their names begin with the scenario and the
 /// time.
 fn newest(folder: &Path, scenario: &str) -> Vec<PathBuf> {
     let is_of_scenario = |path: &PathBuf| {
@@ -179,7 +180,7 @@ mod tests {
         assert!(find().is_none(), "both would go on with the same blocks");
         drop(ours);
         assert!(find().is_some());
-        // Between the look and the lock another run may have gone on with it and ended.
+        // Another run may continue the study and end it between the look and the lock.
         let looks = std::cell::Cell::new(0);
         let gone = |path: &Path| {
             looks.set(looks.get() + 1);

@@ -1,5 +1,5 @@
-//! Alerts, dashboard and runbooks: they speak of what `watch --listen` really serves, and of every
-//! finding.
+//! Alerts, dashboard and runbooks: they name only metrics that `watch --listen` serves, and they
+//! cover every finding.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -21,7 +21,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The names of all metrics, as they stand before their labels.
+/// The names of all metrics, without labels.
 fn served() -> BTreeSet<String> {
     let text = Totals::default().text(&Live::default()) + &ending(Duration::ZERO);
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
@@ -32,7 +32,7 @@ fn served() -> BTreeSet<String> {
     types.map(name).collect()
 }
 
-/// The metrics of `watch` that a text speaks of.
+/// The metrics of `watch` that a text names.
 fn spoken_of(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c: char| !is_part(c));
@@ -94,7 +94,8 @@ fn the_alerts_fire_when_they_should() {
     }
 }
 
-/// Made-up alerts, a few each for what is to be kept back and for what looks like it.
+/// Made-up alerts: for each case, a few that are to be held back and a few that only look
+/// similar.
 #[test]
 fn alerts_about_effects_are_kept_back_and_no_others() {
     if !testing::root_or_skip() || readers::fetched("need-prometheus").is_none() {

@@ -1,4 +1,5 @@
-//! The binary as a module of Ansible, called as Ansible calls one, and the flags of all engines.
+//! The binary as a module of Ansible, called as Ansible calls a module, and the flags of all
+//! engines.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -105,7 +106,7 @@ fn a_module_ends_when_nobody_waits_for_its_answer() {
     let folder = copied(&place, r#"{"scenarios": ["mmap-lock"], "jitter": "100s"}"#);
     let mut command = command(&place, &folder);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // Its folder is there before it waits for anything.
+    // Its folder exists before it waits for anything.
     let work = common::wait_for("its folder", || {
         let mut all = files(&place.path("")).into_iter();
         all.find(|path| path.to_str().unwrap().contains("tailback-module"))

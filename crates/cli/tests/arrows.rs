@@ -1,5 +1,5 @@
-//! The arrows between the crates are those of ARCHITECTURE.md, and the files of a crate import from
-//! each other in one direction.
+//! The dependencies between the crates are the arrows of ARCHITECTURE.md. The files of a crate
+//! import from each other in one direction only.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What the binary may use; the fuzzer calls into each of these too, and into `beam`.
+/// The crates that the binary may use. The fuzzer may call into each of these, and into `beam`.
 const BINARY: &[&str] = &[
     "analysis",
     "bisect",
@@ -30,7 +30,7 @@ const BINARY: &[&str] = &[
     "watch",
 ];
 
-/// Each other crate, and which of ours it may use.
+/// Each other crate, and which of our crates it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-census", &["analysis", "model", "os"]),
     ("tailback-rows", &["census", "model", "os"]),
@@ -50,14 +50,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-sim", &["model"]),
     ("tailback-torture", &["os"]),
     ("tailback-truth", &["analysis", "host", "model", "os", "runner", "scenarios"]),
-    // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
+    // Only to quote text, and to refuse text that would steer a terminal. It asks the system for
+    // nothing.
     ("tailback-model", &["os"]),
     ("tailback-os", &[]),
-    // For tests alone, so it is nobody's ordinary dependency.
+    // Only for tests, so no crate may depend on it outside of tests.
     ("tailback-testing", &[]),
 ];
 
-/// All of them, by the name of the crate.
+/// All allowed dependencies, by the name of the crate.
 fn allowed() -> BTreeMap<&'static str, BTreeSet<String>> {
     let fuzzer = [BINARY, &["beam"]].concat();
     let users = [("tailback", BINARY), ("tailback-fuzz", fuzzer.as_slice())];
@@ -89,7 +90,7 @@ fn the_files_of_a_crate_import_from_each_other_in_one_direction() {
         let src = manifest.with_file_name("src");
         let files = imports::arrows(&src);
         let mut levels = vec![files.clone()];
-        // The commands of the binary are part of its command line, which some of them print.
+        // The commands of the binary are part of its command line, and some of them print it.
         if src.join("lib.rs").exists() {
             levels.push(imports::by_folder(&files));
         }
@@ -111,7 +112,7 @@ fn circles_are_found_by_what_is_imported() {
         circles(&[root, ("a.rs", "use crate::b::B;"), ("b.rs", "use super::a::A;")]),
         ["a b"]
     );
-    // What the root passes on is b's.
+    // An item that the root re-exports belongs to b.
     assert_eq!(
         circles(&[root, ("a.rs", "use crate::B;"), ("b.rs", "fn f() { crate::a::g() }")]),
         ["a b"]
@@ -144,7 +145,7 @@ fn circles_of_folders_are_found_also_through_items_of_other_crates() {
     let arrows = arrows_of(&[root, parent, kind, error, user]);
     assert!(circles_in(&arrows).is_empty());
     assert_eq!(circles_in(&imports::by_folder(&arrows)), ["a b"]);
-    // What the root shows of other crates is its users'.
+    // An item of another crate that the root re-exports belongs to the file that uses it.
     let user = ("b.rs", "use crate::Other;");
     let arrows = arrows_of(&[root, parent, kind, error, user]);
     assert!(circles_in(&imports::by_folder(&arrows)).is_empty());
@@ -171,7 +172,7 @@ fn packages() -> Vec<serde_json::Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// Ours among the ordinary dependencies; tests may use what they like.
+/// Our crates among the ordinary dependencies. Tests may use any crate.
 fn dependencies(package: &serde_json::Value, ours: &BTreeSet<&str>) -> BTreeSet<String> {
     let all = package["dependencies"].as_array().unwrap().iter();
     all.filter(|dependency| dependency["kind"].is_null())

@@ -1,5 +1,5 @@
-//! Trials under trouble: signals, deaths. Whatever happens, nothing is left running, and what was
-//! measured is kept.
+//! Trials under trouble, such as signals and killed processes. In every case nothing is left
+//! running, and the results so far are kept.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A study of many short blocks, kept in the place.
+/// Starts a study of many short blocks. Its record is kept in the place.
 fn start_many_blocks(place: &Place) -> Running<'_> {
     place.start(many_blocks(place))
 }
@@ -23,7 +23,7 @@ fn many_blocks(place: &Place) -> std::process::Command {
         "mmap-lock",
         "--busy",
         "3",
-        // Of usual priority, so that they run whatever else this machine does.
+        // With normal priority, so that they run whatever else this machine does.
         "--nice",
         "0",
         "--samples",
@@ -37,19 +37,19 @@ fn many_blocks(place: &Place) -> std::process::Command {
     ])
 }
 
-/// The record of a study, in a folder of its own.
+/// The record of a study, in its own folder.
 fn record(place: &Place) -> PathBuf {
     place.path("kept/record.json")
 }
 
-/// Waits until a block was saved and a trial with load is under way.
+/// Waits until a block was saved and a trial with load is running.
 fn wait_for_mid_trial(place: &Place, tool: u32) {
     common::wait_for("a saved block", || record(place).exists().then_some(()));
     processes::wait_until_released(tool);
 }
 
-/// Fails unless the run was ended in order: its record says so and holds whole trials, and nothing
-/// is left running.
+/// Fails unless the run ended in order: its record says so and holds whole trials, and nothing is
+/// left running.
 fn assert_interrupted(place: &Place, ran: &Ran, least: usize) {
     ran.assert_no_panic();
     assert_eq!(ran.code(), 130, "{ran:?}");
@@ -63,9 +63,9 @@ fn assert_interrupted(place: &Place, ran: &Ran, least: usize) {
     assert_judge_reads(place);
 }
 
-/// Fails where a temporary file stands beside the record.
+/// Fails if a temporary file is beside the record.
 fn assert_nothing_temporary(place: &Place) {
-    // The helper of a run that was killed takes back what that one left, after its children.
+    // The helper of a killed run removes what it left, after its children have ended.
     common::wait_for("nothing but the record", || {
         let files = common::files(&place.path("kept"));
         files.iter().all(|file| *file == record(place)).then_some(())
@@ -107,7 +107,7 @@ fn a_signal_in_the_very_first_trial() {
     assert_interrupted(&place, &running.end(), 0);
 }
 
-/// Memory that is free, in GiB.
+/// Available memory, in GiB.
 fn free_memory_gib() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
@@ -132,7 +132,7 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
     let tool = running.pid();
     processes::mapper(tool);
     running.signal(Signal::INT);
-    // The worker pools start once the mapper is ready; they are not needed any more.
+    // The worker pools start once the mapper is ready. After the signal they are not needed.
     let mut went_on = false;
     while !running.has_ended() {
         went_on |= processes::of(tool).iter().any(|p| p.argv.iter().any(|a| a == "scanner"));
@@ -157,13 +157,14 @@ fn control_c_reaches_the_whole_process_group() {
     kill_process_group(group, Signal::INT).unwrap();
     let ran = running.end();
     assert_interrupted(&place, &ran, 2);
-    // Children that heard it too would have been taken for broken.
+    // Children that got the signal too would have counted as broken.
     assert!(!ran.err.contains("killed"), "{ran:?}");
 }
 
-/// Moments at which a run is killed, in microseconds after its start: those of the golden-ratio
-/// sequence, which repeat and which cover start, first block and later ones evenly however many
-/// there are. `TAILBACK_KILLS=50` asks for more than the usual eight.
+/// Moments at which a run is killed, in microseconds after its start. They follow the
+/// golden-ratio sequence: they are the same in every run of the test, and any number of them
+/// covers the start, the first block and later blocks evenly. `TAILBACK_KILLS=50` asks for more
+/// than the usual eight.
 fn moments_us() -> impl Iterator<Item = u64> {
     let count = std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok());
     (1..=count.unwrap_or(8)).map(|index: u64| index * 1_545_085 % 2_500_000)
@@ -178,7 +179,7 @@ fn killed_at_any_moment_it_leaves_nothing_running_and_no_torn_record() {
         let _turn = turn::take_of("-bad-days");
         let place = Place::new();
         let running = start_many_blocks(&place);
-        // The moments are arbitrary on purpose; every one of them has to be survived.
+        // The moments are arbitrary on purpose. The program has to survive a kill at any of them.
         std::thread::sleep(Duration::from_micros(moment));
         running.signal(Signal::KILL);
         let ran = running.end();
@@ -216,7 +217,7 @@ fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
         return;
     }
     let _turn = turn::take_of("-bad-days");
-    // What the second prints goes to a place of its own; the state folder is that of both.
+    // The output of the second run goes to its own place. Both use the same state folder.
     let (place, other) = (Place::new(), Place::new());
     let running = start_many_blocks(&place);
     wait_for_mid_trial(&place, running.pid());
@@ -236,11 +237,11 @@ fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
     processes::wait_until_gone(running.end().pid);
     let ran = second();
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
-    // The control, the case, and what may fix it.
+    // The control, the case, and the arm that may fix it.
     assert_eq!(common::json(&path)["trials"].as_array().unwrap().len(), 3);
 }
 
-/// A study that stops right before it would put its record in place, if strace is there to stop it.
+/// A study that stops right before it puts its record in place. Needs strace to stop it.
 fn start_stopped_while_saving(place: &Place) -> Option<Running<'_>> {
     let strace = |args: &[&str]| {
         let mut command = place.program("strace");
@@ -279,14 +280,14 @@ fn killed_while_saving_it_leaves_nothing_that_the_next_run_does_not_clean_up() {
     assert_nothing_temporary(&place);
 }
 
-/// Runs one trial with this many readers, has somebody kill one of its processes once the load
-/// was released, and gives back what the tool made of it.
+/// Runs one trial with this many readers, and kills one of its processes once the load was
+/// released. Then checks how the tool reports it.
 fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
     let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let path = record(&place);
     let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
-    // The arm with the load runs first.
+    // This seed runs the arm with the load first.
     let seed = common::seed_for(&[1, 0, 2]);
     args.extend([&seed, "--samples", "1", "--duration", "30s", "--lead", "300ms", "--nice", "0"]);
     args.extend(["--record", path.to_str().unwrap()]);
@@ -304,7 +305,8 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     assert_eq!(ran.code(), 4, "{victim:?} was killed: {ran:?}");
     let wrongs = ran.wrongs();
     assert_eq!(wrongs.len(), 1, "{ran:?}");
-    // The line names the process, or the worker pool by its leader, which is its process group.
+    // The line names the process, or the worker pool by its leader. The leader is the process
+    // group.
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));

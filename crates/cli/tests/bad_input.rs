@@ -1,4 +1,4 @@
-//! Bad input: one line that says what is wrong, nothing on standard output, nothing measured.
+//! Bad input: one line names the problem, standard output is empty, and nothing is measured.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,10 +7,10 @@ mod common;
 use common::{Place, Ran, affected_record, allowed_cpus};
 use std::path::Path;
 
-/// The record of a run that must not be made.
+/// The record of a run that must not happen.
 const RECORD: &str = "record.json";
 
-/// Runs `run mmap-lock` with these words; the record would be kept in the folder of the place.
+/// Runs `run mmap-lock` with these words. A record would be kept in the folder of the place.
 fn run_mmap_lock(place: &Place, args: &[&str]) -> Ran {
     let record = place.path(RECORD);
     let mut words = vec!["run", "mmap-lock", "--record", record.to_str().unwrap()];
@@ -18,8 +18,8 @@ fn run_mmap_lock(place: &Place, args: &[&str]) -> Ran {
     place.say(&words)
 }
 
-/// Fails unless standard output is empty and nothing was measured: a study says its seed before it
-/// starts its first child, and what it measured it keeps.
+/// Fails unless standard output is empty and nothing was measured. A study prints its seed before
+/// it starts its first child, and keeps its measurements.
 fn assert_not_begun(place: &Place, ran: &Ran) {
     ran.assert_no_panic();
     assert_eq!(ran.out, "", "{ran:?}");
@@ -29,14 +29,14 @@ fn assert_not_begun(place: &Place, ran: &Ran) {
     assert_eq!(common::processes::of(ran.pid), [], "{ran:?}");
 }
 
-/// Fails unless a line holds each of these.
+/// Fails unless a line contains each of these words.
 fn assert_says(line: &str, all: &[&str]) {
     for word in all {
         assert!(line.contains(word), "`{word}` is missing in: {line}");
     }
 }
 
-/// Fails unless the run ended with this code and one line that holds each of these.
+/// Fails unless the run ended with this code and one line that contains each of these words.
 fn assert_refused(place: &Place, ran: &Ran, code: i32, all: &[&str]) {
     assert_not_begun(place, ran);
     assert_eq!(ran.code(), code, "{ran:?}");
@@ -45,7 +45,7 @@ fn assert_refused(place: &Place, ran: &Ran, code: i32, all: &[&str]) {
     assert_says(lines[0], all);
 }
 
-/// Fails unless the command line was refused and the first line holds each of these.
+/// Fails unless the command line was refused and the first line contains each of these words.
 fn assert_bad_usage(place: &Place, ran: &Ran, all: &[&str]) {
     assert_not_begun(place, ran);
     assert_eq!(ran.code(), 2, "{ran:?}");
@@ -87,7 +87,7 @@ fn values_that_no_machine_can_use() {
     ];
     let place = Place::new();
     for (flag, value, why) in cases {
-        // The value in the flag's own word, so that one that starts with a dash arrives.
+        // Flag and value are one word, so that a value that begins with a dash arrives.
         let ran = run_mmap_lock(&place, &[&format!("{flag}={value}")]);
         assert_bad_usage(&place, &ran, &[flag, value, why]);
     }
@@ -132,7 +132,7 @@ fn a_cpu_that_the_affinity_mask_excludes() {
     }
     let cpus = allowed_cpus();
     let place = Place::new();
-    // Of two CPUs the mask leaves too few for any trial, which is then what the line says.
+    // With only two CPUs, the mask leaves too few for any trial, and the line says that instead.
     let (mask, excluded) = cpus[..cpus.len().min(3)].split_at(cpus.len().min(3) - 1);
     let excluded = excluded[0].to_string();
     let command = place.tailback(&["run", "mmap-lock", "--cpu-load", &excluded]);
@@ -267,7 +267,7 @@ fn a_damaged_histogram_changes_no_verdict_and_crashes_nothing() {
         }
         let ran = judge(&place, "record", &record.to_string());
         ran.assert_no_panic();
-        // Judged are the figures; what a verdict does not read cannot change it.
+        // The verdict depends only on the figures. Other parts of a record cannot change it.
         assert_eq!((ran.code(), &ran.out), (whole.code(), &whole.out), "{damage}");
     }
 }
@@ -278,8 +278,9 @@ fn judge(place: &Place, name: &str, text: &str) -> Ran {
     place.say(&["judge", place.path(name).to_str().unwrap()])
 }
 
-/// Fails unless one of the original programs refused: after its usage a line that holds each of
-/// these, and on standard output no more than its own echo of the command line.
+/// Fails unless one of the original programs refused. After its usage it must print a line that
+/// contains each of these words. On standard output it may print only the echo of its command
+/// line.
 fn assert_compat_refused(place: &Place, args: &[&str], code: i32, all: &[&str]) {
     let command = place.tailback(&[&["compat"], args].concat());
     let ran = place.start_on(&without_cpu_2(), command).end();
@@ -292,7 +293,7 @@ fn assert_compat_refused(place: &Place, args: &[&str], code: i32, all: &[&str]) 
     assert_says(ran.complaints().last().unwrap(), all);
 }
 
-/// Two CPUs, so that the default CPU 2 is missing on larger machines too.
+/// Two CPUs, chosen so that the default CPU 2 is missing on larger machines too.
 fn without_cpu_2() -> Vec<usize> {
     allowed_cpus().into_iter().filter(|cpu| *cpu != 2).take(2).collect()
 }

@@ -1,4 +1,4 @@
-//! Machines that give too little: one CPU, no privilege, odd mounts of /proc, a full disk.
+//! Machines that lack something: one CPU, no privilege, unusual mounts of /proc, a full disk.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,14 +10,14 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The user and group of nobody.
+/// The user and group ID of nobody.
 const NOBODY: u32 = 65534;
 
 /// Two blocks of three short arms.
 const SHORT: &[&str] =
     &["run", "mmap-lock", "--quick", "--samples", "2", "--duration", "50ms", "--json"];
 
-/// Fails unless a short study came to its end, whatever its verdict.
+/// Fails unless a short study was complete, whatever its verdict.
 fn assert_complete(ran: &Ran) {
     ran.assert_no_panic();
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
@@ -69,7 +69,7 @@ fn a_pipe_in_the_place_of_a_file_of_an_otp_is_not_waited_for() {
     }
 }
 
-/// The binary as nobody, from a place that nobody can reach.
+/// The binary, run as nobody, from a folder that nobody can reach.
 fn as_nobody(place: &Place, args: &[&str]) -> Command {
     let mut command = place.program(reachable(place).to_str().unwrap());
     command.args(args).uid(NOBODY).gid(NOBODY);
@@ -79,7 +79,7 @@ fn as_nobody(place: &Place, args: &[&str]) -> Command {
 fn reachable(place: &Place) -> PathBuf {
     let copy = place.path("tailback");
     if !copy.exists() {
-        // Another process copies it, as for `testing::write_program`.
+        // Another process makes the copy, for the same reason as in `testing::write_program`.
         let made = Command::new("install").args(["-m", "755", common::BINARY]).arg(&copy).status();
         assert!(made.unwrap().success());
     }
@@ -152,8 +152,8 @@ fn no_cpu_controller_or_one_that_cannot_be_written_is_said_in_one_line() {
     }
 }
 
-/// Starts a program in a mount namespace of its own, where this was mounted before; the process
-/// is the program in the end.
+/// Starts a program in its own mount namespace, after this mount command. The process becomes the
+/// program.
 fn start_mounted<'a>(place: &'a Place, mount: &str, program: &[&str]) -> Running<'a> {
     let mut command = place.program("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
@@ -161,7 +161,7 @@ fn start_mounted<'a>(place: &'a Place, mount: &str, program: &[&str]) -> Running
     place.start(command)
 }
 
-/// Whether mount namespaces can be had; says that the test is skipped where they cannot.
+/// Whether mount namespaces work. If not, prints that the test is skipped.
 fn mounts_or_skip(mount: &str) -> bool {
     if !testing::root_or_skip() || !common::two_cpus_or_skip() {
         return false;
@@ -236,7 +236,7 @@ fn no_proc_at_all_is_said_in_one_line() {
     assert!(ran.err.contains("/proc"), "{ran:?}");
 }
 
-/// Mounts a tmpfs of 64 KiB there and fills most of it.
+/// Mounts a tmpfs of 64 KiB at this folder and fills most of it.
 fn small_disk(folder: &str) -> String {
     format!(
         "mount -t tmpfs -o size=64k none {folder}\nhead -c 57344 /dev/zero > {folder}/fill\n\
@@ -294,10 +294,10 @@ fn a_full_disk_costs_no_hindsight() {
         running.signal(rustix::process::Signal::USR1);
         wait_for_lines(2);
     }
-    // Inside its mount namespace.
+    // The path is inside its mount namespace.
     let fill = format!("/proc/{}/root{}", running.pid(), disk.join("fill").display());
     std::fs::remove_file(fill).unwrap();
-    // Nobody asks again.
+    // From here on no signal asks again.
     common::wait_for("the record", || running.err().contains("record: ").then_some(()));
     let inside = format!("/proc/{}/root{}", running.pid(), record.display());
     assert_eq!(common::json(std::path::Path::new(&inside))["scenario"], "watch");
@@ -305,7 +305,7 @@ fn a_full_disk_costs_no_hindsight() {
     let ran = running.end();
     ran.assert_no_panic();
     assert_eq!(ran.code(), 0, "{ran:?}");
-    // Each that asked was told; the tries in between say nothing more.
+    // Each request got an answer. The retries in between print nothing more.
     let wrongs = ran.wrongs();
     assert!((1..=3).contains(&wrongs.len()), "{ran:?}");
     for wrong in wrongs {
@@ -331,7 +331,7 @@ fn where_no_disk_has_room_it_says_that_the_record_is_lost() {
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.wrongs().last().unwrap().contains("the record is lost"), "{ran:?}");
-    // With --json nothing that was measured is lost all the same.
+    // With --json, the measurements are not lost.
     assert_eq!(ran.json()["trials"].as_array().unwrap().len(), 6);
 }
 
@@ -358,8 +358,8 @@ fn a_reader_that_goes_away_is_no_crash() {
     }
 }
 
-/// Fails where the run crashes once nobody reads its output, and where its exit code differs from
-/// that of a run with a reader, as far as that one is certain.
+/// Fails if the run crashes when nobody reads its output: it must end with a known exit code and
+/// without a panic.
 fn assert_survives_a_closed_output(args: &[&str]) {
     let place = Place::new();
     let (reader, writer) = std::io::pipe().unwrap();

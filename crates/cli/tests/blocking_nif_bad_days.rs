@@ -1,4 +1,5 @@
-//! Bad days of `blocking-nif` on a real VM: nothing here depends on what else the machine does.
+//! Failures during `blocking-nif` on a real VM. Nothing here depends on what else the machine
+//! does.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -122,7 +123,7 @@ fn no_vm_is_left_when_the_tool_is_killed() {
     });
 }
 
-/// The VM of a trial, once it is there; one that is only asked what it is does not count.
+/// The VM of a trial, once it runs. A VM that is only asked for its version does not count.
 fn vm_of(tool: u32) -> processes::Process {
     let driven = |one: &processes::Process| {
         one.name == "beam.smp" && one.argv.iter().any(|word| word == "tailback_port")

@@ -8,7 +8,7 @@ use common::{Place, erlang_or_skip, helped, never_affected, says_with, turn};
 use serde_json::{Value, json};
 use testing::root_or_skip;
 
-/// The flags that take busy waiting away.
+/// The flags that switch off busy waiting.
 const NONE: &str = "+sbwt none +sbwtdcpu none +sbwtdio none";
 
 #[test]
@@ -26,7 +26,7 @@ fn under_a_quota_the_defaults_stall_and_no_busy_waiting_fixes_it() {
     assert_eq!(verdict["kind"], "latency-under-quota");
     let fix = &verdict["fixes"][0];
     assert_eq!((&fix["arm"], &fix["change"]), (&"flags-quota".into(), &json!({ "flags": NONE })));
-    // Control and case differ by the flags alone, and the load that was found stands in both.
+    // Control and case differ only in the flags. Both hold the calibrated load.
     let arms = record["plan"]["arms"].as_array().unwrap();
     let setting = |arm: usize, name: &str| arms[arm]["settings"][name].clone();
     assert_eq!((&arms[0]["role"], &arms[1]["role"]), (&"control".into(), &"case".into()));
@@ -42,7 +42,7 @@ fn the_same_flags_twice_are_never_affected() {
         return;
     }
     let _turn = turn::take();
-    // As few blocks as say `affected` where there is an effect.
+    // The smallest number of blocks that can give `affected` if there is an effect.
     let args = ["run", "busy-wait", "--flags", NONE, "--quick", "--samples", "6", "--json"];
     let ran = never_affected(&args);
     assert!(ran.json()["judgement"]["fixes"][0].is_null(), "{ran:?}");

@@ -1,4 +1,4 @@
-//! `tailback census`, and what it takes: briefs, records, a fleet of which the truth is known.
+//! `tailback census` and its input: brief records, records, and a fleet with a known answer.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use model::census::Why;
 use std::path::Path;
 use std::time::Instant;
 
-/// A fleet in a file of this place.
+/// A simulated fleet, in a file of this place.
 fn simulated(place: &Place, args: &[&str]) -> std::path::PathBuf {
     let ran = place.run(place.tailback(&[&["sim", "fleet"], args].concat()));
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -42,9 +42,9 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
     assert!(one_line.contains("Caveat hosts of one owner"), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("kernel 6.1") && !page.contains("<script"));
-    // It has as many lines as there are groups, and no more of more hosts.
+    // The page has one line per group. More hosts add no lines.
     assert!(page.len() < 64 << 10, "{} bytes", page.len());
-    // With owners in the inventory the condition is tested among them, and needs no caveat.
+    // If the inventory has owners, the condition is tested among them and needs no caveat.
     let hosts = place.path("hosts");
     let listed = |host| format!("host{host:07} team{}  # an owner\n", host % 20);
     std::fs::write(&hosts, (0..3000).map(listed).collect::<String>()).unwrap();
@@ -104,14 +104,14 @@ fn records_and_briefs_of_them_are_one_fleet() {
     let hosts = census.scenarios[0].hosts;
     assert_eq!((hosts.affected, hosts.clear), (2, 1));
     assert!(census.set_aside.is_empty(), "{:?}", census.set_aside);
-    // What a host concluded of its record is not read: it is judged anew.
+    // The verdict in a host's record is ignored: the record is judged again.
     let text = std::fs::read_to_string(&record).unwrap();
     let mut lying: serde_json::Value = serde_json::from_str(&text).unwrap();
     lying["judgement"]["state"] = "not-affected".into();
     std::fs::write(&list, lying.to_string()).unwrap();
     let census = json(&place, &[list.to_str().unwrap()]);
     assert_eq!((census.scenarios[0].hosts.affected, census.scenarios[0].hosts.clear), (1, 0));
-    // A brief that says otherwise than its counts is not believed.
+    // A brief record that contradicts its own counts is not believed.
     let liar = brief.out.replacen("\"state\":\"affected\"", "\"state\":\"not-affected\"", 1);
     assert_ne!(liar, brief.out);
     std::fs::write(&path, liar).unwrap();
@@ -155,7 +155,7 @@ fn a_machine_is_identified_by_its_name_or_a_hash_of_it() {
     assert!(!plain.identity.kernel.is_empty());
 }
 
-/// Neither the salt nor a name that it hides stands in anything that a census prints or writes.
+/// Neither the salt nor a hidden name is in anything that a census prints or writes.
 #[test]
 fn a_salt_stays_a_secret() {
     let place = Place::new();
@@ -197,7 +197,7 @@ fn a_salt_stays_a_secret() {
     for text in &all {
         assert!(!text.contains(secret) && !text.contains("web-hidden"), "{text}");
     }
-    // It is counted all the same, and the other one is missed.
+    // The hidden host is counted, and the other one is reported as missing.
     assert!(all.iter().any(|text| text.contains("unreachable: 1 host")), "{all:?}");
 }
 
@@ -219,8 +219,8 @@ fn a_brief_of_a_run_is_one_line_that_census_takes() {
     assert!(census.set_aside.is_empty(), "{:?}", census.set_aside);
 }
 
-/// Brief records of a host that is clear and of one that is affected, and one that says of the
-/// second, a day later, that it is clear.
+/// Brief records of a clear host and of an affected one. The third says, a day later, that the
+/// second host is clear.
 fn two_hosts(place: &Place) -> [String; 3] {
     let ran = place.say(&["sim", "fleet", "--hosts", "300", "--seed", "2", "--plant"]);
     let of = |state: &str, host: &str, day: u32| {
@@ -240,7 +240,7 @@ fn write(path: &Path, text: impl AsRef<[u8]>) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A later record in host0's file turned host5 from affected to clear.
+/// Attack: a later record in the file of host0 that turns host5 from affected to clear.
 #[test]
 fn one_host_does_not_speak_for_the_fleet() {
     let place = Place::new();
@@ -266,7 +266,7 @@ fn one_host_does_not_speak_for_the_fleet() {
     assert!(aside.examples[0].place.file.ends_with("answers/host0.jsonl"), "{aside:?}");
 }
 
-/// Ansible keeps hashed answers in files of plain names, and has the salt.
+/// Ansible keeps hashed answers in files with plain names, and has the salt.
 #[test]
 fn the_salt_tells_whose_file_a_hashed_name_is_in() {
     let place = Place::new();
@@ -287,8 +287,8 @@ fn the_salt_tells_whose_file_a_hashed_name_is_in() {
     assert_eq!(json(&place, &[folder]).hosts, 0);
 }
 
-/// What `--into` writes is the file of its host, and a name that cannot be one is refused before
-/// anything is measured.
+/// The file that `--into` writes counts as the file of its host. A name that cannot be a file
+/// name is refused before anything is measured.
 #[test]
 fn a_file_that_into_names_speaks_for_its_host() {
     let place = Place::new();
@@ -297,7 +297,7 @@ fn a_file_that_into_names_speaks_for_its_host() {
     let run = |host: &str| {
         let args = ["run", "mmap-lock", "--samples", "1", "--no-probe", "--brief", "--exit-zero"];
         let into = ["--into", into.to_str().unwrap(), "--host-name", host];
-        // Its verdict does not matter here, so it may run beside others.
+        // The verdict does not matter here, so this may run beside other runs.
         let mut command = place.tailback(&[&args, &into[..]].concat());
         command.env("TAILBACK_SHARE_HOST", "1");
         place.run(command)
@@ -312,8 +312,8 @@ fn a_file_that_into_names_speaks_for_its_host() {
     assert_eq!(common::files(&into).len(), 1);
 }
 
-/// A pipe that nobody writes to, and a device, are refused where they are named and passed over in
-/// a folder.
+/// A pipe without a writer, and a device, are refused if they are named. In a folder they are
+/// skipped.
 #[test]
 fn nothing_that_is_read_is_waited_for() {
     let place = Place::new();
@@ -325,7 +325,7 @@ fn nothing_that_is_read_is_waited_for() {
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, rustix::fs::Mode::RUSR, 0).unwrap();
     let began = Instant::now();
     for path in [pipe.to_str().unwrap(), "/dev/zero"] {
-        // Ended by `timeout` where it waits.
+        // `timeout` ends it if it waits.
         let mut command = place.program("timeout");
         command.args(["10", common::BINARY, "census", path]);
         let ran = place.run(command);
@@ -336,7 +336,7 @@ fn nothing_that_is_read_is_waited_for() {
     assert!(began.elapsed() < PATIENCE);
 }
 
-/// Names of folders are those of others, and no way out hands them on as they are.
+/// Other users choose the names of folders, so no output may contain them unchanged.
 #[test]
 fn no_name_of_a_folder_steers_who_reads_the_census() {
     let place = Place::new();
@@ -355,7 +355,7 @@ fn no_name_of_a_folder_steers_who_reads_the_census() {
         assert_eq!(ran.code(), 1, "{ran:?}");
         let steers = |c: char| os::terminal::steers(c) && c != '\n' && c != '\t';
         assert!(!ran.out.chars().any(steers), "{}", ran.out);
-        // Nor as an escape, which a reader of JSON makes that of again.
+        // An escape is not allowed either: a JSON reader would turn it back into the character.
         assert!(!ran.out.contains("\\u00") && !ran.out.contains("\\u202e"), "{}", ran.out);
     }
     assert_eq!(json(&place, &[folder]).hosts, 2);
@@ -366,12 +366,12 @@ fn no_name_of_a_folder_steers_who_reads_the_census() {
     for table in ["verdicts", "trials"] {
         let bytes = std::fs::read(below(table)).unwrap();
         let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-        // Short texts stand there as they are.
+        // The file holds short texts uncompressed.
         assert!(has(b"we [31mb 1") && !has(b"\x1b[31m") && !has("\u{202e}".as_bytes()), "{table}");
     }
 }
 
-/// An archive with hundreds of thousands of empty entries takes no memory for their names.
+/// An archive with hundreds of thousands of empty entries uses no memory for their names.
 #[test]
 fn an_archive_of_empty_entries_takes_no_room() {
     const MEMBER: usize = 2000;
@@ -380,7 +380,7 @@ fn an_archive_of_empty_entries_takes_no_room() {
     const THREAD_KIB: usize = 4 << 10;
     let place = Place::new();
     let path = place.path("fleet.tar.gz");
-    // An empty file of tar, with as long a name as fits.
+    // The header of an empty tar file, with the longest name that fits.
     let mut header = [0; 512];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
     put(0, &[b'n'; 95]);
@@ -392,7 +392,7 @@ fn an_archive_of_empty_entries_takes_no_room() {
     put(148, b"        ");
     let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    // The same packed part, again and again.
+    // The same compressed part, many times.
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packer, &header.repeat(MEMBER)).unwrap();
     std::fs::write(&path, packer.finish().unwrap().repeat(MEMBERS)).unwrap();
@@ -406,8 +406,8 @@ fn an_archive_of_empty_entries_takes_no_room() {
     assert!(ran.out.starts_with("0 hosts"), "{ran:?}");
 }
 
-/// The script of deploy/kubernetes keeps the answers of each node in a folder of its name, by what
-/// Kubernetes says of the pod.
+/// The script of deploy/kubernetes keeps the answers of each node in a folder with the node's
+/// name. It takes the name from what Kubernetes reports about the pod.
 #[test]
 fn a_pod_speaks_for_its_node_alone() {
     let place = Place::new();

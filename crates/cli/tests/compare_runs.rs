@@ -1,4 +1,4 @@
-//! `tailback compare --run` from outside: pairs of runs, what is refused, and an interruption.
+//! `tailback compare --run` from outside: pairs of runs, refused input, and an interruption.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A study of a single pair of arms, as short as one can be.
+/// A study of a single pair of arms, as short as possible.
 fn file(place: &Place, name: &str, more: &str) -> String {
     let text = format!(
         "scenario = \"mmap-lock\"\nblocks = 2\nfactors.busy = [1]\n[fixed]\nduration = \"20ms\"\n\
@@ -20,8 +20,8 @@ fn file(place: &Place, name: &str, more: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The records in the folder that a comparison was told to keep them in: of each pair that counts
-/// the one after, then the one before.
+/// The records in the folder of a comparison: for each pair that counts, the record after the
+/// change, then the one before it.
 fn kept(place: &Place) -> Vec<PathBuf> {
     let mut files = common::files(&place.path("kept"));
     files.retain(|file| !file.to_str().unwrap().ends_with(".left-out.json"));
@@ -51,7 +51,7 @@ fn pairs_are_made_in_random_order_and_their_records_say_so() {
     assert!([0, 4].contains(&ran.code()), "{ran:?}");
     assert!(ran.err.contains("worse or better needs 6 pairs"), "{ran:?}");
     let records: Vec<Value> = kept(&place).iter().map(|path| common::json(path)).collect();
-    // A machine that is disturbed may leave pairs out, three of them at most.
+    // A disturbed machine may leave out pairs, three at most.
     let all = ran.err.matches("is left out").count() < 3;
     assert!(!all || records.len() == 8, "{:?}", kept(&place));
     assert!(!all || ran.json()["before"].as_array().unwrap().len() == 4);
@@ -64,7 +64,7 @@ fn pairs_are_made_in_random_order_and_their_records_say_so() {
     let first: Vec<&Value> = records.iter().step_by(2).map(|one| &one["pair"]["first"]).collect();
     let both = first.iter().any(|one| **one != *first[0]);
     assert!(!all || both, "seed 7 has both orders: {first:?}");
-    // A folder holds the pairs of one comparison.
+    // A folder holds the pairs of only one comparison.
     let again = run(&place, &["--pairs", "1"]);
     assert_eq!((again.code(), again.complaints().len()), (2, 1), "{again:?}");
     assert!(again.err.contains("name another folder"), "{again:?}");
@@ -81,7 +81,7 @@ fn an_interruption_keeps_the_pairs_that_are_whole() {
     let folder = place.path("kept");
     let args = ["compare", "--run", &before, &before, "--records", folder.to_str().unwrap()];
     let running = place.start(place.tailback(&[&args[..], &["--pairs", "100"]].concat()));
-    // Of pairs that were left out the records have another name.
+    // The records of pairs that were left out have another name.
     common::wait_for("two pairs and a third", || {
         let whole = |number| folder.join(format!("pair-{number:02}-after.json")).exists();
         ((1..10).filter(|number| whole(*number)).count() >= 3).then_some(())
@@ -116,18 +116,18 @@ fn a_record_that_is_not_in_its_folder_is_told_by_words_and_code() {
     let running = place.start(place.tailback(&args));
     let files = common::wait_for("a block of each side", || {
         let mut files = common::files(&folder);
-        // Not one that is still being written.
+        // Skip the file that is still being written.
         files.retain(|file| file.extension().is_some_and(|end| end == "json"));
         Some(files).filter(|files| files.len() == 2)
     });
-    // No file can take the place of a folder.
+    // A file cannot replace a folder.
     for file in files {
         common::wait_for("a folder in place of a record", || {
             std::fs::remove_file(&file).and_then(|()| std::fs::create_dir(&file)).ok()
         });
     }
     let ran = running.end();
-    // Where the machine was disturbed the pair is made again, and cannot be kept.
+    // On a disturbed machine the pair is made again, and then cannot be kept.
     if ran.err.contains("is left out") {
         assert_ne!(ran.code(), 0, "{ran:?}");
         return;

@@ -1,4 +1,4 @@
-//! The original programs: their options, their messages, their tables.
+//! The original programs, with their options, messages and tables.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,7 +13,7 @@ fn compat(place: &Place, args: &[&str]) -> Ran {
     ran
 }
 
-/// The words of a line, those at the places of these made `?`, since they differ from run to run.
+/// The words of a line. Words at these places become `?`, since they differ between runs.
 fn form(line: &str, vary: &[usize]) -> String {
     let words = line.split(' ').enumerate();
     let words: Vec<&str> =
@@ -28,7 +28,7 @@ fn assert_three_decimals(word: &str) {
     assert_eq!(format!("{number:.3}"), word);
 }
 
-/// Fails unless a text is a date as `date` prints it: `Tue Jan 26 16:24:26 PST 2021`.
+/// Fails unless the text is a date in the form of `date`: `Tue Jan 26 16:24:26 PST 2021`.
 fn assert_date(text: &str) {
     let words: Vec<&str> = text.split_whitespace().collect();
     assert_eq!(words.len(), 6, "{text}");
@@ -51,7 +51,7 @@ fn assert_lines_of_mapper(lines: &[&str], duration: u64, pages: u64, opavg: bool
     let region = words[3].strip_prefix("0x").unwrap_or_else(|| panic!("{}", lines[1]));
     assert!(u64::from_str_radix(region, 16).unwrap().is_multiple_of(4096), "{}", lines[1]);
     let calls: Vec<u64> = [7, 9].map(|index: usize| words[index].parse().unwrap()).into();
-    // Beside other work a second may be one long call.
+    // With other work on the machine, one call may take a whole second.
     assert!(duration == 0 || calls.iter().sum::<u64>() > 0, "{}", lines[1]);
     assert_three_decimals(words[11]);
     if opavg {
@@ -69,7 +69,7 @@ fn the_two_lines_of_the_mapper() {
     assert_eq!((lines.len(), ran.err.as_str()), (2, ""), "{ran:?}");
     assert_lines_of_mapper(&lines, 1, (8 << 20) / page, false);
     assert!(lines[0].contains(&format!("PID: {} ", ran.pid)), "{ran:?}");
-    // As in the later form of the original, numbers may be hexadecimal.
+    // Numbers may be hexadecimal, as in the later form of the original.
     let ran = compat(&place, &["mapper", "--opavg", "--duration", "1", "--mb", "0x8"]);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), 2, "{ran:?}");
@@ -95,12 +95,12 @@ fn a_mapper_waits_until_its_file_is_gone() {
     assert!(ran.out.contains("Map region"), "{ran:?}");
 }
 
-/// A process that sleeps until it is ended; another for each use, since readers watch it.
+/// A process that sleeps until it is killed. Each use needs its own, since readers watch it.
 fn sleeper() -> Child {
     Command::new("sleep").arg("1000").spawn().unwrap()
 }
 
-/// Runs a watcher of a process: it works while the process lives and ends when it is gone.
+/// Runs a watcher of a process. It must run while the process lives, and end when it is gone.
 fn watch(place: &Place, args: impl Fn(&str) -> Vec<String>) -> (Ran, u32) {
     let mut target = sleeper();
     let words = [vec!["compat".to_owned()], args(&target.id().to_string())].concat();
@@ -167,7 +167,7 @@ fn the_lines_of_proc_vs_map() {
     assert_eq!(lines[3], new);
     let pages = (8 << 20) / rustix::param::page_size() as u64;
     assert_lines_of_mapper(&lines[lines.len() - 2..], 1, pages, false);
-    // In between stands only what it says of a mapper that is late.
+    // Only notes about a late mapper may come between.
     let between = &lines[4..lines.len() - 2];
     let late = ["./mapper still", "./mapper STILL", "Terminated: "];
     assert!(between.iter().all(|line| late.iter().any(|start| line.starts_with(start))), "{ran:?}");
@@ -213,7 +213,7 @@ fn the_table_of_run_proc_vs_map() {
     processes::wait_until_gone(ran.pid);
 }
 
-/// Fails unless a row is what `%5d %9.3f %9.3f %9.3f %6s` prints; its first number.
+/// Fails unless the row has the form `%5d %9.3f %9.3f %9.3f %6s`. Returns its first number.
 fn assert_row(row: &str) -> u64 {
     let words: Vec<&str> = row.split_whitespace().collect();
     let busy: u64 = words[0].parse().unwrap();

@@ -1,4 +1,4 @@
-//! `cpu-quota` for real, and simulated.
+//! `cpu-quota`, real and simulated.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use common::{Place, groups, says, turn};
 use quota::{Seen, verdict};
 use serde_json::Value;
 
-/// Whether groups with a quota can be made here; says why not.
+/// Whether control groups with a quota can be made here. If not, prints why.
 fn groups_or_skip() -> bool {
     let listed = Place::new().say(&["list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.out).unwrap();
@@ -43,7 +43,8 @@ fn this_kernel_gives_a_group_its_quota() {
     for arm in record["judgement"]["arms"].as_array().unwrap() {
         let median = |name: &str| arm["measures"][name]["median"].as_f64().unwrap();
         assert!(median("throttled") >= 3.0, "{arm}");
-        // The rest others had, of all arms alike; the verdict is what says that no arm lost more.
+        // Other programs took the rest, in all arms alike. The verdict says that no arm lost
+        // more.
         assert!(median("usage") >= 0.5 * median("entitled"), "{arm}");
     }
     assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
@@ -91,7 +92,7 @@ fn values_that_the_kernel_or_the_machine_refuses() {
     assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
 }
 
-/// The real arm: what the original's program prints of this kernel.
+/// The real arm: the output of the original program on this kernel.
 fn measured(threads: u32) -> Seen {
     let ran = Place::new().say(&["compat", "runfibtest", &threads.to_string()]);
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -107,7 +108,7 @@ fn measured(threads: u32) -> Seen {
     }
 }
 
-/// The simulated arm: what the model says of this kernel and so many CPUs.
+/// The simulated arm: the output of the model for this kernel and `cpus` CPUs.
 fn modelled(cpus: u32, threads: u32) -> Seen {
     let kernel = rustix::system::uname().release().to_str().unwrap().to_owned();
     let (cpus, threads) = (cpus.to_string(), threads.to_string());
@@ -126,7 +127,7 @@ fn kernel_and_model_reach_the_same_verdict() {
     let _turn = turn::take();
     let cpus = u32::try_from(common::allowed_cpus().len()).unwrap();
     let model = verdict(cpus, |threads| modelled(cpus, threads)).unwrap();
-    // Other work on the machine keeps the group below its quota, and never lets it have more.
+    // Other work on the machine keeps the group below its quota, and never puts it above.
     let mut real = (0..5).filter_map(|_| verdict(cpus, measured)).peekable();
     if real.peek().is_none() {
         testing::skipped("other work keeps a thread from its quota");
@@ -164,7 +165,7 @@ fn a_quota_is_found_for_a_trace() {
     let file = path.to_str().unwrap();
     let found = sim(&["--trace", file, "--cpus", "4", "--find-quota", "--p99", "20ms"]);
     let quota = found["quota"]["quota_ms"].as_f64().unwrap();
-    // 2 ms in each 10 ms are 20 ms in each period: less cannot be enough for long.
+    // 2 ms in each 10 ms are 20 ms in each period. So a smaller quota cannot be enough for long.
     assert!((20.0..=100.0).contains(&quota), "{found}");
     assert!(found["quota"]["latency_ms"].as_f64().unwrap() <= 20.0, "{found}");
     let args = ["--trace", file, "--cpus", "4", "--find-quota", "--p99", "20ms", "--burst", "20ms"];

@@ -1,5 +1,5 @@
-//! OTPs and kernels of Debian's suites, from a mirror that stands in for Debian's: a folder of
-//! shell scripts that are called as apt is.
+//! OTPs and kernels of Debian's suites, from a mirror that replaces Debian's. It is a folder with
+//! shell scripts that are called like apt.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,15 +10,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mirror with the packages that a test put there, and an apt that reads it.
+/// A mirror with the packages of a test, and an apt that reads it.
 struct Mirror {
     place: Place,
-    /// Nobody else may write to it.
+    /// The cache. No other user may write to it.
     cache: tempfile::TempDir,
 }
 
 impl Mirror {
-    /// One whose `apt-get update` runs these lines of shell.
+    /// A mirror whose `apt-get update` runs these shell lines.
     fn new(update: &str) -> Self {
         let mirror = Mirror { place: Place::new(), cache: tempfile::tempdir().unwrap() };
         std::fs::create_dir(mirror.bin()).unwrap();
@@ -49,19 +49,20 @@ impl Mirror {
         mirror
     }
 
-    /// Where programs are that are found first; root runs none that others could have put there.
+    /// The folder of programs that come first on the PATH. Root runs no program that another user
+    /// could have put there.
     fn bin(&self) -> PathBuf {
         self.cache.path().join("bin")
     }
 
-    /// A program that is found before the machine's own.
+    /// Adds a program that comes before the machine's own.
     fn tool(&self, name: &str, lines: &str) {
         let path = self.bin().join(name);
         std::fs::write(&path, format!("#!/bin/sh\nset -e\n{lines}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// A package of that name with what is in that folder.
+    /// Adds a package with this name and the content of this folder.
     fn package(&self, name: &str, folder: &Path) {
         let control = folder.join("DEBIAN");
         std::fs::create_dir_all(&control).unwrap();
@@ -73,7 +74,7 @@ impl Mirror {
         assert!(command.output().unwrap().status.success());
     }
 
-    /// The binary with these words; no `erl` is on its PATH.
+    /// Runs the binary with these words. Its PATH has no `erl`.
     fn say(&self, words: &[&str]) -> Ran {
         let mut command = self.place.tailback(words);
         let path = format!("{}:/usr/sbin:/sbin:{}", self.bin().display(), self.path());
@@ -81,7 +82,7 @@ impl Mirror {
         self.place.start(command).end_within(3 * common::PATIENCE)
     }
 
-    /// A folder with links to all programs of the machine but Erlang's.
+    /// A folder with links to all programs of the machine except Erlang's.
     fn path(&self) -> String {
         let folder = self.cache.path().join("programs");
         if std::fs::create_dir(&folder).is_ok() {
@@ -95,7 +96,7 @@ impl Mirror {
         folder.display().to_string()
     }
 
-    /// What there is of roots.
+    /// The unpacked root folders.
     fn roots(&self) -> Vec<PathBuf> {
         common::files(&self.cache.path().join("tailback/otp/roots"))
     }
@@ -169,20 +170,20 @@ fn a_suite_is_fetched_once_and_used_without_an_erlang_or_a_network() {
     let updates = || std::fs::read_to_string(mirror.place.path("updates")).unwrap();
     let before = updates();
 
-    // From the cache, with the name that the flag had before.
+    // From the cache, and with the old name of the flag.
     let words = ["run", "mailbox-flood", "--samples", "1", "--erl", "debian:sid"];
     let again = mirror.say(&words);
     again.assert_no_panic();
     assert!(!again.err.contains("fetching"), "{again:?}");
     assert_eq!(updates(), before);
 
-    // What was changed is not run.
+    // A changed file is not run.
     let beam = common::files(&mirror.roots()[0].join("lib")).into_iter().next().unwrap();
     std::fs::write(&beam, "evil").unwrap();
     refused(&run(&mirror, "debian:sid"), 3, &["not what was unpacked"]);
 }
 
-/// Packages of the Erlang and the libraries of this machine.
+/// Packages with the Erlang and the libraries of this machine.
 fn pack_what_is_here(mirror: &Mirror) {
     let base = mirror.place.path("base");
     let (erlang, lib) = (base.join("usr/lib"), base.join("usr/lib/x86_64-linux-gnu"));
@@ -198,7 +199,7 @@ fn pack_what_is_here(mirror: &Mirror) {
     let ldd = Command::new("ldd").arg(beam.unwrap()).output().unwrap();
     let text = String::from_utf8(ldd.stdout).unwrap();
     for path in text.split_whitespace().filter(|word| word.starts_with('/')) {
-        // The link, and what it leads to, as a package has them.
+        // The link and its target, as in a package.
         let real = Path::new(path).canonicalize().unwrap();
         copy(real.to_str().unwrap(), &lib);
         let name = Path::new(path).file_name().unwrap();
@@ -221,7 +222,7 @@ fn a_series_that_is_gone_is_told_with_those_that_are_there() {
     }
     let ran = mirror.say(&["vm", "--kernel", "debian:7.9", "--", "list"]);
     refused(&ran, 3, &["debian:7.9: ", "no such cloud kernel; it has 6.9, 6.16, 7.3"]);
-    // Every suite was looked through.
+    // Every suite was searched.
     let updates = std::fs::read_to_string(mirror.place.path("updates")).unwrap();
     assert!(updates.lines().count() > 4, "{updates}");
 }

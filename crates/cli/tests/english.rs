@@ -1,6 +1,6 @@
-//! All English that the shipped code holds outside of the sentences about facts, in one file: error
-//! texts, notes, headings, programs that are generated. Read `golden/english.txt` aloud; the
-//! sentences about facts stand in `golden/sentences.txt`, the help in `golden/*.help.txt`.
+//! Collects all English of the shipped code in one file, except the sentences about facts: error
+//! texts, notes, headings, generated programs. Read `golden/english.txt` aloud. The sentences
+//! about facts are in `golden/sentences.txt`, the help is in `golden/*.help.txt`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 /// Crates that no package ships.
 const NOT_SHIPPED: &[&str] = &["fuzz", "testing", "torture", "truth"];
 
-/// What stands before code that no shipped binary has.
+/// Attributes of code that no shipped binary has.
 const FOR_TESTS: &[&str] =
     &["cfg(test)", "cfg(any(test,feature=\"testing\"))", "cfg(feature=\"fuzz\")"];
 
 /// Files of tests beside the code.
 const TEST_FILES: &[&str] = &["tests.rs", "testing.rs", "controller_tests.rs", "live_samples.rs"];
 
-/// Fewer words than this are a key, a unit or a name.
+/// A literal with fewer words than this is a key, a unit or a name.
 const LEAST_WORDS: usize = 3;
 
 #[test]
@@ -59,7 +59,7 @@ fn tests_comments_and_short_words_are_left_out() {
     assert_eq!(english(code.parse().unwrap()), found);
 }
 
-/// The sources of what is shipped, in the order of their names.
+/// The source files of the shipped code, sorted by name.
 fn shipped(crates: &Path) -> Vec<PathBuf> {
     let is_shipped =
         |folder: &PathBuf| !NOT_SHIPPED.iter().any(|name| folder.ends_with(Path::new(name)));
@@ -77,7 +77,7 @@ fn shipped(crates: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The literals of a file that are English, in its order; without those of tests.
+/// The English literals of a file, in order, without those of tests.
 fn english(tokens: TokenStream) -> Vec<String> {
     let mut found = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -99,7 +99,7 @@ fn english(tokens: TokenStream) -> Vec<String> {
                     }
                 }
             }
-            // What a test's attribute stands before ends with its body or its semicolon.
+            // The item after a test's attribute ends with its body or its semicolon.
             TokenTree::Punct(mark) if mark.as_char() == ';' => is_test = false,
             TokenTree::Group(group) if is_test => {
                 is_test = group.delimiter() != proc_macro2::Delimiter::Brace;
@@ -112,11 +112,11 @@ fn english(tokens: TokenStream) -> Vec<String> {
     found
 }
 
-/// What stands in the quotes of a literal, on one line, if it is English.
+/// The text in the quotes of a literal, on one line, if it is English.
 fn words(literal: &str) -> Option<String> {
     let text = literal.trim_start_matches(['r', '#']).trim_end_matches('#');
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
-    // Rust takes away what stands between a backslash at the end of a line and the next word.
+    // Rust drops the space between a backslash at the end of a line and the next word.
     let joined: Vec<&str> = text
         .split("\\\n")
         .enumerate()

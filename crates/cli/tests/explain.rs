@@ -7,7 +7,7 @@ mod common;
 use common::{Place, Ran};
 use serde_json::Value;
 
-/// A trial of each of three arms; the verdict does not matter here.
+/// One trial of each of three arms. The verdict does not matter here.
 const STUDY: [&str; 9] =
     ["run", "mmap-lock", "--procfile", "smaps", "--busy", "10", "--samples", "1", "--record"];
 
@@ -16,7 +16,7 @@ fn is_traced(evidence: &Value) -> bool {
     evidence["sources"].to_string().contains("probe")
 }
 
-/// Whether programs can be had here; where not, evidence has to give the reason, and the test
+/// Whether eBPF programs work here. If not, the evidence has to give the reason, and the test
 /// prints that it is skipped.
 fn traced_or_skip(evidence: &Value) -> bool {
     let missing = &evidence["missing"];
@@ -46,9 +46,9 @@ fn explained(place: &Place) -> (Ran, Value) {
     (ran, explanation)
 }
 
-/// The trial with spinners of a study with probes, whose longest wait has a holder that stood
-/// behind them. On a busy machine a trial may pass in which nobody waits for one, or others have
-/// the CPU, so it is tried five times. `None` where there are no programs.
+/// A trial with spinners and probes. Its longest wait has a holder that waited behind the
+/// spinners. On a busy machine, nobody may wait for a holder in a trial, or other programs may
+/// have the CPU. So the study is tried five times. `None` without eBPF programs.
 fn trial_with_a_holder(place: &Place) -> Option<Value> {
     let mut seen = Vec::new();
     for _ in 0..5 {
@@ -68,7 +68,7 @@ fn trial_with_a_holder(place: &Place) -> Option<Value> {
     panic!("no wait has a holder behind spinners: {seen:#?}")
 }
 
-/// Whether a spinner stands among those that had this holder's CPU.
+/// Whether a spinner is among the tasks that had this holder's CPU.
 fn has_spinners_in_front(holder: &Value) -> bool {
     let is_spinner = |one: &Value| one["name"] == "spinner" && one["kind"] == "part";
     holder["behind"].as_array().is_some_and(|behind| behind.iter().any(is_spinner))
@@ -85,7 +85,7 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
     assert_eq!((&holder["task"]["part"], &holder["mode"]), (&"scanner".into(), &"read".into()));
     let mapper = wait["waiter"]["pid"].clone();
     assert_eq!(wait["resource"], serde_json::json!({ "mmap-lock": { "pid": mapper } }), "{wait}");
-    // All of the wait has an explanation: it had holders, or was the waiter's own.
+    // The whole wait is explained: it had holders, or was the waiter's own time.
     let ns = |value: &Value| value.as_f64().unwrap_or(0.0);
     let known = ns(&wait["covered_ns"]) + ns(&wait["split"]["own_ns"]);
     assert!(known >= 0.9 * ns(&wait["took_ns"]), "{wait}");

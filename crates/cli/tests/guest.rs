@@ -1,7 +1,7 @@
-//! Guests, for real where QEMU is: verdicts, panics, and nothing left behind.
+//! Guests, with a real QEMU if there is one: verdicts, panics, and nothing left behind.
 //!
-//! The kernel comes from the cache or from Debian; without either the tests that boot say so and
-//! are skipped.
+//! The kernel comes from the cache or from Debian. Without either, tests that boot a guest print
+//! that they are skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 const KERNEL: &str = "debian:6.1";
 
-/// Far longer than a study takes in an emulated guest, however busy the machine.
+/// Far longer than a study takes in an emulated guest, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(540);
 
-/// The cache that all tests share, which is the user's own: a kernel is fetched once.
+/// The cache of the user, which all tests share, so that a kernel is fetched only once.
 fn cache() -> PathBuf {
     os::folders::cache().unwrap_or_else(|| "/var/cache".into())
 }
@@ -33,12 +33,12 @@ fn vm(place: &Place, args: &[&str]) -> Command {
     command
 }
 
-/// Runs a command that boots a guest to its end.
+/// Runs a command that boots a guest, until its end.
 fn booted(place: &Place, args: &[&str]) -> Ran {
     place.start(vm(place, args)).end_within(PATIENCE)
 }
 
-/// Whether there are QEMU and a kernel; says that the test is skipped where there are not.
+/// Whether there are QEMU and a kernel. If not, prints that the test is skipped.
 fn kernel_or_skip() -> bool {
     static LACKS: OnceLock<Option<String>> = OnceLock::new();
     let lacks = LACKS.get_or_init(|| {
@@ -51,8 +51,8 @@ fn kernel_or_skip() -> bool {
     lacks.is_none()
 }
 
-/// Why there is no kernel, where there is none. A guest that may take a second is ended, but has
-/// had its kernel looked for and fetched before.
+/// The reason why there is no kernel; None if there is one. The guest may take only a second and
+/// is then ended. But its kernel is found and fetched before that.
 fn no_kernel() -> Option<String> {
     let place = Place::new();
     let ran = booted(&place, &["vm", "--kernel", KERNEL, "--limit", "1s", "--", "list"]);
@@ -70,7 +70,7 @@ fn refused(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!(ran.out, "");
 }
 
-/// Emulators whose command line has this word.
+/// Emulators that have this word on their command line.
 fn emulators(word: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -78,7 +78,7 @@ fn emulators(word: &str) -> Vec<u32> {
         .filter(|pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            // The program is named by its path.
+            // The path of the program is the first word.
             let program = line.split(' ').next().unwrap_or_default();
             program.contains("qemu-system") && line.contains(word)
         })
@@ -138,9 +138,9 @@ fn without_a_network_what_is_cached_works_and_what_is_not_says_so() {
         return;
     }
     let mut command = place.tailback(&["vm", "--kernel", "debian:6.1", "--", "list"]);
-    // A cache that others may write to would be refused.
+    // A cache that other users may write to would be refused.
     let cache = tempfile::tempdir().unwrap();
-    // A proxy that nobody listens on stands for a network that is not there.
+    // A proxy address that nobody listens on acts as a missing network.
     command.env("XDG_CACHE_HOME", cache.path()).env("http_proxy", "http://127.0.0.1:9");
     let ran = place.run(command);
     assert_eq!(ran.code(), 3, "{ran:?}");
@@ -157,7 +157,7 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
     }
     let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "4", "--accel", "tcg", "--"];
-    // A kernel that makes work sleep does so however fast it is emulated.
+    // A kernel that puts work to sleep does so at any speed of emulation.
     let command = ["run", "memory-high", "--quick", "--fixes", "", "--no-probe"];
     let command = [&command[..], &["--duration", "500ms", "--json"]].concat();
     let ran = booted(&place, &[&words[..], &command].concat());
@@ -171,7 +171,8 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
         (guest["accelerator"].as_str(), guest["kernel_name"].as_str()),
         (Some("tcg"), Some(KERNEL))
     );
-    // On a host without a quiet moment the emulated guest may say so, but never the opposite.
+    // If the host is never quiet, the emulated guest may report that, but never the opposite
+    // verdict.
     let state = record["judgement"]["state"].as_str().unwrap();
     assert_ne!(state, "not-affected", "{ran:?}");
     assert_eq!(ran.code(), if state == "affected" { 1 } else { 4 });
@@ -196,7 +197,7 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     std::fs::write(&file, text).unwrap();
     let ran = booted(&place, &["study", file.to_str().unwrap(), "--json"]);
     ran.assert_no_panic();
-    // One block settles nothing.
+    // One block settles no verdict.
     assert_eq!(ran.code(), 4, "{ran:?}");
     let record = ran.json();
     let arms: Vec<&str> = record["judgement"]["arms"]
@@ -212,13 +213,13 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     assert_eq!(record["machine"]["guest"]["kernel_name"], KERNEL);
 }
 
-/// Fails unless every trial had its quota, and the kernel counted what it did.
+/// Fails unless every trial had its quota, and the kernel counted the throttling.
 fn assert_throttled(record: &serde_json::Value) {
     assert_eq!(record["machine"]["cgroup"]["version"], "v2");
     for trial in record["trials"].as_array().unwrap() {
         let measures = &trial["observation"]["measures"];
         let value = |name: &str| measures[name]["value"].as_f64().unwrap();
-        // A thread without pause and a tenth of a CPU: it is throttled, and gets a tenth.
+        // The thread never pauses and has a tenth of a CPU: it is throttled, and gets a tenth.
         assert!(value("throttled") >= 1.0 && value("periods") >= 1.0, "{trial}");
         assert!(value("usage") < 0.6 * trial["took_ms"].as_f64().unwrap(), "{trial}");
     }
@@ -232,7 +233,7 @@ fn a_guest_dies_with_the_tool_however_that_dies() {
     }
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let place = Place::new();
-        // A memory that no other guest has tells this one from the others.
+        // An unusual memory size tells this guest from the others.
         let memory = format!("{}MiB", 700 + signal.as_raw());
         let word = format!("-m {}M", 700 + signal.as_raw());
         let words = ["vm", "--kernel", KERNEL, "--accel", "tcg", "--memory", &memory];
@@ -289,7 +290,8 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
     let ran = booted(&place, &[&words[..], &command].concat());
     ran.assert_no_panic();
     if ran.code() == 3 && ran.err.contains("fetching") {
-        // Cached by a version that kept no modules, and no network to fetch them now.
+        // An older version cached the kernel without modules, and there is no network to fetch
+        // them.
         testing::skipped(format_args!("the modules of {KERNEL} are not to be had: {}", ran.err));
         return;
     }
@@ -328,7 +330,7 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     assert!(ran.err.contains("nothing of its study came back"), "{ran:?}");
 }
 
-/// A PATH on which QEMU boots the first kernel without an init.
+/// A PATH with a QEMU that boots the first kernel without an init.
 fn panics_once(place: &Place) -> std::ffi::OsString {
     let folders = std::env::var_os("PATH").unwrap();
     let mut found = std::env::split_paths(&folders).map(|folder| folder.join("qemu-system-x86_64"));
@@ -349,7 +351,7 @@ fn panics_once(place: &Place) -> std::ffi::OsString {
     std::env::join_paths(folders).unwrap()
 }
 
-/// Runs a command whose guest panics in its first boot, and looks at what came of the second.
+/// Runs a command whose guest panics in its first boot, and checks the result of the second boot.
 fn booted_once_more(words: &[&str], is_whole: impl Fn(&Ran) -> bool) {
     let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
@@ -357,7 +359,7 @@ fn booted_once_more(words: &[&str], is_whole: impl Fn(&Ran) -> bool) {
     }
     let place = Place::new();
     let folders = panics_once(&place);
-    // A kernel may panic on a busy emulator without anybody's doing: then it is tried again.
+    // On a busy emulator a kernel may panic by itself. Then the test tries again.
     for tries in 1.. {
         let mut command = vm(&place, words);
         command.env("PATH", &folders);
@@ -404,7 +406,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        // It never says that it is up, so the time to boot is all that it has.
+        // The guest never reports that it is up, so only the time limit of booting counts.
         limits: Limits { boot: PATIENCE, ..Limits::new(1, Clock::Host, Some(PATIENCE)) },
         root: None,
     };
@@ -435,7 +437,7 @@ fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
     let command = ["run", "memory-high", "--samples", "1", "--duration", "2s", "--probe", "--json"];
     let ran = booted(&place, &[&words[..], &command].concat());
     ran.assert_no_panic();
-    // One block settles nothing.
+    // One block settles no verdict.
     assert_eq!(ran.code(), 4, "{ran:?}");
     let record = ran.json();
     let trials = record["trials"].as_array().unwrap();
@@ -447,7 +449,7 @@ fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
     assert!(of("case", "lost") > 10.0 && of("case", "events") > 0.0, "{record}");
     assert!(of("case", "over") > 0.0 && of("case", "kills") == 0.0, "{record}");
     assert!(of("memory-max", "kills") >= 1.0, "{record}");
-    // There is no swap in a guest: the arm is left out, with its reason.
+    // A guest has no swap, so the arm is left out, with its reason.
     assert_eq!(record["plan"]["left_out"][0]["why"]["scenario"]["id"], "no-swap", "{record}");
     let probed = record["probed"].as_array().unwrap().iter();
     let mut evidence = probed.map(|one| &one["trial"]["observation"]["evidence"]["memory"]);
@@ -456,8 +458,9 @@ fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
     assert!(held_up["filled_by"]["bytes"].as_u64().unwrap() > 16 << 20, "{held_up}");
 }
 
-/// Newer kernels change what the programs of `watch` read: since 7.2 two numbers are bytes. Debian
-/// drops a kernel when the next one comes. So the test is skipped when 7.3 is gone.
+/// Newer kernels change data that the programs of `watch` read: since 7.2, two of these numbers
+/// are bytes. Debian drops a kernel when the next one comes. So the test is skipped when 7.3 is
+/// gone.
 #[test]
 fn the_programs_of_watch_load_on_a_newer_kernel() {
     let _turn = common::turn::take_of("-guests");
@@ -467,8 +470,9 @@ fn the_programs_of_watch_load_on_a_newer_kernel() {
     let newer = "debian:7.3";
     let words = ["vm", "--kernel", newer, "--", "watch", "--for", "1s", "--json"];
     let mut ran = booted(&Place::new(), &words);
-    // An emulated processor may run an instruction that is just being replaced, as tracepoints are
-    // when a program is attached: that kernel is dead, and says nothing of the program.
+    // An emulated CPU may execute an instruction while it is being replaced. Attaching a program
+    // replaces instructions at tracepoints. Such a crash of the kernel tells nothing about the
+    // program.
     for _ in 0..2 {
         if ran.code() == 4 {
             eprintln!("tried again: {ran:?}");
@@ -488,13 +492,13 @@ fn the_programs_of_watch_load_on_a_newer_kernel() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// A git tree whose branch main has this many commits.
+/// A git tree. Its branch main has this many commits.
 fn tree(place: &Place, commits: usize) -> PathBuf {
     let folder = place.path("tree");
     std::fs::create_dir(&folder).unwrap();
     let git = |words: &[&str]| {
         let mut command = Command::new("git");
-        // A test that a hook of git starts has another tree in its environment.
+        // If a git hook starts this test, the environment names another tree.
         command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
         command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]);
         let ran = command.arg("-C").arg(&folder).args(words).output().unwrap();
@@ -507,8 +511,8 @@ fn tree(place: &Place, commits: usize) -> PathBuf {
     folder
 }
 
-/// A guest has none of the runtimes that the scenario needs, so two boots say that the good end
-/// cannot be tested. The second call finds that in the log.
+/// The guest has none of the runtimes that the scenario needs. So after two boots the good end
+/// counts as untestable. The second call finds that in the log.
 #[test]
 fn a_bisection_stops_at_an_end_without_a_verdict_and_goes_on_from_its_log() {
     if !kernel_or_skip() {

@@ -1,4 +1,4 @@
-//! `held-mutex` for real.
+//! `held-mutex`, for real.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn a_holder_at_nice_19_keeps_others_asleep_and_short_sections_do_not() {
         let [usual, case] = medians(&ran, "off_cpu");
         assert!(case > 2.0 * usual, "the holder had no CPU: {usual} and {case}");
     }
-    // Beside another program, a holder at nice 19 loses its CPU inside of some longer sections too.
+    // With another program, a holder at nice 19 also loses its CPU inside some longer sections.
     let short = [&args[..], &["--inside", "20us", "--rest", "400us"]].concat();
     says("not-affected", &short);
 }

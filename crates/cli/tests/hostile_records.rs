@@ -1,5 +1,5 @@
-//! Records made to exhaust the machine or to steer the terminal: each command ends within a
-//! gigabyte of address space, and prints nothing that a terminal would obey.
+//! Records made to exhaust the machine or to steer the terminal. Each command must end within one
+//! gigabyte of address space, and print nothing that a terminal would obey.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,10 +12,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::os::unix::process::CommandExt;
 
-/// The most that any command over any record may take, in bytes.
+/// Limit of address space for any command on any record, in bytes.
 const MOST: u64 = 1 << 30;
 
-/// Runs a command over a record with no more than that.
+/// Runs a command on a record, within this limit.
 fn bounded(place: &Place, words: &[&str], text: &str) -> Ran {
     let path = place.path("hostile.json");
     std::fs::write(&path, text).unwrap();
@@ -32,7 +32,7 @@ fn bounded(place: &Place, words: &[&str], text: &str) -> Ran {
 const COMMANDS: &[&[&str]] =
     &[&["judge"], &["report", "-o", "-"], &["explain"], &["export", "--format", "csv"]];
 
-/// No command is killed, aborts or panics.
+/// Fails if any command is killed, aborts or panics.
 fn assert_bounded(text: &str) {
     let place = Place::new();
     for words in COMMANDS {
@@ -58,7 +58,7 @@ fn a_forged_length_of_a_histogram_is_not_believed() {
 #[test]
 fn fields_that_nobody_knows_take_no_memory() {
     let mut text = affected_record().to_string();
-    // A map of one entry is ninety times as large in memory as here.
+    // A map of one entry takes ninety times as much memory as text.
     let nested = "{\"\":0},".repeat(2_000_000);
     text.truncate(text.trim_end().len() - 1);
     assert_bounded(&format!("{text},\"unknown\":[{nested}0]}}"));
@@ -66,7 +66,7 @@ fn fields_that_nobody_knows_take_no_memory() {
 
 #[test]
 fn facts_take_no_more_memory_than_their_text_deserves() {
-    // A judgement is skipped, and what is no note at all need not be read to its end.
+    // The judgement is skipped, and a note of the wrong type need not be read to its end.
     let sentences = "\"\",".repeat(20_000_000);
     let numbers = "0,".repeat(30_000_000);
     let values: Vec<String> =
@@ -151,7 +151,7 @@ fn nothing_of_a_record_steers_the_terminal() {
     }
 }
 
-/// The record of a study in which every text but those that have to be known words is this one.
+/// The record of a study in which every text is this one, except texts that must be known words.
 fn hostile_study(text: &str) -> Value {
     fn replace(value: &mut Value, key: &str, text: &str) {
         const KNOWN: [&str; 7] = ["schema", "scenario", "role", "state", "unit", "ended", "data"];
@@ -184,9 +184,9 @@ fn combinations_that_share_an_arm_are_refused() {
 fn no_text_of_a_record_steers_a_page() {
     let place = Place::new();
     let mut record = hostile_study("<script>x\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{200b}</script>");
-    // One arm a cell, since it would be refused otherwise; the rest stays as it was read.
+    // Only one arm per cell, since the record would be refused otherwise. The rest is unchanged.
     record["factorial"]["cells"].as_array_mut().unwrap().truncate(1);
-    // In a file: what is printed is cleaned once more.
+    // In a file, because standard output is cleaned once more.
     let page = place.path("page.html");
     let ran = bounded(&place, &["report", "-o", page.to_str().unwrap()], &record.to_string());
     ran.assert_no_panic();

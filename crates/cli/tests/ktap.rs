@@ -1,4 +1,4 @@
-//! KTAP: what the binary prints for all verdicts, and what two other programs read in it.
+//! KTAP: the output for all verdicts, and how two other programs read it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Records of all verdicts, by name, each with the exit code that kselftest has for it where an
-/// undecided study fails, and where it is skipped.
+/// Records of all verdicts, by name. Each has two kselftest exit codes: if an undecided study
+/// fails, and if it is skipped.
 const RECORDS: [(&str, i32, i32); 5] = [
     ("affected", 1, 1),
     ("not-affected", 0, 0),
@@ -43,7 +43,7 @@ fn records() -> Place {
     place
 }
 
-/// What `export` writes of some records, and its exit code.
+/// The output of `export` for some records, and its exit code.
 fn exported(place: &Place, names: &[&str], more: &[&str]) -> (String, i32) {
     let mut command = place.tailback(&["export", "--format", "ktap"]);
     command.args(more).args(names).current_dir(place.path(""));
@@ -115,7 +115,7 @@ fn the_parser_of_linux_reads_the_same_tests() {
     }
 }
 
-/// A program that stands for the binary, from these lines of sh.
+/// A program that replaces the binary, made of these lines of sh.
 fn program(place: &Place, lines: &str) -> PathBuf {
     let path = place.path("program");
     std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
@@ -138,7 +138,7 @@ fn the_selftest_runs_outside_of_a_kernel_tree() {
     let text = String::from_utf8(ran.stdout).unwrap();
     assert!(text.starts_with("KTAP version 1\n1..1\n"), "{text}");
     let last = text.lines().next_back().unwrap();
-    // make ends as its program does: well where the scenario passed, and else not.
+    // make succeeds only if its program does: if the scenario passed.
     let passed = last == "ok 1 preempted-holder";
     let ended = ["not ok 1 preempted-holder", "ok 1 preempted-holder # SKIP "];
     assert!(passed || ended.iter().any(|end| last.starts_with(end)), "{text}");

@@ -1,4 +1,4 @@
-//! The packages name everything that is linked into the binary, each with the text of its licence.
+//! The packages name everything that is linked into the binary, each with its licence text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// What is linked and is no crate, and a line of each licence that it is under.
+/// Linked parts that are not crates, each with a line of every licence that it is under.
 const OTHERS: &[(&str, &[&str])] = &[
     ("libbpf", &["Redistribution and use in source and binary forms"]),
     ("libelf (elfutils)", &["GNU LESSER GENERAL PUBLIC LICENSE", "GNU GENERAL PUBLIC LICENSE"]),
@@ -23,7 +23,7 @@ fn rule() -> String {
     format!("\n{}\n", "-".repeat(100))
 }
 
-/// A text, and whose it is.
+/// A text and its owners.
 struct Text<'a> {
     whose: Vec<&'a str>,
     text: &'a str,
@@ -61,7 +61,7 @@ fn target() -> String {
     version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
-/// The crates that are linked, as cargo has them: `name-version`.
+/// The linked crates, as cargo lists them: `name-version`.
 fn linked(target: &str) -> BTreeSet<String> {
     let mut tree = in_the_repository(env!("CARGO"));
     tree.args(["tree", "--locked", "--offline", "-p", "tailback", "-e", "normal,no-proc-macro"]);
@@ -87,7 +87,7 @@ fn everything_that_is_linked_is_named_and_has_its_licence() {
     let named: BTreeSet<&str> =
         list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     let of = |owner: &str| {
-        // Behind the name may stand whose package a text is of, or why it is this one.
+        // After the name may come the package of a text, or the reason for this text.
         let is = |whose: &&str| {
             whose.strip_prefix(owner).is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with(", ") || rest.starts_with(" (taken")

@@ -1,5 +1,5 @@
-//! The regression report of a ladder that was measured, word for word, and why there is none of
-//! equal kernels. `make golden` writes the report anew.
+//! The regression report of a measured ladder, word for word, and why equal kernels give no
+//! report. `make golden` writes the report again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +12,7 @@ use report::Shown;
 use report::export::mail::mail;
 use snapbox::{IntoData as _, assert_data_eq, file};
 
-/// A ladder as `matrix --json` printed it.
+/// A ladder, as printed by `matrix --json`.
 fn ladder(name: &str) -> Ladder {
     let path = format!("{}/tests/golden/{name}.ladder.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -22,8 +22,8 @@ fn judged(name: &str) -> Judged {
     scenarios::judged(Facts::from_json(&packed::read(&packed::golden(name))).unwrap())
 }
 
-/// Readers of smaps hold up a process for longer with 7.1.13 than with 7.0.13. From 7.2 on they do
-/// not: with that kernel in the ladder there is no report.
+/// Readers of smaps hold up a process for longer with 7.1.13 than with 7.0.13. From 7.2 on they
+/// do not: with that kernel in the ladder there is no report.
 #[test]
 fn a_regression_is_reported() {
     let ladder = ladder("smaps-7.1");
@@ -32,12 +32,12 @@ fn a_regression_is_reported() {
     let shown = [("debian:7.0", &good), ("debian:7.1", &bad)]
         .map(|(name, record)| Shown::new(record, Some(meta), name));
     let mail = mail(&ladder, &shown).unwrap();
-    // Raw: a backslash stays one.
+    // Raw, so that a backslash stays one.
     assert_data_eq!(mail.text.raw(), file!["golden/mail.txt"].raw());
     assert_data_eq!(mail.before.join("\n") + "\n", file!["golden/mail.before.txt"]);
 }
 
-/// One kernel that was booted twice.
+/// One kernel, booted twice.
 #[test]
 fn nothing_is_reported_of_equal_kernels() {
     let why = mail(&ladder("equal"), &[]).unwrap_err().to_string();

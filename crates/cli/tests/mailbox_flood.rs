@@ -28,7 +28,7 @@ fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
         assert!(figure(trial, "both_high") <= 1000.0);
     }
     for trial in trials(&record, "control") {
-        // As much waits as in the flood, only not for the server.
+        // As many messages wait as in the flood, but not for the server.
         assert!(figure(trial, "server_high") <= 100.0);
         assert!(figure(trial, "dam_high") > 2_000.0);
     }
@@ -80,7 +80,7 @@ fn otps_take_turns_and_one_that_is_not_there_keeps_none_from_being_compared() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    // The same OTP by another name.
+    // The same OTP with another name.
     let other = place.path("other-erl");
     let script = "#!/bin/sh\nexec erl \"$@\"\n";
     std::fs::write(&other, script).unwrap();

@@ -1,4 +1,5 @@
-//! Bad days of `mailbox-flood` on a real VM: nothing here depends on what else the machine does.
+//! Failures during `mailbox-flood` on a real VM. Nothing here depends on what else the machine
+//! does.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -31,7 +32,7 @@ fn behind_the_dam_nothing_is_lost_when_the_server_is_killed() {
     let dam = trials(&record, "credit-dam")[0];
     assert_eq!(figure(dam, "lost"), 0.0);
     assert_eq!(figure(dam, "out_of_order"), 0.0);
-    // No more than the window comes twice.
+    // At most one window of messages comes twice.
     assert!(figure(dam, "duplicated") <= 32.0, "{dam}");
     assert!(figure(trials(&record, "direct")[0], "lost") > 0.0);
     let said = Place::new().said_of(&record);

@@ -1,8 +1,8 @@
-//! README and the manual: their command lines, their make targets and their links are there.
+//! README and the manual: their command lines, make targets and links are valid.
 //!
-//! Every `tailback ..` in a code block or between backquotes is given to the binary with `--help`
-//! behind it. The binary's own parser reads what stands before that, word by word; nothing is run.
-//! What it cannot see is an option that is missing.
+//! Every `tailback ..` in a code block or between backquotes is given to the binary, followed by
+//! `--help`. So the binary's own parser reads each word before `--help`, and nothing runs. The
+//! test cannot see a missing option.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +12,7 @@ use common::Place;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Words of the manual that stand for a value, and a value.
+/// Words of the manual that stand for a value, each with a value.
 const VALUES: [(&str, &str); 9] = [
     ("SCENARIO", "mmap-lock"),
     ("FORMAT", "csv"),
@@ -25,10 +25,10 @@ const VALUES: [(&str, &str); 9] = [
     ("OTHER", "8"),
 ];
 
-/// Programs that may stand before `tailback`.
+/// Programs that may come before `tailback`.
 const WRAPPERS: [&str; 4] = ["sudo", "taskset", "systemd-run", "nohup"];
 
-/// What ends a command line.
+/// Words that end a command line.
 const ENDS: [&str; 7] = ["|", "||", "&&", ";", ">", "&", "#"];
 
 /// A piece of code on a page.
@@ -41,7 +41,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// All pages that somebody reads.
+/// All pages for readers.
 fn pages() -> Vec<PathBuf> {
     let folders = ["", "docs", "docs/runbooks", "docs/scenarios", "erlang"];
     let mut pages: Vec<PathBuf> =
@@ -52,7 +52,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The lines of code blocks, and what stands between them.
+/// The lines of code blocks, and the text between the blocks.
 fn blocks_and_prose(page: &Path) -> (Vec<String>, Vec<String>) {
     let text = std::fs::read_to_string(page).unwrap().replace("\\\n", " ");
     let (mut blocks, mut prose) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ fn blocks_and_prose(page: &Path) -> (Vec<String>, Vec<String>) {
     (blocks, prose)
 }
 
-/// All code of all pages: lines of blocks, indented lines, and what stands between backquotes.
+/// All code of all pages: lines of blocks, indented lines, and code between backquotes.
 fn all_code() -> Vec<Code> {
     let mut all = Vec::new();
     for page in pages() {
@@ -73,7 +73,7 @@ fn all_code() -> Vec<Code> {
         for part in &prose {
             let indented = part.lines().filter(|line| line.starts_with("    "));
             texts.extend(indented.map(str::to_owned));
-            // A backquote without its other half spoils one paragraph at most.
+            // A backquote without its pair can only spoil one paragraph.
             let spans = part.split("\n\n").flat_map(|text| text.split('`').skip(1).step_by(2));
             texts.extend(spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")));
         }
@@ -82,7 +82,7 @@ fn all_code() -> Vec<Code> {
     all
 }
 
-/// The words of a line up to a pipe, a remark or two blanks; what is quoted is one word.
+/// The words of a line up to a pipe, a remark or two blanks. A quoted text is one word.
 fn words(line: &str) -> Vec<String> {
     let line = line.trim().trim_start_matches("$ ").split("  ").next().unwrap_or_default();
     let mut words: Vec<String> = Vec::new();
@@ -97,7 +97,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What stands behind `tailback` on a line that calls it, with values for what stands for one.
+/// The arguments of a line that calls `tailback`. Words that stand for a value are replaced by
+/// one.
 fn arguments(line: &str) -> Option<Vec<String>> {
     let words = words(line);
     let first = words.first()?.as_str();
@@ -116,7 +117,7 @@ fn arguments(line: &str) -> Option<Vec<String>> {
     Some(words[at + 1..].iter().map(value).collect())
 }
 
-/// The words up to `--`, and those that another command gets from behind it.
+/// The words up to `--`, and the words after it, which another command gets.
 fn split(arguments: &[String]) -> (&[String], Option<Vec<String>>) {
     let Some(at) = arguments.iter().position(|word| word == "--") else {
         return (arguments, None);
@@ -128,18 +129,18 @@ fn split(arguments: &[String]) -> (&[String], Option<Vec<String>>) {
             let named = |word: &&String| scenarios::find(word).is_some();
             vec!["run", own.iter().find(named).map_or("nosuch", String::as_str)]
         }
-        // The table of the originals hands on to the program that makes one line of it.
+        // The table of the originals passes these words to the program for one of its lines.
         _ => vec!["compat", "proc-vs-map"],
     };
     let inner = before.into_iter().map(str::to_owned).chain(rest).collect();
     (own, Some(inner))
 }
 
-/// What the binary says against these words; nothing where it takes them.
+/// The error of the binary about these words; None if it accepts them.
 fn refusal(place: &Place, arguments: &[String]) -> Option<String> {
     let (own, inner) = split(arguments);
     let mut asked: Vec<&str> = own.iter().map(String::as_str).collect();
-    // The second for an option that lacks its value and takes the first.
+    // Twice, since an option without its value would take the first one.
     asked.extend(["--help", "--help"]);
     let ran = place.say(&asked);
     if ran.code() != 0 {
@@ -232,7 +233,7 @@ fn every_link_leads_somewhere() {
     assert!(seen > 20);
 }
 
-/// The record of README's picture; its example is the table of the same run.
+/// The record of the picture in README. The example there is the table of the same run.
 #[test]
 fn the_example_of_readme_is_what_its_record_prints() {
     let place = Place::new();

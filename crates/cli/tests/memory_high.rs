@@ -1,5 +1,5 @@
-//! `memory-high` for real, on a machine whose memory controller is v2's; elsewhere what it says
-//! instead. `guest.rs` runs it in a guest.
+//! `memory-high`, for real on a machine with the v2 memory controller. On other machines, its
+//! error message. `guest.rs` runs it in a guest.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -22,7 +22,7 @@ fn work_above_its_limit_stands_still_or_the_machine_is_told_what_it_lacks() {
     }
 }
 
-/// With its fix, `memory.max` and a restart.
+/// Also with its fix, `memory.max` and a restart.
 fn work_above_its_limit_stands_still() {
     let args = ["run", "memory-high", "--quick", "--json"];
     let Some(ran) = says("affected", &args) else { return };
@@ -32,7 +32,7 @@ fn work_above_its_limit_stands_still() {
     assert_ne!(fixes[0]["outcome"], "not-shown", "{ran:?}");
 }
 
-/// Nor the controller, where it had to give it to the children of the group above.
+/// After a kill, `host restore` leaves no group of the run.
 fn killed_it_leaves_no_group() {
     let place = Place::new();
     let args = ["run", "memory-high", "--duration", "20s", "--samples", "1", "--no-probe"];
@@ -45,7 +45,7 @@ fn killed_it_leaves_no_group() {
     assert_eq!(groups::of_run(tool.id()), Vec::<std::path::PathBuf>::new());
 }
 
-/// In one line, with the run in a guest.
+/// The message is one line, with the command to run it in a guest.
 fn a_machine_with_cgroup_v1_is_told_so() {
     let ran = Place::new().say(&["run", "memory-high"]);
     assert_eq!(ran.status.code(), Some(3), "{ran:?}");

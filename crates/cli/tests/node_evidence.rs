@@ -1,4 +1,5 @@
-//! Evidence of real Erlang nodes: what the record says of their schedulers, and what it cannot say.
+//! Evidence of real Erlang nodes: what the record shows about their schedulers, and what it
+//! cannot show.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +9,7 @@ use common::{Place, erlang_or_skip, turn};
 use serde_json::Value;
 use testing::root_or_skip;
 
-/// Runs one block of a scenario and a trial with probes of each arm; the record.
+/// Runs one block of a scenario, and a trial with probes of each arm. Returns the record.
 fn probed(place: &Place, prefix: &[&str], args: &[&str]) -> Value {
     let record = place.path("record.json");
     let more = ["--samples", "1", "--probe", "--record", record.to_str().unwrap()];
@@ -26,14 +27,14 @@ fn probed(place: &Place, prefix: &[&str], args: &[&str]) -> Value {
     common::json(&record)
 }
 
-/// The evidence of an arm's trial with probes.
+/// The evidence of the trial with probes of an arm.
 fn evidence<'a>(record: &'a Value, arm: &str) -> &'a Value {
     let trials = record["probed"].as_array().unwrap().iter().map(|one| &one["trial"]);
     let trial = trials.clone().find(|trial| trial["arm"] == arm);
     &trial.unwrap_or_else(|| panic!("no {arm} among {:?}", trials))["observation"]["evidence"]
 }
 
-/// A figure of the VM's schedulers, and where it comes from.
+/// A figure of the VM's schedulers, and its source.
 fn figure<'a>(evidence: &'a Value, name: &str) -> Option<(f64, &'a Value)> {
     let figures = evidence["vm"]["figures"].as_array().unwrap();
     let figure = figures.iter().find(|figure| figure["name"] == name)?;
@@ -45,8 +46,8 @@ fn is_traced(evidence: &Value) -> bool {
     evidence["sources"].to_string().contains("probe")
 }
 
-/// Whether programs were there; where not, the evidence says that calls of futex are not known, and
-/// the test prints that the rest of it is skipped.
+/// Whether eBPF programs were there. If not, the evidence must mark calls of futex as unknown,
+/// and the test prints that its rest is skipped.
 fn traced_or_skip(evidence: &Value) -> bool {
     let traced = is_traced(evidence);
     if !traced {
@@ -103,8 +104,8 @@ fn what_native_functions_sleep_is_told_from_the_sleep_of_idle_schedulers() {
     if !traced_or_skip(seen) {
         return;
     }
-    // None of it is in futex or in a poll. It is a little less than was asked for where the machine
-    // is taken away between setting the timer and falling asleep.
+    // None of this time is in futex or in a poll. It is a little less than requested if the
+    // machine loses its CPU between setting the timer and falling asleep.
     let (slept, _) = figure(seen, "slept_elsewhere").unwrap();
     let asked = processes * calls * sleep_us / 1e3;
     assert!(slept >= 0.5 * asked, "{slept} of {asked} ms");
@@ -118,7 +119,7 @@ fn a_flood_has_evidence_of_its_schedulers_without_privilege_too() {
     let _turn = turn::take();
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let place = Place::new();
-    // Code is taken from there, so it has to be theirs alone.
+    // Code is run from this folder, so no other user may write to it.
     let own = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(own.path(), Some(65534), Some(65534)).unwrap();
     let cache = format!("XDG_CACHE_HOME={}", own.path().display());

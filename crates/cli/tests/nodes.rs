@@ -1,4 +1,4 @@
-//! `tailback watch` beside Erlang nodes that know nothing of it.
+//! `tailback watch` with Erlang nodes that do not know about it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,13 +15,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use testing::{has_or_skip, root_or_skip, skipped};
 
-/// Looks at a node until it has answered often enough, at most.
+/// How many times to look at a node until it has answered often enough.
 const LOOKS: u32 = 5;
 
-/// A cookie that must be nowhere.
+/// A cookie that must not appear anywhere.
 const COOKIE: &str = "geheimerkeks";
 
-/// A native function that sleeps, as no native function may.
+/// A native function that sleeps, which native functions must not do.
 const NAP: &str = r#"
 #include <erl_nif.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ impl Drop for Node {
 }
 
 impl Node {
-    /// A node with these flags that evaluates this and then waits, in a folder.
+    /// Starts a node with these flags in a folder. It evaluates this expression and then waits.
     fn start(folder: &Path, flags: &[&str], eval: &str, group: Option<&BandwidthGroup>) -> Self {
         let mut command = Command::new("erl");
         command.current_dir(folder).args(["-noshell", "-noinput", "-setcookie", COOKIE]);
@@ -72,7 +72,7 @@ impl Node {
         self.0.id().into()
     }
 
-    /// Waits until it has begun to work.
+    /// Waits until the node has begun its work.
     fn wait(&self) {
         let until = Instant::now() + Duration::from_secs(30);
         let name = format!("/proc/{}/comm", self.0.id());
@@ -94,7 +94,7 @@ impl Node {
         panic!("the node did not start");
     }
 
-    /// Waits until it takes connections at this port.
+    /// Waits until the node accepts connections at this port.
     fn listens(&self, port: &str) {
         self.wait();
         let until = Instant::now() + common::PATIENCE;
@@ -105,7 +105,7 @@ impl Node {
     }
 }
 
-/// Writes a cookie file that its owner alone may use.
+/// Writes a cookie file that only its owner may use.
 fn write_cookie(path: &Path, cookie: &str) {
     std::fs::write(path, cookie).unwrap();
     std::fs::set_permissions(path, Permissions::from_mode(0o400)).unwrap();
@@ -169,7 +169,7 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
     let found = of_node(&live, "blocking-nif", &sleeps).unwrap_or_else(|| panic!("{live:#}"));
     let facts = &found["facts"];
     assert_eq!((&facts["place"]["file"], &facts["sleeps"]), (&"nap.so".into(), &true.into()));
-    // From Linux 5.15 on; the function is static, and the file names it all the same.
+    // From Linux 5.15 on. The function is static, but the file still names it.
     assert_eq!(facts["place"]["symbol"], "nap", "{found}");
     assert!(found["worst_ms"].as_f64().unwrap() >= 25.0, "{found}");
     assert_eq!(found["run"]["scenario"], "blocking-nif");
@@ -183,8 +183,8 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
     assert!(of_node(&live, "blocking-nif", &limited).is_none(), "{live:#}");
 }
 
-/// What a node has in it, written all the time: modules, processes, tables, whether schedulers and
-/// the states of threads are measured, what is traced.
+/// The state of a node, written all the time: modules, processes, tables, whether schedulers and
+/// the states of threads are measured, and what is traced.
 const SNAPSHOTS: &str = "spawn(fun() -> (fun L(Before) -> Now = lists:sum([T || \
     #{counters := C} <- erlang:statistics(microstate_accounting), T <- maps:values(C)]), ok = file:write_file(\"snap.new\", \
     io_lib:format(\"~0p~n\", [{lists:sort([M || {M, _} <- code:all_loaded()]), \
@@ -193,7 +193,8 @@ const SNAPSHOTS: &str = "spawn(fun() -> (fun L(Before) -> Now = lists:sum([T || 
     erlang:trace_info(new, flags), nodes(connected)}])), \
     ok = file:rename(\"snap.new\", \"snap\"), timer:sleep(100), L(Now) end)(0) end)";
 
-/// Waits until the file holds what is wanted, and returns it; what it held last otherwise.
+/// Waits until the file holds the wanted state, and returns it. On a timeout, returns its last
+/// content.
 fn snapshot(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
@@ -214,7 +215,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let cookie = folder.path().join("cookie");
     write_cookie(&cookie, &format!("{COOKIE}\n"));
     let port = free_port().to_string();
-    // The first connection has the node load what it takes connections with.
+    // With the first connection, the node loads the code that accepts connections.
     let flood = format!(
         "[code:ensure_loaded(M) || M <- [dist_util, inet_tcp_dist, erl_distribution, auth]], \
          P = spawn(fun() -> register(flooded, self()), \
@@ -225,7 +226,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let flags = ["-name", "flood@127.0.0.1", "-erl_epmd_port", &port, "+S", "2:2"];
     let node = Node::start(folder.path(), &flags, &flood, None);
     node.wait();
-    // What writes them has loaded what it needs with the first one.
+    // The writer has loaded what it needs with the first one.
     snapshot(folder.path(), |_| true);
     std::thread::sleep(Duration::from_secs(1));
     let before = snapshot(folder.path(), |_| true);
@@ -234,7 +235,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let asks = ["--node", &name, "--cookie-file", cookie, "--pid", &node.0.id().to_string()];
     let look =
         || seen(&Place::new().say(&[&["watch", "--for", "8s", "--json"], &asks[..]].concat()));
-    // A node on a busy machine may not have answered often enough for these.
+    // A node on a busy machine may not have answered often enough for these figures.
     let states = |live: &Value| {
         let all = live["inside"][0]["figures"]["micro"].as_array().cloned().unwrap_or_default();
         all.into_iter().find(|of| of["threads"] == "scheduler")
@@ -255,7 +256,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     assert!(mailbox["length"].as_u64().unwrap() >= 90_000, "{found}");
     let is_as_before = |text: &str| text == before;
     assert_eq!(snapshot(folder.path(), is_as_before), before, "after a normal end");
-    // Killed while it looks on.
+    // This watch is killed while it runs.
     let mut killed = Command::new(common::BINARY);
     killed.args(["watch", "--json"]).args(asks).stdout(Stdio::null()).stderr(Stdio::null());
     let mut killed = Node(killed.spawn().unwrap());
@@ -270,7 +271,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     assert_eq!(snapshot(folder.path(), is_as_before), before, "after kill -9");
 }
 
-/// What is said of the first node that was asked.
+/// The reported problem of the first node that was asked.
 fn problem(live: &Value) -> &Value {
     &live["inside"][0]["problem"]
 }
@@ -316,7 +317,7 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     watching.args(words("100s", right)).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut watching = watching.spawn().unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-    // The first line that says this of the node.
+    // The first line that says this about the node.
     let mut until = |says: fn(&Value) -> bool| loop {
         let live: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
         let inside = &live["live"]["inside"][0];
@@ -352,7 +353,7 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
         ran
     };
     assert_eq!(say("nonsense").code(), 2);
-    // Somebody who answers with what TLS sends, and one who closes at once.
+    // A server that answers with a TLS alert, and one that closes at once.
     for (answer, wanted) in
         [(&[21, 3, 3, 0, 2, 2, 40][..], "accepts only TLS"), (&[], "may speak TLS")]
     {
@@ -376,8 +377,8 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
     assert!(ran.code() == 2 && ran.err.contains("/nowhere"), "{ran:?}");
 }
 
-/// Somebody who has a port and not the cookie: passes each message on to the node and back, and
-/// then has the node run a command.
+/// An attacker that has a port but not the cookie. It passes each message on to the node and
+/// back. Then it makes the node run a command.
 const RELAY: &str = "
     Log = fun(Text) -> ok = file:write_file(\"relay.log\", [Text, $\\n], [append]) end,
     {ok, L} = gen_tcp:listen(0, [binary, {packet, 2}, {active, false}, {ip, {127, 0, 0, 1}}]),
@@ -442,13 +443,13 @@ fn who_has_a_port_and_not_the_cookie_gets_no_proof_of_it() {
     };
     let live = asks(log().trim());
     assert!(!log().contains("proof") && !mark.exists(), "{}", log());
-    // It is connected to once, so that its owner is seen, and never again.
+    // Watch connects to it once, to see its owner, and never again.
     assert!(log().matches("accepted").count() <= 1, "{}", log());
     let wanted = serde_json::json!({ "port_user": 65_534, "cookie_user": 0 });
     assert_eq!(problem(&live)["foreign-port"], wanted, "{live:#}");
-    // The node itself is asked all the same.
+    // The node itself is still asked.
     assert_eq!(problem(&asks(&port)), &Value::Null);
-    // A cookie of the user who has the port is that user's to give away.
+    // If the owner of the port also owns the cookie, they may give it away.
     chown(&cookie, Some(65_534), None).unwrap();
     let live = asks(log().lines().next().unwrap());
     assert!(problem(&live)["foreign-port"].is_null(), "{live:#}");
@@ -472,8 +473,8 @@ fn root_takes_no_cookie_of_the_home_of_another_user() {
         command.env("HOME", &home);
         place.run(command)
     };
-    // As sudo -E leaves it; also with a file that root has made there. Where RabbitMQ is installed,
-    // its cookie is taken instead.
+    // The home as sudo -E leaves it, also with a file in it that root has made. If RabbitMQ is
+    // installed, its cookie is used instead.
     let instead = Path::new("/var/lib/rabbitmq/.erlang.cookie").exists();
     if instead {
         eprintln!("not refused here: the cookie of RabbitMQ is taken instead");

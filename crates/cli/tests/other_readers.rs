@@ -1,5 +1,5 @@
-//! What a census hands to other programs, read by them: Parquet, and KCIDB's JSON made of it,
-//! OpenMetrics, JUnit, and the line of node-problem-detector's plugin.
+//! The output of a census for other programs, read by those programs: Parquet, KCIDB's JSON made
+//! from it, OpenMetrics, JUnit, and the line of node-problem-detector's plugin.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,13 +11,13 @@ use model::Census;
 use model::census::Run;
 use std::path::Path;
 
-/// A folder with a simulated fleet and three records with trials, of which one comes twice. It has
-/// a folder for each host.
+/// A folder with a simulated fleet, and three records with trials, one of them twice. Each host
+/// has its own folder.
 fn fleet(place: &Place) -> String {
     let folder = place.path("fleet");
     std::fs::create_dir(&folder).unwrap();
     let ran = place.say(&["sim", "fleet", "--hosts", "600", "--seed", "2", "--plant"]);
-    // A folder a host; what is no record is nobody's.
+    // One folder per host. Lines that are no records go into no host's folder.
     for (number, line) in ran.out.lines().enumerate() {
         let name = line.split("\"name\":\"").nth(1).and_then(|rest| rest.split('"').next());
         let name = name.filter(|name| name.starts_with("host0") && name.len() == 11);
@@ -56,7 +56,7 @@ fn parquet_says_to_three_programs_which_kernel() {
         let rows = one["rows"].as_array().unwrap();
         let sum = |column: usize| rows.iter().filter_map(|row| row[column].as_u64()).sum::<u64>();
         assert_eq!((sum(1), sum(2)), (hosts.affected, hosts.affected + hosts.clear), "{one}");
-        // The planted cause strikes kernel 6.1 alone.
+        // The planted cause affects only kernel 6.1.
         assert_eq!(rows[0][0], "linux-6.1", "{one}");
         assert_eq!(one["trials"], found[0]["trials"]);
     }
@@ -106,7 +106,7 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
         files
     };
     assert_eq!(names(&out).len(), 1 + 2);
-    // Again, over its own, and beside it nothing is left.
+    // A second census replaces its own folder and leaves nothing beside it.
     let ran = run(&out);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let hidden = |place: &Place| {
@@ -114,12 +114,12 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
         all.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).count()
     };
     assert_eq!(hidden(&place), 0);
-    // What a killed one left goes, and what somebody holds stays.
+    // The rest of a killed census is removed. A folder in use by another process stays.
     let left = place.path(".rows.1.tailback.tmp");
     std::fs::create_dir_all(left.join("verdicts")).unwrap();
     assert_eq!(run(&out).code(), 1);
     assert_eq!(hidden(&place), 0);
-    // What is not ours stays as it is.
+    // A folder of others stays unchanged.
     for (name, inside) in [("foreign", "a.txt"), ("unmarked", "verdicts"), ("mixed", "_x")] {
         let other = place.path(name);
         std::fs::create_dir(&other).unwrap();
@@ -133,8 +133,8 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
     assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
 }
 
-/// Killed at any moment, a census leaves the folder as it was or whole, and the next one sweeps
-/// what the kill left beside it.
+/// Killed at any moment, a census leaves the folder unchanged or complete. The next census
+/// removes what the kill left beside it.
 #[test]
 fn a_killed_census_leaves_no_half_of_a_folder() {
     let place = Place::new();
@@ -158,7 +158,8 @@ fn a_killed_census_leaves_no_half_of_a_folder() {
     assert!(hidden.is_empty(), "{hidden:?}");
 }
 
-/// No file may grow beyond a few bytes, as on a full disk: one line says so, and nothing is left.
+/// No file can grow beyond a few bytes, as on a full disk. One line reports that, and nothing is
+/// left.
 #[test]
 fn a_full_disk_leaves_what_was_there() {
     let place = Place::new();

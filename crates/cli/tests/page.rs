@@ -1,6 +1,7 @@
-//! The page in a real browser: nothing from elsewhere, no error, every chart drawn, no word cut.
+//! The page in a real browser: no request to other servers, no error, every chart drawn, no word
+//! cut.
 //!
-//! `TAILBACK_PICTURES=FOLDER` keeps a picture of each page, to be looked at.
+//! `TAILBACK_PICTURES=FOLDER` keeps a picture of each page, for a look at it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,28 +14,28 @@ use model::Judged;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Widths of a phone and of a screen, and both colour schemes.
+/// Widths of a phone and of a screen, each with both colour schemes.
 const LOOKS: [(u32, &str); 4] = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")];
 
-/// Elements whose words do not fit into them, and a page that is wider than the screen.
+/// Elements that are too small for their words, and a page that is wider than the screen.
 const CUT: &str = "[...document.querySelectorAll('body,h1,h2,h3,h4,p,li,figure,figcaption,summary,\
     .card,.pill,code,.legend')].filter(e => e.scrollWidth > e.clientWidth + 1 && \
     getComputedStyle(e).display !== 'inline').map(e => e.tagName + ' ' + e.className + ': ' + \
     e.textContent.slice(0, 60)).concat(document.documentElement.scrollWidth > innerWidth ? \
     ['the page is ' + document.documentElement.scrollWidth + ' wide'] : [])";
 
-/// Words of charts that leave their drawing.
+/// Words of charts outside of the drawing.
 const OUTSIDE: &str = "[...document.querySelectorAll('svg.chart')].flatMap(s => { const box = \
     s.getBoundingClientRect(); return [...s.querySelectorAll('text')].filter(t => { const b = \
     t.getBoundingClientRect(); return b.left < box.left - 1 || b.right > box.right + 1 || b.bottom > \
     box.bottom + 1 || b.top < box.top - 1 }).map(t => t.textContent) })";
 
-/// Charts without a mark, a name, or any size.
+/// Charts without a mark, a name, or a size.
 const EMPTY: &str = "[...document.querySelectorAll('svg.chart')].filter(s => \
     !s.querySelector('circle,polyline,path,rect') || s.clientHeight < 60 || \
     !document.getElementById(s.getAttribute('aria-labelledby').split(' ')[0])).length";
 
-/// Contrast of words with what is behind them, the worst of the page.
+/// The worst contrast between words and their background on the page.
 const CONTRAST: &str = "(() => { const lum = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => \
     { x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4 }); return 0.2126 * \
     v[0] + 0.7152 * v[1] + 0.0722 * v[2] }; const ground = e => { for (; e; e = e.parentElement) { const \
@@ -49,7 +50,7 @@ fn saved(place: &Place, name: &str, record: &Judged) -> PathBuf {
     path
 }
 
-/// A page of these records, which has to be written.
+/// Writes a page of these records. That must succeed.
 fn page(place: &Place, records: &[PathBuf]) -> PathBuf {
     let page = place.path("page.html");
     let mut args: Vec<&str> = vec!["report", "-o", page.to_str().unwrap()];
@@ -59,7 +60,7 @@ fn page(place: &Place, records: &[PathBuf]) -> PathBuf {
     page
 }
 
-/// Fails where the page did anything but show itself.
+/// Fails if the page did anything other than show itself.
 fn assert_quiet(browser: &Browser, page: &Path) {
     for event in &browser.events {
         let method = event["method"].as_str().unwrap_or_default();
@@ -90,7 +91,7 @@ fn assert_shown(browser: &mut Browser, page: &Path, name: &str, least_charts: u6
         let bright = ground.as_str().unwrap().contains("24");
         assert_eq!(bright, scheme == "light", "{at}: {ground}");
         picture(browser, &format!("{name}-{width}-{scheme}"));
-        // What is closed at first must not be cut either.
+        // Parts that are closed at first must not be cut either.
         browser.value("document.querySelectorAll('details').forEach(d => d.open = true)");
         assert_eq!(browser.value(CUT), serde_json::json!([]), "{at}: words in tables are cut");
         assert_quiet(browser, page);

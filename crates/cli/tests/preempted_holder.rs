@@ -1,4 +1,4 @@
-//! `preempted-holder` for real.
+//! `preempted-holder`, for real.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -38,7 +38,7 @@ fn faults_with_the_lock_held_are_affected_and_are_counted() {
     let arms = record["judgement"]["arms"].as_array().unwrap();
     for arm in arms {
         let median = |figure: &str| arm["measures"][figure]["median"].as_f64().unwrap();
-        // All arms take the same faults; only where and how the threads wait differs.
+        // All arms have the same page faults. Only where and how the threads wait differs.
         assert!(median("faults") >= 63.0 * median("rounds"), "{arm}");
     }
     assert_eq!(arms.len(), 3, "{ran:?}");

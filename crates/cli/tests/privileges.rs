@@ -1,5 +1,5 @@
-//! Who the load runs as, where root starts it: the user who called sudo, else a system user, and
-//! without any privilege.
+//! The user of the load when root starts it: the user who called sudo, otherwise a system user.
+//! The load never has any privilege.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testing::root_or_skip;
 
-/// Variables that would change what a child does, or that it has no business to know.
+/// Variables that would change what a child does, or that a child must not see.
 const HOSTILE: &[(&str, &str)] = &[
     ("TAILBACK_TEST_SECRET", "secret"),
     ("GCONV_PATH", "/tmp"),
@@ -30,7 +30,7 @@ fn status(pid: u32, field: &str) -> Vec<String> {
     line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// Fails unless a process, with all its threads, is this user's alone.
+/// Fails unless a process and all its threads have only the rights of this user.
 fn assert_dropped(pid: u32, uid: u32, gid: u32) {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     for thread in threads {
@@ -61,24 +61,24 @@ fn users() -> Vec<(String, u32, u32)> {
     passwd.lines().filter_map(user).collect()
 }
 
-/// The system user that is taken where nobody called sudo.
+/// The system user for the load if nobody called sudo.
 fn system() -> (u32, u32) {
     let named = |name: &str| users().into_iter().find(|user| user.0 == name);
     let found = named("tailback").or_else(|| named("nobody"));
     found.map_or((65534, 65534), |(_, uid, gid)| (uid, gid))
 }
 
-/// Some user that is neither root nor the system user.
+/// A user that is neither root nor the system user.
 fn somebody() -> (u32, u32) {
     let fits = |(_, uid, gid): &(String, u32, u32)| *uid != 0 && *gid != 0 && *uid != system().0;
     users().into_iter().find(fits).map(|(_, uid, gid)| (uid, gid)).unwrap()
 }
 
-/// The binary as if sudo had called it for this user.
+/// The binary, as if this user had called it with sudo.
 fn by_sudo(place: &Place, args: &[&str], uid: Option<&str>) -> Command {
     let mut command = place.tailback(args);
     command.env_remove("SUDO_UID").env_remove("SUDO_GID");
-    // Whatever is said of the group, it is the one that the list of users has.
+    // The group in the variables is ignored. The group in the list of users counts.
     command.envs(uid.map(|uid| ("SUDO_UID", uid))).env("SUDO_GID", "0");
     command.envs(HOSTILE.iter().copied());
     command
@@ -99,7 +99,7 @@ fn the_load_of_mmap_lock_is_the_user_of_sudo_else_a_system_user() {
         let mut tool = by_sudo(&place, LONG, called).spawn().unwrap();
         let id = tool.id();
         let mapper = processes::mapper(id);
-        // It has said that it is ready where others have been started.
+        // The scanner is ready once others have been started.
         let scanner = processes::worker(id, "scanner");
         wait_for("all to be placed", || {
             let all = processes::of(id);
@@ -134,7 +134,7 @@ fn a_node_and_what_compiles_for_it_is_nobody_and_its_supervisor_can_end_it() {
         move || processes::below(id).into_iter().find(|process| process.name == name)
     };
     let vm = || {
-        // The one that compiles has no pipes to speak by; this one is a node.
+        // The VM that compiles has no pipes for messages; this one is a node.
         let is_node = |p: &processes::Process| p.argv.iter().any(|word| word == "tailback_port");
         processes::below(id).into_iter().find(|p| p.name == "beam.smp" && is_node(p))
     };
@@ -145,7 +145,7 @@ fn a_node_and_what_compiles_for_it_is_nobody_and_its_supervisor_can_end_it() {
     tool.kill().unwrap();
     tool.wait().unwrap();
     wait_for("the node to go", || processes::at(node.pid).is_none().then_some(()));
-    // What was compiled is root's, in a folder that no other user's nodes use.
+    // Compiled code belongs to root, in a folder that the nodes of no other user use.
     let entries = common::files(&cache.path().join("tailback/erlang"));
     let named =
         |path: &std::path::PathBuf| path.to_string_lossy().ends_with(&format!("-user{uid}"));
@@ -220,7 +220,7 @@ fn the_record_says_whether_the_machine_was_held() {
     let caveats = record["judgement"]["caveats"].to_string();
     assert!(caveats.contains("shared-machine"), "{caveats}");
     assert!(place.said_of(&record).contains("TAILBACK_SHARE_HOST"));
-    // Without a place for the lock: a folder that somebody else owns is none.
+    // Without a folder for the lock: a folder of another user is not used.
     let mut command = place.program("unshare");
     let script = "mount -t tmpfs none /run && mkdir /run/tailback && chown 65534 /run/tailback && \
                   exec \"$@\"";
@@ -241,7 +241,7 @@ fn root_runs_no_erl_of_another_user() {
     }
     let place = Place::new();
     let (uid, _) = somebody();
-    // Ours, and a place that others may write to.
+    // The program is ours, but it is in a folder that others may write to.
     let (bin, told) = (place.path("bin"), place.path("told"));
     std::fs::create_dir(&bin).unwrap();
     let erl = bin.join("erl");
@@ -269,7 +269,7 @@ fn root_runs_no_erl_of_another_user() {
     assert!(!told.is_empty() && told.lines().all(|line| line == uid.to_string()), "{told:?}");
 }
 
-/// A folder of another user's, with these scripts as programs; each appends its user to `told`.
+/// A folder of another user with these scripts as programs. Each appends its user to `told`.
 fn theirs(place: &Place, name: &str, programs: &[(&str, String)]) -> PathBuf {
     let (uid, gid) = somebody();
     let folder = place.path(name);
@@ -294,7 +294,7 @@ fn told(place: &Place) -> Vec<String> {
     told.lines().map(str::to_owned).collect()
 }
 
-/// This search path behind a folder.
+/// The search path with this folder in front.
 fn first(folder: &Path) -> String {
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
@@ -319,7 +319,7 @@ fn root_that_cannot_become_another_user_runs_no_runtime_of_one() {
     let all = ["go", "java", "javac", "node", "erl"].map(answer);
     let all: Vec<_> = all.iter().map(|(name, rest)| (name.as_str(), rest.clone())).collect();
     let bin = theirs(&place, "bin", &all);
-    // A compiler of theirs for a runtime of root's.
+    // A compiler of another user, for a runtime of root.
     let javac = theirs(&place, "javac", &[("javac", String::new())]);
     let ours = cache.path().join("java");
     std::fs::write(&ours, "#!/bin/sh\n").unwrap();
@@ -352,7 +352,7 @@ fn root_starts_nothing_by_name_from_a_folder_of_another_user() {
         return;
     }
     let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
-    // What `erl` and a C compiler start by name.
+    // The programs that `erl` and a C compiler start by name.
     let path = std::env::var_os("PATH").unwrap();
     let real = |name: &str| {
         let found = std::env::split_paths(&path).map(|folder| folder.join(name));
@@ -393,7 +393,7 @@ fn root_runs_no_erl_by_a_link_that_another_user_can_lead_elsewhere() {
     let place = Place::new();
     let path = std::env::var_os("PATH").unwrap();
     let erl = std::env::split_paths(&path).map(|folder| folder.join("erl")).find(|f| f.is_file());
-    // `erl` looks for this one beside itself, and runs it.
+    // `erl` looks for this program beside itself, and runs it.
     let bin = theirs(&place, "bin", &[("dyn_erl", "exit 1".to_owned())]);
     std::os::unix::fs::symlink(erl.unwrap(), bin.join("erl")).unwrap();
     let app = place.path("app").display().to_string();
@@ -405,9 +405,8 @@ fn root_runs_no_erl_by_a_link_that_another_user_can_lead_elsewhere() {
     assert_eq!(ran.code(), 3, "{ran:?}");
 }
 
-/// What a compiler of another user does to whoever has it compile: it puts a link in the place of
-/// the folder that it works in, makes links of its results, and leaves a program running that holds
-/// the pipe.
+/// A hostile compiler of another user. It replaces its working folder by a link and makes links
+/// of its results. It also leaves a program running that holds the pipe.
 const HOSTILE_GO: &str = r#"
 here=$(pwd -P)
 setsid sleep 600 &
@@ -445,7 +444,7 @@ fn a_compiler_of_another_user_leads_root_nowhere_and_leaves_nothing_running() {
     ran.assert_no_panic();
     assert!(ran.code() > 1 && ran.wrongs().len() == 1, "{ran:?}");
     assert!(ran.err.contains("work/worker: "), "{ran:?}");
-    // It ran twice, as the user of sudo.
+    // It ran twice, as the user who called sudo.
     assert_eq!(told(&place), [uid.to_string(), uid.to_string()], "{gid}");
     assert_eq!(common::files(&victim), Vec::<PathBuf>::new());
     assert_eq!(common::files(&cache.path().join("tailback/workers")), Vec::<PathBuf>::new());

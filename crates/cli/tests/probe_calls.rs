@@ -1,4 +1,4 @@
-//! Calls of a library's function in a real node that makes a known number of them.
+//! Calls of a library function in a real node that makes a known number of them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 use std::process::Command;
 use testing::root_or_skip;
 
-/// Processes of the node that make updates.
+/// Number of processes in the node that make updates.
 const WORKERS: u64 = 8;
 
-/// Updates that each makes.
+/// Number of updates of each process.
 const UPDATES: u64 = 500;
 
-/// Bytes of an update: few enough that crypto makes one call of it.
+/// Size of an update in bytes. It is small enough that crypto makes one call of it.
 const BYTES: u64 = 1000;
 
-/// A node that says `ready`, makes its updates once there is a file `go`, says `done`, and ends
-/// with a file `end`.
+/// A node that prints `ready` and waits for a file `go`. Then it makes its updates, prints
+/// `done`, and ends when there is a file `end`.
 fn node(place: &Place) -> Command {
     let file = |name: &str| format!("\"{}\"", place.path(name).display());
     let program = format!(
@@ -50,7 +50,7 @@ fn node(place: &Place) -> Command {
     command
 }
 
-/// The library with the digests that the node has mapped.
+/// The library with the digest functions that the node has mapped.
 fn libcrypto(pid: u32) -> Option<String> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let path = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
@@ -64,7 +64,8 @@ fn count<'a>(place: &'a Place, pid: u32, library: &str) -> Running<'a> {
     place.start(place.tailback(&[&args[..], &["--size-arg", "3", "--json"]].concat()))
 }
 
-/// Whether it counts; says that the test is skipped where this kernel or this build cannot.
+/// Whether counting works. If this kernel or this build cannot count, prints that the test is
+/// skipped.
 fn counts_or_skip(counter: &mut Running) -> bool {
     let counts = wait_for("a count", || match counter.err() {
         err if err.contains("counting MD5_Update") => Some(true),

@@ -1,4 +1,4 @@
-//! `quota-blind` with a real runtime: the BEAM, which the other tests want too.
+//! `quota-blind` with a real runtime: the BEAM, which the other tests also need.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use testing::root_or_skip;
 
-/// A study of one block, of which nothing can be said.
+/// A study of one block, which settles nothing.
 const SHORT: [&str; 9] = [
     "run",
     "quota-blind",

@@ -1,5 +1,5 @@
-//! Reproducers that were exported and run: they show the stall of their record, and where the cause
-//! is taken out they show none.
+//! Exported reproducers, run for real. They show the stall of their record, and none if its cause
+//! is removed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a study may take that stays undecided on a busy machine.
+/// The longest time of a study that stays undecided on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The program of a golden record.
+/// The reproducer of a golden record.
 fn exported(place: &Place, name: &str) -> String {
     let record = place.golden(name);
     let said = place.say(&["export", "--format", "reproducer", record.to_str().unwrap()]);
@@ -23,7 +23,7 @@ fn exported(place: &Place, name: &str) -> String {
     said.out
 }
 
-/// A script of Erlang's, to be run.
+/// A command that runs an Erlang script.
 fn escript(place: &Place, name: &str, script: &str) -> Command {
     let file = place.path(&format!("{name}.escript"));
     std::fs::write(&file, script).unwrap();
@@ -32,19 +32,19 @@ fn escript(place: &Place, name: &str, script: &str) -> Command {
     escript
 }
 
-/// Runs a script of Erlang's to its end.
+/// Runs an Erlang script until its end.
 fn run_escript(place: &Place, name: &str, script: &str) -> Ran {
     place.start(escript(place, name, script)).end_within(PATIENCE)
 }
 
-/// What studies that use folders for temporary files have left of them.
+/// The rest of the folders for temporary files that studies use.
 fn left(place: &Place) -> Vec<String> {
     let all = std::fs::read_dir(place.path("")).unwrap().flatten();
     let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("stall-")).collect()
 }
 
-/// Whether it shows a stall, and leaves nothing behind. Where it is undecided it is run again.
+/// Fails unless it shows a stall and leaves nothing behind. An undecided run is repeated.
 fn assert_stalls(place: &Place, scenario: &str, run: impl Fn() -> Ran) {
     let undecided = |ran: &Ran| ran.code() == 4 && ran.out.contains(" # SKIP undecided: ");
     let mut runs = (0..3).map(|_| run());
@@ -55,14 +55,14 @@ fn assert_stalls(place: &Place, scenario: &str, run: impl Fn() -> Ran) {
     assert_eq!(left(place), Vec::<String>::new());
 }
 
-/// Whether it showed none. On a machine that is at work it may stay undecided.
+/// Fails if it showed a stall. On a busy machine it may stay undecided.
 fn assert_shows_none(ran: &Ran, scenario: &str) {
     assert!(matches!(ran.code(), 0 | 4), "{ran:?}");
     assert!(ran.out.contains("\n# block 14: "), "{ran:?}");
     assert!(ran.out.contains(&format!("\nok 1 {scenario}")), "{ran:?}");
 }
 
-/// Builds it; none without a compiler.
+/// Builds it; None without a compiler.
 fn built(source: &str, place: &Place, name: &str) -> Option<PathBuf> {
     let (file, program) = (place.path(&format!("{name}.c")), place.path(name));
     std::fs::write(&file, source).unwrap();
@@ -78,7 +78,7 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    // Since 7.2 smaps takes the locks of single mappings in turn.
+    // Since 7.2, smaps takes the locks of single mappings in turn.
     let newer = model::ladder::version(rustix::system::uname().release().to_str().unwrap());
     if !testing::has_or_skip(newer < vec![7, 2], "needs a kernel before 7.2") {
         return;
@@ -94,7 +94,7 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     let harmless = built(&program.replace(smaps, stat), &place, "harmless").unwrap();
     let ran = place.run(place.program(harmless.to_str().unwrap()));
     assert_shows_none(&ran, "mmap-lock");
-    // Without memory for its mappings it has shown nothing: a bisection has to stop there.
+    // Without memory for its mappings it can show nothing. A bisection has to stop there.
     let mut starved = place.program("sh");
     starved.args(["-c", &format!("ulimit -v 30000; exec {}", stall.display())]);
     let ran = place.run(starved);
@@ -132,8 +132,8 @@ fn native_functions_put_schedulers_to_sleep_unless_they_yield() {
     let first = Cell::new(Some(first));
     let run = || first.take().unwrap_or_else(|| run_escript(&place, "nif", &script));
     assert_stalls(&place, "blocking-nif", run);
-    // That is always `control`, which the compiler does not see: a function that is never called
-    // is left out, and then the library does not fit.
+    // The result is always `control`, but the compiler cannot know that. It would leave out a
+    // function that is never called, and then the library would not fit.
     let (once, slices) = ("calls(Arm, ?CALLS)", "calls(lists:max([Arm, control]), ?CALLS)");
     assert!(script.contains(once), "{script}");
     let ran = run_escript(&place, "slices", &script.replace(once, slices));
@@ -168,7 +168,7 @@ fn a_study_under_a_quota_that_is_killed_leaves_no_group_and_no_folder() {
         }
         assert_eq!((groups(pid).len(), left(&place).len()), (1, 1));
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
-        // With exit code 0 an interrupted study would look as if it had found no stall.
+        // With exit code 0, an interrupted study would look like a study without a stall.
         assert_eq!(running.end_within(PATIENCE).status.code(), None);
         while !groups(pid).is_empty() || !left(&place).is_empty() {
             assert!(Instant::now() < deadline, "{:?} {:?}", groups(pid), left(&place));

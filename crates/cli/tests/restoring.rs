@@ -1,5 +1,5 @@
-//! What a killed run leaves: nothing, at once; and what is put back where the helper was killed
-//! too.
+//! The rest of a killed run. The helper removes it at once. If the helper was killed too, a
+//! restore removes it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use testing::root_or_skip;
 
-/// The journals of runs that are gone or going on.
+/// The journals of ended and of current runs.
 const FOLDER: &str = "/run/tailback";
 
 /// A number that no process can have.
 const NOBODY: u32 = 2_000_000_000;
 
-/// The helper that a run started: `restore`, by its parent.
+/// The helper that a run started: its child process `restore`.
 fn helper_of(tool: u32) -> Option<u32> {
     let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let parent = |stat: String| stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok();
@@ -30,17 +30,17 @@ fn helper_of(tool: u32) -> Option<u32> {
     })
 }
 
-/// A folder of journals that the runs of one test have in the place of the machine's.
+/// A folder of journals. The runs of one test use it in place of the machine's folder.
 struct Journals(tempfile::TempDir);
 
 impl Journals {
     fn new() -> Self {
         std::fs::create_dir_all(FOLDER).unwrap();
-        // Nobody else may write to a folder above it.
+        // No other user may write to a folder above it.
         Journals(tempfile::tempdir_in("/run").unwrap())
     }
 
-    /// The journal of a run that is gone, with these entries.
+    /// The journal of an ended run, with these entries.
     fn put(&self, name: u32, entries: &serde_json::Value) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let file = self.0.path().join(format!("tailback-{name}-1-0.journal"));
@@ -49,7 +49,8 @@ impl Journals {
         file
     }
 
-    /// That of a run that was killed while it built something in this place, and what it built.
+    /// The journal of a run that was killed while it built something in this place. Returns it
+    /// with the half-built folder.
     fn half_built(&self, place: &Place) -> (PathBuf, PathBuf) {
         let folder = place.path("").canonicalize().unwrap();
         let folder = folder.join(format!(".building-{NOBODY}-1-00000000000000ff"));
@@ -59,7 +60,7 @@ impl Journals {
         (self.put(NOBODY, &entry), folder)
     }
 
-    /// A command of a shell with these journals; `$TAILBACK` is the binary.
+    /// A shell command with these journals. `$TAILBACK` is the binary.
     fn shell(&self, place: &Place, namespaces: &[&str], script: &str) -> Command {
         let mut command = place.program("unshare");
         command.args(["--mount", "--propagation", "private"]).args(namespaces);
@@ -69,29 +70,29 @@ impl Journals {
         command
     }
 
-    /// The binary with these words and journals.
+    /// Runs the binary with these words and journals.
     fn say(&self, place: &Place, words: &str) -> Ran {
         place.run(self.shell(place, &[], &format!("exec \"$TAILBACK\" {words}")))
     }
 
-    /// A command of a shell in a pid namespace of its own, as in a pod.
+    /// A shell command in its own PID namespace, as in a pod.
     fn in_pod(&self, place: &Place, script: &str) -> Command {
         let namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc"];
         let mut command = self.shell(place, &namespaces, script);
-        // unshare complains where what it started is killed.
+        // unshare prints an error if its child is killed.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
 
-/// Starts a study that is in a group with a quota for long.
+/// Starts a study that stays in a group with a quota for a long time.
 fn long_study(place: &Place) -> Option<std::process::Child> {
     if !root_or_skip() || !two_cpus_or_skip() {
         return None;
     }
     let args = ["run", "cpu-quota", "--duration", "20s", "--samples", "1", "--no-probe"];
     let child = place.tailback(&args).spawn().unwrap();
-    // The first groups only try whether a quota can be had.
+    // The first groups only try whether a quota works.
     let works = |group: &PathBuf| {
         std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|procs| !procs.is_empty())
     };
@@ -112,21 +113,22 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     wait_for("the helper to go", gone);
 }
 
-/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of
-/// them.
+/// Number of kills in the test below. `TAILBACK_KILLS=200` asks for more. `make torture` has more
+/// kinds of kills.
 fn kills() -> u64 {
     std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
 }
 
-/// Of those, so many go on at once. Even, so that each command meets all kinds of moments.
+/// Number of kills at the same time. It is even, so that each command meets all kinds of moments.
 const AT_ONCE: u64 = 4;
 
-/// Moments in microseconds that repeat, and that cover a short run evenly however many there are.
+/// Moments in microseconds. They are the same in every run of the test, and any number of them
+/// covers a short run evenly.
 fn moment(kill: u64) -> Duration {
     Duration::from_micros((kill + 1) * 927_051 % 1_500_000)
 }
 
-/// What a run may leave in its place: records that are whole, and what the test itself made.
+/// The files that a run may leave in its place: whole records, and files of the test itself.
 fn may_stay(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
     let record = name.ends_with(".json") && !name.starts_with('.');
@@ -145,7 +147,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is left of a run that was killed: processes, its helper, groups, journals, files.
+/// The rest of a killed run: processes, its helper, groups, journals, files.
 fn left_of(tool: u32, place: &Place) -> Vec<String> {
     let own = tool.to_string();
     let is_helper = |process: &processes::Process| {
@@ -172,7 +174,7 @@ fn killed_at_two_dozen_moments_runs_leave_nothing() {
         &["run", "mmap-lock", "--busy", "2", "--samples", "4", "--duration", "100ms", "--no-probe"],
     ];
     let _turn = turn::take();
-    // Most of each is waiting for its moment.
+    // Each thread mostly waits for its moment, so several can run.
     std::thread::scope(|scope| {
         for first in 0..AT_ONCE {
             scope.spawn(move || {
@@ -184,13 +186,13 @@ fn killed_at_two_dozen_moments_runs_leave_nothing() {
     });
 }
 
-/// Runs a command, kills it at the moment of this number, and fails where it leaves something.
+/// Runs a command, kills it at the moment of this number, and fails if anything is left.
 fn leaves_nothing(kill: u64, command: &[&str]) {
     let place = Place::new();
     let running = place.start(place.tailback(command));
     let tool = running.pid();
     std::thread::sleep(moment(kill));
-    // Of each three one loses a child first.
+    // One run in three loses a child first.
     let children = processes::of(tool);
     if kill % 3 == 2
         && let Some(child) = children.get(kill as usize % children.len().max(1))
@@ -251,7 +253,7 @@ fn a_governor_is_put_back() {
     }
     let _turn = turn::take();
     let (place, journals) = (Place::new(), Journals::new());
-    // Few machines that tests run on have one, so something stands in for the kernel's tree.
+    // Few test machines have a governor, so a tmpfs replaces the kernel's tree.
     let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
     let path = format!("{folder}/scaling_governor");
     let entry = serde_json::json!([{
@@ -314,7 +316,7 @@ fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
         serde_json::json!({"change": "file", "path": letter, "was": "evil", "set": "keep me"}),
     ];
     entries.extend((0..50).map(|_| serde_json::json!({"change": "temporary", "path": letter})));
-    // The latest comes first, behind files.
+    // The latest entry is undone first. It names a folder.
     entries.push(serde_json::json!({"change": "temporary", "path": folder}));
     entries.iter_mut().zip(0..).for_each(|(entry, number)| entry["number"] = number.into());
     let forged = journals.put(NOBODY, &entries.into());
@@ -349,7 +351,7 @@ fn what_a_killed_pod_left_is_removed_by_the_next_one_and_not_by_the_host() {
     let restore = "exec \"$TAILBACK\" restore";
     let run = "exec \"$TAILBACK\" run cpu-quota --duration 20s --samples 1 --no-probe";
     let mut pod = journals.in_pod(&place, run).spawn().unwrap();
-    // Its process is the first one of its namespace.
+    // Its process is process 1 of its namespace.
     let groups = || -> Vec<PathBuf> {
         let of_pods = groups::of_run(1).into_iter();
         of_pods.filter(|group| group.to_string_lossy().contains("-ns")).collect()
@@ -363,7 +365,7 @@ fn what_a_killed_pod_left_is_removed_by_the_next_one_and_not_by_the_host() {
     let first = processes::below(pod.id())[0].pid;
     kill_process(Pid::from_raw(first as i32).unwrap(), Signal::KILL).unwrap();
     pod.wait().unwrap();
-    // Another one takes the number of its namespace, which is free now.
+    // Another pod gets the number of the namespace, which is free by now.
     let mut other = journals.in_pod(&place, "exec sleep 1000").spawn().unwrap();
     let sleeps = |process: &processes::Process| process.argv.iter().any(|word| word == "1000");
     let there = || processes::below(other.id()).iter().any(sleeps).then_some(());

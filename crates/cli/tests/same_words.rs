@@ -1,4 +1,4 @@
-//! The text and the page of a record say the same, sentence for sentence.
+//! The text and the page of a record have the same sentences.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +8,7 @@ use common::Place;
 use common::story::story;
 use std::path::PathBuf;
 
-/// Sentences by their heading.
+/// The sentences below each heading.
 #[derive(Debug, PartialEq, Eq)]
 struct Sentences {
     headline: String,
@@ -24,7 +24,7 @@ fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// What the text says.
+/// The sentences of the text.
 fn of_text(text: &str) -> Sentences {
     let headline = text.lines().skip(1).take_while(|line| !line.is_empty());
     let items = |heading: &str| -> Vec<String> {
@@ -47,7 +47,7 @@ fn of_text(text: &str) -> Sentences {
     }
 }
 
-/// What the page says.
+/// The sentences of the page.
 fn of_page(page: &str) -> Sentences {
     let between = |text: &str, start: &str, end: &str| -> Option<String> {
         Some(text.split_once(start)?.1.split_once(end)?.0.to_owned())
@@ -71,7 +71,7 @@ fn of_page(page: &str) -> Sentences {
     }
 }
 
-/// A piece of a page without its elements.
+/// A piece of a page without its HTML elements.
 fn words(html: &str) -> String {
     let html = html.replace("</span> ", ": ").replace("<code", " <code");
     let mut words = String::new();
@@ -88,7 +88,7 @@ fn words(html: &str) -> String {
     on_one_line(&plain.replace("&amp;", "&"))
 }
 
-/// Records of every sort.
+/// Records of every kind.
 fn records(place: &Place) -> Vec<PathBuf> {
     let mut files: Vec<_> = ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"]
         .map(|name| place.golden(name))
@@ -98,8 +98,8 @@ fn records(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-/// What a page says of who held up whom: the cause, what else was seen, where it is from, what is
-/// missing, each a sentence or more.
+/// The sentences of a page about which task held up which: the cause, other observations, the
+/// sources, and what is missing.
 fn evidence_on(page: &str) -> Vec<String> {
     let Some((_, block)) = page.split_once("<h3>Who held up whom</h3>") else { return Vec::new() };
     let (block, after) = block.split_once("<p class=\"note\">").unwrap();
@@ -126,7 +126,7 @@ fn evidence_on(page: &str) -> Vec<String> {
 fn explanation_and_page_say_the_same() {
     let place = Place::new();
     let mut most = 0;
-    // The one that has trials with probes.
+    // The record with trials with probes.
     let probed = place.golden("example");
     for file in records(&place).into_iter().chain([probed]) {
         let name = file.to_str().unwrap();

@@ -1,5 +1,5 @@
-//! The JSON schemas of record, brief and census are written from the types, and the files hold what
-//! they say.
+//! The JSON schemas of record, brief record and census are made from the types, and the schema
+//! files are up to date.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn assert_valid(validator: &Validator, record: &Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// The schema of a type, by its name.
+/// The schema of a type, with this name.
 fn written<T: schemars::JsonSchema>(name: &str) -> String {
     let mut schema = schemars::schema_for!(T);
     schema.insert("$id".to_owned(), name.into());
@@ -37,7 +37,7 @@ fn written<T: schemars::JsonSchema>(name: &str) -> String {
     format!("{:#}\n", schema.to_value())
 }
 
-/// Holds a file to its type, and makes a validator of it.
+/// Checks that a schema file fits its type, and makes a validator of it.
 fn held<T: schemars::JsonSchema>(file: &str, name: &str) -> Validator {
     let path = path(file);
     let written = written::<T>(name);
@@ -94,7 +94,7 @@ fn a_census_keeps_to_its_schema() {
     for one in [first, second, alone] {
         let text = serde_json::to_string(&one).unwrap();
         assert_valid(&validator, &serde_json::from_str(&text).unwrap());
-        // Sums of figures hang on the last digit that is written, and it is.
+        // Sums of figures depend on the last written digit, so all digits are written.
         assert_eq!(serde_json::from_str::<Census>(&text).unwrap(), one);
     }
 }

@@ -1,4 +1,4 @@
-//! Pages, comparisons, histories and exports: good input, bad input, and a great deal of input.
+//! Pages, comparisons, histories and exports, with good input, bad input, and a lot of input.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use model::{Facts, Judged};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
 
-/// The largest page, in bytes.
+/// Size limit of a page, in bytes.
 const MOST: usize = 1_500_000;
 
 fn put(place: &Place, name: &str, text: &str) -> String {
@@ -19,7 +19,8 @@ fn put(place: &Place, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Fails unless the run was refused with one line that holds each of these, and wrote nothing.
+/// Fails unless the run was refused with one line that contains each of these words, and wrote
+/// nothing.
 fn assert_refused(place: &Place, ran: &Ran, all: &[&str]) {
     ran.assert_no_panic();
     assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
@@ -30,7 +31,7 @@ fn assert_refused(place: &Place, ran: &Ran, all: &[&str]) {
     assert!(!place.path("page.html").exists(), "{ran:?}");
 }
 
-/// Each command that takes records, with a record that is in order before this one.
+/// The commands that take several records, each with a good record before this one.
 fn say_all(place: &Place, record: &str) -> [Ran; 3] {
     let good = put(place, "good.json", &affected_record().to_string());
     let page = place.path("page.html");
@@ -170,7 +171,7 @@ fn damaged_and_absurd_figures_are_drawn_around() {
     for args in [&["report", "-o", "-", &path][..], &["compare", &path, &path]] {
         let ran = place.say(args);
         ran.assert_no_panic();
-        // The record that the page carries is base64, in which any letters may stand side by side.
+        // The page contains the record in base64, in which any sequence of letters may occur.
         let words = ran.out.split([' ', '\n', '"']).filter(|word| word.len() < 1000);
         let shown = words.collect::<Vec<&str>>().join(" ");
         assert!(!shown.contains("NaN") && !shown.contains(">inf"), "{ran:?}");
@@ -195,7 +196,7 @@ fn a_record_of_an_unknown_scenario_is_shown_all_the_same() {
     assert!(!ran.out.contains("<b>"), "{ran:?}");
 }
 
-/// A record whose case loses about so much, in each of eight blocks.
+/// A record whose case loses about `much` ms/s, in each of eight blocks.
 fn losing(much: f64, procfile: &str) -> Judged {
     let mut record = story();
     let trials = record.trials.clone();
@@ -220,7 +221,7 @@ fn of_block(trials: &[model::Trial], block: u32, much: f64) -> Vec<model::Trial>
     vec![of("control", 0.0), of("busy-10", much)]
 }
 
-/// Six pairs of runs in random order; the files before, then those after.
+/// Six pairs of runs in random order. Returns the files before, then the files after.
 fn in_pairs(place: &Place, name: &str, before: f64, after: f64) -> [Vec<String>; 2] {
     let save = |side: &str, number: u32, first: bool, much: f64| {
         let mut record = losing(much + f64::from(number), "smaps");
@@ -347,7 +348,8 @@ fn a_history_follows_the_records_of_its_folder() {
     assert_refused(&place, &ran_without_note(ran), &["--measure nosuch"]);
 }
 
-/// The note about a file that is no record stands before the line that matters.
+/// The run without the note about a file that is no record. That note comes before the line that
+/// matters.
 fn ran_without_note(ran: Ran) -> Ran {
     Ran { err: ran.err.lines().filter(|l| l.starts_with("tailback")).collect(), ..ran }
 }
@@ -365,7 +367,7 @@ fn a_history_needs_records_and_not_too_many() {
     assert_refused(&place, &ran, &["no record in it"]);
     let ran = place.say(&["history", "/nosuch"]);
     assert_refused(&place, &ran, &["/nosuch", "folder"]);
-    // More than are read: without a byte, so that nothing fills up.
+    // More bytes than are read. The file is sparse, so it fills no disk.
     let huge = std::fs::File::create(folder.join("huge.json")).unwrap();
     huge.set_len(5 << 30).unwrap();
     let ran = place.say(&["history", folder.to_str().unwrap()]);

@@ -9,19 +9,19 @@ mod table;
 use std::path::Path;
 use truth::{Row, row};
 
-/// The most studies of a row: `make truth` runs them all.
+/// Most studies of a row. `make truth` runs all of them.
 const MOST_RUNS: u32 = 200;
 
 #[test]
 fn no_simulated_row_is_wrong() {
     let mut rows = table::rows(true);
-    // An answer may be as large a part of fewer studies.
+    // With fewer studies, an answer may have the same share.
     rows.iter_mut().for_each(|row| row.runs = row.runs.min(MOST_RUNS));
     let end = table::run(&rows, None);
     assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='sim-*'");
 }
 
-/// The page of known answers is made of it.
+/// The page of known answers is made from it.
 #[test]
 fn the_history_in_the_repository_is_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../truth/history.jsonl");
@@ -29,7 +29,7 @@ fn the_history_in_the_repository_is_one() {
     assert!(!history.is_torn() && history.lines().len() >= 20, "{}", history.lines().len());
 }
 
-/// What stands in the repository is read by nobody else until somebody runs the table.
+/// Nothing else reads the files in the repository until somebody runs the table.
 #[test]
 fn the_table_is_large_enough_and_names_scenarios_that_there_are() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../truth");

@@ -1,4 +1,4 @@
-//! `tailback study` from outside: the files of studies/, bad files, and going on after a kill.
+//! `tailback study` from outside: the files of studies/, bad files, and continuing after a kill.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,7 +28,7 @@ fn write(place: &Place, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A run that has to be refused with one line, before anything is run.
+/// Runs a study that must be refused with one line, before anything runs.
 fn refused(place: &Place, args: &[&str]) -> String {
     let records = place.records();
     let ran = place.say(args);
@@ -60,7 +60,7 @@ fn the_examples_of_the_manual_are_studies() {
         manual.split("```toml\n").skip(1).filter_map(|text| text.split("```").next()).collect();
     assert_eq!(examples.len(), 3);
     for example in examples {
-        // One leaves out what all have.
+        // One example leaves out the line that all studies need.
         let scenario = "scenario = \"mmap-lock\"\n";
         let text = match example.contains("scenario =") {
             true => example.to_owned(),
@@ -141,7 +141,8 @@ fn a_level_that_this_machine_refuses_is_left_out_and_said() {
     assert!(message.contains("the control procfile=nosuch cannot be run"), "{message}");
 }
 
-/// A study of a node that is said to be that program, and the program, which says when it is run.
+/// A study of a node that uses this program as its `erl`, and the file that the program writes
+/// when it runs.
 fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let (program, ran) = (place.path("erl"), place.path("was-run"));
@@ -159,7 +160,7 @@ fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
 fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
     let place = Place::new();
     let (file, was_run) = with_program(&place, "");
-    // Without an erl on the PATH the dry run is the same.
+    // The dry run works without an erl on the PATH.
     let ran = place.say(&["study", &file, "--dry-run"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("mode=bignum ") && ran.out.contains("4 arms, 1 blocks"), "{ran:?}");
@@ -204,12 +205,12 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
     assert!(!place.path("kept").exists());
 }
 
-/// Starts the quick form of the published rows.
+/// Starts the quick settings of the published rows.
 fn start<'a>(place: &'a Place, file: &Path) -> Running<'a> {
     place.start(place.tailback(&["study", file.to_str().unwrap(), "--quick"]))
 }
 
-/// Waits until a block of it was saved, and ends it in the next.
+/// Waits until a block of it was saved, and ends it in the next block.
 fn end_after_a_block(place: &Place, file: &Path, signal: Signal) -> (Ran, Vec<Value>) {
     let running = start(place, file);
     common::wait_for("a saved block", || (!place.records().is_empty()).then_some(()));
@@ -226,7 +227,7 @@ fn trials(place: &Place) -> Vec<Value> {
     common::json(&records[0])["trials"].as_array().unwrap().clone()
 }
 
-/// Arms of the quick form, and its blocks.
+/// Number of arms in the quick settings, and of blocks.
 const ARMS: usize = 5;
 const BLOCKS: usize = 6;
 

@@ -1,5 +1,5 @@
-//! The rows of the table of known answers that are run on this machine in every test: they may be
-//! undecided, since others may use the machine; they may not be wrong.
+//! The rows of the table of known answers that every test run repeats on this machine. They may
+//! be undecided, since others may use the machine, but they must not be wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,10 +15,11 @@ fn no_small_row_on_this_machine_is_wrong() {
         return;
     }
     let _turn = turn::take();
-    // Once each: how often it is undecided is for `make truth`.
+    // Each row runs once. How often it is undecided is a question for `make truth`.
     let mut rows = table::rows(false);
     let mut end = table::run(&rows, Some(1));
-    // One verdict in twenty may be wrong; a row that is wrong three times in a row is.
+    // One verdict in twenty may be wrong, so a row fails only if it is wrong three times in a
+    // row.
     for _ in 0..2 {
         let is_wrong = |id: &str| end.wrong.iter().any(|line| line.starts_with(&format!("{id}: ")));
         rows.retain(|row| is_wrong(&row.id));

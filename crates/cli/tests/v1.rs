@@ -1,5 +1,5 @@
-//! Records of version 1 of the schema: read, shown and judged again with the verdicts and the
-//! figures that they had.
+//! Records of version 1 of the schema. They can be read, shown and judged again, with the same
+//! verdicts and figures.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const RECORDS: [(&str, i32); 4] =
     [("mmap-lock", 1), ("mmap-lock.quiet", 0), ("study", 1), ("cpu-quota", 4)];
 
-/// A record of version 1 as it was written, and in a file of this place.
+/// A record of version 1 as it was written, and a file of this place with it.
 fn unpacked(place: &Place, name: &str) -> (Value, PathBuf) {
     let text = packed::read(&packed::of_version_1(name));
     let path = place.path(&format!("{name}.json"));
@@ -23,7 +23,7 @@ fn unpacked(place: &Place, name: &str) -> (Value, PathBuf) {
     (record, path)
 }
 
-/// What an arm showed, without the evidence of the test, whose rules may get better.
+/// The results of an arm, without the evidence of the test: the rules for evidence may improve.
 fn shown(arm: &Value) -> [&Value; 7] {
     ["id", "role", "state", "trials", "hangs", "measures", "against_control"].map(|key| &arm[key])
 }

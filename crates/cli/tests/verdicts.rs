@@ -1,4 +1,4 @@
-//! Verdicts of real trials on the kernel at hand.
+//! Verdicts of real trials on this kernel.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a study is tried: what else runs on the machine can disturb one, and it says so.
+/// How many times a study is tried. Other work on the machine can disturb it, and then it says
+/// so.
 const TRIES: u32 = 5;
 
-/// Runs a study until it is decided that its verdict is this one. A verdict that admits that it
-/// does not know is tried again, since other programs may have disturbed it.
+/// Runs a study until this verdict is decided. A study without a settled verdict is tried again,
+/// since other programs may have disturbed it.
 fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
     let (mut tally, mut unsure) = (Tally::default(), 0);
     loop {
@@ -31,7 +32,8 @@ fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
     }
 }
 
-/// Gives other programs a while to leave the CPUs; none of them has to, so the wait has an end.
+/// Gives other programs some time to leave the CPUs. They may never leave, so the wait is
+/// limited.
 fn wait_for_quiet() {
     for _ in 0..30 {
         let Ok(pressure) = std::fs::read_to_string("/proc/pressure/cpu") else { return };
@@ -43,7 +45,7 @@ fn wait_for_quiet() {
     }
 }
 
-/// Fails where the record is not one by the schema, or an estimate stands without its interval.
+/// Fails if the record does not fit the schema, or an estimate has no interval.
 fn assert_whole(record: &Value) {
     assert_valid(record);
     let arms = record["judgement"]["arms"].as_array().unwrap();
@@ -55,7 +57,7 @@ fn assert_whole(record: &Value) {
     assert_eq!(arms.len(), planned.iter().filter(ran).count());
     for arm in arms {
         assert_bounded(&arm["hangs"], "hangs");
-        // Baselines and fixes are not in every block; fewer trials bound no median.
+        // Baselines and fixes are not in every block. Fewer trials give no interval of a median.
         if arm["trials"].as_u64().unwrap() < 6 {
             assert!(arm["role"] == "baseline" || arm["role"] == "fix", "{arm}");
             continue;
@@ -73,7 +75,7 @@ fn assert_whole(record: &Value) {
     }
 }
 
-/// Fails unless there are both ends, or the upper one is beyond what was seen.
+/// Fails unless the interval has both ends, or its upper end is marked as unbounded.
 fn assert_bounded(figures: &Value, name: &str) {
     let (low, high) = (figures["low"].as_f64(), figures["high"].as_f64());
     let unbounded = figures["high_unbounded"] == true || figures["shift_at_least"] == true;
@@ -92,8 +94,8 @@ fn assert_valid(record: &Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// Fails unless a judge of the saved record says what the run said, whatever judgement stands in
-/// its file.
+/// Fails unless `judge` gives the saved record the same judgement as the run, whatever judgement
+/// is in the file.
 fn assert_judged_the_same(place: &Place, ran: &Ran) {
     let record = ran.json();
     let records = place.records();
@@ -123,7 +125,7 @@ fn readers_of_smaps_stall_this_kernel() {
     assert_whole(&record);
     assert_judged_the_same(&place, &ran);
     let [control, busy] = ["twin-10", "busy-10"].map(|arm| median(&record, arm, "stall"));
-    // Ten readers on one CPU hold the lock nearly always; where they read another process, the
+    // Ten readers on one CPU hold the lock almost always. If they read another process, the
     // mapper hardly stalls.
     assert!(busy > 2.0 * control + 10.0, "{busy} against {control} ms/s");
     processes::wait_until_gone(ran.pid);
@@ -155,7 +157,7 @@ fn two_blocks(place: &Place, seed: &str) -> Ran {
     place.say(&args)
 }
 
-/// Block and arm of each trial, in the order they ran.
+/// Block and arm of each trial, in the order of the runs.
 fn order(ran: &Ran) -> Vec<(u64, String)> {
     let record = ran.json();
     let trials = record["trials"].as_array().unwrap().iter();

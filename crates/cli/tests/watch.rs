@@ -1,4 +1,4 @@
-//! `tailback watch` beside the tool's own loads: who is held up, and by whom.
+//! `tailback watch` with the tool's own loads: which tasks are held up, and by which.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -41,7 +41,8 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
 
     let explained = place.say(&["explain", to]);
     assert_eq!(explained.code(), 1, "{explained:?}");
-    // Beside other work a larger loss is named too, and other waits are near a limit.
+    // With other work on the machine, the output also names a larger loss, and other waits near a
+    // limit.
     assert!(explained.out.lines().count() <= 30, "{}", explained.out);
     let explained = place.say(&["explain", "--why", to]);
     let words: Vec<&str> = explained.out.split_whitespace().collect();
@@ -56,11 +57,11 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
         let is = |e: &&Value| e["ph"] == kind && e["name"].as_str().unwrap().starts_with(name);
         events.iter().filter(is).count()
     };
-    // One each second.
+    // One event per second.
     assert!(of("C", "mapper ") >= 2 && of("X", "mmap-lock") == 1, "{trace}");
 }
 
-/// Since Linux 6.17 `maps` is read under the lock of one mapping, which has no tracepoint.
+/// Since Linux 6.17, `maps` is read under the lock of one mapping. That lock has no tracepoint.
 #[test]
 fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
     if !root_or_skip() {
@@ -72,7 +73,8 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
     let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
     let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "maps", "--workers", "4"];
     let scanners = Load::generator(&[&scanner[..], &["--nice", "15"]].concat());
-    // Readers that are preempted keep the lock; who maps has another CPU, so that it gets to it.
+    // Readers that are preempted keep the lock. The mapper has another CPU, so that it reaches
+    // the lock.
     mapper.pin(&first);
     scanners.pin(&last);
     let hog = ["taskset", "-c", &last, "sh", "-c", "while :; do :; done"];
@@ -126,7 +128,7 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     }
     let name = group.path().file_name().unwrap().to_str().unwrap();
     let mut all = live["findings"].as_array().unwrap().iter();
-    // Others on this machine may be throttled too.
+    // Other groups on this machine may be throttled too.
     let own = |one: &&Value| one["facts"]["group"].as_str().is_some_and(|it| it.ends_with(name));
     let found = all.find(own).unwrap_or_else(|| panic!("{live:#}"));
     let facts = &found["facts"];
@@ -134,18 +136,18 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     assert_eq!((&facts["whose"], &facts["cause"]), (&"own".into(), &"used-up".into()), "{found}");
     assert_eq!((&facts["quota_us"], &facts["period_us"]), (&5000.into(), &50_000.into()));
     assert_eq!(found["run"]["parameters"]["quota"], "5ms");
-    // As much as the group's own counter, which counts a little longer.
+    // About as much as the group's own counter, which counts for a little longer.
     let held = found["cost_ms_per_s"].as_f64().unwrap() * live["over_ns"].as_f64().unwrap() / 1e9;
     assert!(held > 0.5 * throttled && held < 1.2 * throttled, "{held} of {throttled}");
     assert_parts_add_up(&live);
 }
 
-/// A shell that computes on the first CPU beside `yes`, watched for four seconds.
+/// A shell that computes on the first CPU together with `yes`, watched for four seconds.
 fn beside_yes() -> Value {
     let cpu = allowed_cpus()[0].to_string();
     let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
     let _victim = Load::start(&victim);
-    // Where this test runs in a control group, both would be of one program's group.
+    // If this test runs in a control group, both would belong to the group of one program.
     let parent = ParentGroup::find(&host::Roots::real());
     let group = parent.ok().map(|parent| BandwidthGroup::create(&parent).unwrap());
     let hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
@@ -153,7 +155,7 @@ fn beside_yes() -> Value {
     seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]))
 }
 
-/// How long the CPUs but the first one that may be used were idle, in clock ticks, by /proc/stat.
+/// Idle time of all CPUs except the first allowed one, in clock ticks, from /proc/stat.
 fn idle_ticks_beside_the_first() -> u64 {
     let first = format!("cpu{}", allowed_cpus()[0]);
     let stat = std::fs::read_to_string("/proc/stat").unwrap();
@@ -182,7 +184,8 @@ fn a_program_that_may_not_use_an_idle_cpu_is_told_so() {
     }
     let confined = &live["victims"][0]["parts"]["confined"];
     let Some(found) = finding(&live, "confined") else {
-        // It is one only while another CPU is idle: other work on this machine may leave none.
+        // It counts as confined only while another CPU is idle. Other work on this machine may
+        // leave none idle.
         assert!(idle < 0.5, "{idle}: {live:#}");
         return;
     };
@@ -216,14 +219,15 @@ fn a_thread_that_waits_before_and_all_the_time_is_counted() {
         return;
     }
     let _turn = turn::take();
-    // Six thousand times the weight: the other gets a few milliseconds in many seconds.
+    // The heavy one has six thousand times the weight. The light one gets a few milliseconds in
+    // many seconds.
     let cpu = allowed_cpus()[0].to_string();
     let heavy = Load::start(&["taskset", "-c", &cpu, "sha1sum", "/dev/zero"]);
     let light = Load::start(&["taskset", "-c", &cpu, "sha256sum", "/dev/zero"]);
     thread::sleep(Duration::from_millis(300));
     for (of, nice) in [(&light, "19"), (&heavy, "-20")] {
         fs::write(format!("/proc/{}/autogroup", of.pid()), nice).unwrap();
-        // In a control group, sessions do not count.
+        // In a control group, the weights of sessions have no effect.
         let pid = rustix::process::Pid::from_child(&of.0);
         rustix::process::setpriority_process(Some(pid), nice.parse().unwrap()).unwrap();
     }
@@ -253,8 +257,8 @@ while True:
   os.write(there[1], b'x')
   os.read(back[0], 1)";
 
-/// The kernel's clock stands still from a wake-up that preempts to its switch. Otherwise `watch`
-/// would report a quarter less waiting time for `yes`.
+/// The kernel's clock stands still from a wake-up that preempts until its switch. Otherwise
+/// `watch` would report a quarter less waiting time for `yes`.
 #[test]
 fn wake_ups_that_preempt_count_as_the_kernel_counts_them() {
     if !root_or_skip() || !has_or_skip(allowed_cpus().len() > 1, "a second CPU is missing") {
@@ -284,8 +288,8 @@ fn a_thread_that_compacts_memory_itself_is_found() {
         return;
     }
     let _turn = turn::take();
-    // The first time may last for seconds where a lot is cached, and `watch` does not see one that
-    // began before it.
+    // If a lot is cached, the first compaction may last for seconds. `watch` does not see one
+    // that began before it.
     fs::write(file, "1").unwrap();
     let forever = format!("while :; do echo 1 >{file}; done");
     let load = Load::start(&["sh", "-c", &forever]);
@@ -303,7 +307,7 @@ fn a_thread_that_compacts_memory_itself_is_found() {
     let compacting = row["memory"]["compaction_ns"].as_f64().unwrap();
     assert!(compacting > 1e6, "{row}");
     let Some(found) = finding(&live, "memory-stall") else {
-        // How much there is to move depends on what else is in memory.
+        // How much the kernel has to move depends on what else is in memory.
         let mut answers = live["answers"].as_array().unwrap().iter();
         let answer = answers.find(|one| one["stall"] == "memory-stall").unwrap();
         let limit = answer["state"]["not-hitting"]["finding_at_ms_per_s"].as_f64().unwrap();
@@ -351,7 +355,7 @@ fn a_process_that_sleeps_is_well() {
 #[test]
 fn every_known_stall_has_an_answer_without_programs_too() {
     let place = Place::new();
-    // Somebody who may load no programs.
+    // A user who cannot load programs.
     let mut command = match rustix::process::geteuid().is_root() {
         true => {
             let mut command = place.program("setpriv");
@@ -365,11 +369,12 @@ fn every_known_stall_has_an_answer_without_programs_too() {
     let answers = live["answers"].as_array().unwrap();
     for scenario in scenarios::ALL {
         let id = scenario.meta().id;
-        // On live systems it has a wider name: who is to wake another one may hold no lock.
+        // On live systems this stall has a wider name: the task that should wake another one may
+        // hold no lock.
         let stall = if id == "held-mutex" { "asleep-behind" } else { id };
         let answer = answers.iter().find(|one| one["stall"] == stall).unwrap();
         let is_honest = !answer["state"]["not-measurable"].is_null();
-        // What cpu.stat and memory.events count everybody may read.
+        // Everybody may read the counters of cpu.stat and memory.events.
         let files = ["cpu-quota", "quota-blind", "memory-high"];
         let is_honest = is_honest || files.contains(&id);
         assert!(is_honest, "{answer}");

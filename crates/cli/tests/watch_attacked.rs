@@ -1,5 +1,5 @@
-//! `tailback watch` beside users who connect to it and put things in its way: it goes on, answers,
-//! keeps what it has, and ends when it is told to.
+//! `tailback watch` with users who connect to it and put files in its way. It continues, answers,
+//! keeps its data, and ends when asked to.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,15 +12,15 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// No program has this name, so nothing of this machine is a finding.
+/// No program has this name, so nothing on this machine is a finding.
 const NOBODY: &[&str] = &["--comm", "no-such-program"];
 
-/// How soon it has ended once it is told to: before the 5 s of any client are over.
+/// Limit of the time until it ends after a signal. It is shorter than the 5 s of a client.
 const SOON: Duration = Duration::from_secs(4);
 
 const SCRAPE: &str = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// The binary with these words, with so many descriptors.
+/// Starts `watch` with these words and this limit of file descriptors.
 fn start<'a>(place: &'a Place, args: &[&str], descriptors: u32) -> Running<'a> {
     let mut command = place.program("sh");
     command.arg("-c").arg(format!("ulimit -n {descriptors}; exec \"$@\"")).arg("sh");
@@ -28,7 +28,7 @@ fn start<'a>(place: &'a Place, args: &[&str], descriptors: u32) -> Running<'a> {
     place.start(command)
 }
 
-/// What a watch serves its figures at.
+/// The address at which a watch serves its figures.
 fn address(running: &Running) -> SocketAddr {
     common::wait_for("an address", || {
         let said = running.err();
@@ -43,7 +43,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Writes until the other side has ended it or takes nothing for a while, or so much is written.
+/// Writes until the other side closes, accepts nothing for a while, or `most` bytes are written.
 fn write_much(mut stream: &TcpStream, bytes: &[u8], most: usize) {
     stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut written = 0;
@@ -64,7 +64,7 @@ fn scrape(address: SocketAddr) -> String {
     text
 }
 
-/// The most memory that a process has had so far, in KiB.
+/// The peak memory of a process so far, in KiB.
 fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -98,7 +98,7 @@ fn whatever_clients_do_it_answers_stays_small_and_ends() {
     let grown = peak_kib(running.pid()) - before;
     assert!(grown < 64 << 10, "{grown} KiB more");
 
-    // All of them are still there.
+    // All these connections are still open.
     running.signal(Signal::TERM);
     let ran = running.end_within(SOON);
     drop((body, idle, endless, pipelined));
@@ -117,7 +117,8 @@ fn a_client_that_sends_no_body_does_not_keep_it_from_its_end() {
     assert_eq!(ran.code(), 0, "{ran:?}");
 }
 
-/// A watch with a ring that has begun; each line of its output is an interval.
+/// Starts a watch with a ring, and waits for its first interval. Each line of output is an
+/// interval.
 fn start_ring<'a>(place: &'a Place, record: &Path) -> Running<'a> {
     let args = ["--json", "--ring", "1MiB", "--record", record.to_str().unwrap()];
     let running = start(place, &args, 1024);
@@ -126,7 +127,7 @@ fn start_ring<'a>(place: &'a Place, record: &Path) -> Running<'a> {
     running
 }
 
-/// Asks for a record, and waits until so many were written.
+/// Asks for a record, and waits until `written` records were written.
 fn ask_for_record(running: &Running, written: usize) {
     running.signal(Signal::USR1);
     common::wait_for("a record", || {
@@ -142,7 +143,7 @@ fn end(running: Running) -> common::Ran {
     ran
 }
 
-/// Gives something to another user, where this one may.
+/// Gives a file to another user, if this user may do so.
 fn give_away(path: &Path) {
     let _ = std::os::unix::fs::lchown(path, Some(65_534), Some(65_534));
 }
@@ -203,7 +204,7 @@ fn a_place_where_no_record_can_be_kept_is_refused_at_the_start() {
         (true, "/sys/w.json".to_owned(), 3, "name a file that can be written"),
         (false, "/sys/w.json".to_owned(), 3, "name a file that can be written"),
     ] {
-        // Were it taken, it would not end by itself.
+        // If this were accepted, the run would not end by itself.
         let mut args = vec!["--record", &record];
         args.extend(if ring { &["--ring", "1MiB"][..] } else { &["--for", "100000s"] });
         let ran = start(&place, &args, 1024).end();

@@ -1,5 +1,5 @@
-//! `tailback watch` in a PID namespace with its own /proc, as in a container: programs have the
-//! PIDs that they have there, and what is outside has none.
+//! `tailback watch` in a PID namespace with its own /proc, as in a container. Programs have the
+//! PIDs of the namespace, and programs outside have none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,7 +13,7 @@ use testing::{has_or_skip, root_or_skip, skipped};
 
 const SPIN: &str = "while :; do :; done";
 
-/// A program outside, which ends with the test.
+/// A program outside of the namespace. It ends with the test.
 struct Outside(Child);
 
 impl Drop for Outside {
@@ -23,8 +23,8 @@ impl Drop for Outside {
     }
 }
 
-/// What a watch saw in a namespace, and the PID there of the victim that a script starts first;
-/// none where programs for the kernel cannot be had.
+/// The result of a watch in a namespace, and the PID there of the victim. The script `start`
+/// starts the victim first. None if eBPF programs do not work.
 fn watched(start: &str) -> Option<(Value, u64)> {
     let place = Place::new();
     let script = format!("{start} echo $victim; exec {BINARY} watch --for 4s --json");
@@ -41,15 +41,16 @@ fn watched(start: &str) -> Option<(Value, u64)> {
     has_or_skip(scheduler["missing"].is_null(), scheduler).then_some((live, victim))
 }
 
-/// A shell of its own session that computes on the first CPU, for a script. Where sessions share
-/// the CPUs out, its own has little weight: so it is a victim whether or not another CPU is idle.
+/// Script lines that start a shell in its own session, which computes on the first CPU. If
+/// sessions share the CPUs, its session has little weight. So it is a victim whether or not
+/// another CPU is idle.
 fn victim() -> String {
     let cpu = allowed_cpus()[0];
     let light = "{ echo 10 >/proc/self/autogroup; } 2>/dev/null";
     format!("setsid taskset -c {cpu} nice -n 10 sh -c '{light}; {SPIN}' & victim=$!;")
 }
 
-/// The culprit called `yes` of a finding about the shell.
+/// The culprit named `yes` in a finding about the shell.
 fn culprit(live: &Value, victim: u64) -> Value {
     let findings = live["findings"].as_array().unwrap();
     let of_victim = |one: &&Value| one["victim"]["name"] == "sh" && one["victim"]["pid"] == victim;
@@ -58,8 +59,8 @@ fn culprit(live: &Value, victim: u64) -> Value {
     found.unwrap_or_else(|| panic!("{victim}: {findings:#?}")).clone()
 }
 
-/// All programs that lost something are inside, with PIDs and threads that are few there, and with
-/// the ready time that the kernel counts of these.
+/// All programs that lost something are inside, with small PIDs and thread numbers. Their ready
+/// time is the time that the kernel counts.
 fn assert_all_inside(live: &Value) {
     let victims: Vec<model::live::Victim> =
         serde_json::from_value(live["victims"].clone()).unwrap();
@@ -123,7 +124,7 @@ fn a_quota_holds_a_program_of_a_container() {
     let held = format!("setsid sh -c 'echo $$ >{}; {SPIN}' & victim=$!;", procs.display());
     let Some((live, shell)) = watched(&held) else { return };
     let name = group.path().file_name().unwrap().to_str().unwrap();
-    // Others on this machine may be throttled too.
+    // Other groups on this machine may be throttled too.
     let own = |one: &&Value| one["facts"]["group"].as_str().is_some_and(|it| it.ends_with(name));
     let mut findings = live["findings"].as_array().unwrap().iter();
     let found = findings.find(own).unwrap_or_else(|| panic!("{live:#}"));
@@ -131,7 +132,7 @@ fn a_quota_holds_a_program_of_a_container() {
     assert_eq!((&found["victim"]["name"], &found["victim"]["pid"]), (&"sh".into(), &shell.into()));
 }
 
-/// As in a pod: in its cgroup namespace its own group is mounted. The groups of the machine are
+/// As in a pod: in its cgroup namespace, its own group is mounted. The groups of the machine are
 /// mounted too, and the kernel names them by `..`.
 #[test]
 fn a_quota_of_another_group_is_found_from_within_a_cgroup_namespace() {
@@ -184,7 +185,7 @@ fn a_quota_of_another_group_is_found_from_within_a_cgroup_namespace() {
     let victim = found["victim"]["group"].as_str().unwrap();
     assert!(victim.ends_with(name) && !victim.contains(".."), "{found}");
     assert!(source(live, "groups-above").is_none(), "{live:#}");
-    // Where those of the machine are not mounted, it says what cannot be seen.
+    // If the groups of the machine are not mounted, it reports what it cannot see.
     let v1 = "cd /sys/fs/cgroup/cpu/.. && umount -l cpu && mount -t cgroup -o cpu pod cpu";
     let v2 = "cd / && umount -l /sys/fs/cgroup && mount -t cgroup2 pod /sys/fs/cgroup";
     let instead = format!("{{ {v1}; }} 2>/dev/null || {{ {v2}; }}");

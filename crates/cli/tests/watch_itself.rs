@@ -1,5 +1,5 @@
-//! What `tailback watch` does to the machine itself: what it refuses, calls, writes and leaves, and
-//! its bounds.
+//! The effects of `tailback watch` on the machine: what it refuses, calls, writes and leaves, and
+//! its limits.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,8 +28,8 @@ fn wrong_words_are_refused_with_what_is_wrong() {
     );
 }
 
-/// System calls by which a process could be stopped, changed or read under its locks, and those
-/// that change what outlives this one.
+/// System calls that could stop or change a process or read it under its locks. Also system calls
+/// whose effect outlives this process.
 const FORBIDDEN: &[&str] = &[
     "ptrace",
     "process_vm_readv",
@@ -70,11 +70,11 @@ const FORBIDDEN: &[&str] = &[
     "finit_module",
 ];
 
-/// System calls by which a file gets its name.
+/// System calls that name a file.
 const NAMING: &[&str] =
     &["link", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat"];
 
-/// Files of /proc/PID that are made under a lock of the process.
+/// Files of /proc/PID that the kernel produces under a lock of the process.
 const UNDER_LOCK: &[&str] = &[
     "smaps",
     "smaps_rollup",
@@ -91,12 +91,12 @@ const UNDER_LOCK: &[&str] = &[
     "syscall",
 ];
 
-/// A line of strace: the call, and what it was given.
+/// Splits a line of strace into the call and its arguments.
 fn call(line: &str) -> Option<(&str, &str)> {
     line.split_once(' ')?.1.trim_start().split_once('(')
 }
 
-/// The file of another process that a call names, by its path or below an open folder.
+/// The file of another process in the arguments of a call, by its path or below an open folder.
 fn file_of_process(given: &str, own: u32) -> Option<&str> {
     let (folder, rest) = given.split_once('"')?;
     let name = rest.split_once('"')?.0;
@@ -108,8 +108,8 @@ fn file_of_process(given: &str, own: u32) -> Option<&str> {
     (pid != own).then(|| file.rsplit('/').next().unwrap_or(file))
 }
 
-/// The processes of a trace that are the reader or its workers: it is started as a program, and
-/// ends those that it forks.
+/// The processes in a trace that are the reader or its workers. The reader is started as a
+/// program, and it ends the workers that it forks.
 fn readers(trace: &str) -> BTreeSet<&str> {
     let mut all = BTreeSet::new();
     for line in trace.lines() {
@@ -146,12 +146,12 @@ fn it_writes_its_record_and_nothing_else() {
     let readers = readers(&trace);
     assert!(!readers.is_empty(), "no reader");
     let mut read = 0;
-    // The first call is the program itself.
+    // The first call starts the program itself.
     for line in trace.lines().skip(1) {
         let is_reader = line.split_once(' ').is_some_and(|(pid, _)| readers.contains(pid));
         let Some((call, given)) = call(line) else { continue };
         let fine = is_reader && ["execve", "kill"].contains(&call);
-        // To and from the reader; nothing connects to anything.
+        // Messages to and from the reader. Nothing connects to anything else.
         let fine = fine || call == "sendto" && given.contains("<socket:");
         assert!(fine || !FORBIDDEN.contains(&call), "{call}({given}");
         assert!(!NAMING.contains(&call) || given.contains(folder), "{call}({given}");
@@ -159,7 +159,7 @@ fn it_writes_its_record_and_nothing_else() {
         let creates = creates && !given.contains("\"/dev/null\"");
         let opens = ["open", "openat", "openat2", "creat"].contains(&call);
         assert!(!(opens && creates) || given.contains(folder), "{call}({given}");
-        // What stays behind in the kernel is pinned somewhere.
+        // A program that stays in the kernel would be pinned by this call.
         assert!(!(call == "bpf" && given.contains("BPF_OBJ_PIN")), "{call}({given}");
         if ["write", "pwrite64", "writev", "ftruncate"].contains(&call) {
             let to = given.split_once('<').map_or("", |(_, to)| to);
@@ -176,7 +176,7 @@ fn it_writes_its_record_and_nothing_else() {
     assert!(record.exists());
 }
 
-/// What a process has of the kernel's programs, tables and links, by number.
+/// The eBPF programs, tables and links of a process, by number.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct InKernel {
     programs: BTreeSet<u32>,
@@ -203,7 +203,7 @@ impl InKernel {
         all
     }
 
-    /// Those of them that the kernel still has.
+    /// The ones that the kernel still has.
     fn left(&self) -> Self {
         let of = |mine: &BTreeSet<u32>, all: BTreeSet<u32>| mine & &all;
         InKernel {
@@ -245,7 +245,7 @@ fn killed_it_leaves_nothing() {
         (had.left() == InKernel::default()).then_some(())
     });
     assert_eq!(journal(), before);
-    // A ring writes where a finding began, and never half a record.
+    // A ring writes when a finding begins, and never half a record.
     let mut names: Vec<_> = common::files(record.parent().unwrap());
     names.retain(|file| !file.ends_with("out") && !file.ends_with("err"));
     for file in names.iter().filter(|file| file.is_file()) {
@@ -276,19 +276,21 @@ fn processes_that_come_and_go_by_the_thousand_are_counted_within_bounds() {
     assert!(made >= 1000, "only {made} processes");
     assert_parts_add_up(&live);
     let cost: model::live::Cost = serde_json::from_value(live["cost"].clone()).unwrap();
-    // Twice what a storm of threads takes that fills every table, in a build for debugging.
+    // The limit is twice the memory after a storm of threads that fills every table, in a debug
+    // build.
     assert!(cost.memory_bytes + cost.table_bytes < 192 << 20, "{cost:?}");
-    // How many find no place is for the speed of the machine to say; that they are few is not.
+    // How many threads find no place depends on the speed of the machine. There must be only few
+    // of them.
     assert!(cost.lost_threads * 2 < made, "{made} processes, {cost:?}");
-    // However many there were, they are one program of each load, or of the group of both. When one
-    // is looked at that ends, it has left its group (version 1).
+    // However many there were, they belong to one program per load, or to one program of their
+    // common group. When a process is looked at while it ends, it has left its group (version 1).
     let victims = live["victims"].as_array().unwrap();
     let same = victims.iter().map(|one| &one["program"]).filter(|one| one["name"] == "true");
     let rows = if group.is_some() { 1 } else { 2 };
     assert!(same.count() <= rows, "{live:#}");
 }
 
-/// Processes that this machine has made.
+/// Number of processes that this machine has created.
 fn forks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap();
     let line = stat.lines().find_map(|line| line.strip_prefix("processes "));

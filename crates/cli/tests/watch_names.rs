@@ -1,4 +1,4 @@
-//! `tailback watch` calls a container what the kubelet calls it.
+//! `tailback watch` gives a container the name that the kubelet uses.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,8 +12,8 @@ use std::fs;
 use std::path::PathBuf;
 use testing::{has_or_skip, root_or_skip};
 
-/// What the kubelet keeps of a container, and its group below one with a quota, until it is
-/// dropped.
+/// The files of the kubelet about a container, and a group for it below one with a quota. They
+/// are removed when this is dropped.
 struct InPod {
     group: BandwidthGroup,
     folders: Vec<PathBuf>,
@@ -52,7 +52,7 @@ impl Drop for InPod {
 
 #[test]
 fn a_container_is_called_what_the_kubelet_calls_it() {
-    // Below a unit or a container, groups may be anybody's.
+    // Below a unit or a container, other users may own groups.
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let is_of_cpu = |line: &&str| {
         let controllers = line.split(':').nth(1).unwrap_or_default();

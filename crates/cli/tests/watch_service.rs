@@ -1,4 +1,5 @@
-//! `tailback watch` as a service: incidents, the program that each starts, counters and health.
+//! `tailback watch` as a service: incidents, the program that starts for each, counters and
+//! health.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,14 +17,14 @@ use std::path::Path;
 use std::time::Duration;
 use testing::{root_or_skip, skipped};
 
-/// The whole lines of JSON in a text.
+/// The complete JSON lines in a text.
 fn lines(text: &str) -> Vec<Value> {
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let of_json = whole.filter(|line| line.starts_with('{'));
     of_json.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The incidents of `sh` behind a quota, by what became of them.
+/// The incidents of `sh` with a quota, of this event.
 fn of_sh<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
     let is_own = |line: &&Value| {
         let incident = &line["incident"];
@@ -51,7 +52,7 @@ fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
         return;
     }
     let (place, loads) = (Place::new(), Place::new());
-    // What the program gets, and who it is.
+    // The input and the user of the program.
     let got = place.path("got");
     std::fs::write(&got, "").unwrap();
     std::fs::set_permissions(&got, Permissions::from_mode(0o666)).unwrap();
@@ -76,7 +77,7 @@ fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
     let address =
         said.split_once("http://").unwrap().1.split_once("/metrics").unwrap().0.to_owned();
     assert!(get(&address, "/-/healthy").starts_with("HTTP/1.1 200 "));
-    // A counter is 0 where it is seen for the first time.
+    // A counter is 0 when it appears for the first time.
     wait_for("a loss", || {
         let metrics = get(&address, "/metrics");
         let is_own = |line: &&str| {
@@ -101,7 +102,7 @@ fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
     assert!(began[0]["fix"].as_str().unwrap().starts_with("Raise the quota"), "{began:?}");
     assert!(ended[0]["says"].as_str().unwrap().starts_with("Over: cpu-quota of sh "), "{ended:?}");
     assert_eq!(ended[0].get("fix"), None);
-    // The program got both lines, and is not root's.
+    // The program got both lines, and did not run as root.
     let texts = std::fs::read_to_string(&got).unwrap();
     let users: Vec<&str> = texts.lines().filter(|line| !line.starts_with('{')).collect();
     assert!(users.len() >= 2 && users.iter().all(|user| *user != "0"), "{texts}");
@@ -162,14 +163,15 @@ fn another_version_of_its_program_is_said_once() {
     wait_for("a line", || {
         running.err().contains("the file of this program was replaced").then_some(())
     });
-    // The next seconds say nothing more.
+    // The next seconds print nothing more.
     std::thread::sleep(Duration::from_millis(2500));
     running.signal(Signal::TERM);
     let ran = running.end();
     assert_eq!((ran.code(), ran.err.matches("replaced").count()), (0, 1), "{ran:?}");
 }
 
-/// The processes that it started, the reader among them; none where a kernel does not tell.
+/// The child processes of the service, including the reader; none if the kernel does not list
+/// them.
 fn children(running: &Running) -> String {
     let children = format!("/proc/{0}/task/{0}/children", running.pid());
     let children = std::fs::read_to_string(children);
@@ -195,7 +197,8 @@ fn a_reader_that_was_killed_is_said_once_and_watch_goes_on() {
     let pid = Pid::from_raw(reader.parse().unwrap()).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
     wait_for("a line", || running.err().contains("the reader of programs has ended").then_some(()));
-    // It goes on, and asks nobody: new programs come, and each second is read as before.
+    // It continues without questions to the reader: new programs start, and each second is read
+    // as before.
     std::thread::sleep(Duration::from_millis(2500));
     running.signal(Signal::TERM);
     let ran = running.end();
@@ -217,7 +220,7 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
         skipped("a hangup: a terminal controls this test, and says by it that it has gone");
         return;
     }
-    // All of a service get it where somebody asks systemd to send it.
+    // If somebody asks systemd to send it, all processes of the service get the signal.
     let children = children(&running);
     for child in children.split_whitespace() {
         let child = Pid::from_raw(child.parse().unwrap()).unwrap();
@@ -225,7 +228,7 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
     }
     running.signal(Signal::HUP);
     wait_for("a line", || running.err().contains("no configuration to read again").then_some(()));
-    // One that had ended would be nobody's child any more.
+    // A child that had ended would be gone from /proc.
     let is_there = |child: &str| std::path::Path::new("/proc").join(child).join("exe").exists();
     assert!(children.split_whitespace().all(is_there), "{children}");
     running.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! `tailback watch` as root beside users who wrote what it reads: programs, libraries, names.
+//! `tailback watch` as root, with programs, libraries and names that other users wrote.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,9 +18,9 @@ use testing::{has_or_skip, root_or_skip};
 /// A program that waits actively.
 const SPIN: &str = "int main(void) { for (;;) __asm__ volatile(\"pause\"); }";
 
-/// A process whose thread is called as a scheduler of the Erlang VM and runs code of a library.
-/// Given a second path it removes the library, and makes a link to there of the name that maps
-/// shows.
+/// A process with a thread that has the name of an Erlang VM scheduler and runs code of a
+/// library. With a second path, it removes the library. Then it makes a link to that path, with
+/// the name of the library that maps shows.
 const NODE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ const LIBRARY: &str = "void spin_here(long n) { volatile long x = 0; while (n--)
 const EVE: u32 = 65_534;
 const ADAM: u32 = 65_533;
 
-/// A process of a user, which ends with the test.
+/// A process of another user. It ends with the test.
 struct Stranger(Child);
 
 impl Drop for Stranger {
@@ -79,7 +79,7 @@ impl Stranger {
         Stranger(command.spawn().unwrap())
     }
 
-    /// Once it has said that it is ready.
+    /// Waits until it has printed that it is ready.
     fn ready(mut self) -> Self {
         let mut line = String::new();
         let mut out = std::io::BufReader::new(self.0.stdout.take().unwrap());
@@ -93,7 +93,7 @@ impl Stranger {
     }
 }
 
-/// Compiles a source into a file that everybody may read and execute.
+/// Compiles a source into a file that every user may read and execute.
 fn compile(place: &Place, source: &str, name: &str, flags: &[&str]) -> PathBuf {
     let (text, program) = (place.path(&format!("{name}.c")), place.path(name));
     std::fs::write(&text, source).unwrap();
@@ -108,7 +108,7 @@ fn library(place: &Place, name: &str) -> PathBuf {
     compile(place, LIBRARY, name, &["-shared", "-fPIC"])
 }
 
-/// Makes a file of 3 GiB of a program, with a table of symbols of nearly that size.
+/// Turns a program into a file of 3 GiB. Its symbol table has nearly that size.
 fn inflate(program: &Path) {
     let size: u64 = 3 << 30;
     let mut bytes = std::fs::read(program).unwrap();
@@ -133,7 +133,7 @@ fn inflate(program: &Path) {
     file.set_len(size).unwrap();
 }
 
-/// Watches until a line is as wanted.
+/// Watches until a line fits.
 fn watch<'a>(place: &'a Place, words: &[&str], is_wanted: &dyn Fn(&Value) -> bool) -> Running<'a> {
     let mut command = place.program(BINARY);
     command.args(["watch", "--json"]).args(words);
@@ -145,7 +145,7 @@ fn watch<'a>(place: &'a Place, words: &[&str], is_wanted: &dyn Fn(&Value) -> boo
     running
 }
 
-/// The whole lines that were printed.
+/// The complete lines of the output.
 fn lines(place: &Place) -> Vec<Value> {
     let text = std::fs::read_to_string(place.path("out")).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -163,7 +163,7 @@ fn names(live: &Value, function: &str) -> bool {
     findings.any(|finding| finding["facts"]["place"]["symbol"] == function)
 }
 
-/// The nodes that have a place.
+/// The PIDs of the nodes in a line.
 fn nodes(live: &Value) -> Vec<u64> {
     let nodes = live["nodes"].as_array().into_iter().flatten();
     nodes.filter_map(|node| node["program"]["pid"].as_u64()).collect()
@@ -191,7 +191,7 @@ fn status(of: &str, name: &str) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
-/// The most memory that a process had at a time, in KiB.
+/// The peak memory of a process, in KiB.
 fn peak(pid: u32) -> u64 {
     let text = status(&pid.to_string(), "VmHWM:");
     text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
@@ -227,14 +227,14 @@ fn a_library_is_the_file_that_is_mapped_and_not_what_its_name_means_now() {
     std::fs::create_dir(&shared).unwrap();
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o777)).unwrap();
     let file = library(&place, "shared/t.so");
-    // Only root may open it, and who does is seen.
+    // Only root may open the pipe, and the test sees who opens it.
     let pipe = place.path("pipe");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let events = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
     inotify::add_watch(&events, &pipe, inotify::WatchFlags::OPEN).unwrap();
     let node = Stranger::start(EVE, &program, &[&file, &pipe]).ready();
-    // The file itself is gone by its name, and its function is named all the same.
+    // The name of the library is gone, but its function is still named.
     let running = watch(&place, &[], &|live| names(live, "spin_here"));
     let live = end(running);
     drop(node);
@@ -291,7 +291,7 @@ fn once_it_watches_it_has_the_privileges_of_its_programs_and_no_other() {
     let has = u64::from_str_radix(&status(&reader.to_string(), "CapEff:"), 16).unwrap();
     let needed = [2, 6, 7, 19, 21, 40].iter().fold(0_u64, |all, bit| all | 1 << bit);
     assert_eq!(has & !needed, 0, "{has:x}");
-    // It goes on without the reader, and leaves none behind.
+    // It continues without the reader, and leaves no reader behind.
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(reader.cast_signed()).unwrap(),
         Signal::KILL,

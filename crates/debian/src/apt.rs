@@ -1,4 +1,4 @@
-//! apt with a folder of its own: its lists and its downloads go with it.
+//! apt in a temporary folder of its own. Its lists and downloads are deleted with the folder.
 
 use crate::cache::{Cache, failed, sha256};
 use crate::error::DebianError;
@@ -11,17 +11,17 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::time::Duration;
 
-/// Where packages come from.
+/// The server that packages come from.
 pub const MIRROR: &str = "http://deb.debian.org";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// How long apt may take for one of its steps.
+/// Time limit of one call of apt.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A package of a suite, as its list has it.
+/// A package as the list of its suite describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
-    /// Its name.
+    /// The package name.
     #[serde(rename = "package")]
     pub name: String,
     /// Its version.
@@ -30,7 +30,7 @@ pub struct Package {
     pub sha256: String,
 }
 
-/// What a host's apt could have been told to let pass; here it may not.
+/// Forbids insecure options that the configuration of the host's apt may allow.
 const SECURE: &[&str] = &[
     "Acquire::AllowInsecureRepositories=false",
     "Acquire::AllowWeakRepositories=false",
@@ -41,14 +41,14 @@ const SECURE: &[&str] = &[
     "APT::Authentication::TrustCDROM=false",
 ];
 
-/// What apt says of a suite whose lists are older than they promise to be.
+/// What apt says about a suite whose lists are past their validity date.
 const EXPIRED: &str = " is expired ";
 
-/// The user that apt fetches as where it is started by root.
+/// The user as which apt fetches when root starts it.
 const APT_USER: &str = "_apt";
 
-/// apt with a folder of its own, which goes with it. It is among temporary files and not in the
-/// cache, whose folders apt's own user may not enter.
+/// apt in a temporary folder of its own, which is deleted on drop. The folder is not in the cache,
+/// because apt's own user has no access to folders of the cache.
 #[derive(Debug)]
 pub struct Apt {
     folder: Temporary,
@@ -56,10 +56,10 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// apt for one suite, such as `trixie` or `bookworm-security`, which knows nothing of it yet.
+    /// Sets up apt for one suite, such as `trixie` or `bookworm-security`. Nothing is fetched yet.
     ///
     /// # Errors
-    /// If its folder cannot be made, or if Debian's keys are not on this machine.
+    /// If the folder cannot be created, or if Debian's keys are not on this machine.
     pub fn prepare(suite: &str) -> Result<Self, DebianError> {
         if !Path::new(KEYRING).exists() {
             return Err(DebianError::tool(
@@ -76,7 +76,7 @@ impl Apt {
         }
         let user = sandbox_user();
         if let Some(user) = user {
-            // apt's user has to come through, and to write where a package is put.
+            // apt's user needs access to the folder and write access to the download folder.
             std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755))
                 .map_err(failed)?;
             chown(folder.path().join("download"), Some(user), None).map_err(failed)?;
@@ -100,17 +100,17 @@ impl Apt {
         tool
     }
 
-    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that
-    /// stands still has them, they are taken all the same, and `note` gets a line of it.
+    /// Fetches the lists of the suite. If the suite says that they are too old, as with a mirror
+    /// that is no longer updated, they are used anyway and `note` gets a message.
     ///
     /// # Errors
-    /// If they cannot be fetched, or are not signed by Debian.
+    /// If the lists cannot be fetched, or are not signed by Debian.
     pub fn update(
         &self,
         note: &mut dyn FnMut(&str),
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), DebianError> {
-        // Lists that could not be fetched are an error here, where apt would only warn.
+        // A list that cannot be fetched is an error here. apt itself would only warn.
         let update = ["update", "--error-on=any", "-qq"];
         match self.tool("apt-get", &update).run(LIMIT, interrupted) {
             Err(ToolError::Failed { why, .. }) if why.contains(EXPIRED) => {
@@ -123,7 +123,7 @@ impl Apt {
         Ok(())
     }
 
-    /// The names of the suite's packages that begin so.
+    /// The names of the suite's packages that begin with `start`.
     ///
     /// # Errors
     /// If apt fails.
@@ -136,10 +136,10 @@ impl Apt {
         Ok(names.lines().map(|line| line.trim().to_owned()).collect())
     }
 
-    /// The names of these packages and of all that they depend on.
+    /// The names of these packages and of all their dependencies.
     ///
     /// # Errors
-    /// If the suite has not got one of them.
+    /// If the suite does not have one of the packages.
     pub fn closure(
         &self,
         names: &[&str],
@@ -154,7 +154,7 @@ impl Apt {
     /// The newest version of each of these packages.
     ///
     /// # Errors
-    /// If apt does not describe one of them.
+    /// If apt does not describe one of the packages.
     pub fn describe(
         &self,
         names: &[String],
@@ -174,11 +174,11 @@ impl Apt {
         }
     }
 
-    /// The packages as files of the cache's folder, where apt's user cannot change them any more;
-    /// in their order.
+    /// Downloads the packages as files in the cache folder, where apt's user can no longer change
+    /// them. The files are in the order of `packages`.
     ///
     /// # Errors
-    /// If one cannot be fetched, or is not what the suite's list says.
+    /// If a package cannot be fetched, or its checksum differs from the suite's list.
     pub fn download(
         &self,
         packages: &[Package],
@@ -195,7 +195,7 @@ impl Apt {
         packages.iter().map(|package| self.take(package, cache)).collect()
     }
 
-    /// The file of a package that was downloaded.
+    /// The file of a downloaded package.
     fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
         let tool = |why: &str| {
             DebianError::tool("apt-get", format!("{}={}: {why}", package.name, package.version))
@@ -237,13 +237,13 @@ fn options(folder: &Path, sandboxed: bool) -> Vec<String> {
     all.flat_map(|option| ["-o".to_owned(), option]).collect()
 }
 
-/// The package of a line such as `'http://..' NAME_VERSION_ARCH.deb SIZE CHECKSUM`.
+/// The package name in a line such as `'http://..' NAME_VERSION_ARCH.deb SIZE CHECKSUM`.
 fn name_of_uri(line: &str) -> Option<&str> {
     let file = line.split(' ').nth(1).filter(|_| line.starts_with('\''))?;
     file.split_once('_').map(|(name, _)| name)
 }
 
-/// The number of apt's own user, where this is root and the system has that user.
+/// The user ID of apt's own user. None if this process is not root or the system lacks that user.
 fn sandbox_user() -> Option<u32> {
     if !rustix::process::geteuid().is_root() {
         return None;

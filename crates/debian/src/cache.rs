@@ -1,4 +1,4 @@
-//! Where packages are kept: by the checksum of what they came in.
+//! The cache of unpacked packages. The key is the checksum of the package file.
 
 use crate::error::DebianError;
 use host::private::{self, PrivateError};
@@ -12,14 +12,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The largest index or list of checksums, in bytes.
+/// The largest index or list of checksums that is read, in bytes.
 const MOST_READ: u64 = 1 << 20;
 
 /// The cache folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache(PathBuf);
 
-/// What one run holds while it changes the cache; let go when dropped or when the run dies.
+/// The lock of a run that changes the cache. It is released on drop or when the process dies.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -32,7 +32,7 @@ impl Cache {
         Cache(base.join("tailback").join(part))
     }
 
-    /// A given folder.
+    /// A cache in the given folder.
     pub fn at(folder: PathBuf) -> Self {
         Cache(folder)
     }
@@ -42,12 +42,12 @@ impl Cache {
         &self.0
     }
 
-    /// Where a package of that checksum is unpacked.
+    /// The folder for the unpacked package with this checksum.
     pub fn unpacked(&self, sha256: &str) -> PathBuf {
         self.0.join("packages").join(sha256)
     }
 
-    /// Makes a folder of the cache, unless another user could change the cache.
+    /// Creates a folder of the cache. Fails if another user could change the cache.
     pub fn make(&self, folder: &Path) -> Result<(), DebianError> {
         private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
     }
@@ -57,12 +57,12 @@ impl Cache {
         private::open(path).map(drop).map_err(refused)
     }
 
-    /// What is in a file of the cache; none where there is none.
+    /// The content of a file of the cache. None if the file does not exist.
     ///
     /// # Errors
-    /// If another user could have put it there.
+    /// If another user could have put the file there.
     pub fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, DebianError> {
-        // A link that leads to nothing is there all the same.
+        // A dangling link also counts as an existing file.
         if path.symlink_metadata().is_err() {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Cache {
         Ok(Some(bytes))
     }
 
-    /// Writes a file of the cache so that a reader finds it whole or not at all.
+    /// Writes a file of the cache atomically: a reader finds the complete file or no file.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), DebianError> {
         let folder = path.parent().unwrap_or(&self.0);
         let beside = Temporary::file(&Roots::real(), folder, ".writing-");
@@ -83,11 +83,11 @@ impl Cache {
         written.map_err(|source| failed(path, source))
     }
 
-    /// Copies a file into the cache's folder, where nobody else can change it any more; it goes
-    /// when it is dropped.
+    /// Copies a file into the cache folder, where no other user can change it. The copy is deleted
+    /// on drop.
     ///
     /// # Errors
-    /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.
+    /// If the file is larger than `most` bytes, is not a regular file, or cannot be copied.
     pub fn take_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
         self.make(&self.0)?;
         let unreadable = |source| DebianError::File { path: file.to_owned(), source };
@@ -105,7 +105,7 @@ impl Cache {
         Ok(copy)
     }
 
-    /// Waits for its turn to change the cache.
+    /// Waits for the lock that a run needs to change the cache.
     pub fn lock(
         &self,
         note: &mut dyn FnMut(&str),
@@ -132,7 +132,7 @@ impl Cache {
     }
 }
 
-/// A folder or file that is not taken for the caller's own.
+/// The error for a folder or file that does not belong to the caller alone.
 fn refused(error: PrivateError) -> DebianError {
     match error {
         PrivateError::Unsafe { path, why } => DebianError::Unsafe { path, why },
@@ -140,7 +140,7 @@ fn refused(error: PrivateError) -> DebianError {
     }
 }
 
-/// A failure of the cache, with its place.
+/// The error for a failed operation on `path`.
 pub fn failed(path: &Path, source: std::io::Error) -> DebianError {
     DebianError::Cache { path: path.to_owned(), source }
 }
@@ -148,7 +148,7 @@ pub fn failed(path: &Path, source: std::io::Error) -> DebianError {
 /// The SHA-256 of a file, in hexadecimal.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn sha256(path: &Path) -> Result<String, DebianError> {
     let failed = |source| DebianError::File { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;
@@ -239,7 +239,7 @@ mod tests {
     fn a_full_disk_leaves_nothing_and_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
-        // A folder in the way stands for whatever keeps a file from being renamed into place.
+        // The folder stands for anything that prevents the rename of the file.
         let path = folder.path().join("index.json");
         std::fs::create_dir_all(path.join("full")).unwrap();
         assert!(matches!(cache.write(&path, b"x"), Err(DebianError::Cache { .. })));

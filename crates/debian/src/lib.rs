@@ -1,8 +1,9 @@
-//! Packages of Debian's suites: fetched by apt with lists of its own, kept in a cache that only the
-//! caller can write to, and taken apart within bounds. The system's sources stay untouched.
+//! Packages of Debian's suites. apt fetches them with its own lists in a separate folder. They are
+//! kept in a cache that only the caller can write to, and are unpacked within limits. The system's
+//! package sources are not changed.
 //!
-//! [`Apt`] finds and fetches, [`Cache`] keeps, [`package`] takes files out, [`sums`] says whether
-//! what was taken out is still the same.
+//! [`Apt`] finds and fetches packages, [`Cache`] keeps them, [`package`] unpacks files, and
+//! [`sums`] checks that the unpacked files are unchanged.
 
 mod apt;
 mod cache;

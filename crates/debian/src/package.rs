@@ -1,4 +1,4 @@
-//! Taking files out of a Debian package, within bounds of size, number and time.
+//! Unpacks files of a Debian package, with limits on size, number and time.
 
 use crate::error::DebianError;
 use host::tool::Tool;
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 /// The first bytes of a Debian package.
 pub const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
 
-/// The largest package, in bytes.
+/// The largest accepted package, in bytes.
 pub const MOST_PACKAGE: u64 = 512 << 20;
 
-/// The largest file that is taken out of a package, in bytes.
+/// The largest file that is unpacked from a package, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// What a package may hold unpacked, in bytes: a few hundred MiB are usual.
+/// The largest unpacked size of a package, in bytes. A few hundred MiB are usual.
 const MOST_UNPACKED: u64 = 4 << 30;
 
-/// How many members a package may have: some thousand are usual.
+/// The most members of a package. Some thousand are usual.
 const MOST_MEMBERS: usize = 200_000;
 
-/// How long unpacking may take.
+/// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// A file or a symbolic link of a package.
@@ -37,25 +37,25 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// The parts of its path, without a root; none of them is `..`.
+    /// The parts of its path, without the root. No part is `..`.
     pub fn parts(&self) -> &[String] {
         self.parts
     }
 
-    /// Where it leads to, if it is a symbolic link.
+    /// The target of a symbolic link. None if the member is a file.
     pub fn link(&self) -> Option<&str> {
         self.link.as_deref()
     }
 
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub fn executable(&self) -> bool {
         self.executable
     }
 
-    /// Writes it to a new file.
+    /// Writes the member to a new file.
     ///
     /// # Errors
-    /// If it is too large, or the file cannot be written.
+    /// If the member is too large, or the file cannot be written.
     pub fn write(&mut self, to: &Path) -> Result<(), DebianError> {
         if self.size > MOST {
             let name = self.parts.join("/");
@@ -71,7 +71,7 @@ impl Member<'_> {
 /// Whether a file is a Debian package.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn is_package(path: &Path) -> Result<bool, DebianError> {
     let file = |source| DebianError::File { path: path.to_owned(), source };
     let mut start = Vec::new();
@@ -80,10 +80,11 @@ pub fn is_package(path: &Path) -> Result<bool, DebianError> {
     Ok(start == MAGIC)
 }
 
-/// Shows each file and each symbolic link of a package to `take`; `name` stands for it in messages.
+/// Calls `take` for each file and each symbolic link of a package. `name` is the name of the
+/// package in messages.
 ///
 /// # Errors
-/// If the package is torn or too large, if `take` fails, or at an interruption.
+/// If the package is damaged or too large, if `take` fails, or if the run is interrupted.
 pub fn each_member(
     path: &Path,
     name: &Path,
@@ -99,10 +100,10 @@ pub fn each_member(
     each_of_archive(File::from(stdout), name, interrupted, take)
 }
 
-/// Shows each file and each symbolic link of an archive to `take`.
+/// Calls `take` for each file and each symbolic link of an archive.
 ///
 /// # Errors
-/// As [`each_member`].
+/// Those of [`each_member`].
 pub fn each_of_archive(
     archive: impl Read,
     name: &Path,
@@ -140,7 +141,7 @@ pub fn each_of_archive(
     Ok(())
 }
 
-/// The parts of a member's path; none where it leads upwards or is no text.
+/// The parts of a member's path. None if the path leads upwards or is not valid UTF-8.
 fn parts(member: &Path) -> Option<Vec<String>> {
     member
         .components()
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(seen, [("usr/a".to_owned(), None), ("usr/b".to_owned(), Some("a".to_owned()))]);
     }
 
-    /// An archive without an end, of empty members.
+    /// An endless archive of empty members.
     struct Endless {
         member: Vec<u8>,
         at: usize,

@@ -1,22 +1,23 @@
-//! The checksums of what was taken out of packages, kept beside it and compared at each use.
+//! The checksums of files that were unpacked from packages. They are stored beside the files and
+//! compared before each use.
 
 use crate::cache::{Cache, failed, sha256};
 use crate::error::DebianError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The file that holds them; it is written last, so a folder that has it is whole.
+/// The file with the checksums. It is written last, so a folder with this file is complete.
 const FILE: &str = "sums.json";
 
-/// Whether a folder was unpacked to its end, with its checksums.
+/// Whether a folder was unpacked completely, including its checksums.
 pub fn is_whole(folder: &Path) -> bool {
     folder.join(FILE).symlink_metadata().is_ok()
 }
 
-/// Keeps the checksums of all files of a folder and of those below it.
+/// Stores the checksums of all files in a folder and in its subfolders.
 ///
 /// # Errors
-/// If one cannot be read, or they cannot be written.
+/// If a file cannot be read, or the checksums cannot be written.
 pub fn keep(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
     let mut sums = BTreeMap::new();
     for file in files(folder)? {
@@ -25,11 +26,11 @@ pub fn keep(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
     cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())
 }
 
-/// Moves a file into a folder that has its checksums. Its own comes first, so that who finds the
-/// file finds that too.
+/// Moves a file into a folder that has checksums. The checksum of the file is written first, so a
+/// reader that finds the file also finds its checksum.
 ///
 /// # Errors
-/// If it cannot be read or moved.
+/// If the file cannot be read or moved.
 pub fn add(file: &Path, folder: &Path, cache: &Cache) -> Result<(), DebianError> {
     let place = folder.join(file.file_name().unwrap_or_default());
     let mut sums = kept(folder, cache)?;
@@ -38,11 +39,11 @@ pub fn add(file: &Path, folder: &Path, cache: &Cache) -> Result<(), DebianError>
     std::fs::rename(file, &place).map_err(|source| failed(&place, source))
 }
 
-/// Refuses files of a folder that are not what was unpacked, or that another user could have put
-/// there.
+/// Refuses files of a folder that differ from what was unpacked. Also refuses files that another
+/// user could have put there.
 ///
 /// # Errors
-/// If there is such a file.
+/// If a file is refused.
 pub fn compare<'a>(
     folder: &Path,
     files: impl Iterator<Item = &'a PathBuf>,
@@ -58,11 +59,11 @@ pub fn compare<'a>(
     Ok(())
 }
 
-/// Refuses a folder of which any file is not what was unpacked, is missing, was added, or could
-/// have been put there by another user.
+/// Refuses a folder if a file in it differs from what was unpacked, is missing or was added, or if
+/// another user could have put a file there.
 ///
 /// # Errors
-/// As [`compare`].
+/// Those of [`compare`].
 pub fn compare_all(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
     let sums = kept(folder, cache)?;
     let there: Vec<PathBuf> =
@@ -86,7 +87,7 @@ fn changed(folder: &Path, file: &Path) -> DebianError {
     }
 }
 
-/// All files below a folder; links are not followed.
+/// All files in a folder and in its subfolders. Symbolic links are not followed.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, DebianError> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

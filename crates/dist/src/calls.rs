@@ -1,10 +1,10 @@
-//! Calls of functions that every node has loaded, as the node's own server of calls (`rex`) takes
-//! them.
+//! Calls of functions that every node has loaded, in the form that the node's own call server
+//! (`rex`) expects.
 
 use beam::term::{atom, list, tuple};
 use beam::{ExternalFun, Pid, Term};
 
-/// The registered name of that server, which kernel starts.
+/// The registered name of that server, which the application kernel starts.
 pub const SERVER: &str = "rex";
 
 /// A call of an exported function.
@@ -16,20 +16,20 @@ pub struct Call {
 }
 
 impl Call {
-    /// Of this function, with these arguments.
+    /// A call of this function with these arguments.
     pub fn new(module: &'static str, function: &'static str, arguments: Vec<Term>) -> Self {
         Call { module, function, arguments }
     }
 
-    /// All of them, one behind the other in one process: the list of their values. Where one fails
-    /// all do.
+    /// Makes all calls one after the other in one process; the value is the list of their values.
+    /// If one call fails, all fail.
     pub fn all(calls: Vec<Call>) -> Self {
         let apply = Term::from(ExternalFun::from(("erlang", "apply", 2)));
         let (funs, arguments) = calls.into_iter().map(Call::parts).unzip();
         Call::new("lists", "zipwith", vec![apply, list(funs), list(arguments)])
     }
 
-    /// The function for each of these, with the same second argument.
+    /// Calls the function for each element of `of`, with `with` as the second argument each time.
     pub fn each(function: (&str, &str), of: Vec<Term>, with: &Term) -> Self {
         let fun = Term::from(ExternalFun::from((function.0, function.1, 2)));
         let same = vec![with.clone(); of.len()];
@@ -42,24 +42,24 @@ impl Call {
         (Term::from(fun), list(self.arguments))
     }
 
-    /// Module, function, arity, and the list of arguments, as a request to spawn takes them.
+    /// Module, function and arity, and the list of arguments, in the form of a spawn request.
     pub fn spawned(self) -> (Term, Term) {
         let arity = i64::try_from(self.arguments.len()).unwrap_or(i64::MAX);
         let what = vec![atom(self.module), atom(self.function), beam::term::int(arity)];
         (tuple(what), list(self.arguments))
     }
 
-    /// The message to the server that answers this process, with a number.
+    /// The message to the call server that asks it to answer this process under this number.
     pub fn request(self, from: &Pid, number: i32) -> Term {
         let from = tuple(vec![Term::from(from.clone()), beam::term::int(number.into())]);
         let (module, function) = (atom(self.module), atom(self.function));
-        // Output, which none of them makes, would go to the node's own `user`.
+        // Output would go to the node's own `user`, but none of these calls writes any.
         let call = vec![atom("call"), module, function, list(self.arguments), atom("user")];
         tuple(vec![atom("$gen_call"), from, tuple(call)])
     }
 }
 
-/// The value of a call; none where it failed.
+/// The value of a call; None if the call failed.
 pub fn value(answer: Term) -> Option<Term> {
     let failed = matches!(&answer, Term::Tuple(tuple)
         if tuple.elements.first().is_some_and(|one| beam::term::as_atom(one) == Ok("badrpc")));

@@ -14,8 +14,8 @@ use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// How many names we try: each stays in the node's table of atoms, so they are few and always the
-/// same.
+/// How many of our own names are tried. Each name stays in the node's atom table, so there are
+/// few, and they are always the same.
 const NAMES: u32 = 8;
 
 /// The longest single wait of a read.
@@ -24,14 +24,14 @@ const STEP: Duration = Duration::from_millis(200);
 /// The longest that sending a message may take.
 const WRITE: Duration = Duration::from_secs(3);
 
-/// A sign of life is sent this often: a node that hears none for a minute ends the connection.
+/// Interval between our signs of life. A node that hears none for a minute ends the connection.
 const TICK: Duration = Duration::from_secs(10);
 
-/// Messages that are no answer, between two that are: a node that is late sends a sign of life
-/// every few seconds.
+/// Most messages between two answers that are no answer themselves. A late node sends only a sign
+/// of life every few seconds.
 const UNASKED: u32 = 100_000;
 
-/// Operations of the protocol.
+/// Operation codes of the protocol.
 const SEND: i64 = 2;
 const REG_SEND: i64 = 6;
 const SPAWN_REQUEST: i64 = 29;
@@ -51,7 +51,7 @@ impl Client {
     /// Connects, as a hidden node.
     ///
     /// # Errors
-    /// If the node cannot be reached, or takes us not.
+    /// If the node cannot be reached, or refuses us.
     pub fn connect(target: &Target, cookie: &Cookie, within: Duration) -> Result<Self, Problem> {
         for number in 1..=NAMES {
             match Self::connect_as(number, target, cookie, within) {
@@ -70,7 +70,7 @@ impl Client {
         cookie: &Cookie,
         within: Duration,
     ) -> Result<Self, Greeting> {
-        // On the same host, whatever it is called: names are either all long or all short.
+        // Our name uses the node's host part: names are either all long or all short.
         let name = NodeName::read(&format!("tailback_{number}@{}", target.name.host()));
         let name = name.ok_or_else(|| Problem::Host("its name is too long".to_owned()))?;
         let stream = target.connect(cookie, within)?;
@@ -81,20 +81,20 @@ impl Client {
         Ok(Client { stream, frames, own, number: 0, last_sent, unasked: 0 })
     }
 
-    /// Has a process hold a flag of the system until the connection ends.
+    /// Makes a process on the node hold a system flag until the connection ends.
     ///
     /// # Errors
     /// If the connection has ended.
     pub fn hold(&mut self, flag: &str) -> Result<(), Problem> {
         let set = Call::new("erlang", "system_flag", vec![atom(flag), atom("true")]);
-        // It waits for a message that nobody sends, and ends with the link.
+        // That process waits for a message that nobody sends, and ends with the link.
         let then = vec![atom("erlang"), atom("exit"), list(vec![atom("normal")])];
         let wait = Call::new("erlang", "hibernate", then);
         self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
     }
 
-    /// Switches on a flag that the VM keeps for nobody. A linked process switches it off when the
-    /// connection ends, also where somebody else wants it by then.
+    /// Switches on a flag that the VM does not tie to a process. A linked process switches it off
+    /// when the connection ends, even if somebody else wants it by then.
     ///
     /// # Errors
     /// If the connection has ended.
@@ -103,7 +103,8 @@ impl Client {
         let trap = vec![atom("trap_exit"), atom("true")];
         let trap = Call::new("erlang", "process_flag", trap);
         let on = Call::new("erlang", "system_flag", set("true"));
-        // The end of the link is a message to it and wakes it: its last call takes the flag back.
+        // The end of the link is a message that wakes the process; its last call switches the
+        // flag off.
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
         self.spawn(Call::all(vec![trap, on, wait]), vec![atom("link")])
@@ -114,7 +115,7 @@ impl Client {
         &self.own.node.name
     }
 
-    /// Asks for the value of a call: the number that the answer will have.
+    /// Asks for the value of a call. Returns the number that the answer will have.
     ///
     /// # Errors
     /// If the connection has ended.
@@ -126,11 +127,11 @@ impl Client {
         Ok(self.number)
     }
 
-    /// Waits for the answer to a question: its bytes, without the byte of the version; none where
-    /// it does not come in time.
+    /// Waits for the answer to a question. Returns its bytes without the version byte, or None if
+    /// the answer does not come in time.
     ///
     /// # Errors
-    /// If the connection has ended, or the node sends what no node does.
+    /// If the connection has ended, or the node violates the protocol.
     pub fn wait(&mut self, number: i32, within: Duration) -> Result<Option<Vec<u8>>, Problem> {
         let until = Instant::now() + within;
         loop {
@@ -142,7 +143,7 @@ impl Client {
                 ));
             }
             match next {
-                // Each is answered, but not more often than we look.
+                // Each sign of life is answered, but not more often than every `STEP`.
                 Ok(Frame::Tick) if self.last_sent.elapsed() < STEP => {}
                 Ok(Frame::Tick) => self.tick()?,
                 Ok(Frame::Terms(bytes)) => {
@@ -163,7 +164,7 @@ impl Client {
         }
     }
 
-    /// The bytes of an answer, where a message is the one with this number.
+    /// The bytes of the answer with this number; None if the message is something else.
     pub(crate) fn answer(mut bytes: Vec<u8>, number: i32) -> Result<Option<Vec<u8>>, Problem> {
         let nonsense = Problem::Nonsense;
         let length = wire::first(&bytes).map_err(nonsense)?;
@@ -183,12 +184,12 @@ impl Client {
             [98, a, b, c, d, rest @ ..] if wanted == [*a, *b, *c, *d] => rest.len(),
             _ => return Ok(None),
         };
-        // It may be large, and is not copied.
+        // The answer may be large, so it is not copied.
         bytes.drain(..bytes.len() - answer);
         Ok(Some(bytes))
     }
 
-    /// Has the node make a call in a process of its own.
+    /// Makes the node run a call in a new process.
     fn spawn(&mut self, call: Call, options: Vec<Term>) -> Result<(), Problem> {
         let id = vec![0, 0x7a11_bacc, self.own.creation];
         let request = Reference { node: self.own.node.clone(), id, creation: self.own.creation };

@@ -7,28 +7,29 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The longest cookie, in bytes: that of an atom.
+/// The longest cookie, in bytes: the longest atom.
 const MOST: u64 = 1_020;
 
-/// What the group and others may do with a file.
+/// Permissions of the group and of others.
 const OTHERS: u32 = 0o077;
 
-/// Where the cookie of Debian's RabbitMQ is.
+/// The cookie file of Debian's RabbitMQ.
 const RABBIT: &str = "/var/lib/rabbitmq/.erlang.cookie";
 
-/// A cookie, and whose file it is of. The cookie is in no text that is made of it.
+/// A cookie, and the owner of its file. No text that is made of it shows the cookie.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cookie {
     text: String,
     owner: u32,
 }
 
-/// Whose file a cookie is taken of.
+/// Whose files may hold the cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The caller, or root.
+    /// Files of the caller or of root.
     Own,
-    /// Also another user, who was chosen: that user's nodes alone get proofs of this cookie.
+    /// Files of any user, because that user was chosen. Only nodes of that user and of root get
+    /// proofs of this cookie.
     Anybody,
 }
 
@@ -39,8 +40,8 @@ impl fmt::Debug for Cookie {
 }
 
 impl Cookie {
-    /// Reads it of a file, as Erlang does: without the end of the line, and of a file that nobody
-    /// but its owner may read.
+    /// Reads a cookie from a file, as Erlang does: without the end of the line, and only if
+    /// nobody but the owner may use the file.
     ///
     /// # Errors
     /// If the file cannot be read, is open to others, belongs to somebody else, or holds no cookie.
@@ -64,16 +65,17 @@ impl Cookie {
         }
     }
 
-    /// Where a cookie is where none is named: that of the user, then that of Debian's RabbitMQ,
-    /// which belongs to a user of its own.
+    /// The default places of a cookie: the user's own file, then that of Debian's RabbitMQ, which
+    /// belongs to its own user.
     pub fn usual_places() -> Vec<(PathBuf, Owner)> {
         let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".erlang.cookie"));
         let rabbit = (PathBuf::from(RABBIT), Owner::Anybody);
         home.map(|file| (file, Owner::Own)).into_iter().chain([rabbit]).collect()
     }
 
-    /// Whether a port of this user may get a proof of it: of root, of the owner of the file, and
-    /// where that is no other user, of the caller.
+    /// Whether a port of this user may get a proof of the cookie. Root may, and the owner of the
+    /// file. The caller may, if the file belongs to the caller or to root. An id that stands for
+    /// several users may not.
     pub(crate) fn is_for(&self, uid: u32) -> bool {
         let us = rustix::process::geteuid().as_raw();
         let is_ours = self.owner == us || self.owner == 0;
@@ -90,14 +92,14 @@ impl Cookie {
         &self.text
     }
 
-    /// This cookie, of a file of this user.
+    /// This cookie, from a file of this user.
     #[cfg(test)]
     pub(crate) fn of(text: &str, owner: u32) -> Self {
         Cookie { text: text.to_owned(), owner }
     }
 }
 
-/// What is wrong with the file.
+/// What is wrong with the file; None if it can be used.
 fn objection(about: &Metadata, whose: Owner) -> Option<String> {
     let us = rustix::process::geteuid().as_raw();
     let (owner, mode) = (about.uid(), about.mode());
@@ -119,7 +121,7 @@ mod tests {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::{PermissionsExt, chown};
 
-    /// A file with this text that its owner alone may use.
+    /// A file with this text that only its owner may use.
     fn written(folder: &Path, text: &str) -> PathBuf {
         let file = folder.join("cookie");
         std::fs::write(&file, text).unwrap();
@@ -168,7 +170,7 @@ mod tests {
         assert!(error.contains("owned by user 4000, not by user 0"), "{error}");
         let theirs = Cookie::read(&file, Owner::Anybody).unwrap();
         assert!(theirs.is_for(4_000) && theirs.is_for(0) && !theirs.is_for(1_000));
-        // The caller's own port is not one of that user.
+        // The caller's own port does not belong to that user.
         let of_another = Cookie::of("GEHEIM", us + 1);
         assert!(us == 0 || !of_another.is_for(us));
     }

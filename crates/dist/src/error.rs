@@ -1,14 +1,14 @@
-//! What may be wrong with what we are told about a node.
+//! Errors in what the user said about a node.
 
 use os::terminal::line;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A node cannot be asked, whatever it does. Why one that could be is not, or does not answer, says
-/// [`Problem`](model::live::Problem).
+/// A node cannot be asked, whatever the node does. [`Problem`](model::live::Problem) says why a
+/// valid node is not asked, or does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DistError {
-    /// It is no name of a node.
+    /// This is not the name of a node.
     Name(String),
     /// The cookie's file cannot be used.
     Cookie(PathBuf, String),

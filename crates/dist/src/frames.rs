@@ -1,43 +1,43 @@
-//! Messages on a connection: a length of four bytes, and as many bytes.
+//! Messages on a connection: a length of four bytes, then that many bytes.
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-/// The largest message of a node that is taken, in bytes: the numbers of a million processes. What
-/// is made of one takes a part of [`beam::wire::MOST_MEMORY`] too.
+/// The largest message of a node that is accepted, in bytes: room for the numbers of a million
+/// processes. The terms made of a message also count towards [`beam::wire::MOST_MEMORY`].
 pub const MOST: usize = 48 << 20;
 
-/// What stands before each message that is no tick.
+/// The first byte of each message that is not a tick.
 const PASS_THROUGH: u8 = 112;
 
-/// Read at a time.
+/// Bytes per read.
 const CHUNK: usize = 64 << 10;
 
-/// What has come so far; a wait that ends in the middle of a message loses nothing.
+/// The bytes received so far. A wait that ends in the middle of a message loses nothing.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// How much of them was given already.
+    /// How many of these bytes were given out already.
     given: usize,
-    /// What a read is made into.
+    /// The buffer of a read.
     chunk: Vec<u8>,
 }
 
 /// A message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Nothing but a sign of life.
+    /// A sign of life without content.
     Tick,
-    /// Terms, one behind the other.
+    /// Terms, one after the other.
     Terms(Vec<u8>),
 }
 
 impl Frames {
-    /// The next message; waits until this moment, and a read of the stream longer.
+    /// The next message. Waits until this moment, plus the time of one read of the stream.
     ///
     /// # Errors
-    /// If none has come by then, however many bytes of it did, the connection has ended, or a
-    /// message is larger than what is taken.
+    /// If no whole message has come by then, the connection has ended, or a message is too large
+    /// or of an unknown kind.
     pub fn next(&mut self, stream: &mut impl Read, until: Instant) -> io::Result<Frame> {
         loop {
             if let Some(frame) = self.take()? {
@@ -63,7 +63,7 @@ impl Frames {
             return wrong(format!("a message of {length} MiB, and {most} MiB at most are taken"));
         }
         if rest.len() < length {
-            // So that there is no room for twice as much at its end.
+            // Exact, so that the buffer does not grow to twice the needed size.
             self.bytes.reserve_exact(length - rest.len());
             return Ok(None);
         }
@@ -91,9 +91,10 @@ impl Frames {
         terms
     }
 
-    /// One read, and no more: it takes what there is.
+    /// Reads once, and takes what there is.
     fn read(&mut self, stream: &mut impl Read) -> io::Result<usize> {
-        // What was given goes only now, so that many small messages cost one move.
+        // Bytes that were given out are dropped only here, so that many small messages cost one
+        // move.
         self.bytes.drain(..self.given);
         self.given = 0;
         self.chunk.resize(CHUNK, 0);
@@ -121,7 +122,7 @@ pub fn write(stream: &mut impl Write, terms: &[Vec<u8>]) -> io::Result<()> {
     stream.write_all(&bytes)
 }
 
-/// Gives a sign of life.
+/// Sends a sign of life.
 ///
 /// # Errors
 /// If the connection does not take it in time.
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(next, Frame::Terms(vec![131, 106]));
     }
 
-    /// Gives a byte at a time, for ever.
+    /// Gives one byte at a time, for ever.
     struct Drip(Vec<u8>);
 
     impl Read for Drip {

@@ -1,4 +1,4 @@
-//! For the fuzzer: what a node answers, behind a function that takes any bytes.
+//! For the fuzzer: takes any bytes as the answers of a node.
 
 use crate::client::Client;
 use crate::frames::{Frame, Frames};
@@ -7,13 +7,13 @@ use crate::{calls, hello, links, micro, receives, view};
 use beam::{Pid, Term, wire};
 use std::time::{Duration, Instant};
 
-/// The number of the question that an answer has to be to.
+/// The number of the question that an answer has to match.
 const NUMBER: i32 = 1;
 
-/// No message is waited for: all bytes are there.
+/// Nothing is waited for: all bytes are there already.
 const LATER: Duration = Duration::from_secs(60);
 
-/// What comes over a connection, as the answer to each question.
+/// Takes the bytes of a connection, and each message as the answer to every question.
 pub fn connection(mut bytes: &[u8]) {
     let _ = hello::announced(bytes);
     let mut frames = Frames::default();

@@ -1,7 +1,7 @@
-//! The greeting of two nodes: names, and that each knows the cookie.
+//! The handshake of two nodes: their names, and the proof that both know the cookie.
 //!
-//! No message is long or slow, and the name that a node announces is known before it is sent a
-//! proof of the cookie. The protocol: "Distribution Handshake" in Erlang's ERTS User's Guide.
+//! Long messages and long waits are refused. A node gets a proof of the cookie only after it has
+//! announced its name. The protocol: "Distribution Handshake" in Erlang's ERTS User's Guide.
 
 use crate::cookie::Cookie;
 use crate::name::NodeName;
@@ -13,12 +13,13 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The longest message of a greeting, and of all together, in bytes: names have 255 at most.
+/// The longest message of a handshake, and the most bytes of all its messages together. Names
+/// have at most 255 bytes.
 const LONGEST: usize = 1 << 10;
 const MOST: usize = 4 << 10;
 
-/// How messages begin: our name; what the node thinks of it; the node's name with a number to
-/// prove the cookie by, and the same of an older kind; our proof; the node's.
+/// The first byte of each message: our name; the node's verdict on our name; the node's name with
+/// a number to prove the cookie by; the same in an older form; our proof; the node's proof.
 const NAME: u8 = b'N';
 const STATUS: u8 = b's';
 const CHALLENGE: u8 = b'N';
@@ -26,10 +27,10 @@ const OLD_CHALLENGE: u8 = b'n';
 const REPLY: u8 = b'r';
 const ACK: u8 = b'a';
 
-/// What TLS sends to somebody who does not speak it begins so: an alert of version 3.
+/// The start of what TLS sends to a peer that does not speak it: an alert of version 3.
 const ALERT: [u8; 2] = [21, 3];
 
-/// What we understand; not `PUBLISHED`, so we are hidden.
+/// The capabilities that we announce. `PUBLISHED` is missing, so we are hidden.
 const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 0x8 // DIST_MONITOR
     | 0x10 // FUN_TAGS
@@ -48,12 +49,12 @@ const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 1 << 34 // V4_NC
     | 1 << 36; // MANDATORY_25_DIGEST
 
-/// Why a greeting led nowhere.
+/// Why a handshake failed.
 #[derive(Debug)]
 pub enum Greeting {
-    /// A node of our name is connected there.
+    /// A node with our name is connected there already.
     NameTaken,
-    /// It failed.
+    /// It failed for another reason.
     Failed(Problem),
 }
 
@@ -63,10 +64,11 @@ impl From<Problem> for Greeting {
     }
 }
 
-/// Greets the node of this name as our node of that name; the process that answers are sent to.
+/// Greets `node` under our name `own`. Returns the process that answers are sent to.
 ///
 /// # Errors
-/// If the node has another name, does not want us, or does not know the cookie; or it is none.
+/// If the node has another name, refuses us or does not know the cookie, or if the peer is no
+/// node.
 pub fn greet(
     stream: &TcpStream,
     (node, own): (&NodeName, &NodeName),
@@ -80,7 +82,7 @@ pub fn greet(
     };
     let creation = random();
     let name = own.to_string();
-    // A name has 255 bytes at most.
+    // A name has at most 255 bytes.
     let length = name.len() as u16;
     messages.send(&[
         &[NAME],
@@ -103,7 +105,7 @@ pub fn greet(
     Ok(Pid::new(name, 1, 0, creation))
 }
 
-/// What the node thinks of our name.
+/// The node's verdict on our name.
 fn status(message: &[u8]) -> Result<(), Greeting> {
     match message.split_first() {
         Some((&STATUS, b"ok" | b"ok_simultaneous")) => Ok(()),
@@ -113,7 +115,7 @@ fn status(message: &[u8]) -> Result<(), Greeting> {
     }
 }
 
-/// The number to prove the cookie by, of the node that was asked for and no other.
+/// The number to prove the cookie by, if the message is from the node that was asked for.
 fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
     let without = || nonsense("a greeting without a name");
     let name = announced(message).ok_or_else(without)?;
@@ -121,13 +123,13 @@ fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
         let name = String::from_utf8_lossy(name);
         return Err(Problem::OtherName(os::terminal::line(&name)));
     }
-    // Before it are the tag and the flags, and in the old kind the version.
+    // Before the number are the tag and the flags; the older form also has the version.
     let at = if message.first() == Some(&OLD_CHALLENGE) { 7 } else { 9 };
     let number = message.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(without)?;
     Ok(u32::from_be_bytes(*number))
 }
 
-/// What only somebody who knows the cookie can make of a number.
+/// The proof for a number. Only a peer that knows the cookie can compute it.
 fn proof(cookie: &Cookie, number: u32) -> [u8; 16] {
     md5::compute(format!("{}{number}", cookie.as_str())).0
 }
@@ -140,18 +142,18 @@ fn nonsense(what: &str) -> Problem {
     Problem::Nonsense(what.to_owned())
 }
 
-/// The messages of a greeting.
+/// The messages of a handshake.
 struct Messages<'a> {
     timed: Timed<'a>,
     began: Instant,
-    /// Whether the node announced itself, under the name that was asked for.
+    /// Whether the node has announced the name that was asked for.
     is_announced: bool,
 }
 
 impl Messages<'_> {
     fn send(&mut self, parts: &[&[u8]]) -> Result<(), Problem> {
         let message = parts.concat();
-        // Ours are short.
+        // Our messages are short.
         let length = (message.len() as u16).to_be_bytes();
         let sent = self.timed.write_all(&[&length[..], &message].concat());
         sent.map_err(|error| self.problem(&error))
@@ -173,11 +175,11 @@ impl Messages<'_> {
         Ok(message)
     }
 
-    /// What an error of the connection means.
+    /// The problem that an error of the connection stands for.
     fn problem(&self, error: &io::Error) -> Problem {
         match error {
             error if is_late(error) => silent(self.began.elapsed()),
-            // The node has our proof by then: it closes the connection of a wrong one.
+            // The node has our proof by then, and closes the connection if the proof is wrong.
             error if is_end(error) && self.is_announced => Problem::WrongCookie,
             error if is_end(error) => {
                 let why = "it closes the connection at once; it may speak TLS alone".to_owned();
@@ -188,21 +190,21 @@ impl Messages<'_> {
     }
 }
 
-/// The name that a node announces itself under, where a message is the one that does.
+/// The name in a message in which a node announces itself; None for any other message.
 pub fn announced(message: &[u8]) -> Option<&[u8]> {
     match message.split_first()? {
         (&CHALLENGE, rest) => {
-            // Its flags, the number, and which of its lives it is.
+            // The flags, the number, and the creation, which tells starts of the node apart.
             let (length, rest) = rest.get(16..)?.split_first_chunk()?;
             rest.get(..usize::from(u16::from_be_bytes(*length)))
         }
-        // The version, its flags and the number.
+        // The version, the flags and the number.
         (&OLD_CHALLENGE, rest) => rest.get(10..),
         _ => None,
     }
 }
 
-/// Whether a read or write has only ended its wait.
+/// Whether a read or write only timed out.
 pub fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
@@ -238,15 +240,15 @@ mod tests {
         [b"N", &[0; 16][..], &length, name].concat()
     }
 
-    /// Greets somebody who sends these bytes whatever it gets, and how it ended; and all that was
-    /// sent to it.
+    /// Greets a peer that sends these bytes whatever it gets. Returns how the handshake ended,
+    /// and all that was sent to the peer.
     fn greeted(answers: Vec<u8>, within: Duration, stays: bool) -> (Greeting, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let mut far = listener.accept().unwrap().0;
-            // Its name, so that nothing is unread where it closes.
+            // Reads our name, so that nothing is unread when the peer closes.
             let mut got = vec![0; 2 + 15 + b"tailback_1@127.0.0.1".len()];
             far.read_exact(&mut got).unwrap();
             far.write_all(&answers).unwrap();
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Whether a proof of the cookie was sent behind our name.
+    /// Whether a proof of the cookie was sent after our name.
     fn has_proof(got: &[u8]) -> bool {
         let name = 2 + usize::from(u16::from_be_bytes([got[0], got[1]]));
         got.len() > name
@@ -318,7 +320,7 @@ mod tests {
     fn a_greeting_that_never_ends_does() {
         let short = Duration::from_millis(200);
         assert!(matches!(problem(&[b"sok"], short, true).0, Problem::Silent(100..)));
-        // A length that is no greeting's, and what TLS sends.
+        // A length that no handshake has, and what TLS sends.
         let (Greeting::Failed(long), _) = greeted(vec![255, 255, b's'], LONG, true) else {
             panic!("taken")
         };

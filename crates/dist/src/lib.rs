@@ -1,16 +1,16 @@
-//! Asks Erlang nodes by their own distribution protocol.
+//! Asks Erlang nodes over their own distribution protocol.
 //!
-//! A client is a hidden node. What it asks are calls of kernel, stdlib and erts, by the server that
-//! every node has for such calls: no module is loaded into the node, nothing is traced, and no
-//! message's content is read. What has to stay while it looks on, processes that hold
-//! `scheduler_wall_time` and `microstate_accounting`, is linked to the connection and ends with it,
-//! however it ends.
+//! A client is a hidden node. It calls functions of kernel, stdlib and erts, through the call
+//! server that every node has. No module is loaded into the node, nothing is traced, and no
+//! message's content is read. The flags `scheduler_wall_time` and `microstate_accounting` must
+//! stay on meanwhile. Processes on the node hold these flags. They are linked to the connection
+//! and end with it, however it ends.
 //!
-//! A proof of the cookie is sent to nobody but the node: before it, the owner of the other end and
-//! the name of the node are looked at ([`Target`], [`Cookie`]).
+//! Only the node itself gets a proof of the cookie: the owner of the other end and the name of
+//! the node are checked first ([`Target`], [`Cookie`]).
 //!
-//! What a node sends is not trusted: frames, depth and memory of terms are bounded, and each wait
-//! ends.
+//! What a node sends is not trusted: the size of frames and the depth and memory of terms are
+//! bounded, and each wait ends.
 
 mod calls;
 mod client;

@@ -1,12 +1,12 @@
-//! Connections of a node to other nodes, and what waits to be sent over them.
+//! Connections of a node to other nodes, and the bytes that wait to be sent over them.
 
 use crate::calls::Call;
 use crate::view;
 use beam::Term;
 use beam::term::{self, atom};
 
-/// Connections that are asked about at most: a cluster may have hundreds, and question and answer
-/// are to stay short.
+/// Most connections that are asked about. A cluster may have hundreds, and question and answer
+/// have to stay short.
 const MOST: usize = 64;
 
 /// A connection whose port is asked about.
@@ -22,8 +22,8 @@ pub fn question() -> Call {
     Call::new("erlang", "system_info", vec![atom("dist_ctrl")])
 }
 
-/// Reads the answer to [`question`]: those over a port. Those that a process drives, as with TLS,
-/// have no queue that could be asked for.
+/// Reads the answer to [`question`]: the connections over a port. A connection that a process
+/// drives, as with TLS, has no queue that could be asked for.
 pub fn read(answer: &Term, own_name: &str) -> Vec<Link> {
     let all = term::as_list(answer).unwrap_or_default();
     let of = |one: &Term| {
@@ -49,8 +49,8 @@ pub fn queues_question(links: &[Link]) -> Call {
     Call::each(("erlang", "port_info"), ports, &atom("queue_size"))
 }
 
-/// Reads the answer to [`queues_question`]: for each connection that is still there, the node and
-/// the bytes that wait.
+/// Reads the answer to [`queues_question`]: the node and the waiting bytes of each connection
+/// that still exists.
 pub fn queues(links: &[Link], answer: &Term) -> Vec<(String, u64)> {
     let Ok(all) = term::as_list(answer) else { return Vec::new() };
     let bytes = |info: &Term| {

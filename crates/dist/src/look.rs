@@ -1,4 +1,4 @@
-//! A thread that asks a node all the time, and what it was told last.
+//! A thread that asks a node again and again, and the latest answers.
 
 use crate::calls::{self, Call};
 use crate::client::Client;
@@ -17,86 +17,88 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the node is asked, and how often what the longest mailboxes' processes do.
+/// How often the node is asked, and how often the processes with the longest mailboxes are
+/// sampled.
 const INTERVAL: Duration = Duration::from_millis(1_000);
 const SAMPLE: Duration = Duration::from_millis(100);
 
 /// An answer that takes longer is late.
 const LATE: Duration = Duration::from_secs(2);
 
-/// How long connecting may take, and the pause before it is tried again.
+/// How long connecting may take, and the pause before the next attempt.
 const CONNECT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The pause where it is a longer matter, such as a node that is only being started, or one that
-/// was greeted and then sent nonsense: it logs each attempt.
+/// The pause for problems that last longer. For example the node is only being started, or it
+/// sent nonsense after the handshake. The node logs each attempt.
 const AGAIN_LATER: Duration = Duration::from_secs(60);
 
-/// After a slice of a pass the node is left alone for so many times as long as it took: half a
-/// percent of a CPU.
+/// After a slice of a pass, the node is left alone for this many times the slice's duration: half
+/// a percent of a CPU.
 const REST: u32 = 200;
 
-/// And no longer than this: an answer may be late for other reasons than its own work. A list of
-/// all processes takes long where there are many.
+/// The longest rest after a slice, and after a list: an answer may be late for other reasons than
+/// its own work. A list of all processes takes long if there are many.
 const REST_MOST: Duration = Duration::from_secs(2);
 const REST_MOST_LIST: Duration = Duration::from_secs(30);
 
-/// The pause before a node with too many processes for a list is looked at again.
+/// The pause before a node with too many processes for a list is checked again.
 const TOO_MANY: Duration = Duration::from_secs(10);
 
-/// States of threads are counted for two seconds, this often: where processes take turns millions
-/// of times a second, counting costs a sixth of what the node does.
+/// How often states of threads are counted, for two seconds each time. If processes take turns
+/// millions of times a second, counting costs a sixth of the node's work.
 const COUNTED_EVERY: Duration = Duration::from_secs(60);
 
-/// The oldest OTP that is asked, and the oldest that has labels of processes.
+/// The oldest OTP that is asked, and the oldest OTP that has labels of processes.
 const OLDEST: u32 = 25;
 const LABELS: u32 = 27;
 
-/// Processes whose names are remembered.
+/// Most process names that are remembered.
 const NAMES: usize = 256;
 
-/// Processes are listed at most this often, and this often at least where they are few.
+/// The shortest time between two lists of all processes; with few processes, also the usual time.
 const PASS: Duration = Duration::from_secs(2);
 
-/// Processes with long mailboxes that are looked at, and how long a mailbox is long.
+/// Most processes with long mailboxes that are sampled, and the length from which a mailbox is
+/// long.
 const LOOKED_AT: usize = 4;
 const LONG: u64 = 500;
 
-/// Modules whose files are asked for at most.
+/// Most modules whose files are asked for.
 const MODULES: usize = 64;
 
 /// Whether a node answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum State {
-    /// It is being connected to.
+    /// The connection is being made.
     #[default]
     Connecting,
     /// It answers.
     Answering,
-    /// It has not answered for so long.
+    /// It has not answered for this long.
     Silent(Duration),
     /// It cannot be asked.
     Failed(Problem),
 }
 
-/// What a node was asked and told.
+/// The state of a node and its latest answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Look {
     /// Whether it answers.
     pub state: State,
-    /// What it said last.
+    /// Its latest figures.
     pub inside: Option<Inside>,
-    /// How old that is.
+    /// How old these figures are.
     pub age: Duration,
-    /// How long it took to say it.
+    /// How long the node took to give them.
     pub took: Duration,
-    /// The longest mailboxes' processes, as they were seen since the look before, the oldest first.
+    /// Samples of the processes with the longest mailboxes since the previous look, oldest first.
     pub mailboxes: Vec<Vec<Mailbox>>,
-    /// How long the last pass through all mailboxes took; none before the first has ended.
+    /// How long the last pass through all mailboxes took; None before the first pass has ended.
     pub pass: Option<Duration>,
 }
 
-/// Asks a node until it is dropped.
+/// Asks a node again and again until it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
     name: String,
@@ -127,7 +129,7 @@ impl Shared {
 }
 
 impl Watcher {
-    /// Begins to ask.
+    /// Starts to ask.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -161,7 +163,7 @@ impl Watcher {
         &self.name
     }
 
-    /// What it was told last, with the mailboxes that were seen since the look before.
+    /// The latest answers, with the mailbox samples since the previous look.
     pub fn look(&self) -> Look {
         let mut told = self.shared.answers();
         let seen = std::mem::take(&mut told.look.mailboxes);
@@ -178,14 +180,15 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
-        // It may wait for an address that does not answer, so nobody waits for it: the connection
-        // ends with it, or with this process.
+        // The thread may be waiting for an address that does not answer, so nobody waits for the
+        // thread. The connection ends with the thread, or with this process.
     }
 }
 
-/// When a node is asked again; none for never. Who refused us or is not what was asked for gets no
-/// second proof of the cookie. A connection that ended is made anew where the node had proved that
-/// it has the cookie too, as a node that is started anew; silence may be that of a node under load.
+/// When a node is asked again; None for never. A node that rejected our proof, or that is not the
+/// one asked for, gets no second proof of the cookie. A connection that ended is made again if
+/// the node had proved the cookie too: it may have been restarted. Silence may mean a node under
+/// load.
 fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
     match problem {
         Problem::Connecting
@@ -196,7 +199,7 @@ fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
         | Problem::Silent(_) => Some(AGAIN),
         Problem::Ended => is_known.then_some(AGAIN),
         Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
-        // Nothing but a name was sent.
+        // Only our name was sent so far, and no proof.
         Problem::Refused(_) | Problem::UnknownOwner(_) => Some(AGAIN_LATER),
         Problem::WrongCookie
         | Problem::OtherName(_)
@@ -214,12 +217,12 @@ fn pause(shared: &Shared, time: Duration) {
     }
 }
 
-/// How far the counting of states of threads is; from one question to the next.
+/// The phase of counting states of threads, from one question to the next.
 #[derive(Debug, Clone, Copy)]
 enum Counting {
-    /// Not asked about until then.
+    /// Not asked about until this moment.
     Pause(Instant),
-    /// Asked about; all times together were so much, in the VM's unit.
+    /// Asked about once; the sum of all times was this, in the VM's unit.
     Before(u64),
     /// Switched on by us; the next answer is the first of two.
     First,
@@ -227,7 +230,7 @@ enum Counting {
     Second,
 }
 
-/// A connection under questions.
+/// A connection over which questions are asked.
 struct Asking<'a> {
     client: Client,
     name: String,
@@ -237,14 +240,14 @@ struct Asking<'a> {
     next_slice: Instant,
     longest: Vec<Length>,
     otp: u32,
-    /// Processes that it had when it was asked last.
+    /// How many processes the node had at the last answer.
     processes: u64,
-    /// How far the counting of states of threads is, and whether a process holds its flag for us.
+    /// The phase of counting states of threads, and whether a process holds the flag for us.
     counting: Counting,
     holds_micro: bool,
-    /// Names of processes that have none by registration.
+    /// Names of processes that have no registered name.
     names: BTreeMap<String, String>,
-    /// Functions that wait for a message, of the modules that were asked for.
+    /// For each module that was asked for, its functions that wait for a message.
     receives: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -252,7 +255,7 @@ impl<'a> Asking<'a> {
     fn begin(mut client: Client, target: &Target, shared: &'a Shared) -> Result<Self, Problem> {
         client.hold("scheduler_wall_time")?;
         let mut told = shared.answers();
-        // What it said before is of another connection, and maybe of another node.
+        // Earlier answers came over another connection, and maybe from another node.
         (told.look.state, told.look.inside) = (State::Answering, None);
         drop(told);
         let now = Instant::now();
@@ -289,8 +292,9 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// Asks, and waits as long as it takes: a node that is late is not asked anything else. The
-    /// bytes of the answer; none where we are to end meanwhile.
+    /// Asks, and waits for the answer as long as it takes: a late node is not asked anything
+    /// else. Returns the bytes of the answer and the time it took; None if we are to end
+    /// meanwhile.
     fn ask(&mut self, call: Call) -> Result<Option<(Vec<u8>, Duration)>, Problem> {
         let began = Instant::now();
         let number = self.client.ask(call)?;
@@ -304,7 +308,7 @@ impl<'a> Asking<'a> {
         Ok(None)
     }
 
-    /// The value of a call; none where it failed.
+    /// The value of a call; None if it failed, or if we are to end meanwhile.
     fn value(&mut self, call: Call) -> Result<Option<Term>, Problem> {
         let Some((answer, _)) = self.ask(call)? else { return Ok(None) };
         let term = wire::decode_inner(&answer).map_err(Problem::Nonsense)?;
@@ -335,8 +339,8 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What its threads did; none while it is not counted. It is asked twice before we have it
-    /// counted: where the answers differ somebody else has.
+    /// What its threads did; None while it is not counted. It is asked twice before we switch the
+    /// counting on: if the answers differ, somebody else has switched it on.
     fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
         if matches!(self.counting, Counting::Pause(until) if Instant::now() < until) {
             return Ok(None);
@@ -355,8 +359,8 @@ impl<'a> Asking<'a> {
         Ok(is_counted.then_some(micro))
     }
 
-    /// Switches the counting on or off. The process that switches it off at the end of the
-    /// connection is there from the first time on.
+    /// Switches the counting on or off. The first call also starts the process that switches it
+    /// off when the connection ends.
     fn count(&mut self, on: bool) -> Result<Counting, Problem> {
         if on && !self.holds_micro {
             self.client.hold_unowned(micro::FLAG)?;
@@ -367,7 +371,7 @@ impl<'a> Asking<'a> {
         Ok(if on { Counting::First } else { Counting::Pause(Instant::now() + COUNTED_EVERY) })
     }
 
-    /// What waits to be sent to other nodes.
+    /// The bytes that wait to be sent to other nodes.
     fn queued(&mut self) -> Result<Vec<(String, u64)>, Problem> {
         let Some(answer) = self.value(links::question())? else { return Ok(Vec::new()) };
         let links = links::read(&answer, self.client.own_name());
@@ -378,7 +382,7 @@ impl<'a> Asking<'a> {
         Ok(answer.map(|answer| links::queues(&links, &answer)).unwrap_or_default())
     }
 
-    /// A step of the pass through all mailboxes.
+    /// One step of the pass through all mailboxes.
     fn go_on(&mut self) -> Result<(), Problem> {
         let Some(pass) = &mut self.pass else { return self.list() };
         let Some(pids) = pass.next() else {
@@ -400,7 +404,7 @@ impl<'a> Asking<'a> {
 
     fn list(&mut self) -> Result<(), Problem> {
         self.began = Instant::now();
-        // The node would make a list that is not taken.
+        // The node's list would be too large to be accepted.
         if Pass::bytes(self.processes, &self.name) > frames::MOST as u64 {
             self.next_slice = self.began + TOO_MANY;
             return Ok(());
@@ -411,10 +415,11 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// Whether the function that a process is in waits for a message, where its file tells.
+    /// Whether the function that a process is in waits for a message, as far as its file tells.
     fn receives(&mut self, mailbox: &Mailbox) -> Result<bool, Problem> {
         let Some(frame) = mailbox.stack.first() else { return Ok(false) };
-        // It is loaded before there are files, and each of its requests waits for its answer.
+        // `prim_inet` is loaded before there are files, and each of its requests waits for its
+        // answer.
         if frame.module == "prim_inet" {
             return Ok(true);
         }
@@ -427,14 +432,14 @@ impl<'a> Asking<'a> {
         Ok(of_module.is_some_and(|all| all.contains(&frame.to_string())))
     }
 
-    /// The label of a process, or the function that it began with; it is asked once.
+    /// The label of a process, or the function that it began with. It is asked only once.
     fn name(&mut self, pid: &Pid, process: &str) -> Result<String, Problem> {
         if let Some(known) = self.names.get(process) {
             return Ok(known.clone());
         }
         let mut name = None;
         if self.otp >= LABELS {
-            // A label may be any term, also one that is not read.
+            // A label may be any term, even one that cannot be decoded here.
             let label = self.ask(view::label(pid))?;
             let label = label.and_then(|(answer, _)| wire::decode_inner(&answer).ok());
             name = label.and_then(calls::value).as_ref().and_then(view::read_label);
@@ -450,7 +455,7 @@ impl<'a> Asking<'a> {
         Ok(name)
     }
 
-    /// What the processes with the longest mailboxes do now.
+    /// Samples the processes with the longest mailboxes.
     fn sample(&mut self) -> Result<(), Problem> {
         let long = self.longest.iter().filter(|(_, length)| *length >= LONG);
         let pids: Vec<_> = long.take(LOOKED_AT).map(|(pid, _)| pid.clone()).collect();
@@ -468,7 +473,7 @@ impl<'a> Asking<'a> {
         if !seen.is_empty() {
             let mut told = self.shared.answers();
             let all = &mut told.look.mailboxes;
-            // Nobody may look for a while.
+            // The caller may not look for a while.
             if all.len() < 100 {
                 all.push(seen);
             }

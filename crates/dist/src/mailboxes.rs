@@ -1,32 +1,32 @@
-//! The longest mailboxes of a node, asked for slice by slice.
+//! The longest mailboxes of a node, asked for in slices.
 //!
-//! A list of all processes is fetched once for a pass, and the lengths of so many of them are asked
-//! for at a time. After each question the node is left alone for as long as keeps its part of a CPU
-//! small.
+//! Each pass fetches one list of all processes. Then it asks for the mailbox lengths, one slice
+//! of the list at a time. After each question the node is left alone long enough to keep its CPU
+//! cost small.
 
 use crate::calls::Call;
 use beam::term::{self, atom};
 use beam::{Pid, Term};
 
-/// Processes whose mailboxes are asked for at once.
+/// Processes in one slice.
 pub const SLICE: usize = 1_000;
 
-/// Mailboxes that are kept of a pass.
+/// Most mailboxes that a pass keeps.
 const KEPT: usize = 16;
 
-/// Processes of a list that are asked about at most.
+/// Most processes of a list that are asked about.
 const MOST: usize = 1_500_000;
 
-/// What a process takes of that list besides the name of its node, in bytes.
+/// Bytes that a process takes in that list, besides the name of its node.
 const SHORTEST: usize = 15;
 
-/// The length of a process's mailbox.
+/// A process and the length of its mailbox.
 pub type Length = (Pid, u64);
 
-/// Under way through all processes.
+/// A pass through all processes.
 #[derive(Debug, Default)]
 pub struct Pass {
-    /// Numbers of the processes that are still to be asked about: their node has one name.
+    /// Numbers of the processes that are still to be asked about. All of them belong to `node`.
     left: Vec<[u32; 3]>,
     node: String,
     found: Vec<Length>,
@@ -38,12 +38,13 @@ impl Pass {
         Call::new("erlang", "processes", Vec::new())
     }
 
-    /// How long the answer to that is, of so many processes of this node.
+    /// The length in bytes of the answer to [`Pass::question`], for this many processes of this
+    /// node.
     pub fn bytes(processes: u64, node: &str) -> u64 {
         processes.saturating_mul((SHORTEST + node.len()) as u64)
     }
 
-    /// Begins with the answer to that; none where it is not one.
+    /// Starts a pass with that answer; None if it is no list of processes.
     pub fn begin(answer: &[u8]) -> Option<Self> {
         let (node, left) = processes(answer)?;
         Some(Pass { left, node, found: Vec::new() })
@@ -61,14 +62,14 @@ impl Pass {
         Some(slice.into_iter().map(pid).collect())
     }
 
-    /// Keeps what was answered for a slice, in its order.
+    /// Adds the answer for a slice, in which the lengths have the order of the slice.
     pub fn add(&mut self, slice: &[Pid], answer: &Term) {
         self.found.extend(lengths(slice, answer));
         self.found.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
         self.found.truncate(KEPT);
     }
 
-    /// The longest of all.
+    /// The longest mailboxes of the pass.
     pub fn into_found(self) -> Vec<Length> {
         self.found
     }
@@ -80,7 +81,7 @@ pub fn slice(pids: &[Pid]) -> Call {
     Call::each(("erlang", "process_info"), all, &atom("message_queue_len"))
 }
 
-/// Reads the answer to [`slice`]; processes that have ended are left out.
+/// Reads the answer to [`slice`]. Processes that have ended or have no messages are left out.
 fn lengths(slice: &[Pid], answer: &Term) -> Vec<Length> {
     let all = term::as_list(answer).unwrap_or_default();
     let of = |(pid, one): (&Pid, &Term)| {
@@ -90,7 +91,7 @@ fn lengths(slice: &[Pid], answer: &Term) -> Vec<Length> {
     slice.iter().zip(all.iter()).filter_map(of).collect()
 }
 
-/// Reads a list of processes of one node without a term for each: there may be a million.
+/// Reads a list of processes of one node. No term is made for each: there may be a million.
 fn processes(answer: &[u8]) -> Option<(String, Vec<[u32; 3]>)> {
     let [108, a, b, c, d, rest @ ..] = answer else { return None };
     let count = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
@@ -110,7 +111,7 @@ fn processes(answer: &[u8]) -> Option<(String, Vec<[u32; 3]>)> {
     Some((String::from_utf8(node.to_vec()).ok()?, all))
 }
 
-/// The name of its node, its numbers, and what stands behind it.
+/// The name of the process's node, its numbers, and the bytes after it.
 fn process(bytes: &[u8]) -> Option<(&[u8], [u32; 3], &[u8])> {
     let (length, rest) = match bytes {
         [88, 119 | 115, length, rest @ ..] => (usize::from(*length), rest),

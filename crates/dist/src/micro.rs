@@ -1,4 +1,4 @@
-//! Microstate accounting: what threads of a node did, by the VM's own clock.
+//! Microstate accounting: what the threads of a node did, by the VM's own clock.
 
 use crate::calls::Call;
 use beam::Term;
@@ -6,36 +6,37 @@ use beam::term::{self, atom};
 use os::terminal;
 use std::collections::BTreeMap;
 
-/// The flag of the system that has the VM count.
+/// The system flag that makes the VM count.
 pub const FLAG: &str = "microstate_accounting";
 
-/// Kinds of threads, and states, that are read at most: the VM has six of the one and seven of the
-/// other, or some twenty where it is built with more.
+/// Most kinds of threads, and most states, that are read. The VM has six kinds and seven states,
+/// or some twenty states if it is built with more.
 const MOST: usize = 32;
 
-/// Characters of their names.
+/// Most characters of their names.
 const LONGEST: usize = 64;
 
-/// How long threads were in each state since the VM counts, by kind of thread and state as the VM
-/// calls them; times in its own unit, which only their ratio is made of.
+/// The time that threads spent in each state since the VM began to count. The keys are the kind
+/// of thread and the state, in the VM's words. Times are in the VM's own unit; only their ratio
+/// is used.
 pub type Micro = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// Asks for it. While nobody has the VM count, the times stand still.
+/// Asks for these times. They stand still while counting is switched off.
 pub fn question() -> Call {
     Call::new("erlang", "statistics", vec![atom(FLAG)])
 }
 
-/// Has the VM count, or no longer.
+/// Switches the counting on or off.
 pub fn switch(on: bool) -> Call {
     Call::new("erlang", "system_flag", vec![atom(FLAG), atom(if on { "true" } else { "false" })])
 }
 
-/// All times together, of all threads.
+/// The sum of all times of all threads.
 pub fn total(micro: &Micro) -> u64 {
     micro.values().flat_map(BTreeMap::values).fold(0, |all, time| all.saturating_add(*time))
 }
 
-/// Reads the answer to [`question`]; none where it is not one.
+/// Reads the answer to [`question`]; None if it is not one.
 pub fn read(answer: &Term) -> Option<Micro> {
     let mut micro = Micro::new();
     for thread in term::as_list(answer).ok()?.iter() {

@@ -13,7 +13,7 @@ pub struct NodeName {
 }
 
 impl NodeName {
-    /// Reads `web@host`; none where it is no name of a node.
+    /// Reads `web@host`; None if it is no name of a node.
     pub fn read(text: &str) -> Option<Self> {
         let at = text.find('@').filter(|at| *at > 0 && at + 1 < text.len())?;
         (text.len() <= LONGEST).then(|| NodeName { whole: text.to_owned(), at })

@@ -1,9 +1,9 @@
 //! Whether the other end of a connection may get a proof of the cookie.
 //!
-//! The proof is a digest of the cookie and of a number that the other end chooses. Who has the port
-//! and not the cookie could pass a node's number on to us and our digest on to the node, and would
-//! then be connected to it. So the owner of a port of this machine is looked at before anything is
-//! sent.
+//! The proof is a digest of the cookie and of a number that the other end chooses. A process that
+//! has the port but not the cookie could pass a node's number on to us, and our digest on to the
+//! node. The node would then accept its connection. So the owner of a port of this machine is
+//! checked before anything is sent.
 
 use crate::cookie::Cookie;
 use crate::sockets::{self, Socket};
@@ -14,16 +14,16 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The first pause before the table is read again, and the longest.
+/// The first pause before the table is read again, and the longest pause.
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often a connection is looked for that is not in the table: others come and go while it is
-/// read, and one that stays may be missed.
+/// How often a connection is looked for that is not in the table. Others come and go while the
+/// table is read, and one that stays may be missed.
 const LOOKS: u32 = 3;
 
-/// Whether an address is one of this machine: by the way that a packet to it would take. None is
-/// sent.
+/// Whether an address belongs to this machine, judged by the route that a packet to it would
+/// take. No packet is sent.
 pub fn is_here(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     let any: IpAddr = match ip {
@@ -38,11 +38,12 @@ pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified() || from() == Some(ip)
 }
 
-/// Refuses a connection whose other end belongs to a user whom the cookie is kept from. One to an
-/// address of another machine has no owner that can be seen.
+/// Refuses a connection if its other end belongs to a user who must not get the cookie. For an
+/// address of another machine, no owner can be seen.
 ///
 /// # Errors
-/// If it belongs to such a user, was not accepted in time, or if its owner cannot be found out.
+/// If the other end belongs to such a user, was not accepted in time, or has no owner that can be
+/// found out.
 pub fn verify(
     stream: &TcpStream,
     is_here: bool,
@@ -100,8 +101,9 @@ fn judge(
                 let cookie_user = cookie.owner();
                 return Err(Problem::ForeignPort { port_user: uid, cookie_user });
             }
-            // Until it is accepted some kernels say that it is root's. Its user and its inode are
-            // not read at one moment, so that what is seen once it has an inode counts.
+            // Until a connection is accepted, some kernels report root as its owner. User and
+            // inode are not read at one moment, so only a second look that shows the same user
+            // and inode counts.
             Some(socket) if socket.inode > 0 && before == Some(socket) => return Ok(()),
             Some(socket) if socket.inode > 0 => before = Some(socket),
             Some(_) if Instant::now() >= until => return Err(silent(began)),
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What is seen one look after the other; the last of it from then on.
+    /// What is seen, one look after the other. The last entry repeats.
     struct Looks(Vec<Option<Socket>>, bool);
 
     impl Seen for Looks {
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn nobody_else_gets_one_however_it_looks_for_a_moment() {
         let foreign = Err(Problem::ForeignPort { port_user: EVE, cookie_user: 1_000 });
-        // Older kernels say root until it is accepted, and user and inode are read one by one.
+        // Older kernels report root until it is accepted, and user and inode are read one by one.
         for looks in [
             &[seen(EVE, 7)][..],
             &[seen(EVE, 0)],
@@ -227,7 +229,7 @@ mod tests {
         for here in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
             assert!(is_here(here.parse().unwrap()), "{here}");
         }
-        // Addresses for documentation, which no machine has.
+        // Addresses reserved for documentation, which no machine has.
         for there in ["192.0.2.1", "::ffff:203.0.113.9", "2001:db8::1", "255.255.255.255"] {
             assert!(!is_here(there.parse().unwrap()), "{there}");
         }

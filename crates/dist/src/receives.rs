@@ -1,8 +1,8 @@
-//! Which functions of a module wait for a message, by the instructions of its compiled file.
+//! Which functions of a module wait for a message, according to its compiled file.
 //!
-//! The file is that which the node itself would load. Only names, the sizes of instructions and
-//! their operands are read: <https://www.erlang.org/blog/a-brief-beam-primer> and beam_opcodes of
-//! OTP 29.
+//! The file is the one that the node itself would load. Only names, the sizes of instructions and
+//! their operands are read. Sources: <https://www.erlang.org/blog/a-brief-beam-primer> and
+//! beam_opcodes of OTP 29.
 
 use crate::calls::Call;
 use crate::view::{self, Frame};
@@ -10,7 +10,7 @@ use beam::Term;
 use beam::term::{self, atom};
 use std::collections::BTreeSet;
 
-/// How many operands each instruction has, from the first on.
+/// Number of operands of each instruction, from instruction 1 on.
 const OPERANDS: [u8; 191] = [
     1, 3, 0, 2, 3, 2, 2, 3, 2, 4, 5, 2, 3, 2, 3, 2, 1, 1, 0, 0, 0, 0, 2, 1, 1, 2, 4, 4, 4, 4, 4, 4,
     4, 4, 4, 4, 4, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 1, 2, 1, 2,
@@ -20,25 +20,25 @@ const OPERANDS: [u8; 191] = [
     0, 2, 2, 2, 3, 4, 3, 2, 2, 4, 3, 1, 2, 1, 1, 1, 6, 3, 0, 1, 5, 3, 2, 4, 6, 2, 4, 3, 6, 3, 5,
 ];
 
-/// The longest file that is read, in bytes, and the most functions of it that are kept: modules
-/// have some dozen that wait for a message.
+/// The longest file that is read, in bytes, and the most functions that are kept of it. Modules
+/// have some dozen functions that wait for a message.
 const MOST_BYTES: usize = 16 << 20;
 const MOST: usize = 512;
 
-/// Atoms of a module at most: a VM has a million for all of its modules.
+/// Most atoms of a module. A VM has a million for all of its modules.
 const MOST_ATOMS: usize = 1 << 20;
 
 /// Instructions: the head of a function, and those of a receive.
 const FUNC_INFO: u8 = 2;
 const RECEIVE: [u8; 3] = [23, 25, 26];
 
-/// Asks for a module's compiled file; nothing is loaded by that.
+/// Asks for a module's compiled file. The node loads nothing for that.
 pub fn question(module: &str) -> Call {
     Call::new("code", "get_object_code", vec![atom(module)])
 }
 
-/// The functions of the module that wait for a message; none where the file cannot be read, or is
-/// no file that a compiler writes.
+/// The functions of the module that wait for a message; None if the file cannot be read, or was
+/// not written by a compiler.
 pub fn read(answer: &Term) -> Option<BTreeSet<String>> {
     let [module, file, _] = term::as_tuple::<3>(answer).ok()?;
     let file = term::as_bytes(file).ok().filter(|file| file.len() <= MOST_BYTES)?;
@@ -95,7 +95,7 @@ fn atoms(chunk: &[u8]) -> Option<Vec<&[u8]>> {
     let mut cursor = Cursor(rest);
     let mut all = Vec::new();
     for _ in 0..count.unsigned_abs() {
-        // Lengths are operands since OTP 28, where the count is negative.
+        // Since OTP 28, the count is negative and lengths are operands.
         let length = if count < 0 { cursor.operand()? } else { cursor.byte()?.into() };
         let name = cursor.take(usize::try_from(length).ok()?)?;
         if all.len() == MOST_ATOMS {
@@ -121,15 +121,15 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Steps over an operand; its value, where it is a plain one that fits.
+    /// Steps over an operand. Returns its value if it is a plain one that fits, else 0.
     fn operand(&mut self) -> Option<u64> {
         let first = self.byte()?;
         if first & 7 != 7 {
             return self.value(first);
         }
         match first >> 4 {
-            // A list, a floating-point register, registers to keep, a literal, a register with a
-            // type.
+            // In order: a list, a floating-point register, registers to keep, a literal, a
+            // register with a type.
             1 => {
                 let count = self.plain()?;
                 (0..count).try_for_each(|_| self.plain_or_float())?;
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
         Some(0)
     }
 
-    /// An operand inside another, which may be a literal or typed, but is no list.
+    /// An operand inside a list. It may be a literal or typed, but is no list itself.
     fn plain_or_float(&mut self) -> Option<()> {
         let first = self.byte()?;
         match (first & 7 == 7, first >> 4) {
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
         self.value(first)
     }
 
-    /// The number behind a first byte.
+    /// The number that starts with this first byte.
     fn value(&mut self, first: u8) -> Option<u64> {
         if first & 8 == 0 {
             return Some(u64::from(first >> 4));

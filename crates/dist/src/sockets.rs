@@ -1,4 +1,4 @@
-//! Whose a TCP socket of this machine is, by the kernel's table of them.
+//! The owner of a TCP socket of this machine, from the kernel's table of sockets.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// The table of this thread's network namespace.
 pub const NET: &str = "/proc/thread-self/net";
 
-/// The most that is read of a table, in bytes: a million sockets and more.
+/// Most bytes that are read of a table: a million sockets and more.
 const MOST: u64 = 192 << 20;
 
 /// The state of an established connection.
@@ -21,14 +21,14 @@ pub struct Socket {
     pub is_open: bool,
     /// The user who made it.
     pub uid: u32,
-    /// Its inode; 0 where no process has it: it waits to be accepted, or was closed.
+    /// Its inode; 0 if no process has it: it waits to be accepted, or was closed.
     pub inode: u64,
 }
 
-/// The socket at this end of a connection, in the tables in this folder.
+/// The socket at this end of a connection, from the tables in this folder.
 ///
 /// # Errors
-/// If a table cannot be read, or is longer than what is read of it.
+/// If a table cannot be read, or is too long.
 pub fn find(net: &Path, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<Socket>> {
     find_within(net, (local, remote), MOST)
 }
@@ -45,7 +45,7 @@ fn find_within(
     if found.is_some_and(|socket| socket.is_open) {
         return Ok(found);
     }
-    // An IPv4 connection is here where the other end listens on IPv6 too.
+    // If the other end listens on IPv6 too, an IPv4 connection is in this table.
     match search(&net.join("tcp6"), (&shown_v6(local), &shown_v6(remote)), most) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(found),
         Ok(None) => Ok(found),
@@ -53,7 +53,7 @@ fn find_within(
     }
 }
 
-/// Searches one table; an open socket comes before one of the same addresses that was closed.
+/// Searches one table. An open socket is preferred to a closed one with the same addresses.
 fn search(path: &Path, ends: (&str, &str), most: u64) -> io::Result<Option<Socket>> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -75,19 +75,20 @@ fn search(path: &Path, ends: (&str, &str), most: u64) -> io::Result<Option<Socke
 /// The socket of a line, if it has these addresses.
 fn socket(line: &[u8], (local, remote): (&str, &str)) -> Option<Socket> {
     let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
-    // Its place in the table comes first.
+    // The first field is the socket's place in the table.
     if fields.nth(1)? != local.as_bytes() || fields.next()? != remote.as_bytes() {
         return None;
     }
     let text = |field: &[u8]| std::str::from_utf8(field).ok().map(str::to_owned);
     let state = u8::from_str_radix(&text(fields.next()?)?, 16).ok()?;
-    // Between them are the lengths of queues, a timer, and repetitions; and behind it, a timeout.
+    // Skipped before the user: the lengths of queues, a timer, and retransmissions. Skipped after
+    // it: a timeout.
     let uid = text(fields.nth(3)?)?.parse().ok()?;
     let inode = text(fields.nth(1)?)?.parse().ok()?;
     Some(Socket { is_open: state == ESTABLISHED, uid, inode })
 }
 
-/// An address as the kernel writes it: words of four bytes in the order of this machine.
+/// An address as the kernel writes it: words of four bytes in the byte order of this machine.
 fn shown(bytes: &[u8], port: u16) -> String {
     let word = |word: &[u8]| {
         let word = <[u8; 4]>::try_from(word).unwrap_or_default();
@@ -117,8 +118,9 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
 
-    /// As a kernel of little-endian machines writes it: Eve listens; the client's end; the other
-    /// end before it was accepted; a closed one; and one with an owner.
+    /// As a kernel on a little-endian machine writes it: Eve's listening socket; the client's
+    /// end; its other end, closed; the same end, open and with an owner; an end that waits to be
+    /// accepted; and a closed end.
     const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:ED2D 00000000:0000 0A 00000000:00000000 00:00000000 00000000 65534        0 38528 1 0 100 0 0 10 0
    1: 0100007F:C47C 0100007F:ED2D 01 00000000:00000000 00:00000000 00000000     0        0 40405 1 0 20 4 30 10 -1
@@ -169,7 +171,7 @@ mod tests {
     fn connections_of_this_process_are_found_in_the_kernels_own_table() {
         let us = rustix::process::geteuid().as_raw();
         for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
-            // A machine need not have IPv6.
+            // A machine may have no IPv6.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let port = listener.local_addr().unwrap().port();
             let to = if address == "[::]:0" { at(port) } else { listener.local_addr().unwrap() };

@@ -1,4 +1,4 @@
-//! Which node is to be asked, and where it is.
+//! Which node to ask, and where it is.
 
 use crate::cookie::Cookie;
 use crate::error::DistError;
@@ -11,20 +11,21 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Addresses of a host that are tried at most.
+/// Most addresses of a host that are tried.
 const ADDRESSES: usize = 4;
 
-/// Where epmd listens unless a variable says otherwise.
+/// The port of epmd, unless a variable sets another.
 const EPMD_PORT: u16 = 4369;
 
-/// A question to epmd for the port of a node, and how its answer begins.
+/// The request to epmd for the port of a node, and the first byte of its answer.
 const PORT_PLEASE: u8 = 122;
 const PORT: u8 = 119;
 
-/// The longest answer of epmd, in bytes: any user may have given it a name with much behind it.
+/// The longest answer of epmd, in bytes. Any user may have registered a name with much extra
+/// data.
 const MOST_OF_EPMD: usize = 2 << 10;
 
-/// The name of a node, and its port where epmd is not to be asked.
+/// The name of a node, and its port if epmd is not to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub(crate) name: NodeName,
@@ -33,8 +34,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `web@host`, or `web@host:PORT`. Unless it may be anywhere it has to be on this
-    /// machine.
+    /// Reads `web@host` or `web@host:PORT`. The node has to be on this machine, unless `anywhere`
+    /// is set.
     ///
     /// # Errors
     /// If it is no name of a node.
@@ -54,14 +55,14 @@ impl Target {
         self.name.to_string()
     }
 
-    /// The address of another machine that it has, where it has no other and that was not allowed.
-    /// None where its host is not known within this time.
+    /// An address of the host, if all its addresses are on other machines and that is not
+    /// allowed. None if the host's name is not resolved within this time.
     pub fn elsewhere(&self, within: Duration) -> Option<IpAddr> {
         if self.anywhere {
             return None;
         }
         let (host, (sender, receiver)) = (self.name.host().to_owned(), mpsc::channel());
-        // Looking up a name may take as long as its servers let it.
+        // Resolving a name may take as long as its servers let it.
         let look_up = move || {
             let _ = sender.send(addresses(&host, 0));
         };
@@ -71,10 +72,11 @@ impl Target {
         found.first().filter(|_| is_elsewhere).map(SocketAddr::ip)
     }
 
-    /// Connects to its port, and finds out that a proof of the cookie may be sent there.
+    /// Connects to the node's port, after a check that a proof of the cookie may be sent there.
     ///
     /// # Errors
-    /// If epmd does not know it, nobody answers there, or the port belongs to somebody else.
+    /// If epmd does not know the node, nobody answers there, or the port belongs to somebody
+    /// else.
     pub(crate) fn connect(&self, cookie: &Cookie, within: Duration) -> Result<TcpStream, Problem> {
         let port = match self.port {
             Some(port) => port,
@@ -87,7 +89,7 @@ impl Target {
         Ok(stream)
     }
 
-    /// Asks epmd for the port. Any user of its host may have given it the name.
+    /// Asks epmd for the port. Any user of the host may have registered the name.
     fn ask_epmd(&self, port: u16, within: Duration) -> Result<u16, Problem> {
         let no_epmd = |error: io::Error| Problem::NoEpmd(error.to_string());
         let (stream, _) = self.stream(port, within)?.map_err(no_epmd)?;
@@ -95,8 +97,8 @@ impl Target {
         registered(timed, self.name.name()).map_err(no_epmd)?.ok_or(Problem::NotThere)
     }
 
-    /// A connection to the first address of the host that takes one, and whether that is an address
-    /// of this machine. None is tried that is not allowed.
+    /// A connection to the first address of the host that accepts one, and whether that address
+    /// is on this machine. Addresses that are not allowed are not tried.
     fn stream(
         &self,
         port: u16,
@@ -119,7 +121,7 @@ impl Target {
     }
 }
 
-/// The port that a name is registered with; none where epmd does not know the name.
+/// The port that a name is registered with; None if epmd does not know the name.
 fn registered(mut epmd: Timed<'_>, name: &str) -> io::Result<Option<u16>> {
     let nonsense = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let length = u16::try_from(1 + name.len()).map_err(|error| nonsense(error.to_string()))?;
@@ -132,10 +134,10 @@ fn registered(mut epmd: Timed<'_>, name: &str) -> io::Result<Option<u16>> {
         [PORT, 1] => return Ok(None),
         other => return Err(nonsense(format!("it answers {other:?}"))),
     }
-    // The port, what kind of node it is, and which versions it speaks.
+    // The port, the kind of node, and the versions it speaks.
     let mut entry = [0; 8];
     epmd.read_exact(&mut entry)?;
-    // Its name, and what else there is to say of it: an epmd gives the answer to its end.
+    // Its name and extra data. A real epmd sends the answer to its end.
     for _ in 0..2 {
         let mut length = [0; 2];
         epmd.read_exact(&mut length)?;
@@ -148,7 +150,7 @@ fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.take(ADDRESSES).collect())
 }
 
-/// Where epmd listens; Erlang's own tools read the same variable.
+/// The port of epmd. Erlang's own tools read the same variable.
 fn epmd_port() -> u16 {
     let set = std::env::var("ERL_EPMD_PORT").ok().and_then(|port| port.parse().ok());
     set.filter(|port| *port > 0).unwrap_or(EPMD_PORT)
@@ -175,7 +177,8 @@ mod tests {
     fn another_machine_is_not_connected_to_unless_that_is_allowed() {
         let within = Duration::from_secs(60);
         let read = |text, anywhere| Target::read(text, anywhere).unwrap();
-        // An address for documentation: a connection to it would take as long as it may.
+        // An address reserved for documentation: a connection to it would use the whole time
+        // limit.
         let there = read("web@192.0.2.1:9", false);
         assert_eq!(there.elsewhere(within), Some([192, 0, 2, 1].into()));
         let refused = there.connect(&Cookie::of("GEHEIM", 0), within).unwrap_err();
@@ -186,8 +189,8 @@ mod tests {
         assert_eq!(read("web@127.0.0.1", false).elsewhere(within), None);
     }
 
-    /// What is made of an epmd that answers so, byte by byte with this pause, and then again and
-    /// again.
+    /// The result of asking an epmd that sends this answer again and again, byte by byte with
+    /// this pause.
     fn epmd(answer: Vec<u8>, pause: Duration, within: Duration) -> Result<u16, Problem> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -199,7 +202,7 @@ mod tests {
                 }
                 std::thread::sleep(pause);
             }
-            // It answers nothing, and waits for our end.
+            // Sends nothing, and waits until we close.
             let _ = stream.read_to_end(&mut Vec::new());
         });
         let target = Target::read("web@127.0.0.1", false).unwrap();
@@ -210,7 +213,7 @@ mod tests {
     fn an_epmd_that_never_answers_or_never_ends_is_none() {
         let (quick, short, long) =
             (Duration::ZERO, Duration::from_millis(400), Duration::from_secs(60));
-        // A port, and what kind of node it is; then a name, and what else there is to say of it.
+        // Port and kind of node; then a name and extra data.
         let entry = [119, 0, 0x9C, 0x40, 77, 0, 0, 6, 0, 6];
         let answer = |behind: &[u8]| [&entry[..], behind].concat();
         assert_eq!(epmd(answer(&[0, 3, b'w', b'e', b'b', 0, 0]), quick, long), Ok(40_000));

@@ -1,10 +1,10 @@
-//! A connection that is waited for until a moment, and of which so many bytes are read.
+//! A connection with a deadline, and with a limit on the bytes that are read.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Reads and writes of a connection that end at a moment, however slowly the other end goes on.
+/// Reads and writes of a connection that end at a deadline, however slow the other end is.
 #[derive(Debug)]
 pub struct Timed<'a> {
     stream: &'a TcpStream,
@@ -13,7 +13,7 @@ pub struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    /// Until this moment, and of so many bytes at most.
+    /// Until this moment; at most this many bytes are read.
     pub fn new(stream: &'a TcpStream, until: Instant, most: usize) -> Self {
         Timed { stream, until, left: most }
     }

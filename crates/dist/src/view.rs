@@ -1,4 +1,4 @@
-//! What a node says of itself, read of its answers.
+//! What a node says about itself, read from its answers.
 
 use crate::calls::Call;
 use crate::micro::Micro;
@@ -6,53 +6,55 @@ use beam::term::{self, atom, list};
 use beam::{Pid, Term};
 use os::terminal;
 
-/// Schedulers that are read at most, characters of a text, and frames of a stack.
+/// Most schedulers or characters of a text that are read, and most frames of a stack.
 const MOST: usize = 4_096;
 const FRAMES: usize = 8;
 
-/// Characters of a name.
+/// Most characters of a name.
 const LONGEST: usize = 255;
 
-/// What a node said.
+/// What a node said about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inside {
     /// Its release of OTP.
     pub otp: String,
-    /// Its operating system's process.
+    /// Its process id in the operating system.
     pub os_pid: Option<u32>,
     /// Schedulers that are online.
     pub online: u32,
-    /// Processes and ports that wait in each normal run queue, as many as are online.
+    /// Processes and ports that wait in each normal run queue; one entry for each online
+    /// scheduler.
     pub run_queues: Vec<u64>,
-    /// Those that wait for a dirty CPU scheduler, and for a dirty IO one.
+    /// Processes and ports that wait for a dirty CPU scheduler, and for a dirty IO scheduler.
     pub dirty: (u64, u64),
-    /// How long each scheduler was active, and over how long, since the answer before.
+    /// Active time and total time of each scheduler, since the VM began to count.
     pub used: Vec<Use>,
-    /// Processes that there are.
+    /// Number of processes.
     pub processes: u64,
     /// Memory by kind.
     pub memory: Memory,
-    /// What its threads did; none while the VM does not count it.
+    /// What its threads did; None while the VM does not count it.
     pub micro: Option<Micro>,
-    /// Nodes that it is connected to, and how many bytes wait in the driver of the port to each.
+    /// The nodes that it is connected to, and the bytes that wait in the driver of the port to
+    /// each.
     pub queued: Vec<(String, u64)>,
 }
 
-/// How a scheduler was used; times in the VM's own unit, which only their ratio is made of.
+/// The use of a scheduler. Times are in the VM's own unit; only their ratio is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Use {
-    /// Its number; dirty ones come behind the normal ones.
+    /// Its number. Dirty schedulers come after the normal ones.
     pub scheduler: u32,
-    /// Active, since the VM began to count.
+    /// Active time since the VM began to count.
     pub active: u64,
-    /// All of the time.
+    /// Total time since then.
     pub all: u64,
 }
 
 /// Memory of a node, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// All of it.
+    /// Total.
     pub total: u64,
     /// Of processes.
     pub processes: u64,
@@ -69,17 +71,17 @@ pub struct Mailbox {
     pub process: String,
     /// Its registered name or label, or the function that it began with.
     pub name: String,
-    /// Messages in it.
+    /// Messages in its mailbox.
     pub length: u64,
-    /// Whether they are kept outside of its heap.
+    /// Whether the messages are kept outside its heap.
     pub off_heap: bool,
     /// Reductions since it was started.
     pub reductions: u64,
-    /// Whether it waits for a message; otherwise it runs, or is ready to.
+    /// Whether it waits for a message; otherwise it runs, or is ready to run.
     pub waits: bool,
-    /// The functions that it stands in, the innermost first.
+    /// The functions on its stack, innermost first.
     pub stack: Vec<Frame>,
-    /// Whether the innermost waits for a message, by its compiled file.
+    /// Whether the innermost function waits for a message, according to its compiled file.
     pub receives: bool,
 }
 
@@ -100,7 +102,7 @@ impl std::fmt::Display for Frame {
     }
 }
 
-/// Asks for what changes all the time.
+/// Asks for the figures that change all the time.
 pub fn question() -> Call {
     let of = |function, item: &str| Call::new("erlang", function, vec![atom(item)]);
     Call::all(vec![
@@ -113,7 +115,7 @@ pub fn question() -> Call {
     ])
 }
 
-/// Asks for its memory, which a node without the VM's own allocators cannot tell.
+/// Asks for the node's memory, which a node without the VM's own allocators cannot tell.
 pub fn memory_question() -> Call {
     Call::new("erlang", "memory", Vec::new())
 }
@@ -124,7 +126,7 @@ pub fn read(answer: &Term) -> Option<Inside> {
     let [otp, os_pid, online, queues, used_times, processes] = &all[..] else { return None };
     let online = u32::try_from(term::as_u64(online).ok()?).ok()?;
     let mut queues = term::each(queues, term::as_u64).ok()?;
-    // The last two are those of the dirty schedulers.
+    // The last two entries belong to the dirty schedulers.
     let dirty_io = queues.pop().unwrap_or(0);
     let dirty_cpu = queues.pop().unwrap_or(0);
     queues.truncate((online as usize).min(MOST));
@@ -142,7 +144,7 @@ pub fn read(answer: &Term) -> Option<Inside> {
     })
 }
 
-/// Of a list of numbers, active times and times; empty while the flag is not set.
+/// Reads a list of number, active time and total time. It is empty while the flag is not set.
 fn used(term: &Term) -> Vec<Use> {
     let of = |one: &Term| {
         let [scheduler, active, all] = term::as_tuple::<3>(one)?;
@@ -155,7 +157,7 @@ fn used(term: &Term) -> Vec<Use> {
     all
 }
 
-/// Reads the answer to [`memory_question`]; zero where there is none.
+/// Reads the answer to [`memory_question`]. A missing figure is 0.
 pub fn memory(term: &Term) -> Memory {
     let all = term::as_list(term).unwrap_or_default();
     let kind = |wanted: &str| {
@@ -173,7 +175,7 @@ pub fn memory(term: &Term) -> Memory {
     }
 }
 
-/// Asks what a process does; nothing of its messages.
+/// Asks what a process does. No message is read.
 pub fn about(pid: &Pid) -> Call {
     let items = [
         "message_queue_len",
@@ -188,12 +190,12 @@ pub fn about(pid: &Pid) -> Call {
     Call::new("erlang", "process_info", vec![Term::from(pid.clone()), items])
 }
 
-/// Asks for the label that a process gave itself, which there are since OTP 27.
+/// Asks for the label that a process gave itself (since OTP 27).
 pub fn label(pid: &Pid) -> Call {
     Call::new("proc_lib", "get_label", vec![Term::from(pid.clone())])
 }
 
-/// Asks for the function that a process of OTP's behaviours began with.
+/// Asks for the function that a process of an OTP behaviour began with.
 pub fn began(pid: &Pid) -> Call {
     Call::new("proc_lib", "translate_initial_call", vec![Term::from(pid.clone())])
 }
@@ -213,7 +215,8 @@ pub fn read_began(answer: &Term) -> Option<String> {
     frame(answer).ok().map(|frame| frame.to_string())
 }
 
-/// Text that is not longer than names are: a copy of a long one would take as much memory again.
+/// The text if it has at most `MOST` characters: a copy of a longer one would take as much memory
+/// again.
 fn short_text(term: &Term) -> Option<String> {
     let length = match term {
         Term::Binary(binary) => binary.bytes.len(),
@@ -223,13 +226,13 @@ fn short_text(term: &Term) -> Option<String> {
     (length <= MOST).then(|| term::as_text(term).ok())?
 }
 
-/// A name that is kept, fit to be shown: a process may have given itself a long one.
+/// The name, shortened and made safe to show: a process may have given itself a long one.
 pub fn name(text: &str) -> String {
     terminal::line(&text.chars().take(LONGEST).collect::<String>())
 }
 
-/// Reads the answer to [`about`]; none where the process has ended. Its name is empty where it is
-/// not registered.
+/// Reads the answer to [`about`]; None if the process has ended. The name is empty if the process
+/// is not registered.
 pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
     let infos = term::as_list(answer).ok()?;
     let info = |wanted: &str| {

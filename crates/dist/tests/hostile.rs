@@ -1,4 +1,4 @@
-//! Nodes that know the cookie and mean no good.
+//! Hostile nodes that know the cookie.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,19 +16,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long anything is waited for; far beyond what it takes.
+/// The longest wait for anything; far more than it takes.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 const COOKIE: &str = "GEHEIM";
 
-/// A node that does this with each connection once both have proved the cookie.
+/// A node that knows the cookie, and then handles each connection in a given way.
 struct Fake {
     port: u16,
     greeted: Arc<AtomicU32>,
 }
 
 impl Fake {
-    /// It announces itself under this name.
+    /// Starts a node that announces itself under this name.
     fn start(name: &'static str, then: fn(&TcpStream)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -45,7 +45,7 @@ impl Fake {
         Fake { port, greeted }
     }
 
-    /// Asks it as `web@127.0.0.1` until it is found out that it cannot be asked.
+    /// Asks it as `web@127.0.0.1` until it turns out that it cannot be asked.
     fn problem(&self) -> Problem {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("cookie");
@@ -65,7 +65,7 @@ impl Fake {
     }
 }
 
-/// Greets as a node does; whether the cookie was proved.
+/// Greets as a node does. Returns whether the cookie was proved.
 fn greet(stream: &TcpStream, name: &str) -> bool {
     let local = LocalNode::new(name.parse().unwrap(), erl_dist::node::Creation::new(1));
     let through = AllowStdIo::new(stream);
@@ -85,7 +85,7 @@ fn message(mut stream: &TcpStream) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Who asks in a message, and the number of the question, as bytes.
+/// The process that asks, and the number of the question, as bytes.
 fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let name = b"$gen_call";
     let at = message.windows(name.len()).position(|window| window == name)?;
@@ -95,7 +95,7 @@ fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((asker, number.get(..length)?))
 }
 
-/// Answers each question with so many of these terms, as a list.
+/// Answers each question with a list of `count` copies of this term.
 fn answer_with(mut stream: &TcpStream, term: &[u8], count: u32) {
     while let Some(message) = message(stream) {
         let Some((asker, number)) = question(&message) else { continue };
@@ -115,7 +115,7 @@ fn answer_with(mut stream: &TcpStream, term: &[u8], count: u32) {
     }
 }
 
-/// The most memory that this process had, in MiB.
+/// The peak memory of this process, in MiB.
 fn most_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -124,7 +124,7 @@ fn most_memory() -> u64 {
 
 #[test]
 fn an_answer_of_small_maps_takes_no_gigabyte() {
-    // Each map of one pair takes nine bytes on the way and half a kilobyte as a term.
+    // Each map of one pair takes nine bytes on the wire and half a kilobyte as a term.
     let fake = Fake::start("web@127.0.0.1", |stream| {
         answer_with(stream, &[116, 0, 0, 0, 1, 97, 1, 97, 1], 2_166_000);
     });

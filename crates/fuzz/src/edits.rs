@@ -1,13 +1,13 @@
-//! Changes of a JSON value, as bytes say.
+//! Changes a JSON value, as bytes describe.
 
 use serde_json::{Map, Number, Value};
 
-/// Changes that bytes describe, one after the other; without bytes there is none.
+/// Changes that bytes describe, one after the other. Without bytes there is no change.
 pub(crate) struct Edits<'a> {
     bytes: &'a [u8],
 }
 
-/// The most changes of one value.
+/// Most changes of one value.
 const MOST: usize = 16;
 
 impl<'a> Edits<'a> {
@@ -15,7 +15,7 @@ impl<'a> Edits<'a> {
         Edits { bytes }
     }
 
-    /// Makes all of them.
+    /// Makes all changes.
     pub(crate) fn apply(&mut self, value: &mut Value) {
         for _ in 0..MOST {
             if self.bytes.is_empty() {
@@ -25,9 +25,9 @@ impl<'a> Edits<'a> {
         }
     }
 
-    /// Goes down into the value as bytes say, and changes what is there.
+    /// Goes down into the value as the bytes say, and changes the place that it reaches.
     fn one(&mut self, value: &mut Value) {
-        // Some stop early, so that whole parts are replaced too.
+        // One in eight steps stops early, so that whole parts are replaced too.
         let deeper = !self.byte().is_multiple_of(8);
         let index = usize::from(self.byte());
         match value {
@@ -71,7 +71,7 @@ impl<'a> Edits<'a> {
         }
     }
 
-    /// Numbers at which programs break, and ordinary ones.
+    /// Numbers at which programs often fail, and ordinary ones.
     fn number(&mut self) -> f64 {
         const EDGES: [f64; 12] = [
             0.0,
@@ -91,7 +91,7 @@ impl<'a> Edits<'a> {
         EDGES.get(byte % 16).copied().unwrap_or_else(|| f64::from(self.byte()) * 0.37)
     }
 
-    /// Some of the bytes that follow, as text.
+    /// The next few bytes as text.
     fn text(&mut self) -> String {
         let length = usize::from(self.byte() % 32).min(self.bytes.len());
         let (text, rest) = self.bytes.split_at(length);

@@ -1,4 +1,4 @@
-//! Files with the records of many hosts, from their bytes to everything that is shown of them.
+//! Files with the records of many hosts, from their bytes to all output about them.
 
 use census::{Given, Options, summary};
 use model::Census;
@@ -8,8 +8,8 @@ use report::{Look, html};
 /// 2026-12-01.
 const NOW: i64 = 1_796_083_200;
 
-/// Bytes of a file that `tailback census` reads, as it was named or found in a folder, or of an
-/// earlier census.
+/// The bytes of a file for `tailback census`, as a named file and as a file in a folder. Also the
+/// bytes of an earlier census.
 pub(crate) fn census(bytes: &[u8]) {
     let options = Options {
         scenarios: &["mmap-lock", "cpu-quota"],
@@ -25,7 +25,7 @@ pub(crate) fn census(bytes: &[u8]) {
         let fleet = census::read_bytes(bytes, "web1.jsonl", given, options);
         let found = summary::census(&fleet, Some(&inventory), before.as_ref(), "1", "now");
         look_at(&found);
-        // What it was found under is all that it speaks for.
+        // A file that was found in a folder holds records of only one host.
         assert!(given == Given::Named || found.hosts <= 1, "a file that speaks for two hosts");
     }
     before.iter().for_each(look_at);

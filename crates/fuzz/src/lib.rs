@@ -1,8 +1,8 @@
-//! What takes bytes from outside, each behind a function that takes any bytes.
+//! Everything that reads bytes from outside. Each reader has a function that accepts any bytes.
 //!
-//! `make fuzz` gives each of them inputs that a coverage-guided fuzzer makes up (`engine/`), and
-//! `cargo test` those that are kept in `corpus/`. A target that panics, or needs more memory or
-//! time than the engine allows, has found a defect.
+//! `make fuzz` gives each target the inputs of a coverage-guided fuzzer (`engine/`). `cargo test`
+//! gives it the kept inputs in `corpus/`. A target has found a defect if it panics, or needs more
+//! memory or time than the engine allows.
 
 mod edits;
 mod fleet;
@@ -12,16 +12,16 @@ mod records;
 mod strangers;
 mod texts;
 
-/// Something that takes bytes from outside.
+/// Code that reads bytes from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, which is the name of its folder in `corpus/` too.
+    /// Its name, which is also the name of its folder in `corpus/`.
     pub name: &'static str,
-    /// Takes any bytes, and returns.
+    /// Accepts any bytes, and must return.
     pub take: fn(&[u8]),
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "record", take: records::record },
     Target { name: "record-edits", take: records::edited },
@@ -47,7 +47,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "request", take: peers::request },
 ];
 
-/// The target of that name.
+/// The target with this name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -1,4 +1,4 @@
-//! Files of /proc, /sys and /etc that are read of a machine.
+//! Files of /proc, /sys and /etc that describe a machine.
 
 use host::disturbance::{Snapshot, run_delay_ns, tainted};
 use host::facts::{self, KernelName};
@@ -6,7 +6,7 @@ use host::roots::Roots;
 use host::{cgroup_facts, limits};
 use std::path::Path;
 
-/// The files that are read, each below the folder that stands for the machine.
+/// The files, each relative to the folder that replaces the root of the machine.
 const FILES: &[&str] = &[
     "proc/stat",
     "proc/cpuinfo",
@@ -29,7 +29,8 @@ const FILES: &[&str] = &[
     "etc/os-release",
 ];
 
-/// Bytes for these files: the first byte picks the one that gets the rest, 255 all of them.
+/// Bytes for these files. The first byte picks the file that gets the other bytes; 255 picks all
+/// files.
 pub(crate) fn machine(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let Ok(folder) = tempfile::tempdir() else { return };
@@ -41,11 +42,11 @@ pub(crate) fn machine(bytes: &[u8]) {
     read(&Roots::at(folder.path()));
 }
 
-/// The files of a thread that are read, each below the folder of the thread.
+/// The files of a thread, each relative to the folder of the thread.
 const OF_A_THREAD: &[&str] = &["comm", "stat", "schedstat", "status", "wchan"];
 
-/// Bytes for the files of a process: the first byte picks the one that gets the rest, 255 all of
-/// them.
+/// Bytes for the files of a process. The first byte picks the file that gets the other bytes; 255
+/// picks all files.
 pub(crate) fn process(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let Ok(folder) = tempfile::tempdir() else { return };
@@ -66,7 +67,7 @@ pub(crate) fn process(bytes: &[u8]) {
 
 fn write(path: &Path, bytes: &[u8]) {
     let made = path.parent().map(std::fs::create_dir_all);
-    // A folder that is full stops nothing: then less is read.
+    // A full folder is no problem: then less is read.
     let _ = made.map(|_| std::fs::write(path, bytes));
 }
 

@@ -1,4 +1,4 @@
-//! What other programs and the kernel send.
+//! Data that other programs and the kernel send.
 
 use load::protocol::Message;
 use probe::event::Event;
@@ -6,23 +6,23 @@ use probe::idle::Idle;
 use probe::symbols::Symbols;
 use report::export::scrape;
 
-/// What an Erlang node sends.
+/// The output of an Erlang node.
 pub(crate) fn node(bytes: &[u8]) {
     beam::fuzz::node(bytes);
 }
 
-/// What a node answers over the distribution protocol.
+/// The answers of a node over the distribution protocol.
 pub(crate) fn connection(bytes: &[u8]) {
     dist::fuzz::connection(bytes);
 }
 
-/// What a guest sends over its port, and writes to its console.
+/// The messages of a guest over its port, and its console.
 pub(crate) fn guest(bytes: &[u8]) {
     guest::fuzz::port(bytes);
     guest::fuzz::console(bytes);
 }
 
-/// What QEMU answers.
+/// The answers of QEMU.
 pub(crate) fn qmp(bytes: &[u8]) {
     guest::fuzz::qmp(bytes);
 }
@@ -38,8 +38,8 @@ pub(crate) fn kernel_image(bytes: &[u8]) {
     guest::fuzz::kernel_image(bytes);
 }
 
-/// What programs print that are asked something: strace, an Erlang, the loader of libraries; and
-/// the start of a program whose libraries are packed.
+/// The output of programs that are asked something: strace, an Erlang, the loader of libraries.
+/// Also the start of a program with packed libraries.
 pub(crate) fn programs(bytes: &[u8]) {
     scenarios::fuzz::strace(bytes);
     beam::fuzz::texts(bytes);
@@ -51,7 +51,7 @@ pub(crate) fn generator(bytes: &[u8]) {
     let _ = serde_json::from_slice::<Message>(bytes);
 }
 
-/// Events of the programs in the kernel, and the tables in /proc that explain them.
+/// Events of the eBPF programs, and the tables in /proc that explain them.
 pub(crate) fn events(bytes: &[u8]) {
     let _ = Event::read(bytes);
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -61,7 +61,7 @@ pub(crate) fn events(bytes: &[u8]) {
     }
 }
 
-/// What a client of `watch --listen` sends: where it is cut must not change what is made of it.
+/// The request of a client of `watch --listen`. Where it is split must not change its meaning.
 pub(crate) fn request(bytes: &[u8]) {
     let whole = scrape::request(bytes);
     let (start, _) = bytes.split_at(bytes.len() / 2);

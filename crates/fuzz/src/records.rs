@@ -1,4 +1,4 @@
-//! Records, from their text to everything that is shown of them.
+//! Records, from their text to all output about them.
 
 use crate::edits::Edits;
 use model::{Facts, Judged, Meta};
@@ -7,7 +7,7 @@ use report::history::Line;
 use report::{Look, Shown, history, html, text};
 use scenarios::AnyScenario;
 
-/// A record to begin with, small: structure is what random bytes do not find.
+/// A small valid record to begin with, since random bytes do not find its structure.
 const SEED: &str = include_str!("seed.record.json");
 
 /// Bytes that may be the text of a record.
@@ -17,7 +17,7 @@ pub(crate) fn record(bytes: &[u8]) {
     }
 }
 
-/// Bytes that say how to change a record that is whole.
+/// Bytes that describe how to change a valid record.
 pub(crate) fn edited(bytes: &[u8]) {
     let Ok(mut value) = serde_json::from_str(SEED) else { return };
     Edits::new(bytes).apply(&mut value);
@@ -29,7 +29,7 @@ fn shown(text: &str) {
     let Ok(facts) = Facts::from_json(text) else { return };
     let record = scenarios::judged(facts);
     look_at(&record);
-    // What was written by this version is read by it.
+    // This version can read the records that it writes.
     let again = Facts::from_json(&record.to_json());
     assert!(again.is_ok(), "a judged record that cannot be read again: {:?}", again.err());
 }
@@ -50,7 +50,7 @@ fn look_at(record: &Judged) {
         assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
         let _ = html::history_page(&[lines]);
     }
-    // What cannot be shown is refused; it may not panic.
+    // A record that cannot be shown is refused. It must not panic.
     let _ = html::page(&shown);
     for (_, format) in Format::ALL {
         let _ = format.write(&shown);

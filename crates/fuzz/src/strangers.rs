@@ -1,4 +1,4 @@
-//! What users of a machine wrote that is watched: programs, libraries, names, command lines, maps.
+//! Data that users of a watched machine wrote: programs, libraries, names, command lines, maps.
 
 use model::live::Workload;
 use probe::elf::{self, Place};
@@ -7,7 +7,7 @@ use watch::LiveRuntime;
 use watch::reader::{Answer, Material, What, answer};
 use watch::workload::{names, places, workload};
 
-/// A program or a library; the first bytes say which places are looked up in it.
+/// A program or a library. The first bytes are the addresses that are looked up in it.
 pub(crate) fn elf(bytes: &[u8]) {
     let Some((places, file)) = bytes.split_first_chunk::<16>() else { return };
     let numbers = places
@@ -21,7 +21,7 @@ pub(crate) fn elf(bytes: &[u8]) {
     let _ = elf::is_go(file);
 }
 
-/// Texts of /proc, and an answer of the reader: the first byte says which.
+/// Texts of /proc, or an answer of the reader. The first byte selects which.
 pub(crate) fn texts(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let text = || Material::<Cursor<Vec<u8>>>::Text(rest.to_vec());
@@ -42,8 +42,8 @@ pub(crate) fn texts(bytes: &[u8]) {
     }
 }
 
-/// The path of a group, and from the second line on what is kept about a container: an engine may
-/// have taken that from who started it.
+/// The path of a group, and from the second line on the stored data about a container. The
+/// container engine may have taken that data from the user who started the container.
 fn container(bytes: &[u8]) {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let (path, kept) = bytes.split_at(end);

@@ -29,14 +29,15 @@ pub(crate) fn trace(bytes: &[u8]) {
     let _ = sim::parse_trace(text);
 }
 
-/// A parameter's value on a command line, of every scenario; and lists of CPUs, durations, sizes.
+/// A parameter's value on a command line, of every scenario. Also lists of CPUs, durations and
+/// sizes.
 pub(crate) fn parameters(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for scenario in scenarios::ALL {
         let meta = scenario.meta();
         for parameter in (meta.parameters.all)() {
             if let Ok(value) = meta.read(parameter.name, text) {
-                // What was read is said in a way that is read again.
+                // A value is printed in a form that can be read again.
                 let again = meta.read(parameter.name, &value.to_string());
                 assert_eq!(again.as_ref(), Ok(&value), "{} --{}", meta.id, parameter.name);
             }
@@ -47,8 +48,8 @@ pub(crate) fn parameters(bytes: &[u8]) {
     let _ = model::units::parse_size(text);
 }
 
-/// A journal of changes that a killed run left behind, or that somebody forged; it is read, its
-/// entries are told apart, and nothing is undone.
+/// A journal of changes, from a killed run or forged. It is read and its entries are checked, but
+/// nothing is undone.
 pub(crate) fn journal(bytes: &[u8]) {
     host::fuzz::journal(bytes);
 }

@@ -1,11 +1,11 @@
-//! Every input that is kept, given to its target again.
+//! Gives every kept input to its target again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The inputs that are kept for a target.
+/// The kept inputs of a target.
 fn kept(name: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -20,7 +20,7 @@ fn no_kept_input_makes_a_target_panic() {
         let files = kept(target.name);
         assert!(!files.is_empty(), "{} has no input", target.name);
         for file in files {
-            // The name is on the screen where it panics.
+            // If the target panics, its name is on the screen.
             println!("{} {}", target.name, file.display());
             (target.take)(&std::fs::read(&file).unwrap());
         }

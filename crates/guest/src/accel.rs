@@ -1,6 +1,6 @@
-//! What runs a guest, and what its clock counts.
+//! The accelerator of a guest, and the time base of its clock.
 
-/// What runs a guest's instructions.
+/// The accelerator of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accel {
     /// The CPUs of the host.
@@ -9,22 +9,23 @@ pub enum Accel {
     Tcg,
 }
 
-/// What the user asks for.
+/// The accelerator that the user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// KVM if a test shows that it works.
+    /// KVM, if a test shows that it works.
     Auto,
-    /// This and nothing else.
+    /// Only this accelerator.
     Only(Accel),
 }
 
-/// What an emulated guest's clock counts.
+/// The time base of an emulated guest's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The host's time. Its CPUs run side by side; what the host does meanwhile, they lose.
+    /// The host's time. The guest's CPUs run in parallel. They lose the time that the host uses
+    /// for other work.
     Host,
-    /// Instructions, a nanosecond each. Its CPUs take turns; what the host does meanwhile, no guest
-    /// can see, and time in which all are idle is skipped.
+    /// Executed instructions, one nanosecond each. The guest's CPUs take turns. Other work of the
+    /// host is invisible in the guest, and time in which all CPUs are idle is skipped.
     Instructions,
 }
 
@@ -39,7 +40,7 @@ impl Clock {
 }
 
 impl Accel {
-    /// Its name, as QEMU has it.
+    /// Its name for QEMU.
     pub fn word(self) -> &'static str {
         match self {
             Accel::Kvm => "kvm",

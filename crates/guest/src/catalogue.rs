@@ -1,4 +1,4 @@
-//! The kernels that were tried, and what to expect of each: vm/kernels.toml.
+//! The kernels that were tried, and the expected results: vm/kernels.toml.
 
 use crate::accel::Clock;
 use serde::Deserialize;
@@ -7,15 +7,14 @@ use std::sync::LazyLock;
 
 const TEXT: &str = include_str!("../../../vm/kernels.toml");
 
-/// What is known of kernels.
+/// The known kernels.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The suites of Debian whose lists are looked through for a series, those with short lists
-    /// first.
+    /// Debian suites that are searched for a series, those with short package lists first.
     #[serde(default)]
     pub suites: Vec<String>,
-    /// The series that are known to be there, and the suite that is looked through first.
+    /// The series that are known to exist, each with the suite that is searched first.
     pub debian: BTreeMap<String, String>,
     /// Kernels that were tried.
     pub kernel: Vec<Entry>,
@@ -27,34 +26,34 @@ pub struct Catalogue {
 pub struct Entry {
     /// Its name, as `--kernel` takes it.
     pub name: String,
-    /// What it is.
+    /// A description.
     pub what: String,
-    /// Whether it comes up where its clock counts instructions, QEMU 7.2.
+    /// Whether it boots with a clock that counts instructions, on QEMU 7.2.
     #[serde(default)]
     pub counts_instructions: bool,
-    /// What to expect of it, by scenario and the settings that matter.
+    /// The expected results, by scenario and by the settings that matter.
     #[serde(default)]
     pub expect: Vec<Expectation>,
 }
 
-/// What to expect of a kernel.
+/// The expected result of a kernel in a scenario.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// The scenario.
     pub scenario: String,
-    /// The parameters for which it holds, where they matter, as words: `procfile = "maps"`.
+    /// The parameters for which it holds, as text, if they matter: `procfile = "maps"`.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
     /// The verdict: `affected` or `not-affected`.
     pub verdict: String,
-    /// Why: a commit, a table, a measurement.
+    /// The source of this expectation: a commit, a table, or a measurement.
     pub source: String,
 }
 
 impl Catalogue {
-    /// What to expect of a kernel in a scenario where its parameters hold; the most particular
-    /// first.
+    /// The expected result of a kernel in a scenario: the entry whose parameters hold. If there are
+    /// several, the most specific one.
     pub fn expected(
         &self,
         kernel: &str,
@@ -68,23 +67,24 @@ impl Catalogue {
     }
 }
 
-/// Reads a catalogue.
+/// Parses a catalogue.
 ///
 /// # Errors
-/// If the text is none.
+/// If the text is not a catalogue.
 pub fn parse(text: &str) -> Result<Catalogue, String> {
     toml::from_str(text).map_err(|error| error.message().to_owned())
 }
 
-/// The catalogue that this version came with.
+/// The catalogue of this version.
 pub fn catalogue() -> &'static Catalogue {
-    // A constant that has to be parsed. A test reads it, so an empty one never stands in for it.
+    // Parsing this constant cannot fail: a test parses it, so the empty default is never used.
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &CATALOGUE
 }
 
-/// The clock that suits an emulated guest with the kernel of that name: instructions, where it is
-/// known to come up with them, since then nothing that the host does can be seen in there.
+/// The clock for an emulated guest with the kernel of this name. It counts instructions if that
+/// kernel is known to boot with such a clock, because then other work of the host is invisible in
+/// the guest.
 pub fn clock_of(kernel: &str) -> Clock {
     let entry = catalogue().kernel.iter().find(|entry| entry.name == kernel);
     match entry.is_some_and(|entry| entry.counts_instructions) {

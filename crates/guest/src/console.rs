@@ -1,29 +1,29 @@
-//! The end of what a guest wrote to its console.
+//! The last part of a guest's console output.
 
 use std::collections::VecDeque;
 
-/// The most lines that are kept.
+/// Most lines that are kept.
 const LINES: usize = 200;
 
 /// The longest line that is kept, in bytes.
 const LONGEST: usize = 400;
 
-/// What a kernel prints when it gives up.
+/// The message of a kernel panic.
 const PANIC: &str = "Kernel panic - not syncing";
 
-/// The end of a console, bounded.
+/// The last lines of a console, with limited size.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
     lines: VecDeque<String>,
     line: Vec<u8>,
     panic: Option<String>,
     after_panic: usize,
-    /// Bytes seen so far.
+    /// Bytes received so far.
     pub bytes: u64,
 }
 
 impl Console {
-    /// Takes what came.
+    /// Adds console output.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         for &byte in bytes {
@@ -43,7 +43,7 @@ impl Console {
         } else if self.panic.is_some() {
             self.after_panic += 1;
         }
-        // The lines about a panic stay, whatever is written afterwards.
+        // The lines about a panic are kept, whatever is written after them.
         if self.after_panic > LINES / 2 {
             return;
         }
@@ -53,12 +53,12 @@ impl Console {
         self.lines.push_back(line);
     }
 
-    /// The line of a panic, if there was one.
+    /// The line of a kernel panic, if there was one.
     pub fn panic(&self) -> Option<&str> {
         self.panic.as_deref()
     }
 
-    /// Whether a kernel has begun to boot.
+    /// Whether a kernel has started to boot.
     pub fn booting(&self) -> bool {
         self.lines.iter().any(|line| line.contains("Linux version"))
     }

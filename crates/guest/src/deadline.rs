@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Time that a guest was let run, and when its last frame came in that time.
+/// The running time of a guest, and the running time at its last frame.
 #[derive(Debug)]
 pub(crate) struct RunClock {
     before: Duration,
@@ -11,33 +11,33 @@ pub(crate) struct RunClock {
 }
 
 impl RunClock {
-    /// Begins to run.
+    /// Starts the clock.
     pub fn start() -> Self {
         RunClock { before: Duration::ZERO, since: Some(Instant::now()), last_frame: Duration::ZERO }
     }
 
-    /// How long it has run.
+    /// The running time.
     pub fn elapsed(&self) -> Duration {
         self.before + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Stands still.
+    /// Pauses the clock.
     pub fn pause(&mut self) {
         self.before = self.elapsed();
         self.since = None;
     }
 
-    /// Goes on.
+    /// Resumes the clock.
     pub fn resume(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that the guest sent a frame.
+    /// Records that the guest sent a frame.
     pub fn note_frame(&mut self) {
         self.last_frame = self.elapsed();
     }
 
-    /// How long the guest has sent nothing.
+    /// The running time since the last frame.
     pub fn silence(&self) -> Duration {
         self.elapsed().saturating_sub(self.last_frame)
     }

@@ -1,40 +1,40 @@
-//! How a guest came to its end, each way with its own name.
+//! The ways in which a guest can end, each with a name.
 
 use std::time::Duration;
 
-/// How a guest ended, where it did not end with the result of its command.
+/// How a guest ended, if it did not end with the result of its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It never came up.
+    /// It did not boot.
     BootFailure {
-        /// What was seen instead.
+        /// What was observed instead.
         why: String,
     },
-    /// Its kernel gave up.
+    /// Its kernel panicked.
     Panic {
-        /// The kernel's line.
+        /// The line of the panic.
         line: String,
-        /// Whether the guest had come up before.
+        /// Whether the guest was already up.
         up: bool,
     },
-    /// It was up, and its command took longer than it was given.
+    /// It was up, but its command exceeded its time limit.
     TimeOut {
-        /// How long it was given.
+        /// The limit.
         limit: Duration,
     },
-    /// It was up, and fell silent.
+    /// It was up, and then sent nothing more.
     Hang {
-        /// For how long it was silent.
+        /// The time since its last frame.
         silence: Duration,
     },
     /// It was up, and ended before its command did.
     Died {
-        /// What was seen.
+        /// What was observed.
         why: String,
     },
-    /// It sent something that makes no sense.
+    /// It sent invalid data.
     Garbled {
-        /// What is wrong with it.
+        /// What is wrong with the data.
         why: String,
     },
 }
@@ -52,7 +52,7 @@ impl Ending {
         }
     }
 
-    /// What happened, and what next, in a sentence.
+    /// A sentence on what happened and what to do.
     pub fn sentence(&self) -> String {
         match self {
             Ending::BootFailure { why } => {

@@ -1,4 +1,4 @@
-//! What can go wrong before a guest runs, or around it.
+//! Errors before a guest runs, or around it.
 
 use debian::DebianError;
 use host::tool::ToolError;
@@ -7,23 +7,23 @@ use std::path::PathBuf;
 /// Why a guest could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
-    /// The file is no kernel.
+    /// The file is not a kernel.
     #[error("{}: {why}; name a bzImage, a Debian kernel package or debian:6.12", .path.display())]
     NotKernel {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// What the file is instead.
         why: String,
     },
-    /// A kernel that was built without what a guest needs.
+    /// The kernel was built without an option that a guest needs.
     #[error("{}: without {lacking}, which a guest needs; switch it on and build again", .path.display())]
     Options {
         /// Its configuration.
         path: PathBuf,
-        /// The options.
+        /// The missing options.
         lacking: String,
     },
-    /// A kernel for another architecture.
+    /// The kernel is for another architecture.
     #[error("{}: a kernel for {arch}, and this host and its binary are x86_64", .path.display())]
     WrongArch {
         /// The file.
@@ -31,24 +31,24 @@ pub enum GuestError {
         /// The other architecture.
         arch: &'static str,
     },
-    /// A kernel that is not to be had by this name.
+    /// There is no kernel of this name.
     #[error("--kernel {spec}: {why}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         spec: String,
-        /// Why not, and what else.
+        /// Why not, and what to use instead.
         why: String,
     },
-    /// A size that makes no sense.
+    /// The requested size is invalid.
     #[error("{0}")]
     Size(String),
-    /// The host has not got what the guest would take.
+    /// The host has too few resources for the guest.
     #[error("{0}")]
     Room(String),
-    /// What it takes of Debian, or a tool, or the cache cannot be had.
+    /// A package from Debian, a tool or the cache is not available.
     #[error(transparent)]
     Debian(DebianError),
-    /// The kernel does not start the program that shares a folder.
+    /// The program that shares a folder could not be started.
     #[error("{0}; --root takes a mount of its own: run where mount(2) is allowed (CAP_SYS_ADMIN)")]
     NotShared(ToolError),
     /// A kernel could not be fetched.
@@ -56,48 +56,48 @@ pub enum GuestError {
     Fetch {
         /// The series.
         series: String,
-        /// Why, and what next.
+        /// Why, and what to do.
         why: String,
     },
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// The kernel's reason.
+        /// The error from the kernel.
         source: std::io::Error,
     },
-    /// The host's kernel refused something that a guest needs.
+    /// A system call that a guest needs failed.
     #[error("guest: {what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// The kernel's reason.
+        /// The error from the kernel.
         source: std::io::Error,
     },
-    /// QEMU sent something that makes no sense.
+    /// QEMU sent an invalid answer.
     #[error("qemu: {0}")]
     Qemu(String),
-    /// Somebody interrupted.
+    /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// What sort of error it is, for the exit code.
+/// The class of an error, for the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was asked for cannot be done.
+    /// The request cannot be fulfilled.
     Usage,
-    /// Something is missing.
+    /// Something that is needed is missing.
     Need,
-    /// Something broke.
+    /// Something failed unexpectedly.
     Broken,
-    /// Somebody interrupted.
+    /// The user interrupted.
     Interrupted,
 }
 
 impl GuestError {
-    /// What sort of error it is.
+    /// The class of the error.
     pub fn kind(&self) -> ErrorKind {
         use GuestError as E;
         match self {

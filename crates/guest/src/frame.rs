@@ -1,7 +1,7 @@
-//! What a guest sends over its second serial port: frames with a length and a checksum.
+//! Frames that a guest sends over its second serial port, with a length and a checksum.
 //!
-//! A frame is `TB`, a byte for its kind, the length of its payload and the CRC-32 of the payload
-//! (both little-endian, 32 bits), and the payload.
+//! A frame consists of `TB`, one byte for its kind, the length of the payload, the CRC-32 of the
+//! payload (both 32 bits, little-endian), and the payload.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -11,17 +11,18 @@ use std::io::{Read, Write};
 const MAGIC: [u8; 2] = *b"TB";
 const HEADER: usize = 11;
 
-/// The longest payload that is taken, in bytes; a packed record of many trials is far smaller.
+/// The longest payload that is accepted, in bytes. A compressed record of many trials is far
+/// smaller.
 pub const MOST_PAYLOAD: usize = 32 << 20;
 
-/// The most that a packed payload is unpacked to, in bytes: the largest record that is read.
+/// The largest size of an unpacked payload, in bytes: the largest record that can be read.
 pub const MOST_UNPACKED: u64 = 64 << 20;
 
-/// The one byte that the host sends to a guest, over the same port. The guest ends its command as
-/// SIGINT would, and sends what there is.
+/// The only byte that the host sends to a guest, over the same port. The guest then ends its
+/// command with SIGINT, and sends the results so far.
 pub const END: u8 = b'E';
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -31,15 +32,15 @@ pub enum FrameKind {
     Heartbeat = 2,
     /// A line that the command wrote to standard error.
     Line = 3,
-    /// What the command wrote to standard output, packed.
+    /// The standard output of the command, compressed.
     Output = 4,
-    /// The record that it kept, packed.
+    /// The record of the command, compressed.
     Record = 5,
-    /// Its exit code, a byte; the last frame.
+    /// The exit code of the command, one byte. This is the last frame.
     Exit = 6,
-    /// Something that the guest's init could not do, in a sentence.
+    /// A sentence about something that the guest's init could not do.
     Warning = 7,
-    /// An event of its study, as JSON; the command at the other end knows what it means.
+    /// An event of the command's study, as JSON. Only the command at the other end interprets it.
     Event = 8,
 }
 
@@ -55,13 +56,13 @@ impl FrameKind {
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// Its content.
     pub payload: Vec<u8>,
 }
 
-/// The bytes of a frame.
+/// Encodes a frame.
 pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
@@ -73,18 +74,18 @@ pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Packs text for a frame.
+/// Compresses text for a frame.
 pub fn pack(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    // A writer into memory does not fail.
+    // Writing to memory does not fail.
     let _ = encoder.write_all(text);
     encoder.finish().unwrap_or_default()
 }
 
-/// Unpacks the text of a frame; no more than [`MOST_UNPACKED`].
+/// Unpacks the text of a frame, up to [`MOST_UNPACKED`] bytes.
 ///
 /// # Errors
-/// If it is torn, too long, or no text.
+/// If it is damaged, too long, or not text.
 pub fn unpack(payload: &[u8]) -> Result<String, String> {
     let mut text = String::new();
     let read = GzDecoder::new(payload).take(MOST_UNPACKED + 1).read_to_string(&mut text);
@@ -95,27 +96,28 @@ pub fn unpack(payload: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Takes frames out of bytes as they come.
+/// Extracts frames from incoming bytes.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// What has come; up to `taken` it was taken out as frames.
+    /// Received bytes. Those before `taken` were already returned as frames.
     pending: Vec<u8>,
     taken: usize,
 }
 
 impl Decoder {
-    /// Adds bytes.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
-        // Here and not with each frame, of which a flood of small ones has hundreds of thousands.
+        // Here and not for each frame, since a flood of small frames has hundreds of thousands of
+        // them.
         self.pending.drain(..self.taken);
         self.taken = 0;
         self.pending.extend_from_slice(bytes);
     }
 
-    /// The next whole frame; none until more bytes come.
+    /// The next complete frame. None until more bytes arrive.
     ///
     /// # Errors
-    /// If the bytes are no frame: then nothing that follows can be read.
+    /// If the bytes are not a frame. Then no later bytes can be read.
     pub fn take(&mut self) -> Result<Option<Frame>, String> {
         let pending = self.pending.get(self.taken..).unwrap_or_default();
         let start = &pending[..pending.len().min(2)];

@@ -1,4 +1,4 @@
-//! For the fuzzer: what is read of guests and packages, behind functions that take any bytes.
+//! Entry points for the fuzzer: the parsers of data from guests and packages, for any bytes.
 
 use crate::Hello;
 use crate::console::Console;
@@ -8,10 +8,10 @@ use crate::kernel::{image, package};
 use crate::libraries;
 use std::path::Path;
 
-/// How many bytes come at a time.
+/// Number of bytes that arrive at a time.
 const AT_A_TIME: usize = 97;
 
-/// What comes over a guest's port.
+/// Data from a guest's port.
 pub fn port(bytes: &[u8]) {
     let mut decoder = Decoder::default();
     for part in bytes.chunks(AT_A_TIME) {
@@ -29,7 +29,7 @@ pub fn port(bytes: &[u8]) {
     }
 }
 
-/// What a guest writes to its console.
+/// Output on a guest's console.
 pub fn console(bytes: &[u8]) {
     let mut console = Console::default();
     bytes.chunks(AT_A_TIME).for_each(|part| console.feed(part));
@@ -37,12 +37,12 @@ pub fn console(bytes: &[u8]) {
     let _ = (console.panic(), console.booting());
 }
 
-/// What QEMU answers.
+/// Answers of QEMU.
 pub fn qmp(line: &[u8]) {
     let _ = answer(line);
 }
 
-/// A program whose libraries are packed, and what the loader says of them.
+/// A program whose libraries are packed, and the output of the loader about it.
 pub fn program(start: &[u8]) {
     let _ = libraries::interpreter(start);
     let _ = String::from_utf8_lossy(start).lines().filter_map(libraries::library).count();
@@ -53,7 +53,7 @@ pub fn kernel_image(start: &[u8]) {
     let _ = image::sort(start);
 }
 
-/// The archive in a package; what is taken out of it goes into that folder.
+/// The archive in a package, which is unpacked into this folder.
 pub fn package(archive: &[u8], folder: &Path) {
     let _ = package::take_members(archive, Path::new("fuzz.deb"), folder, &|| false);
 }

@@ -1,4 +1,4 @@
-//! A guest that runs: started, paused, resumed, read from, and always brought to an end.
+//! A running guest: it is started, paused, resumed and read from, and always ended.
 
 mod control;
 mod receive;
@@ -25,48 +25,48 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long a kernel that gave up may take to end its machine.
+/// Time that a kernel has to end its machine after a panic.
 const PANIC_GRACE: Duration = Duration::from_secs(3);
 
-/// A guest about to be started.
+/// The settings of a new guest.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// The QEMU that shows its machine.
+    /// The QEMU that runs it.
     pub qemu: &'a Qemu,
     /// Its kernel.
     pub kernel: &'a Kernel,
-    /// Its CPUs.
+    /// The number of its CPUs.
     pub cpus: u32,
     /// Its memory, in bytes.
     pub memory: u64,
-    /// What its clock counts where it is emulated.
+    /// The time base of its clock, if it is emulated.
     pub clock: Clock,
-    /// Its first file system, from [`crate::initramfs::build`].
+    /// Its initial file system, from [`crate::initramfs::build`].
     pub initramfs: &'a [u8],
-    /// How long it may take.
+    /// Its time limits.
     pub limits: Limits,
-    /// A folder of the host that it sees as its root, read-only; none for the initramfs alone.
+    /// A folder of the host that becomes its read-only root. None if it has only the initramfs.
     pub root: Option<PathBuf>,
 }
 
-/// How long a guest may take; time in which it is paused does not count.
+/// Time limits of a guest, in running time without pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Until it is up.
+    /// Limit until it is up.
     pub boot: Duration,
-    /// Between two frames of it, once it is up; it sends one each second.
+    /// Limit between two frames after it is up. It sends one frame each second.
     pub silence: Duration,
-    /// In all.
+    /// Limit of the whole run.
     pub total: Duration,
 }
 
 impl Limits {
-    /// What a command may take in a guest without a given limit.
+    /// The default time limit of a command in a guest.
     pub const WORK: Duration = Duration::from_secs(900);
 
-    /// Limits for so many CPUs, with this one in all; without one, [`Limits::WORK`] and what it may
-    /// take to come up. Emulated CPUs come up one after the other, and much slower where they take
-    /// turns.
+    /// The limits for this number of CPUs and this total limit. Without a total limit it is
+    /// [`Limits::WORK`] plus the boot limit. Emulated CPUs boot one after the other, and much
+    /// more slowly if they take turns.
     pub fn new(cpus: u32, clock: Clock, total: Option<Duration>) -> Self {
         let for_each = match clock {
             Clock::Host => 3,
@@ -81,14 +81,14 @@ impl Limits {
     }
 }
 
-/// Something that a guest does.
+/// An event of a guest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// It is up.
     Hello(Hello),
     /// Its command wrote a line to standard error.
     Line(String),
-    /// Its command told an event, as JSON.
+    /// Its command sent an event, as JSON.
     Told(String),
     /// Its init could not do something.
     Warning(String),
@@ -96,7 +96,7 @@ pub enum Event {
     End(Outcome),
 }
 
-/// What came of a guest.
+/// The result of a guest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Its command ended.
@@ -108,11 +108,11 @@ pub enum Outcome {
         /// The record that it kept, as JSON.
         record: Option<String>,
     },
-    /// It ended in another way.
+    /// It ended without the result of its command.
     Failed {
-        /// In which.
+        /// How it ended.
         ending: Ending,
-        /// The record of what was measured before, as JSON, where it could still be sent.
+        /// The record of the measurements so far, as JSON, if the guest could still send it.
         record: Option<String>,
     },
 }
@@ -123,7 +123,7 @@ impl From<Ending> for Outcome {
     }
 }
 
-/// A guest that runs; it is killed when this is dropped, and when this process dies.
+/// A running guest. It is killed on drop, and when this process dies.
 #[derive(Debug)]
 pub struct Guest {
     running: Child,
@@ -144,7 +144,7 @@ pub struct Guest {
     _root: Option<Child>,
 }
 
-/// What a guest has sent so far.
+/// The data that a guest has sent so far.
 #[derive(Debug, Default)]
 struct Received {
     up: bool,
@@ -155,10 +155,10 @@ struct Received {
 }
 
 impl Guest {
-    /// Lets it run until it does something.
+    /// Lets it run until the next event.
     ///
     /// # Errors
-    /// If the user interrupts, or the host's kernel fails.
+    /// If the user interrupts, or a system call fails.
     pub fn next(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Event, GuestError> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -173,7 +173,7 @@ impl Guest {
         }
     }
 
-    /// Stops its clock and its CPUs: for the guest no time passes.
+    /// Stops its clock and its CPUs. No time passes in the guest.
     ///
     /// # Errors
     /// If QEMU does not answer.
@@ -193,17 +193,18 @@ impl Guest {
         Ok(())
     }
 
-    /// Ends its command as Ctrl-C would; what it has measured comes back with the outcome. Returns
-    /// whether that can work: the guest has to be up, and has to be let run.
+    /// Ends its command like Ctrl-C. The outcome has the measurements so far. Returns whether
+    /// that can work: the guest must be up, and must continue to run.
     pub fn ask_to_end(&mut self) -> bool {
         if self.received.up && !self.asked {
-            // A byte finds room in an empty socket; where QEMU is gone its end is noticed next.
+            // One byte always fits into an empty socket. If QEMU has ended, the next step notices
+            // that.
             self.asked = self.data_port.write_all(&[END]).is_ok();
         }
         self.asked
     }
 
-    /// How long a guest that was asked to end may take for it.
+    /// Time that a guest has to end after [`Guest::ask_to_end`].
     pub fn grace(&self) -> Duration {
         self.limits.silence
     }
@@ -213,19 +214,19 @@ impl Guest {
         self.console.tail(lines)
     }
 
-    /// How long it took to come up.
+    /// The time that it took to boot.
     pub fn boot_time(&self) -> Option<Duration> {
         self.boot
     }
 
-    /// Its QEMU.
+    /// The process of its QEMU.
     pub fn pid(&mut self) -> u32 {
         self.running.pid()
     }
 
-    /// Reads once, and checks whether it has ended.
+    /// Reads once from its ports, and checks whether it has ended.
     fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
-        // Asked before reading: what was written before the end is then there to be read.
+        // Checked before reading, so that everything written before the end is read.
         let ended = self.running.ended();
         let ended =
             ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
@@ -283,8 +284,8 @@ impl Guest {
             return Some(Ending::BootFailure { why: format!("not within {limit} s ({output})") });
         }
         if elapsed > limits.total {
-            // It may still send what it has; the time for that starts at the first check past the
-            // limit.
+            // It may still send its results. The time for that starts at the first check after
+            // the limit.
             let since = *self.overtime.get_or_insert(elapsed);
             if !self.ask_to_end() || elapsed.saturating_sub(since) > self.grace() {
                 return Some(self.time_out());
@@ -295,7 +296,7 @@ impl Guest {
     }
 }
 
-/// Whether this guest, started under that accelerator, prints a first line of a kernel.
+/// Whether this guest prints a first kernel line with this accelerator.
 pub(crate) fn boots(
     setup: &Setup<'_>,
     accel: Accel,

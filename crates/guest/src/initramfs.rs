@@ -1,4 +1,4 @@
-//! The file system that a guest boots with: this binary as `/init`, and what it is to do.
+//! The file system that a guest boots with: this binary as `/init`, and its job.
 
 use crate::error::GuestError;
 use crate::job::{Job, MODULES, PLACE};
@@ -13,13 +13,13 @@ const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// Folders that the guest's init mounts on, or that programs expect.
+/// Folders that the guest's init uses as mount points, or that programs expect.
 const FOLDERS: &[&str] =
     &["dev", "proc", "sys", "tmp", "run", "root", "etc", "boot", "tailback", "root-of-host"];
 
 /// The archive (cpio, newc) for a guest with this kernel and this job.
 ///
-/// `program` becomes `/init`; where it is linked dynamically its libraries come along.
+/// `program` becomes `/init`. If it is linked dynamically, its libraries are included.
 ///
 /// # Errors
 /// If the program or one of its libraries cannot be read.
@@ -28,7 +28,7 @@ pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, Gues
     for folder in FOLDERS {
         archive.entry(folder, FOLDER, &[])?;
     }
-    // The kernel gives init this console; devtmpfs is mounted later.
+    // The kernel opens this console for init; devtmpfs is mounted later.
     archive.console()?;
     archive.entry("init", PROGRAM, &read(program)?)?;
     for library in libraries::needed_by(program)? {
@@ -84,7 +84,7 @@ impl Archive {
         Ok(())
     }
 
-    /// A file at its own place, with the folders above it.
+    /// A file at the same path as on the host, with the folders above it.
     fn file_with_folders(
         &mut self,
         path: &Path,

@@ -1,56 +1,57 @@
-//! What a guest is to do, and what it sends when it is up.
+//! The job of a guest, and the first message of the guest.
 
 use model::machine::Guest;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Where the job is in the guest's file system.
+/// Path of the job in the guest's file system.
 pub const PLACE: &str = "/tailback/job.json";
 
-/// Where the modules are that it is to load.
+/// Path of the modules that the guest loads.
 pub(crate) const MODULES: &str = "/tailback/modules";
 
-/// The variable that tells a command that it runs in a guest of tailback, and in which.
+/// The environment variable that tells a command in a guest about its guest.
 pub(crate) const FACTS: &str = "TAILBACK_GUEST";
 
-/// The variable that names the pipe into which a command in a guest writes its events.
+/// The environment variable with the pipe for the events of a command in a guest.
 pub(crate) const EVENTS: &str = "TAILBACK_EVENTS";
 
-/// Where a command in a guest tells its events, a line of JSON each; none outside of one.
+/// The file for the events of a command in a guest, one JSON line each. None outside of a guest.
 pub fn events() -> Option<File> {
     File::options().write(true).open(std::env::var_os(EVENTS)?).ok()
 }
 
-/// The guest that this process runs in; none where tailback did not make the machine.
+/// The guest that this process runs in. None if the machine is not a guest of tailback.
 pub fn inside() -> Option<Guest> {
     serde_json::from_str(&std::env::var(FACTS).ok()?).ok()
 }
 
-/// What a guest is to do; a file of its initramfs.
+/// The job of a guest; a file in its initramfs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The arguments of `tailback`.
     pub args: Vec<String>,
-    /// The tag of a shared folder that becomes the root file system; none for the initramfs alone.
+    /// The tag of a shared folder that becomes the root file system. None if there is only the
+    /// initramfs.
     #[serde(default)]
     pub root: Option<String>,
-    /// The modules that are loaded before that folder is mounted.
+    /// The modules to load before that folder is mounted.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// The host's cache, a folder below that root; none where there is none. What the host has
-    /// compiled is copied, so that it need not be compiled again where everything is slow.
+    /// The host's cache, a folder below that root, if there is one. The host's compiled files are
+    /// copied from it, since compiling in a slow guest takes long.
     #[serde(default)]
     pub cache: Option<PathBuf>,
-    /// What the host knows of the guest, for its record.
+    /// The host's facts about the guest, for its record.
     pub guest: Guest,
 }
 
 /// A guest that is up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its kernel release.
+    /// The release of its kernel.
     pub release: String,
-    /// Its CPUs that are online.
+    /// The number of its online CPUs.
     pub cpus: u32,
 }

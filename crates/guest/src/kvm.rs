@@ -1,4 +1,4 @@
-//! KVM where it works, else emulation.
+//! KVM if it works, else emulation.
 
 use crate::accel::{Accel, Choice};
 use crate::error::GuestError;
@@ -8,14 +8,14 @@ use debian::Cache;
 use rustix::fs::{Access, access};
 use std::time::Duration;
 
-/// How long a kernel may take to print its first line under KVM; usually it takes 0.1 s.
+/// Time limit for a kernel's first line under KVM. Usually it takes 0.1 s.
 const FIRST_OUTPUT: Duration = Duration::from_secs(10);
 
-/// Which to use: under [`Choice::Auto`] this very guest is begun under KVM once, and what came of
-/// it is remembered for this host's kernel and QEMU.
+/// Chooses the accelerator. With [`Choice::Auto`] this guest is started once under KVM. The
+/// result is stored for this host's kernel and QEMU.
 ///
 /// # Errors
-/// If KVM was asked for and is not there, or somebody interrupted.
+/// If the user asked for KVM and it is not available, or interrupted.
 pub fn choose(
     choice: Choice,
     setup: &Setup<'_>,
@@ -45,7 +45,7 @@ fn tested(
         return Ok(if works { Accel::Kvm } else { Accel::Tcg });
     }
     let works = guest::boots(setup, Accel::Kvm, FIRST_OUTPUT, interrupted)?;
-    // What cannot be remembered is tested again.
+    // A result that cannot be stored is tested again.
     if cache.make(cache.folder()).is_ok() {
         let _ = cache.write(&file, format!("{key}: {works}\n").as_bytes());
     }

@@ -1,8 +1,8 @@
-//! Runs this binary inside another kernel, and brings back what it found.
+//! Runs this binary under another kernel, and returns its results.
 //!
-//! [`kernel`] finds and checks a kernel, [`initramfs`] packs the binary, [`Guest`] boots the two in
-//! QEMU and reports what happens until the end, which is always one of [`Ending`]. In the guest
-//! the same binary is process 1: [`init`].
+//! [`kernel`] finds and checks a kernel, and [`initramfs`] packs the binary. [`Guest`] boots both
+//! in QEMU and reports events until the end. Without a result, the end is always one of
+//! [`Ending`]. In the guest the same binary is process 1: [`init`].
 
 mod accel;
 mod catalogue;

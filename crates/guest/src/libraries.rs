@@ -1,4 +1,4 @@
-//! The shared libraries of a program that is not linked statically.
+//! The shared libraries of a dynamically linked program.
 
 use crate::error::GuestError;
 use host::tool::Tool;
@@ -7,13 +7,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Program header of the path of the interpreter.
+/// Type of the program header with the interpreter's path.
 const PT_INTERP: u32 = 3;
 
-/// How much of a program is looked at, in bytes: its headers and the interpreter's path.
+/// Number of bytes that are read from a program: its headers and the interpreter's path.
 const START: u64 = 64 << 10;
 
-/// The interpreter and the libraries of a program; none for a static one.
+/// The interpreter and the libraries of a program. Empty for a static program.
 pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let failed = |source| GuestError::File { path: program.to_owned(), source };
     let mut start = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let Some(interpreter) = interpreter(&start) else { return Ok(Vec::new()) };
     let mut loader =
         Tool::new(interpreter.display().to_string(), "link tailback statically: make build");
-    // What stands for this process would stand for the loader in the loader.
+    // The real path: /proc/self/exe would mean the loader itself when the loader opens it.
     let program = std::fs::canonicalize(program).map_err(failed)?;
     let listed = loader.arg("--list").arg(&program).run(Duration::from_secs(20), &|| false)?;
     let mut found: Vec<PathBuf> = listed.lines().filter_map(library).collect();
@@ -29,14 +29,14 @@ pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
     Ok(found)
 }
 
-/// A library of a line such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`.
+/// The library in a line such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`.
 pub(crate) fn library(line: &str) -> Option<PathBuf> {
     let (_, to) = line.split_once("=> ")?;
     let path = to.split(" (").next()?.trim();
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-/// The path that a program names as its interpreter.
+/// The interpreter path of a program.
 pub(crate) fn interpreter(start: &[u8]) -> Option<PathBuf> {
     let word = |at: usize, bytes: usize| -> Option<u64> {
         let mut word = [0; 8];
@@ -67,7 +67,7 @@ mod tests {
     fn this_test_has_what_it_was_linked_with() {
         let own = std::env::current_exe().unwrap();
         let found = needed_by(&own).unwrap();
-        // A static test has none; a dynamic one at least the C library and its loader.
+        // A static test has none; a dynamic one has at least the C library and its loader.
         assert!(found.is_empty() || found.len() >= 2, "{found:?}");
         assert!(found.iter().all(|path| path.is_file()), "{found:?}");
     }

@@ -1,21 +1,22 @@
-//! QEMU: which one there is, and its command line.
+//! QEMU: the installed version, and its command line.
 
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
 use host::tool::Tool;
 use std::time::Duration;
 
-/// What to do where there is none.
+/// Help if QEMU is not installed.
 const HELP: &str = "install it: apt-get install qemu-system-x86";
 
-/// Kernel parameters under every accelerator.
+/// Kernel parameters for every accelerator.
 ///
-/// A panic restarts at once, which ends QEMU; an early console shows more of a kernel
-/// that does not come up.
+/// A panic restarts at once, and this ends QEMU. An early console shows more about a kernel that
+/// does not boot.
 const WORDS: &str = "console=ttyS0 earlyprintk=ttyS0 panic=-1 oops=panic random.trust_cpu=on psi=1";
 
-/// What is added under emulation, so that many CPUs come up in seconds: no measuring of delays, no
-/// doubt about the clock, no guards against leaks of a CPU that there is not.
+/// Additional parameters under emulation, so that many CPUs boot within seconds: no calibration
+/// of delays, no checks of the clock, and no mitigations for CPU flaws that an emulated CPU does
+/// not have.
 const EMULATED: &str = "lpj=10000000 tsc=reliable no_timer_check mitigations=off";
 
 /// The QEMU of this host.
@@ -27,7 +28,7 @@ pub struct Qemu {
     pub version: String,
 }
 
-/// The machine that QEMU is to show.
+/// The machine for QEMU to run.
 #[derive(Debug)]
 pub(crate) struct QemuArgs<'a> {
     pub accel: Accel,
@@ -50,10 +51,10 @@ pub(crate) struct Root<'a> {
 }
 
 impl Qemu {
-    /// Looks for it.
+    /// Finds QEMU.
     ///
     /// # Errors
-    /// If there is none; the message names the package.
+    /// If it is not installed; the message names the package.
     pub fn find() -> Result<Self, GuestError> {
         let program = "qemu-system-x86_64".to_owned();
         let mut tool = Tool::new(program.clone(), HELP);
@@ -63,7 +64,7 @@ impl Qemu {
         Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
     }
 
-    /// The program with its arguments.
+    /// QEMU with its arguments.
     pub(crate) fn tool(&self, args: &QemuArgs<'_>) -> Tool {
         let mut tool = Tool::new(self.program.clone(), HELP);
         for word in arguments(args) {
@@ -101,7 +102,7 @@ fn arguments(args: &QemuArgs<'_>) -> Vec<String> {
         ("-serial", "chardev:data".to_owned()),
         ("-chardev", format!("socket,id=control,fd={}", args.control_fd)),
         ("-mon", "chardev=control,mode=control".to_owned()),
-        // A guest kernel may be anything: QEMU starts no program and gains no privilege.
+        // A guest kernel cannot be trusted: QEMU may not start programs or gain privileges.
         ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny".to_owned()),
     ];
     if (args.accel, args.clock) == (Accel::Tcg, Clock::Instructions) {

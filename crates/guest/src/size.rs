@@ -1,23 +1,23 @@
-//! Sizes of guests that make sense.
+//! Valid sizes of guests.
 
 use crate::error::GuestError;
 
-/// The least memory of a guest, in bytes, beside its initramfs.
+/// The smallest memory of a guest without its initramfs, in bytes.
 const MIN_MEMORY: u64 = 192 << 20;
 
-/// Memory that each CPU of a guest takes for itself, in bytes.
+/// Memory that each CPU of a guest needs, in bytes.
 const MEMORY_PER_CPU: u64 = 2 << 20;
 
-/// The most CPUs that QEMU's machine can show without an interrupt remapper.
+/// Most CPUs of QEMU's machine without an interrupt remapper.
 const MOST_CPUS: u32 = 255;
 
-/// The most emulated CPUs for each of the host: beyond it even booting takes minutes.
+/// Most emulated CPUs per host CPU. With more, even booting takes minutes.
 const MOST_CPUS_PER_HOST_CPU: u32 = 32;
 
-/// Checks what the user asks for against the host.
+/// Checks the size that the user asks for against the host.
 ///
-/// `host_cpus` are the CPUs that this process may use; `available` is the memory that the host can
-/// give, in bytes, where that is known; `initramfs` is the size of what the guest unpacks.
+/// `host_cpus` is the number of CPUs that this process may use. `available` is the memory that
+/// the host can give, in bytes, if that is known. `initramfs` is the size of the initramfs.
 ///
 /// # Errors
 /// If it is less than the guest needs, or more than the host has.
@@ -34,7 +34,7 @@ pub fn check(
             "--cpus {cpus}: between 1 and {most} make sense on the {host_cpus} CPUs of this host"
         )));
     }
-    // The kernel unpacks the initramfs while it still holds it packed.
+    // While the kernel unpacks the initramfs, it holds both forms in memory.
     let least = MIN_MEMORY + 2 * initramfs + u64::from(cpus) * MEMORY_PER_CPU;
     if memory < least {
         return Err(GuestError::Size(format!(

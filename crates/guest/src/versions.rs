@@ -1,5 +1,5 @@
-//! What is expected of versions of a kernel and of an OTP, and what changed between them:
-//! vm/versions.toml; and the list that a range of versions stands for.
+//! Expected results for versions of the kernel and of OTP, and known changes between versions:
+//! vm/versions.toml. Also expands a range of versions into a list.
 
 use crate::catalogue::catalogue;
 use model::ladder::{Direction, version};
@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 
 const TEXT: &str = include_str!("../../../vm/versions.toml");
 
-/// The suites of Debian that have an OTP, oldest first.
+/// The Debian suites with an OTP, oldest first.
 const SUITES: [&str; 5] = ["bullseye", "bookworm", "trixie", "forky", "sid"];
 
-/// Versions of what.
+/// The software whose versions are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
@@ -22,75 +22,75 @@ pub enum Of {
     Otp,
 }
 
-/// What is known of versions.
+/// The known facts about versions.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// What to expect of ranges of versions.
+    /// The expected results of ranges of versions.
     pub expect: Vec<Expected>,
-    /// What changed between two versions.
+    /// The known changes between versions.
     pub change: Vec<Changed>,
 }
 
-/// The verdict that a range of versions should give.
+/// The expected verdict of a range of versions.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// The scenario.
     pub scenario: String,
-    /// The parameters for which it holds, as words.
+    /// The parameters for which it holds, as text.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Versions of what.
+    /// The software of the versions.
     pub of: Of,
-    /// The first version; all older ones too where it is absent.
+    /// The first version. If None, all older versions too.
     #[serde(default)]
     pub from: Option<String>,
-    /// The last version, with all its point releases; all newer ones too where it is absent.
+    /// The last version, with all its point releases. If None, all newer versions too.
     #[serde(default)]
     pub to: Option<String>,
     /// The verdict: `affected` or `not-affected`.
     pub verdict: String,
-    /// The commit that makes it so, where it is known.
+    /// The commit that causes it, if it is known.
     #[serde(default)]
     pub commit: Option<String>,
-    /// Why: where that is read, or where it was measured.
+    /// The source: a reference, or a measurement.
     pub source: String,
-    /// Whether it was only measured here.
+    /// Whether the only source is a measurement here.
     #[serde(default)]
     pub measured: bool,
 }
 
-/// A change between two versions.
+/// A change that came with a version.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changed {
     /// The scenario.
     pub scenario: String,
-    /// The parameters for which it matters, as words.
+    /// The parameters for which it matters, as text.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Versions of what.
+    /// The software of the versions.
     pub of: Of,
-    /// The first version that has it.
+    /// The first version with the change.
     pub since: String,
-    /// The commit, where it is known.
+    /// The commit, if it is known.
     #[serde(default)]
     pub commit: Option<String>,
     /// What it changes.
     pub what: String,
-    /// Where that is read, or where it was measured.
+    /// The source: a reference, or a measurement.
     pub source: String,
-    /// Whether it was only measured here.
+    /// Whether the only source is a measurement here.
     #[serde(default)]
     pub measured: bool,
-    /// What it does to the effect, where that shows.
+    /// Its effect on the stall, if that is measurable.
     #[serde(default)]
     pub effect: Option<Direction>,
 }
 
 impl Expected {
-    /// Whether it is of this version.
+    /// Whether the range includes this version.
     fn covers(&self, release: &[u64]) -> bool {
         let numbers = |text: &Option<String>| text.as_deref().map(version);
         let from = numbers(&self.from).is_none_or(|from| release >= from.as_slice());
@@ -101,8 +101,8 @@ impl Expected {
 }
 
 impl Versions {
-    /// What to expect of a release in a scenario where its parameters hold; the most particular
-    /// first.
+    /// The expected verdict of a release in a scenario: the entry whose parameters hold. If there
+    /// are several, the most specific one.
     pub fn expected(
         &self,
         of: Of,
@@ -120,7 +120,7 @@ impl Versions {
         self.expect.iter().filter(fits).max_by_key(|one| one.parameters.len())
     }
 
-    /// The changes that bear on a scenario where their parameters hold.
+    /// The changes that matter in a scenario: the entries whose parameters hold.
     pub fn changes<'a>(
         &'a self,
         of: Of,
@@ -133,9 +133,9 @@ impl Versions {
     }
 }
 
-/// What this version came with.
+/// The facts of this version.
 pub fn versions() -> &'static Versions {
-    // A constant that has to be parsed. A test reads it, so an empty one never stands in for it.
+    // Parsing this constant cannot fail: a test parses it, so the empty default is never used.
     static VERSIONS: LazyLock<Versions> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &VERSIONS
 }
@@ -144,10 +144,11 @@ fn parse(text: &str) -> Result<Versions, String> {
     toml::from_str(text).map_err(|error| error.to_string())
 }
 
-/// The versions that a word stands for: `debian:6.16..7.3` is every series from one to the other.
+/// The versions in a range: `debian:6.16..7.3` is every series from 6.16 to 7.3.
 ///
 /// # Errors
-/// A sentence, if an end is no series that is known, or they stand the wrong way round.
+/// A sentence, if an end of the range is not a known series, or if the ends are in the wrong
+/// order.
 pub fn expand(of: Of, word: &str) -> Result<Vec<String>, String> {
     let range = word.strip_prefix("debian:").and_then(|rest| rest.split_once(".."));
     let Some((from, to)) = range else { return Ok(vec![word.to_owned()]) };
@@ -164,13 +165,13 @@ pub fn expand(of: Of, word: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// All that a range may name, oldest first.
+/// All versions that a range may include, oldest first.
 fn ladder_of(of: Of) -> Vec<String> {
     if of == Of::Otp {
         return SUITES.map(str::to_owned).to_vec();
     }
     let mut all: Vec<String> = catalogue().debian.keys().cloned().collect();
-    // What is no number, as sid, is the newest.
+    // A name without a number, such as sid, is the newest.
     all.sort_by_key(|name| (version(name).is_empty(), version(name)));
     all
 }

@@ -1,4 +1,4 @@
-//! Every way in which a guest can end, tested without QEMU: a script stands in for it.
+//! Tests every ending of a guest without QEMU: a script replaces it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,11 +10,11 @@ use tailback_guest::{
     Accel, Clock, Ending, Event, Guest, GuestError, Hello, Kernel, Limits, Outcome, Qemu, Setup,
 };
 
-/// Longer than anything here takes, however busy the machine.
+/// Longer than any of these tests takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that finds its ends of the sockets as QEMU does, and then does what the test says:
-/// `send FILE` writes to the data port, `print TEXT` to the console.
+/// A program that finds its socket ends as QEMU does, and then runs the test's script: `send
+/// FILE` writes to the data port, `print TEXT` to the console.
 const FAKE_QEMU: &str = r#"#!/bin/bash
 for word in "$@"; do
     case $word in
@@ -33,7 +33,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let fixture = Fixture { folder: tempfile::tempdir().unwrap() };
-        // Where root runs this, the stand-in runs as nobody.
+        // If root runs this test, the script runs as nobody.
         std::fs::set_permissions(fixture.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         fixture
     }
@@ -82,7 +82,7 @@ impl Fixture {
         Guest::start(&setup, Accel::Tcg).unwrap()
     }
 
-    /// What the guest of this script does before its end, and its end.
+    /// The events of the guest of this script, and its outcome.
     fn run(&self, script: &str, limits: Limits) -> (Vec<Event>, Outcome) {
         let mut guest = self.start(script, limits);
         let began = Instant::now();
@@ -139,7 +139,7 @@ fn a_panic_is_told_from_other_ends_before_and_after_the_guest_is_up() {
     let line = "Kernel panic - not syncing: VFS: Unable to mount root fs";
     let (_, outcome) = fixture.run(&format!("print Linux version; print '{line}'"), patient());
     assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: false });
-    // A kernel that gives up and does not end its machine is ended.
+    // A kernel that panics and does not end its machine is ended.
     let script = format!("send {}; print '{line}'; sleep 1000", fixture.hello());
     let (_, outcome) = fixture.run(&script, patient());
     assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: true });
@@ -176,7 +176,7 @@ fn limits_end_what_does_not_end_by_itself() {
     assert_eq!(ending(outcome), Ending::TimeOut { limit: total.total });
 }
 
-/// Waits for the word of the host, and then tells as a command does that was interrupted.
+/// Waits for the host's byte, and then sends the results of an interrupted command.
 fn sends_when_asked(fixture: &Fixture) -> String {
     let sent =
         fixture.frames("sent", &[(FrameKind::Record, &pack(b"{}")), (FrameKind::Exit, &[130])]);
@@ -190,7 +190,7 @@ fn sends_when_asked(fixture: &Fixture) -> String {
 fn a_guest_that_takes_too_long_is_asked_for_what_it_has() {
     let fixture = Fixture::new();
     let limits = Limits { total: Duration::from_millis(500), boot: PATIENCE, ..patient() };
-    // The limit counts from the start of a stand-in that may itself be slow to come up.
+    // The limit includes the start of the script, which may be slow.
     let (_, outcome) = fixture.run(&sends_when_asked(&fixture), limits);
     let Outcome::Failed { ending, record } = outcome else { panic!("{outcome:?}") };
     match ending {

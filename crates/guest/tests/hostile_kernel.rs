@@ -1,7 +1,7 @@
-//! A guest that does not keep to the read-only mount of its folder: this program is its process 1,
-//! as a hostile kernel would be, and tries to change the host through virtiofs.
+//! A guest that ignores the read-only mount of its folder. This program is its process 1, in the
+//! role of a hostile kernel, and tries to change the host through virtiofs.
 //!
-//! It has no test harness, since it has to be started as `/init` without words.
+//! It has no test harness, since it has to start as `/init` without arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,10 +18,10 @@ use tailback_guest::{
 
 const NAME: &str = "a_guest_that_remounts_its_folder_writable_cannot_change_the_host";
 const KERNEL: &str = "debian:6.1";
-/// Far longer than an emulated guest takes to boot, however busy the machine.
+/// Far longer than an emulated guest takes to boot, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// What the guest says before each attempt, and when it has tried all.
+/// The prefix of the guest's line about each attempt, and of its last line.
 const TRIED: &str = "tried ";
 const ALL: &str = "all has been tried";
 
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-// In the guest.
+// Guest side.
 
 fn attack() {
     let share = Path::new("/root-of-host");
@@ -73,11 +73,11 @@ fn attack() {
     tried("time", time);
     println!("below the mount: {:?}", fs::read_dir(share.join("mount")).map(Iterator::count));
     println!("{ALL}");
-    // The console of a machine that ends at once is not heard to its end.
+    // The last console output of a machine that ends at once can be lost.
     std::thread::sleep(Duration::from_secs(2));
 }
 
-/// Keeps the kernel's own messages off the console: one in the middle of a line here would change
+/// Keeps the kernel's messages off the console. A message in the middle of our line would change
 /// what the host reads.
 fn silence_the_kernel() -> std::io::Result<()> {
     fs::create_dir_all("/proc")?;
@@ -85,7 +85,7 @@ fn silence_the_kernel() -> std::io::Result<()> {
     fs::write("/proc/sys/kernel/printk", "1")
 }
 
-/// Loads the modules that came along, those first that need no other.
+/// Loads the packed modules, those without dependencies first.
 fn load_modules() {
     let folder = fs::read_dir("/tailback/modules").into_iter().flatten().flatten();
     let paths: Vec<PathBuf> = folder.map(|entry| entry.path()).collect();
@@ -96,9 +96,9 @@ fn load_modules() {
     }
 }
 
-// On the host.
+// Host side.
 
-/// The kernel, if it is in the user's cache; a test of this crate fetches nothing.
+/// The kernel, if it is in the user's cache. Tests of this crate do not download anything.
 fn kernel_or_skip() -> Option<Kernel> {
     let cache = Cache::of_user("kernels");
     if !rustix::process::geteuid().is_root() {
@@ -123,7 +123,7 @@ fn kernel_or_skip() -> Option<Kernel> {
     Some(find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap())
 }
 
-/// A mount below the folder, for as long as this lives.
+/// A mount below the folder, removed on drop.
 struct Below(PathBuf);
 
 impl Drop for Below {
@@ -150,7 +150,7 @@ fn cannot_change_the_host(kernel: &Kernel) {
         let line = said.iter().find_map(|line| Some(line.split_once(&start)?.1.trim().to_owned()));
         line.unwrap_or_else(|| panic!("{what}: {said:#?}"))
     };
-    // It has to have come as far as trying.
+    // It must have reached these attempts.
     for what in ["mounting", "remounting", "reading"] {
         assert_eq!(tried(what), "done", "{what}: {said:#?}");
     }
@@ -173,7 +173,7 @@ fn cannot_change_the_host(kernel: &Kernel) {
     assert_eq!(state(place.path()), before, "the guest has changed the host");
 }
 
-/// Names, contents and attributes of what is in a folder.
+/// Names, contents and attributes of the files in a folder.
 fn state(folder: &Path) -> Vec<String> {
     let entry = |path: PathBuf| {
         let metadata = path.symlink_metadata().unwrap();
@@ -187,10 +187,10 @@ fn state(folder: &Path) -> Vec<String> {
     all
 }
 
-/// Boots this program as process 1 with that folder; what its console said.
+/// Boots this program as process 1 with this folder. Returns its console output.
 fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
     let qemu = Qemu::find().unwrap();
-    // An order with a root has the modules for it packed.
+    // The modules for a root are packed only for a job with a root.
     let job = Job { root: Some(ROOT_TAG.to_owned()), ..Job::default() };
     let initramfs = initramfs::build(&std::env::current_exe().unwrap(), kernel, &job).unwrap();
     let setup = Setup {
@@ -200,7 +200,7 @@ fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        // It never says that it is up, so the time to boot is all that it has.
+        // It never reports that it is up, so only the boot limit applies.
         limits: Limits { boot: PATIENCE, ..Limits::new(1, Clock::Host, Some(PATIENCE)) },
         root: Some(folder.to_owned()),
     };
@@ -211,7 +211,7 @@ fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
     guest.console(1000)
 }
 
-/// A QEMU that a kernel has taken over must not be root.
+/// Asserts that this QEMU, which a guest kernel may take over, does not run as root.
 fn assert_unprivileged(pid: u32) {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Prints what is found of this machine, and watches it for a second.
+//! Prints the facts that are found about this machine, and watches it for a second.
 
 use std::time::Duration;
 use tailback_host::{self as host, Roots, Snapshot, limits, placement};

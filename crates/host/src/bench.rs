@@ -1,9 +1,10 @@
-//! A folder in which a compiler works, as another user where root has one for it: the one place
-//! where that is done.
+//! A folder in which a compiler works. If root has another user for this, the compiler runs as
+//! that user. All compiling happens here.
 //!
-//! What another user's program runs in is that user's to change at any time. So the sources are
-//! there before the folder is given away, everything is opened from descriptors and no link is
-//! followed, and what was compiled is copied out: nothing of a cache was ever that user's.
+//! The other user may change the folder at any time while its program runs there. So the sources
+//! are written before the folder is given away, everything is opened from descriptors, and no
+//! link is followed. The compiled file is copied out, so no part of a cache ever belonged to that
+//! user.
 
 use crate::roots::Roots;
 use crate::temporary::Temporary;
@@ -17,10 +18,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder inside the one that stays the caller's: nobody puts another in its place.
+/// The inner folder. The outer folder stays the caller's, so nobody can replace the inner one.
 const WORK: &str = "work";
 
-/// A folder with sources, in which its user compiles; it goes when this is dropped.
+/// A folder with sources, in which its user compiles; it is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Bench {
     place: Temporary,
@@ -29,8 +30,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Makes one below `parent`, with these files by their paths in it, and gives it to the user;
-    /// it stays the caller's where there is none. The user can only read the files.
+    /// Makes a folder below `parent` that contains `files` at their paths, and gives it to
+    /// `user`. Without a user it stays the caller's. The user can only read the files.
     ///
     /// # Errors
     /// If the kernel refuses, or a path leads out of the folder.
@@ -47,33 +48,34 @@ impl Bench {
         for (name, bytes) in files {
             bench.write(Path::new(name), bytes)?;
         }
-        // Whatever the caller's mask took away.
+        // Undoes the effect of the caller's umask.
         fchmod(&bench.work, Mode::RWXU)?;
         if let Some(user) = user {
             let ids = (Uid::from_raw(user.uid()), Gid::from_raw(user.gid()));
             fchown(&bench.work, Some(ids.0), Some(ids.1))?;
-            // The user passes through by name, and sees nothing else there.
+            // The user can pass through to a name it knows, and can list nothing there.
             fchmod(&around, Mode::from_raw_mode(0o711))?;
         }
         Ok(bench)
     }
 
-    /// Where to compile. It is entered by the caller: folders above may be closed to the user.
+    /// The folder to compile in. The caller has to enter it: folders above may be closed to the
+    /// user.
     pub fn path(&self) -> PathBuf {
         self.place.path().join(WORK)
     }
 
-    /// Whose it is; the caller's where absent.
+    /// The owner of the folder; None if it is the caller.
     pub fn user(&self) -> Option<User> {
         self.user
     }
 
-    /// Copies a file that was compiled, named by its path in the folder, if it is the user's own
-    /// and has at most `most` bytes.
+    /// Copies a compiled file, given by its path in the folder, if it belongs to the user and has
+    /// at most `most` bytes.
     ///
     /// # Errors
-    /// If it is not there, is no regular file, is larger, or is somebody else's: a link could lead
-    /// to what the caller alone may read.
+    /// If it is missing, is no regular file, is larger, or has another owner: a link could lead
+    /// to a file that only the caller may read.
     pub fn take(&self, name: &Path, most: u64, to: &mut File) -> io::Result<()> {
         let (folders, last) = split(name)?;
         let within = folders.iter().try_fold(self.work.try_clone()?, |within, name| {
@@ -109,7 +111,7 @@ impl Bench {
     }
 }
 
-/// The folders of a path, and its last name; every part of it is a plain name.
+/// The folders of a path, and its last name; every part must be a plain name.
 fn split(name: &Path) -> io::Result<(Vec<&std::ffi::OsStr>, &Path)> {
     let mut names = Vec::new();
     for part in name.components() {
@@ -199,7 +201,7 @@ mod tests {
         for hostile in ["link", "folder/secret", "hard", "src", "src/a.erl", "none", ".."] {
             assert!(taken(&bench, hostile).is_err(), "{hostile}");
         }
-        // The folder is the user's alone, and the one around it the caller's.
+        // The inner folder belongs to the user alone, the outer one to the caller.
         let (work, around) = (bench.path(), bench.place.path().to_owned());
         let seen = |path: &Path| fs::metadata(path).map(|m| (m.uid(), m.mode() & 0o7777)).unwrap();
         assert_eq!((seen(&work), seen(&around)), ((uid, 0o700), (0, 0o711)));

@@ -1,4 +1,4 @@
-//! Control groups as found, and the limits in force on this process.
+//! The control groups of this process, and the limits that apply to it.
 
 use crate::cgroup::Limit;
 use crate::cgroup_tree::{GroupTree, Lineage};
@@ -8,7 +8,7 @@ use crate::text;
 use model::machine::CgroupFacts;
 use std::path::{Path, PathBuf};
 
-/// Memory limits from here on mean none: v1 writes the largest number of whole pages.
+/// Memory limits from this value on mean no limit: v1 writes the largest number of whole pages.
 const NO_LIMIT: u64 = 1 << 62;
 
 /// The version of control groups, this process's group and its limits; None without control groups.
@@ -25,9 +25,9 @@ pub fn cgroup_facts(roots: &Roots) -> Option<CgroupFacts> {
     })
 }
 
-/// What the memory limits leave to this process, in bytes; None where there is no limit.
+/// Memory that the limits still allow to this process, in bytes; None without a limit.
 ///
-/// Page cache that the kernel would give up first does not count as used.
+/// Page cache that the kernel would reclaim first does not count as used.
 pub(crate) fn memory_headroom(roots: &Roots) -> Option<u64> {
     let lineage = GroupTree::read(roots).lineage(roots, "memory")?;
     let files = MemoryFiles::named_by(lineage.interface);
@@ -48,12 +48,12 @@ fn memory_limit(lineage: &Lineage) -> Option<u64> {
     lineage.groups.iter().filter_map(|group| files.limit(group)).chain(from_above).min()
 }
 
-/// How an interface names what it knows of memory.
+/// The names of an interface's memory files.
 struct MemoryFiles {
     limit: &'static str,
     usage: &'static str,
     inactive_file: &'static str,
-    /// Key in `memory.stat` of the tightest limit of all ancestors, seen or not.
+    /// Key in `memory.stat` of the tightest limit of all ancestors, visible or not.
     limit_from_above: Option<&'static str>,
 }
 
@@ -83,7 +83,7 @@ impl MemoryFiles {
         stat(group, self.limit_from_above?).filter(|&bytes| bytes < NO_LIMIT)
     }
 
-    /// What a limit leaves to a group.
+    /// The memory that a limit still allows to a group.
     fn headroom(&self, group: &Path, limit: u64) -> u64 {
         let used = text::number_in(&group.join(self.usage)).unwrap_or(0);
         let cache = stat(group, self.inactive_file).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Where the control groups of this process are: own group and ancestors, of v1 and v2.
+//! Where the control groups of this process are: its own group and the ancestors, for v1 and v2.
 
 use crate::hierarchy::{Hierarchy, Interface, depth_outside};
 use crate::roots::{self, Roots};
@@ -6,29 +6,29 @@ use procfs_core::process::MountInfo;
 use procfs_core::{FromBufRead, ProcessCGroup, ProcessCGroups};
 use std::path::{Path, PathBuf};
 
-/// The most that is read of a mount table, in bytes: a busy container host has megabytes of it.
+/// Most bytes of a mount table that are read: a busy container host has several megabytes.
 const MOUNTS_LIMIT: u64 = 16 << 20;
 
 /// A mount of a hierarchy, or of a part of one.
 #[derive(Debug, Clone)]
 struct Mount {
     interface: Interface,
-    /// Its options, where v1 names the controllers.
+    /// Its options; for v1 these name the controllers.
     options: Vec<String>,
-    /// The group that is mounted.
+    /// The group at the root of the mount.
     root: PathBuf,
     /// Where it is mounted.
     point: PathBuf,
 }
 
-/// Mounted hierarchies and the groups of this process in them.
+/// The mounted hierarchies, and the groups of this process in them.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupTree {
     mounts: Vec<Mount>,
     own: Vec<ProcessCGroup>,
 }
 
-/// The groups whose limits bind this process, its own first, as far up as they can be seen.
+/// The groups whose limits apply to this process, its own first, up to the highest visible one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lineage {
     /// How their files are named.
@@ -38,7 +38,8 @@ pub(crate) struct Lineage {
 }
 
 impl GroupTree {
-    /// Reads the mount table and the groups of this process; lines that make no sense are left out.
+    /// Reads the mount table and the groups of this process; lines that cannot be parsed are
+    /// skipped.
     pub(crate) fn read(roots: &Roots) -> Self {
         let mounts = roots::read_text_up_to(&roots.proc.join("self/mountinfo"), MOUNTS_LIMIT);
         let own = roots::read_text(&roots.proc.join("self/cgroup"));
@@ -48,7 +49,8 @@ impl GroupTree {
         }
     }
 
-    /// `v1`, `v2` or `hybrid`, by what is mounted, else by what the kernel lists; None without any.
+    /// `v1`, `v2` or `hybrid`, by what is mounted, otherwise by what the kernel lists; None if
+    /// neither shows a version.
     pub(crate) fn version(&self) -> Option<&'static str> {
         let mounted = |interface| self.mounts.iter().any(|mount| mount.interface == interface);
         match (mounted(Interface::V1), mounted(Interface::V2)) {
@@ -60,12 +62,12 @@ impl GroupTree {
         }
     }
 
-    /// The group of this process under a controller, as the kernel names it.
+    /// The group of this process under a controller, with the kernel's name for it.
     pub(crate) fn own_path(&self, controller: &str) -> Option<&str> {
         self.own_group(controller).map(|(_, group)| group.pathname.as_str())
     }
 
-    /// The groups whose limits bind this process under a controller; None where none can be seen.
+    /// The groups whose limits apply to this process under a controller; None if none is visible.
     pub(crate) fn lineage(&self, roots: &Roots, controller: &str) -> Option<Lineage> {
         let (interface, group) = self.own_group(controller)?;
         let own = Path::new(&group.pathname);
@@ -79,7 +81,7 @@ impl GroupTree {
         })
     }
 
-    /// The hierarchy of a controller, by the mount in this tree that shows the most.
+    /// The hierarchy of a controller, from the mount in this tree that shows most of it.
     pub(crate) fn hierarchy(&self, roots: &Roots, controller: &str) -> Option<Hierarchy> {
         let (interface, own) = self.own_group(controller)?;
         let serving = self.mounts.iter().filter(|mount| mount.serves(interface, controller));
@@ -88,14 +90,14 @@ impl GroupTree {
         Some(Hierarchy::new(interface, point, mounted, Path::new(&own.pathname)))
     }
 
-    /// Every mount of a hierarchy that can have the controller, and how it is named there.
+    /// Every mount of a hierarchy that can have the controller, with its interface.
     pub(crate) fn mounts(&self, roots: &Roots, controller: &str) -> Vec<(Interface, PathBuf)> {
         let serving = self.mounts.iter().filter(|mount| mount.serves(mount.interface, controller));
         serving.map(|mount| (mount.interface, roots.resolve(&mount.point))).collect()
     }
 
-    /// Every mounted hierarchy with controllers: its interface, the names of its controllers where
-    /// v1 has them, and where it is mounted.
+    /// Every mounted hierarchy with controllers: its interface, the names of its controllers (v1
+    /// only), and its mount point.
     pub(crate) fn hierarchies(&self) -> Vec<(Interface, String, PathBuf)> {
         let of_group = |group: &ProcessCGroup| {
             let named = group.controllers.iter().any(|name| name.starts_with("name="));
@@ -111,7 +113,7 @@ impl GroupTree {
         self.own.iter().filter_map(of_group).collect()
     }
 
-    /// A controller belongs to v1 where v1 lists it, else to the unified hierarchy.
+    /// A controller belongs to v1 if v1 lists it, otherwise to the unified hierarchy.
     fn own_group(&self, controller: &str) -> Option<(Interface, &ProcessCGroup)> {
         let listed = |group: &&ProcessCGroup| group.controllers.iter().any(|c| c == controller);
         let unified = |group: &&ProcessCGroup| group.hierarchy == 0 && group.controllers.is_empty();
@@ -122,7 +124,7 @@ impl GroupTree {
 
 impl Mount {
     fn from_line(line: &str) -> Option<Self> {
-        // Parsing builds maps of all options, so lines of other file systems are not worth it.
+        // Parsing builds maps of all options, so lines of other file systems are skipped early.
         if !line.contains(" - cgroup") {
             return None;
         }
@@ -145,8 +147,8 @@ impl Mount {
             && (interface == Interface::V2 || self.options.iter().any(|name| name == controller))
     }
 
-    /// How far below the top of this process's cgroup namespace the mounted group is; negative
-    /// where it is above it, and more than any other where it is beside it.
+    /// How far the mounted group is below the top of this process's cgroup namespace. Negative if
+    /// it is above the top; the maximum if it is beside the top.
     fn depth(&self) -> isize {
         let (outside, all) = (depth_outside(&self.root), self.root.components().count());
         match outside {
@@ -156,25 +158,26 @@ impl Mount {
         }
     }
 
-    /// Where a group is below the mount point; None where the mount does not show it.
+    /// The path of a group below the mount point; None if the mount does not show it.
     ///
-    /// Both paths start at the root of this process's cgroup namespace, and climb out of it by
-    /// `..` where they must.
+    /// Both paths start at the root of this process's cgroup namespace. They leave it with `..`
+    /// if necessary.
     fn place_of(&self, own: &Path) -> Option<PathBuf> {
         if let Ok(rest) = own.strip_prefix(&self.root) {
             return (depth_outside(rest) == 0).then(|| rest.to_owned());
         }
-        // The mount shows an ancestor of the namespace. The names between are not known, but its
-        // limits bind all the same.
+        // The mount shows an ancestor of the namespace. The names in between are not known, but
+        // the limits of the ancestor apply nevertheless.
         let outside = depth_outside(&self.root);
         let climbs_only = self.root.components().count() == outside + 1;
         (climbs_only && depth_outside(own) < outside).then(PathBuf::new)
     }
 }
 
-/// The group at `place` below a mount point and its ancestors up to there.
+/// The group at `place` below a mount point, and its ancestors up to the mount point.
 ///
-/// A group that is gone, or that the mount does not show, is left out: its ancestors still count.
+/// A group that does not exist any more, or that the mount does not show, is left out: its
+/// ancestors still count.
 fn visible_groups(point: &Path, place: &Path) -> Option<Vec<PathBuf>> {
     let groups: Vec<PathBuf> =
         place.ancestors().map(|ancestor| point.join(ancestor)).filter(|dir| dir.is_dir()).collect();
@@ -187,7 +190,7 @@ fn own_group(line: &str) -> Option<ProcessCGroup> {
     groups.into_iter().next().filter(|group| group.pathname.starts_with('/'))
 }
 
-/// Undoes the kernel's escapes of a mount table: blanks and backslashes as octal numbers.
+/// Undoes the kernel's escapes in a mount table: blanks and backslashes as octal numbers.
 pub(crate) fn unescape(field: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     let mut plain = String::new();

@@ -1,5 +1,5 @@
-//! The groups of the cpu controller with their quotas and counters, of whatever process: read,
-//! never changed. Reading them takes no lock of a process.
+//! The groups of the cpu controller of all processes, with quotas and counters. They are only
+//! read, never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::{Limit, Usage};
 use crate::cgroup_tree::GroupTree;
@@ -8,25 +8,26 @@ use crate::hierarchy::{Hierarchy, Interface, group_in};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
 
-/// The cgroup namespace that every process begins in; the kernel fixes its inode
+/// The first cgroup namespace, in which every machine starts; the kernel fixes its inode
 /// (`PROC_CGROUP_INIT_INO`).
 const FIRST_GROUPS: &str = "cgroup:[4026531835]";
 
-/// The weight of a group that only uses what is left over (`cpu.idle`).
+/// The weight of a group that uses only idle CPU time (`cpu.idle`).
 pub const IDLE_WEIGHT: u64 = 3;
 
 /// The hierarchy of the cpu controller.
 #[derive(Debug, Clone)]
 pub struct CpuGroups {
     hierarchy: Hierarchy,
-    /// Where v1 counts CPU time.
+    /// The hierarchy in which v1 counts CPU time.
     usage: Option<Hierarchy>,
-    /// Whether the top that is seen is that of a cgroup namespace, which is a group like others.
+    /// Whether the highest visible group is the top of a cgroup namespace; it then has limits
+    /// like any group.
     namespaced: bool,
 }
 
 impl CpuGroups {
-    /// Finds the hierarchy; none where none is mounted.
+    /// Finds the hierarchy; None if none is mounted.
     pub fn find(roots: &Roots) -> Option<Self> {
         let tree = GroupTree::read(roots);
         let hierarchy = tree.hierarchy(roots, "cpu")?;
@@ -40,12 +41,12 @@ impl CpuGroups {
         Some(CpuGroups { hierarchy, usage, namespaced })
     }
 
-    /// Whether there are groups above all that can be seen here.
+    /// Whether there are groups above the highest one that is visible here.
     pub fn hides_groups_above(&self) -> bool {
         self.namespaced || self.hierarchy.mounted() != Path::new("/")
     }
 
-    /// Whether `/` may have a quota: it is the top of a container, and not that of the machine.
+    /// Whether `/` may have a quota: it is the top of a container, not of the machine.
     pub fn top_is_bound(&self) -> bool {
         self.namespaced && self.hierarchy.mounted() == Path::new("/")
     }
@@ -58,15 +59,16 @@ impl CpuGroups {
         }
     }
 
-    /// The group of a process: `/`, `/system.slice/ssh.service`.
+    /// The group of a process, such as `/` or `/system.slice/ssh.service`.
     pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let group = group_in(&text, self.hierarchy.interface, "cpu")?;
         self.hierarchy.name(&group)
     }
 
-    /// The groups whose quota binds a group, itself first, as far up as they can be seen. Levels
-    /// are those of the scheduler: a group without the controller is none.
+    /// The groups whose quota applies to a group: the group itself first, up to the highest
+    /// visible one. Only groups with the controller count, since these are the scheduler's
+    /// levels.
     pub fn lineage(&self, group: &str) -> Vec<String> {
         let all = Path::new(group).ancestors().filter_map(Path::to_str);
         let all = all.take_while(|group| self.folder(group).is_some());
@@ -81,7 +83,7 @@ impl CpuGroups {
         self.folder(group).is_some_and(|folder| folder.join(file).exists())
     }
 
-    /// Whether there is such a group.
+    /// Whether the group exists.
     pub fn is_there(&self, group: &str) -> bool {
         self.folder(group).is_some_and(|folder| folder.is_dir())
     }
@@ -91,13 +93,13 @@ impl CpuGroups {
         &self.hierarchy.point
     }
 
-    /// The quota of a group; none without one, or where it cannot be read.
+    /// The quota of a group; None without a quota, or if it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
         Limit::read(&self.folder(group)?, self.hierarchy.interface)
     }
 
-    /// The weight of a group beside its neighbours: 1024 is `cpu.weight` 100 and `cpu.shares` 1024;
-    /// none where it cannot be read.
+    /// The weight of a group among its siblings: 1024 is `cpu.weight` 100 or `cpu.shares` 1024.
+    /// None if it cannot be read.
     pub fn weight(&self, group: &str) -> Option<u64> {
         let folder = self.folder(group)?;
         let number = |file: &str| -> Option<u64> {
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(groups.with_quota().groups, ["/"]);
         assert_eq!(groups.lineage("/a"), ["/a", "/"]);
         assert!(groups.lineage("/../other").is_empty());
-        // The groups of a container, with the paths of the machine.
+        // The groups of a container, with the machine's paths.
         let (dir, roots) = tree("v2", &files);
         dir.put("proc/self/mountinfo", "30 1 0:30 /pod/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         let groups = CpuGroups::find(&roots).unwrap();

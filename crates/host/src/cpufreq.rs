@@ -1,4 +1,4 @@
-//! The files of the kernel's cpufreq tree that tailback sets: which ones, and what they take.
+//! The files of the kernel's cpufreq tree that tailback sets, and the values that they accept.
 
 use crate::held;
 use crate::roots::Roots;
@@ -7,25 +7,25 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What a file takes for the highest frequency, the one value that tailback sets.
+/// The value for the highest frequency; tailback sets no other one.
 pub(crate) const PERFORMANCE: &str = "performance";
 
-/// The file systems that the tree may be on: sysfs, and memory, where root has put something else
-/// in the place of the kernel's, as `make torture` does.
+/// The file systems on which the tree may be: sysfs, and tmpfs if root has mounted something else
+/// over it, as `make torture` does.
 const MAGICS: [u64; 2] = [0x6265_6572, 0x0102_1994];
 
-/// A file that is set.
+/// A file that tailback sets.
 #[derive(Debug)]
 struct Knob {
     name: &'static str,
-    /// The file beside it that lists its values.
+    /// The file next to it that lists its values.
     list: &'static str,
-    /// Whether the kernel takes a number of one byte too.
+    /// Whether the kernel also accepts a number of one byte.
     takes_number: bool,
 }
 
-/// In the order in which they are set, and put back: with the governor at `performance` the kernel
-/// refuses other preferences.
+/// The files in the order in which they are set and restored: while the governor is
+/// `performance`, the kernel refuses other preferences.
 const KNOBS: [Knob; 2] = [
     Knob { name: "scaling_governor", list: "scaling_available_governors", takes_number: false },
     Knob {
@@ -35,7 +35,7 @@ const KNOBS: [Knob; 2] = [
     },
 ];
 
-/// One of these files, in its folder that is held open.
+/// One of these files; its folder is held open.
 #[derive(Debug)]
 pub(crate) struct Setting {
     folder: OwnedFd,
@@ -47,7 +47,7 @@ pub(crate) struct Setting {
 pub(crate) enum Absent {
     /// It is no file that tailback sets.
     Foreign(String),
-    /// It is gone, as with a CPU that went offline.
+    /// It does not exist any more, for example because its CPU went offline.
     Gone,
 }
 
@@ -55,7 +55,7 @@ impl Setting {
     /// The file at a path.
     ///
     /// # Errors
-    /// If it is none that tailback sets, or cannot be reached without links.
+    /// If tailback does not set such a file, or if the path contains links.
     pub(crate) fn at(roots: &Roots, path: &Path) -> Result<Self, Absent> {
         let foreign = |why: &str| Absent::Foreign(why.to_owned());
         let tree = tree(roots).ok_or(Absent::Gone)?;
@@ -73,13 +73,13 @@ impl Setting {
         }
     }
 
-    /// What it holds; none where it is gone.
+    /// Its value; None if the file does not exist any more.
     pub(crate) fn value(&self) -> io::Result<Option<String>> {
         let text = held::read(&self.folder, self.knob.name)?;
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
     }
 
-    /// Whether the kernel lists a value for it.
+    /// Whether the kernel lists `value` for it.
     pub(crate) fn takes(&self, value: &str) -> bool {
         let list = held::read(&self.folder, self.knob.list).ok().flatten().unwrap_or_default();
         list.split_whitespace().any(|listed| listed == value)
@@ -97,10 +97,10 @@ fn tree(roots: &Roots) -> Option<PathBuf> {
     roots.sys.join("devices/system/cpu").canonicalize().ok()
 }
 
-/// The folders on the way to a file, and which one it is: `cpuN/cpufreq/FILE` or
+/// The folders on the way to a file, and the kind of file: `cpuN/cpufreq/FILE` or
 /// `cpufreq/policyN/FILE`.
 fn place<'a>(tree: &Path, path: &'a Path) -> Option<([&'a OsStr; 2], &'static Knob)> {
-    // From name to name alone.
+    // The path must consist of plain names.
     held::parts(path)?;
     let parts: Vec<&OsStr> = path.strip_prefix(tree).ok()?.iter().collect();
     let [outer, inner, file] = parts[..] else { return None };
@@ -110,13 +110,13 @@ fn place<'a>(tree: &Path, path: &'a Path) -> Option<([&'a OsStr; 2], &'static Kn
     known.then_some(([outer, inner], knob))
 }
 
-/// Whether a name is this word and a number.
+/// Whether `name` is `word` followed by a number.
 fn numbered(name: &OsStr, word: &str) -> bool {
     let number = name.to_str().and_then(|name| name.strip_prefix(word));
     number.is_some_and(|text| text.parse::<u32>().is_ok_and(|number| number.to_string() == text))
 }
 
-/// The files of all CPUs, governors first: those that share a policy once.
+/// The files of all CPUs, governors first; CPUs that share a policy share its files.
 pub(crate) fn files(roots: &Roots) -> Vec<PathBuf> {
     let Some(tree) = tree(roots) else { return Vec::new() };
     let entries = std::fs::read_dir(&tree).into_iter().flatten().flatten();
@@ -126,7 +126,7 @@ pub(crate) fn files(roots: &Roots) -> Vec<PathBuf> {
     numbers.sort_unstable();
     let mut folders: Vec<PathBuf> = Vec::new();
     for number in numbers {
-        // On most kernels a link to the folder of a policy.
+        // On most kernels this is a link to the folder of a policy.
         let Ok(folder) = tree.join(format!("cpu{number}/cpufreq")).canonicalize() else { continue };
         if !folders.contains(&folder) {
             folders.push(folder);
@@ -135,7 +135,7 @@ pub(crate) fn files(roots: &Roots) -> Vec<PathBuf> {
     KNOBS.iter().flat_map(|knob| folders.iter().map(|folder| folder.join(knob.name))).collect()
 }
 
-/// Whether a path is that of a file that is set.
+/// Whether a path is a file that tailback sets.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(path: &Path) -> bool {
     place(Path::new("/sys/devices/system/cpu"), path).is_some()

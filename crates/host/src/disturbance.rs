@@ -1,4 +1,4 @@
-//! Counters of what disturbs a trial from outside, read before and after it.
+//! Counters of external disturbances, read before and after a trial.
 
 use crate::cgroup_tree::GroupTree;
 use crate::roots::{self, Roots};
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-/// How much of `/proc/stat` is read, in bytes: the lines of the CPUs, where the rest may be
-/// megabytes.
+/// Bytes of `/proc/stat` that are read: enough for the lines of the CPUs. The rest may have
+/// several megabytes.
 const CPU_LINES: u64 = 512 << 10;
 
-/// The counters at one moment; one that cannot be read is absent.
+/// The counters at one moment; a counter that cannot be read is absent.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     at: Instant,
@@ -25,15 +25,16 @@ pub struct Snapshot {
 struct Counters {
     /// Time that the hypervisor took from all CPUs since boot, in clock ticks.
     steal_ticks: Option<u64>,
-    /// The same by CPU.
+    /// The same time for each CPU.
     steal_by_cpu: BTreeMap<u32, u64>,
-    /// Time in which some task waited for a CPU since boot, in microseconds.
+    /// Time since boot in which some task waited for a CPU, in microseconds.
     cpu_us: Option<u64>,
     /// The same for memory.
     memory_us: Option<u64>,
     /// The same for I/O.
     io_us: Option<u64>,
-    /// Time in which the group of this process and those above it were throttled, in nanoseconds.
+    /// Time in which the group of this process and the groups above it were throttled, in
+    /// nanoseconds.
     throttled_ns: Option<u64>,
     /// The kernel's taint flags.
     tainted: Option<u64>,
@@ -45,10 +46,10 @@ impl Snapshot {
         Snapshot { at: Instant::now(), counters: Counters::read(roots) }
     }
 
-    /// What happened between this snapshot and a later one.
+    /// The differences between this snapshot and a later one.
     ///
-    /// A counter that vanished or went backwards, as after a migration to another machine, is
-    /// absent. What one thread suffered is not known here and absent too.
+    /// A counter that vanished or decreased, for example after a migration to another machine, is
+    /// absent. The run delay of a single thread is not known here and is absent too.
     pub fn until(&self, later: &Snapshot) -> Disturbance {
         let over = later.at.saturating_duration_since(self.at);
         let ticks_per_second = rustix::param::clock_ticks_per_second();
@@ -93,13 +94,13 @@ impl Counters {
     }
 }
 
-/// The kernel's taint flags; absent where they cannot be read.
+/// The kernel's taint flags; None if they cannot be read.
 pub fn tainted(roots: &Roots) -> Option<u64> {
     text::number_in(&roots.proc.join("sys/kernel/tainted"))
 }
 
-/// Time in which a process's first thread was ready to run and had no CPU, since it began, in
-/// nanoseconds (the second figure of `/proc/PID/schedstat`).
+/// Time since its start in which the first thread of a process was runnable without a CPU, in
+/// nanoseconds (the second number in `/proc/PID/schedstat`).
 pub fn run_delay_ns(roots: &Roots, pid: u32) -> Option<u64> {
     let text = roots::read_text(&roots.proc.join(pid.to_string()).join("schedstat")).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
@@ -109,10 +110,10 @@ fn grown(before: Option<u64>, after: Option<u64>) -> Option<f64> {
     after?.checked_sub(before?).map(|difference| difference as f64)
 }
 
-/// The eighth figure of the lines of the CPUs: of all together, and of each.
+/// The eighth number of the CPU lines: of all CPUs together, and of each CPU.
 fn steal(path: &Path) -> (Option<u64>, BTreeMap<u32, u64>) {
     let start = roots::read_start(path, CPU_LINES).unwrap_or_default();
-    // A line that was cut off may end in half a number.
+    // A truncated last line may end in the middle of a number.
     let whole = start.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
     let lines = String::from_utf8_lossy(&start[..whole]);
     let mut all = None;
@@ -130,8 +131,8 @@ fn steal(path: &Path) -> (Option<u64>, BTreeMap<u32, u64>) {
     (all, each)
 }
 
-/// Throttled time of the groups whose quota binds this process; those above a container cannot be
-/// seen.
+/// Throttled time of the groups whose quota applies to this process; groups above a container are
+/// not visible.
 fn throttled(roots: &Roots) -> Option<u64> {
     let lineage = GroupTree::read(roots).lineage(roots, "cpu")?;
     let of_group = |group: &std::path::PathBuf| {
@@ -143,7 +144,8 @@ fn throttled(roots: &Roots) -> Option<u64> {
     (!known.is_empty()).then(|| known.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The total of the line `some`; whole, since kernels before 5.13 have no line `full` for CPUs.
+/// The total of the line `some`. It is parsed here, since kernels before 5.13 have no line `full`
+/// for CPUs.
 fn pressure_total(path: &Path) -> Option<u64> {
     let text = roots::read_text(path).ok()?;
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;

@@ -1,9 +1,9 @@
-//! What can go wrong for a caller of this crate.
+//! The errors that callers of this crate can get.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something could not be learnt of the machine.
+/// Why a fact about the machine could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// A file could not be read.
@@ -14,12 +14,12 @@ pub enum HostError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file is larger than any such file can honestly be.
+    /// A file is larger than a valid file of its kind can be.
     #[error("{}: larger than {limit} bytes, so not what it should be", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The most that is read, in bytes.
+        /// Most bytes that are read.
         limit: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The machine as a record describes it.
+//! The facts about the machine that a record contains.
 
 use crate::cgroup_facts;
 use crate::kernel_config::KernelConfig;
@@ -10,10 +10,10 @@ use model::Machine;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// How much of `/proc/cpuinfo` is read, in bytes: the first CPU, where others would be megabytes.
+/// Bytes of `/proc/cpuinfo` that are read: enough for the first CPU; all CPUs could be megabytes.
 const FIRST_CPU: u64 = 16 << 10;
 
-/// What `uname` returns; it comes from no file.
+/// The result of `uname`; it comes from no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelName {
     /// Release, as `uname -r` prints it.
@@ -37,12 +37,12 @@ impl KernelName {
     }
 }
 
-/// All that is known of the machine; what cannot be read is absent.
+/// All known facts about the machine; a fact that cannot be read is absent.
 pub fn machine(roots: &Roots) -> Machine {
     machine_named(roots, KernelName::running())
 }
 
-/// The same, of a kernel with the given name.
+/// The same facts, for a kernel with the given name.
 pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
     let config = KernelConfig::read(roots, &kernel.release);
     let cpuinfo = roots::read_start(&roots.proc.join("cpuinfo"), FIRST_CPU).unwrap_or_default();
@@ -74,7 +74,7 @@ fn hz(config: &KernelConfig) -> Option<u32> {
     config.value("CONFIG_HZ")?.parse().ok().filter(|&hz| hz > 0)
 }
 
-/// The model by the names that x86, MIPS and POWER have for it; ARM names none.
+/// The CPU model, by the keys that x86, MIPS and POWER use; ARM gives no model.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "cpu model", "cpu"]
         .iter()
@@ -82,9 +82,10 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         .and_then(text::tidy)
 }
 
-/// Whether a hypervisor is underneath, where that is certain.
+/// Whether the machine runs on a hypervisor, if that is certain.
 ///
-/// x86 has a CPU flag for it. Elsewhere a hypervisor may leave a trace, but none proves nothing.
+/// x86 has a CPU flag for it. Elsewhere a hypervisor may leave a trace, but a missing trace
+/// proves nothing.
 fn virtualised(roots: &Roots, cpuinfo: &str) -> Option<bool> {
     let flag = text::colon_field(cpuinfo, "flags")
         .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -95,10 +96,10 @@ fn virtualised(roots: &Roots, cpuinfo: &str) -> Option<bool> {
     if traces.iter().any(|path| path.is_file()) { Some(true) } else { flag }
 }
 
-/// The longest name of a machine that is kept, in characters.
+/// Longest product name that is kept, in characters.
 const LONGEST_PRODUCT: usize = 120;
 
-/// The maker and the model by the machine's firmware (DMI); its serial numbers are not read.
+/// Vendor and model from the machine's firmware (DMI); its serial numbers are not read.
 fn product(roots: &Roots) -> Option<String> {
     let dmi = roots.sys.join("class/dmi/id");
     let parts = ["sys_vendor", "product_name"].map(|name| text::name_in(&dmi.join(name)));

@@ -1,4 +1,4 @@
-//! CPU frequencies held at their highest while something is measured, and put back afterwards.
+//! Holds the CPU frequencies at their highest during a measurement, and restores them afterwards.
 
 use crate::cpufreq::{self, PERFORMANCE, Setting};
 use crate::journal::{self, Change, Noted};
@@ -6,8 +6,8 @@ use crate::roots::Roots;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Governors and energy preferences of all CPUs at `performance`. Where it is dropped they are put
-/// back as they were; after a kill the journal puts them back.
+/// Sets the governors and energy preferences of all CPUs to `performance`. Dropping it restores
+/// the old values; after a kill, the journal restores them.
 #[derive(Debug)]
 pub struct Governor {
     roots: Roots,
@@ -15,20 +15,20 @@ pub struct Governor {
     state: State,
 }
 
-/// What became of the attempt.
+/// The result of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// This machine does not scale frequencies, or does not show it, as most guests.
+    /// This machine does not scale frequencies, or does not show it, like most guests.
     Absent,
-    /// Everything was at `performance` already.
+    /// All files were at `performance` already.
     Already,
-    /// So many files were set and will be put back.
+    /// This number of files was set and will be restored.
     Set(usize),
-    /// The kernel or the user's rights were in the way; everything is as it was.
+    /// The kernel refused or the user lacks the rights; nothing is changed.
     Refused(String),
 }
 
-/// A file and what it held.
+/// A file and its old value.
 #[derive(Debug)]
 struct Saved {
     path: PathBuf,
@@ -36,9 +36,9 @@ struct Saved {
 }
 
 impl Governor {
-    /// Saves governor and energy preference of every CPU that has them, and sets them.
+    /// Saves the governor and energy preference of every CPU that has them, and sets them.
     ///
-    /// A machine that refuses keeps what it has: see [`Governor::state`].
+    /// If the machine refuses, nothing is changed: see [`Governor::state`].
     pub fn performance(roots: &Roots) -> Self {
         let found = settings(roots);
         if found.is_empty() {
@@ -60,14 +60,14 @@ impl Governor {
         governor
     }
 
-    /// What became of the attempt.
+    /// The result of the attempt.
     pub fn state(&self) -> &State {
         &self.state
     }
 
     fn restore(&mut self) {
         for (saved, noted) in self.changed.drain(..) {
-            // A CPU that went offline meanwhile has nothing to put back.
+            // If a CPU went offline meanwhile, there is nothing to restore.
             let _ = Setting::at(&self.roots, &saved.path).map(|setting| setting.set(&saved.value));
             noted.undone();
         }
@@ -80,7 +80,7 @@ impl Drop for Governor {
     }
 }
 
-/// One sentence for a person.
+/// One sentence for the user.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,11 +107,11 @@ fn settings(roots: &Roots) -> Vec<Saved> {
     saved.collect()
 }
 
-/// Sets one file, once the journal knows what it held.
+/// Sets one file, after its old value is in the journal.
 fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
     let refused = |why: String| format!("{}: {why}", saved.path.display());
     let setting = Setting::at(roots, &saved.path).map_err(|_| refused("it is gone".to_owned()))?;
-    // What a restore would not put back is not changed.
+    // A file that `restore` would not restore is not changed.
     if !setting.takes(&saved.value) {
         return Err(refused(format!("the kernel does not list what it holds, {:?}", saved.value)));
     }
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// What the kernel lists beside both files.
+    /// The values that the kernel lists for the two files.
     const LISTS: [(&str, &str); 2] = [
         ("scaling_available_governors", "performance powersave schedutil ondemand\n"),
         ("energy_performance_available_preferences", "default performance balance_power power\n"),

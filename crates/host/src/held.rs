@@ -1,5 +1,5 @@
-//! Files and folders that are held open: reached one component at a time, with no link followed, so
-//! that nobody can put another in the place of what was checked.
+//! Files and folders that are held open. They are opened one component at a time, without
+//! following links, so that nobody can replace them after the check.
 
 use crate::private;
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
@@ -11,27 +11,27 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How a folder is opened for what is below it.
+/// Flags to open a folder for access to its entries.
 const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The most that is read of a small file of the kernel, in bytes.
+/// Most bytes of a small kernel file that are read.
 const MOST: u64 = 4 << 10;
 
-/// The components of an absolute path; none where it is written in any other way than from name to
-/// name: with `..`, `.`, two slashes, or one at the end.
+/// The components of an absolute path. None if the path has anything but plain names: `..`, `.`,
+/// a double slash, or a slash at the end.
 pub(crate) fn parts(path: &Path) -> Option<Vec<&OsStr>> {
     let bytes = path.as_os_str().as_bytes().strip_prefix(b"/")?;
     let parts: Vec<&OsStr> = bytes.split(|byte| *byte == b'/').map(OsStr::from_bytes).collect();
     parts.iter().all(|part| !["", ".", ".."].map(OsStr::new).contains(part)).then_some(parts)
 }
 
-/// A folder by its path, which is trusted up to the last component.
+/// Opens a folder by its path. All components except the last one are trusted.
 pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, FOLDER, Mode::empty())?)
 }
 
-/// A folder below another one, on the same mount.
+/// Opens a folder below another one, on the same mount.
 pub(crate) fn below(base: OwnedFd, names: &[&OsStr]) -> io::Result<OwnedFd> {
     let mount = mount_of(&base)?;
     let mut found = base;
@@ -44,8 +44,8 @@ pub(crate) fn below(base: OwnedFd, names: &[&OsStr]) -> io::Result<OwnedFd> {
     }
 }
 
-/// A folder in which nobody but the caller and root can take away or replace what is the caller's,
-/// and the same for all folders above it; without links.
+/// Opens a folder without following links. In it and in all folders above it, only the caller and
+/// root may remove or replace files of the caller.
 pub(crate) fn own_folder(parts: &[&OsStr]) -> io::Result<OwnedFd> {
     let mut found = folder(Path::new("/"))?;
     for name in parts {
@@ -75,19 +75,19 @@ pub(crate) fn mount_of(file: &impl AsFd) -> io::Result<u64> {
     number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// The number of the file system that an open file is on.
+/// The magic number of the file system that an open file is on.
 pub(crate) fn magic_of(file: &impl AsFd) -> io::Result<u64> {
-    // Of a type that differs from one machine to another; the number has 32 bits.
+    // The type of this field differs between architectures; the number has 32 bits.
     #[allow(clippy::unnecessary_cast, reason = "not on every architecture")]
     Ok(fstatfs(file)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// A path that leads to an open folder for as long as it is open, whatever becomes of its name.
+/// A path that leads to an open folder while it is open, even if its name changes.
 pub(crate) fn path_of(folder: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }
 
-/// The text of a small file in an open folder; none where there is none.
+/// The text of a small file in an open folder; None if the file does not exist.
 pub(crate) fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, name, flags, Mode::empty()) {
@@ -100,10 +100,10 @@ pub(crate) fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Writes to a file of the kernel in an open folder; it is never made.
+/// Writes to a kernel file in an open folder; the file is never created.
 pub(crate) fn write(folder: &OwnedFd, name: &str, value: &str) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // The kernel takes a value whole or not at all: one write, and no line feed needed.
+    // The kernel takes a value only in one piece: one write, without a line feed.
     File::from(openat(folder, name, flags, Mode::empty())?).write_all(value.as_bytes())
 }
 

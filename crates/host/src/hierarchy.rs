@@ -1,66 +1,65 @@
-//! A hierarchy of control groups as this process sees it, and how groups are named in it.
+//! A hierarchy of control groups as this process sees it, and the names of groups in it.
 
 use crate::roots;
 use std::collections::VecDeque;
 use std::path::{Component, Path, PathBuf};
 
-/// Folders of groups that are looked through at most: a host with more of them has the rest left
-/// out, and it is counted.
+/// Most group folders that are searched; on a host with more, the rest is left out and counted.
 const MOST_FOLDERS: usize = 8_192;
 
-/// The most folders of one parent that are searched for the top of a namespace. Without this limit
-/// a user who may make groups could make so many that no other group is searched.
+/// Most folders of one parent that are searched for the top of a namespace. Without this limit, a
+/// user who may make groups could make so many that no other group is searched.
 const MOST_BELOW: usize = 512;
 
 /// The interface of a hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interface {
-    /// One hierarchy for each controller or few.
+    /// Separate hierarchies, each for one or a few controllers.
     V1,
     /// The unified hierarchy.
     V2,
 }
 
-/// A mounted hierarchy, or as much of it as this process may see.
+/// A mounted hierarchy, or the part of it that this process may see.
 #[derive(Debug, Clone)]
 pub(crate) struct Hierarchy {
-    /// How its files are named.
+    /// The interface, which determines the names of the files.
     pub(crate) interface: Interface,
-    /// Where it is mounted.
+    /// The mount point.
     pub(crate) point: PathBuf,
-    /// The group that is mounted there, by its name here: `/` where that is the highest that is
-    /// seen.
+    /// The group at the mount point, by the name that this program uses: `/` if it is the highest
+    /// visible group.
     mounted: PathBuf,
-    /// The top of this process's cgroup namespace, where groups above it are mounted too. The
-    /// kernel names groups from there, climbing by `..`.
+    /// The top of this process's cgroup namespace, if the mount also shows groups above it. The
+    /// kernel names groups relative to this top, with `..` for those above.
     top: Option<PathBuf>,
 }
 
-/// Groups with a limit, and how many folders were not looked into.
+/// The groups that were searched for, and the number of folders that were left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limited {
-    /// Their names.
+    /// The names of the groups.
     pub groups: Vec<String>,
     /// Folders that were left out.
     pub left_out: usize,
 }
 
 impl Hierarchy {
-    /// A hierarchy of which the group `mounted` is at `point`; this process is in `own`, both as
-    /// the kernel names them.
+    /// A hierarchy with the group `mounted` at `point`; this process is in the group `own`. Both
+    /// are the kernel's names.
     pub(crate) fn new(interface: Interface, point: PathBuf, mounted: PathBuf, own: &Path) -> Self {
         let top = top_of_namespace(&point, &mounted, own);
         let mounted = if top.is_some() { PathBuf::from("/") } else { mounted };
         Hierarchy { interface, point, mounted, top }
     }
 
-    /// The group that is mounted, by its name here.
+    /// The group at the mount point, by the name that this program uses.
     pub(crate) fn mounted(&self) -> &Path {
         &self.mounted
     }
 
-    /// Whether this process is in a namespace, and sees the groups of the whole machine all the
-    /// same. Of v1 the machine's top alone has `release_agent`, of v2 it alone has no
+    /// Whether this process is in a namespace, but sees the groups of the whole machine. In v1
+    /// only the top group of the machine has `release_agent`; in v2 only the top group has no
     /// `cgroup.type`.
     pub(crate) fn is_of_machine(&self) -> bool {
         let has = |file: &str| self.point.join(file).try_exists();
@@ -71,8 +70,8 @@ impl Hierarchy {
             }
     }
 
-    /// What a group is called here that the kernel calls `name`; none where it is above all that
-    /// is seen.
+    /// The name that this program uses for the group that the kernel calls `name`; None if the
+    /// group is above the highest visible one.
     pub(crate) fn name(&self, name: &str) -> Option<String> {
         let Some(top) = &self.top else { return Some(name.to_owned()) };
         let mut path = top.clone();
@@ -87,20 +86,20 @@ impl Hierarchy {
         path.to_str().map(str::to_owned)
     }
 
-    /// Where a group is; none where it is not seen.
+    /// The folder of a group; None if the group is not visible.
     pub(crate) fn folder(&self, group: &str) -> Option<PathBuf> {
         below(&self.point, &self.mounted, group)
     }
 
-    /// The groups whose folders are wanted.
+    /// The groups whose folders satisfy `wanted`.
     pub(crate) fn walk(&self, wanted: &dyn Fn(&Path) -> bool) -> Limited {
         walk(&self.point, &self.mounted, wanted)
     }
 }
 
-/// The top of this process's namespace, as a path from the mounted group. This process is listed in
-/// a group that lies as many levels below the mount as the mount lies above the namespace. None
-/// where no group above the namespace is mounted.
+/// The top of this process's namespace, as a path from the mounted group. The mount is above the
+/// namespace by a known number of levels. The top is the folder at this depth below the mount
+/// whose group `own` lists this process. None if the mount shows no group above the namespace.
 fn top_of_namespace(point: &Path, mounted: &Path, own: &Path) -> Option<PathBuf> {
     let climbs = depth_outside(mounted);
     let only_climbs = mounted.components().count() == climbs + 1;
@@ -136,7 +135,7 @@ pub(crate) fn depth_outside(path: &Path) -> usize {
     path.components().filter(|component| *component == Component::ParentDir).count()
 }
 
-/// The groups whose folders are wanted, of all below a mount that shows `mounted` at `point`.
+/// The groups below a mount of `mounted` at `point` whose folders satisfy `wanted`.
 fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited {
     let mut found = Limited::default();
     let mut waiting = vec![(point.to_owned(), mounted.to_owned())];
@@ -158,14 +157,15 @@ fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited
     found
 }
 
-/// Where a group is below a mount that shows `mounted` at `point`; none where it does not show it.
+/// The folder of a group below a mount of `mounted` at `point`; None if the mount does not show
+/// it.
 fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
     let rest = Path::new(group).strip_prefix(mounted).ok()?;
     let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     plain.then(|| point.join(rest))
 }
 
-/// The group of a controller in the text of /proc/PID/cgroup.
+/// The group of a controller in the text of `/proc/PID/cgroup`.
 pub(crate) fn group_in(text: &str, interface: Interface, controller: &str) -> Option<String> {
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':');
@@ -174,7 +174,8 @@ pub(crate) fn group_in(text: &str, interface: Interface, controller: &str) -> Op
             Interface::V1 => controllers.split(',').any(|name| name == controller),
             Interface::V2 => number == "0" && controllers.is_empty(),
         };
-        // Of a group that was removed under the process the kernel says so behind its name.
+        // For a group that was removed while the process is in it, the kernel appends this to the
+        // name.
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         (wanted && path.starts_with('/')).then(|| path.to_owned())
     };
@@ -186,8 +187,8 @@ mod tests {
     use super::*;
     use testing::Tree;
 
-    /// A process in this group of its namespace, where `mounted` is what the kernel calls what is
-    /// mounted.
+    /// A process in the group `own` of its namespace; `mounted` is the kernel's name of the
+    /// mounted group.
     fn seen(files: &[(&str, &str)], mounted: &str, own: &str) -> (Tree, Hierarchy) {
         let tree = Tree::new(files);
         let point = tree.root().to_owned();
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(groups.name("/../../../.."), None);
         assert_eq!(groups.folder("/pods/db"), Some(tree.root().join("pods/db")));
         assert!(groups.is_of_machine());
-        // The group that is mounted has others above it.
+        // The mounted group has other groups above it.
         tree.put("cgroup.type", "domain\n");
         assert!(!groups.is_of_machine());
     }

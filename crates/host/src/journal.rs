@@ -1,13 +1,14 @@
-//! A journal of what tailback changes on this machine, so that it is put back however a run ends.
+//! A journal of what tailback changes on this machine, so that every change is undone however a
+//! run ends.
 //!
-//! A change is written here before it is made, and taken out once it is undone. A run that is
-//! killed leaves its journal behind; [`crate::restore()`] undoes what stands in the journals of
-//! processes that are gone. The journal of root is in `/run/tailback`, where nobody else can write,
-//! and goes with the next boot as the changes do.
+//! A change is recorded here before it is made, and removed once it is undone. A killed run
+//! leaves its journal behind; [`crate::restore()`] undoes the changes in the journals of dead
+//! processes. The journal of root is in `/run/tailback`, where nobody else can write. It
+//! disappears at the next boot, as the changes do.
 //!
-//! A process holds its journal locked: so another pid namespace, to which its pid says nothing,
-//! can tell that it is gone. An entry is no order: a restore undoes only what it can tell to be
-//! tailback's own change.
+//! A process holds a lock on its journal. So a process in another pid namespace, where its pid
+//! means nothing, can see that it has ended. An entry is no command: a restore undoes only what
+//! it can recognize as tailback's own change.
 
 use crate::owner::Owner;
 use crate::private;
@@ -22,50 +23,50 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// End of a journal's name.
+/// The suffix of a journal's name.
 const SUFFIX: &str = ".journal";
 
-/// End of the name that a journal has until it is whole.
+/// The suffix of a journal's name while it is incomplete.
 const UNFINISHED: &str = ".journal.new";
 
-/// The most that a journal can have, in bytes: an entry takes some hundred, and a machine has two a
-/// CPU.
+/// Largest size of a journal, in bytes. An entry takes some hundred bytes, and a machine has two
+/// entries per CPU.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The most entries that a journal can have.
+/// Most entries of a journal.
 const MOST_ENTRIES: usize = 20_000;
 
-/// The mode of a journal.
+/// The file mode of a journal.
 const MODE: u32 = 0o600;
 
 /// Something that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum Change {
-    /// A file of the kernel holds another value.
+    /// A kernel file has another value.
     File {
         /// The file.
         path: PathBuf,
-        /// What it held.
+        /// The old value.
         was: String,
-        /// What was written.
+        /// The value that was written.
         set: String,
     },
-    /// A control group passes a controller on to its children.
+    /// A controller is enabled for the children of a control group.
     Controller {
         /// The controller.
         controller: Controller,
         /// The group.
         group: PathBuf,
-        /// Its children at that time: one that came later may have come to need the controller.
+        /// Its children at that time: a child that was made later may need the controller.
         children: Vec<String>,
     },
-    /// A control group is there for as long as the process is.
+    /// A control group that exists only while the process lives.
     Group {
         /// Its folder.
         path: PathBuf,
     },
-    /// A file or folder is there only for a while: half made, or a lock.
+    /// A file or folder that exists only for a while: incomplete, or a lock.
     Temporary {
         /// Its absolute path.
         path: PathBuf,
@@ -87,10 +88,10 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Why a change could not be written down; so it is not made.
+/// Why a change could not be recorded; such a change is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The folder of the journal cannot be had.
+    /// The folder of the journal cannot be made, or is not the caller's alone.
     #[error("journal of changes: {0}")]
     Folder(#[from] private::PrivateError),
     /// The journal cannot be written or read.
@@ -98,7 +99,7 @@ pub enum JournalError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// This process cannot be named.
@@ -106,7 +107,8 @@ pub enum JournalError {
     Nameless,
 }
 
-/// A change in the journal. It stays there until [`Noted::undone`], also where this is dropped.
+/// A change in the journal. It stays there until [`Noted::undone`], even if this value is
+/// dropped.
 #[derive(Debug)]
 #[must_use = "a change that is undone has to be taken out of the journal"]
 pub struct Noted {
@@ -120,7 +122,7 @@ struct Journal {
     file: PathBuf,
     entries: Vec<Entry>,
     next: u64,
-    /// The file of today, which is locked.
+    /// The current file, which is locked.
     held: Option<File>,
 }
 
@@ -133,32 +135,33 @@ pub(crate) struct Entry {
     pub(crate) change: Change,
 }
 
-/// The journals of this process: one, but for tests on fake trees. A static, since the file is
-/// named after the process: two values would each write it without the other's entries.
+/// The journals of this process: one, except in tests on fake trees. This is a static, since the
+/// file has the name of the process: two values would each overwrite the other's entries.
 static OPEN: Mutex<Vec<Journal>> = Mutex::new(Vec::new());
 
-/// What is called before the first change. A static, since no change may be made without it, by
-/// whichever crate and on whichever thread: a value that a caller passes is one that it can forget.
+/// The function that is called before the first change. This is a static, since no change may be
+/// made without this call, in any crate and on any thread. A caller could forget to pass a value.
 static BEFORE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Has `call` called before every change that is made from now on; the first caller is heard.
+/// Registers `call`, which is called before every later change; only the first registration
+/// counts.
 ///
-/// The program starts a helper there that outlives it and restores at once.
+/// The program uses it to start a helper that outlives it and restores at once.
 pub fn before_changes(call: impl Fn() + Send + Sync + 'static) {
     let _ = BEFORE.set(Box::new(call));
 }
 
-/// Says that this process is about to change something that its death would leave behind.
+/// Announces that this process is about to make a change that its death would leave behind.
 pub(crate) fn about_to_change() {
     if let Some(call) = BEFORE.get() {
         call();
     }
 }
 
-/// Writes down a change that is about to be made.
+/// Records a change that is about to be made.
 ///
 /// # Errors
-/// If that is not possible; then the change must not be made.
+/// If it cannot be recorded; then the change must not be made.
 pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
     about_to_change();
     let folder = private::folder(&folder(roots))?;
@@ -181,20 +184,20 @@ pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
 }
 
 impl Noted {
-    /// Takes the change out of the journal, since it is undone.
+    /// Removes the change from the journal, since it is undone.
     pub fn undone(self) {
         let mut open = open();
         let Some(journal) = open.iter_mut().find(|journal| journal.file == self.file) else {
             return;
         };
         journal.entries.retain(|entry| entry.number != self.number);
-        // An entry that stays too long is found to be undone by the next restore.
+        // If an entry stays too long, the next restore finds that it is undone already.
         let _ = journal.write();
     }
 }
 
 fn open() -> MutexGuard<'static, Vec<Journal>> {
-    // Entries are pushed and taken out whole, so a panic elsewhere leaves nothing half done.
+    // Entries are pushed and removed whole, so a panic elsewhere leaves nothing half done.
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -203,7 +206,7 @@ impl Journal {
         Journal { file, entries, next: 0, held: None }
     }
 
-    /// Replaces the file by one with the entries of today; without entries there is no file.
+    /// Replaces the file by one with the current entries; without entries there is no file.
     fn write(&mut self) -> Result<(), JournalError> {
         let failed = |source| JournalError::File { path: self.file.clone(), source };
         if self.entries.is_empty() {
@@ -214,14 +217,14 @@ impl Journal {
                 _ => Ok(()),
             };
         }
-        // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is
+        // Text keys, UTF-8 paths and whole numbers can be serialized; a path that is not UTF-8 is
         // refused.
         let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
-        // One that no restore would read is not written.
+        // A journal that no restore would read is not written.
         if self.entries.len() > MOST_ENTRIES || text.len() as u64 > MOST_BYTES {
             return Err(failed(std::io::ErrorKind::FileTooLarge.into()));
         }
-        // A name by which a restore knows whose it is; nobody else writes to this folder.
+        // A name by which a restore knows the owner; nobody else can write to this folder.
         let whole = self.file.with_extension("journal.new");
         let held = write_locked(&whole, &text).map_err(failed)?;
         std::fs::rename(&whole, &self.file).map_err(failed)?;
@@ -230,15 +233,16 @@ impl Journal {
     }
 }
 
-/// Writes a file that the caller alone may open, and that is locked as long as it is open.
+/// Writes a file that only the caller may open, and that is locked while it is open.
 fn write_locked(path: &Path, text: &[u8]) -> std::io::Result<File> {
-    // What a write that failed has left.
+    // Removes the file that a failed write may have left.
     let _ = std::fs::remove_file(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)?;
-    // Whatever the caller's umask is.
+    // Independent of the caller's umask.
     file.set_permissions(Permissions::from_mode(MODE))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        // A kernel without file locks, as a small guest's, has no other pid namespaces either.
+        // A kernel without file locks, such as that of a small guest, has no other pid namespaces
+        // either.
         Ok(()) | Err(Errno::NOSYS) => {}
         Err(error) => return Err(error.into()),
     }
@@ -251,19 +255,19 @@ pub(crate) fn folder(roots: &Roots) -> PathBuf {
     roots.run.join("tailback")
 }
 
-/// A journal whose process is gone.
+/// A journal whose process has ended.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) file: PathBuf,
     pub(crate) owner: Owner,
 }
 
-/// The journals of processes that are surely gone, in the order of their names.
+/// The journals of processes that have certainly ended, sorted by name.
 pub(crate) fn left_behind(roots: &Roots, folder: &Path) -> Vec<Left> {
     of_the_gone(roots, folder, SUFFIX)
 }
 
-/// Those that were not yet whole when their processes died: what stands in them was not done.
+/// The journals that were incomplete when their processes died: none of their changes was made.
 pub(crate) fn unfinished(roots: &Roots, folder: &Path) -> Vec<Left> {
     of_the_gone(roots, folder, UNFINISHED)
 }
@@ -284,10 +288,10 @@ fn of_the_gone(roots: &Roots, folder: &Path, suffix: &str) -> Vec<Left> {
     left
 }
 
-/// Whether nobody holds a journal of another pid namespace: all its processes end with it.
+/// Whether nobody locks a journal of another pid namespace: all locks end with their processes.
 fn is_let_go(path: &Path) -> bool {
     let Ok(file) = own(path) else {
-        // What is no journal of ours is named by who reads it.
+        // A file that is no valid journal counts as unlocked; the reader then reports it.
         return true;
     };
     flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
@@ -304,7 +308,7 @@ fn own(path: &Path) -> Result<File, String> {
     }
 }
 
-/// Why a file is no journal of the caller's.
+/// Why a file is not a valid journal of the caller.
 fn objection(metadata: &Metadata) -> Option<String> {
     let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
     if owner != rustix::process::geteuid().as_raw() {
@@ -319,7 +323,7 @@ fn objection(metadata: &Metadata) -> Option<String> {
 /// The entries of a journal.
 ///
 /// # Errors
-/// If it is none that tailback can have written.
+/// If tailback cannot have written the file.
 pub(crate) fn read(file: &Path) -> Result<Vec<Entry>, String> {
     let mut text = Vec::new();
     let opened = own(file)?;
@@ -333,7 +337,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Vec<Entry>, String> {
         return Err(format!("larger than {MOST_BYTES} bytes"));
     }
     let entries: Vec<Entry> = serde_json::from_slice(text)
-        // What it says of the text may quote the text.
+        // The parser's own message is not used, since it may quote the text.
         .map_err(|error| format!("damaged at line {} column {}", error.line(), error.column()))?;
     match entries.len() {
         count if count > MOST_ENTRIES => Err(format!("more than {MOST_ENTRIES} entries")),
@@ -341,29 +345,29 @@ pub(crate) fn parse(text: &[u8]) -> Result<Vec<Entry>, String> {
     }
 }
 
-/// Leaves these entries in a journal whose process is gone.
+/// Writes the entries that stay in the journal of a dead process.
 pub(crate) fn leave(file: &Path, entries: Vec<Entry>) -> Result<(), JournalError> {
     Journal::new(file.to_owned(), entries).write()
 }
 
-/// What became of a change.
+/// The result of undoing a change.
 pub(crate) enum Undone {
-    /// It is undone now.
+    /// It was undone by this call.
     Now,
-    /// It was undone already, or never made.
+    /// It was undone before, or never made.
     Before,
-    /// It stays, for this reason.
+    /// It is not undone, for this reason.
     Left(String),
-    /// Another run of tailback still needs it.
+    /// Another run of tailback still needs the change.
     Later,
     /// It is no change of tailback's, for this reason.
     Refused(String),
-    /// This cannot be written, for this reason.
+    /// This path cannot be written, for this reason.
     Failed(PathBuf, String),
 }
 
-/// Writes to a file of the kernel, which is never made.
+/// Writes to a kernel file; the file is never created.
 pub(crate) fn write_existing(path: &Path, value: &str) -> std::io::Result<()> {
-    // The kernel takes a value whole or not at all: one write, and no line feed needed.
+    // The kernel takes a value only in one piece: one write, without a line feed.
     File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }

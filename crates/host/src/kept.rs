@@ -1,8 +1,8 @@
-//! Files that a daemon of root's keeps for itself, such as what a container engine knows of its
-//! containers: read only where neither a user nor a container could have written them.
+//! Files that a daemon of root keeps for itself, such as a container engine's data about its
+//! containers. They are read only if neither a user nor a container could have written them.
 //!
-//! Each folder on the way is opened from the one above, without links. All of them belong to root
-//! and nobody else may write to the file, so that what it says is what the daemon wrote.
+//! Each folder on the way is opened from the folder above, without links. All of them belong to
+//! root, and nobody else may write to the file. So the file contains what the daemon wrote.
 
 use crate::roots::Roots;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat};
@@ -20,12 +20,12 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Whether others than the owner may write to it.
+/// Mode bits that let others than the owner write.
 const SHARED: u32 = 0o022;
 const FOR_ALL: u32 = 0o002;
 
-/// A file by its path below the root of the machine; none where it is not there, is longer than
-/// that many bytes, or others may have written it.
+/// Reads a file by its path below the root of the machine. None if it does not exist, is longer
+/// than `most` bytes, or if others may have written it.
 pub fn read(roots: &Roots, path: &str, most: u64) -> Option<Vec<u8>> {
     let (folders, name) = path.rsplit_once('/')?;
     let file = openat(&folder(roots, folders)?, name, FILE, Mode::empty()).ok()?;
@@ -40,8 +40,8 @@ pub fn read(roots: &Roots, path: &str, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The names in a folder, one a line, up to that many bytes; none where others may make names
-/// there.
+/// The names in a folder, one per line, up to `most` bytes in total. None if others may create
+/// names there.
 pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
     let mut names = Vec::new();
     for entry in Dir::new(folder(roots, path)?).ok()?.flatten() {
@@ -58,7 +58,8 @@ pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
     Some(names)
 }
 
-/// A folder, by folders that are root's and that not everybody may write to.
+/// Opens a folder. It and all folders above it must belong to root, and not everybody may write
+/// to them.
 fn folder(roots: &Roots, path: &str) -> Option<OwnedFd> {
     let mut at = openat(CWD, roots.top(), FOLDER, Mode::empty()).ok()?;
     for part in path.split('/') {
@@ -71,7 +72,7 @@ fn folder(roots: &Roots, path: &str) -> Option<OwnedFd> {
     Some(at)
 }
 
-/// Whether root owns it, or who asks.
+/// Whether it belongs to root or to the caller.
 fn is_own(about: &Stat) -> bool {
     about.st_uid == 0 || about.st_uid == geteuid().as_raw()
 }

@@ -5,17 +5,17 @@ use flate2::read::GzDecoder;
 use std::io::Read;
 use std::path::Path;
 
-/// The most that a configuration is unpacked to, in bytes; a full one has some 300 kB.
+/// Largest size of an unpacked configuration, in bytes; a full one has about 300 kB.
 const UNPACKED_LIMIT: u64 = 4 << 20;
 
 /// A kernel configuration as text.
 ///
-/// It stays text, since a line `# CONFIG_X is not set` shows that X could have been chosen.
+/// It is kept as text, since a line `# CONFIG_X is not set` shows that X could have been chosen.
 #[derive(Debug, Default)]
 pub(crate) struct KernelConfig(String);
 
 impl KernelConfig {
-    /// The configuration of the kernel of this release, from the first source that has one.
+    /// The configuration of the kernel with this release, from the first source that has it.
     pub(crate) fn read(roots: &Roots, release: &str) -> Option<Self> {
         let packed = || unpack(&roots.proc.join("config.gz"));
         let beside_the_kernel = || {
@@ -29,7 +29,7 @@ impl KernelConfig {
         packed().or_else(beside_the_kernel).map(KernelConfig)
     }
 
-    /// What an option is set to; None where it is off or unknown.
+    /// The value of an option; None if it is off or unknown.
     pub(crate) fn value(&self, option: &str) -> Option<&str> {
         self.0
             .lines()
@@ -43,7 +43,7 @@ impl KernelConfig {
         self.value(option) == Some("y")
     }
 
-    /// Whether an option could be chosen for this kernel, chosen or not.
+    /// Whether an option could be chosen for this kernel, whether or not it was.
     pub(crate) fn offers(&self, option: &str) -> bool {
         let declined = || {
             self.0.lines().any(|line| {

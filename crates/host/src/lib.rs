@@ -1,23 +1,24 @@
-//! What tailback reads of the machine it runs on, and the little that it changes: [`cgroup`] makes
-//! groups and [`governor`] sets frequencies. Both put back what they found, and what a killed run
-//! left changed stands in its [`journal`]; nothing else writes.
+//! Reads facts about the machine that tailback runs on, and makes a few changes: [`cgroup`] makes
+//! groups and [`governor`] sets frequencies. Both undo their changes, and the changes that a
+//! killed run left behind are in its [`journal`]. Nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
-//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or malformed, and
-//! a fact that cannot be read is absent.
+//! Files of `/proc` and `/sys` are not trusted: they may be missing, truncated, huge or
+//! malformed. A fact that cannot be read is absent.
 //!
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
-//! - [`placement`]: which CPU for what.
-//! - [`disturbance`]: what disturbed a trial from outside.
-//! - [`private`]: whether a cache is the caller's alone.
-//! - [`kept`]: what daemons of root keep for themselves.
-//! - [`process_files`]: what another process executes and has mapped, opened by no path of its own.
+//! - [`placement`]: which CPU each part of a trial uses.
+//! - [`disturbance`]: external disturbances during a trial.
+//! - [`private`]: whether a cache belongs to the caller alone.
+//! - [`kept`]: files that daemons of root keep for themselves.
+//! - [`process_files`]: the program and the mapped files of another process, opened without a
+//!   path that the process chose.
 //! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them
-//!   within a limit.
-//! - [`Bench`]: a folder in which a compiler works, as another user where root has one.
-//! - [`wakeup`]: what a wake-up costs here, for predictions.
+//!   within a time limit.
+//! - [`Bench`]: a folder in which a compiler works, as another user if root has one.
+//! - [`wakeup`]: the cost of a wake-up on this machine, for predictions.
 //! - [`cpu_groups`]: groups, quotas and counters of any process.
-//! - [`limits`]: what a scenario has to ask before it sets itself up.
+//! - [`limits`]: limits that a scenario has to check before it starts.
 
 mod bench;
 pub mod cgroup;

@@ -1,4 +1,4 @@
-//! What a scenario has to ask before it sets itself up.
+//! Limits that a scenario has to check before it starts.
 
 use crate::cgroup_facts;
 use crate::roots::Roots;
@@ -6,17 +6,17 @@ use crate::text;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
-/// What `/proc/self/ns/user` links to in the first user namespace; the kernel fixes its number.
+/// The target of `/proc/self/ns/user` in the first user namespace; the kernel fixes its number.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
-/// Memory that can be had without swapping, in bytes: what the machine has available, or what the
-/// memory limit of this process's control groups leaves, whichever is less.
+/// Memory that is available without swapping, in bytes: the machine's available memory, or the
+/// rest of the memory limit of this process's control groups, whichever is smaller.
 pub fn memory_available(roots: &Roots) -> Option<u64> {
     let machine = os::memory::available(&roots.proc);
     machine.into_iter().chain(cgroup_facts::memory_headroom(roots)).min()
 }
 
-/// How many mappings a process may have (`vm.max_map_count`).
+/// Most mappings that a process may have (`vm.max_map_count`).
 pub fn max_map_count(roots: &Roots) -> Option<u64> {
     text::number_in(&roots.proc.join("sys/vm/max_map_count"))
 }
@@ -26,13 +26,14 @@ pub fn pid_max(roots: &Roots) -> Option<u64> {
     text::number_in(&roots.proc.join("sys/kernel/pid_max"))
 }
 
-/// Whether this process may set its niceness to `nice`, which is cut to -20..=19.
+/// Whether this process may set its niceness to `nice`, which is clamped to -20..=19.
 ///
-/// To rise is always allowed. To sink takes `RLIMIT_NICE` or CAP_SYS_NICE, the latter in the first
-/// user namespace.
+/// Raising the niceness is always allowed. Lowering it needs `RLIMIT_NICE` or CAP_SYS_NICE, the
+/// latter in the first user namespace.
 pub fn can_renice_to(nice: i32) -> bool {
     let current = getpriority_process(None).unwrap_or(0);
-    // The kernel checks the capability in the first namespace, not in this process's own.
+    // The kernel checks the capability in the first namespace, not in the namespace of this
+    // process.
     let first = std::fs::read_link("/proc/self/ns/user")
         .is_ok_and(|link| link.as_os_str() == FIRST_USER_NAMESPACE);
     let capable =
@@ -40,7 +41,7 @@ pub fn can_renice_to(nice: i32) -> bool {
     may_renice(nice, current, getrlimit(Resource::Nice).current, first && capable)
 }
 
-/// `limit` is that of `RLIMIT_NICE`, 20 less the lowest niceness; None is no limit.
+/// `limit` is `RLIMIT_NICE`: 20 minus the lowest allowed niceness; None means no limit.
 fn may_renice(nice: i32, current: i32, limit: Option<u64>, capable: bool) -> bool {
     let nice = nice.clamp(-20, 19);
     let needed = u64::try_from(20 - nice).unwrap_or(u64::MAX);

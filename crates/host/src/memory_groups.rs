@@ -1,5 +1,5 @@
-//! The groups of the memory controller with their limits and counters, of whatever process: read,
-//! never changed. Reading them takes no lock of a process.
+//! The groups of the memory controller of all processes, with limits and counters. They are only
+//! read, never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::MemoryUsage;
 use crate::cgroup_tree::GroupTree;
@@ -9,10 +9,10 @@ use crate::text;
 use model::group::Controller;
 use std::path::{Path, PathBuf};
 
-/// Groups below one that are looked into for processes at most.
+/// Most groups whose children are also searched for processes, and most children of each.
 const MOST_BELOW: usize = 64;
 
-/// v1 says so of a group without a limit: as many pages as a number holds.
+/// The limit that v1 shows for a group without a limit: the largest number of pages.
 const NO_LIMIT: u64 = 1 << 62;
 
 /// The hierarchy of the memory controller.
@@ -22,7 +22,7 @@ pub struct MemoryGroups {
 }
 
 impl MemoryGroups {
-    /// Finds the hierarchy; none where none with the controller is mounted.
+    /// Finds the hierarchy; None if none with the controller is mounted.
     pub fn find(roots: &Roots) -> Option<Self> {
         let name = Controller::Memory.name();
         let hierarchy = GroupTree::read(roots).hierarchy(roots, name)?;
@@ -33,13 +33,13 @@ impl MemoryGroups {
         is_there.then_some(MemoryGroups { hierarchy })
     }
 
-    /// Whether a group can have a `memory.high`: v1 has none.
+    /// Whether groups can have a `memory.high`: v1 has no such limit.
     pub fn has_high(&self) -> bool {
         self.hierarchy.interface == Interface::V2
     }
 
-    /// The group whose limit keeps memory from a process, its own one or one above, and that limit
-    /// in bytes; none where each of them has a twentieth of its limit left, or where it has none.
+    /// The group with less than a twentieth of its limit left, and that limit in bytes: the
+    /// process's own group or the nearest one above. None if no such group exists.
     pub fn full(&self, roots: &Roots, pid: u32) -> Option<(String, u64)> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let own = group_in(&text, self.hierarchy.interface, Controller::Memory.name())?;
@@ -49,10 +49,10 @@ impl MemoryGroups {
         all.filter_map(full).next()
     }
 
-    /// How many pages that had been taken from a group and those below were read back so far.
+    /// Number of evicted pages of a group and of the groups below that were read back so far.
     pub fn refaults(&self, group: &str) -> Option<u64> {
         let stat = roots::read_text(&self.folder(group)?.join("memory.stat")).ok()?;
-        // v1 counts those of the groups below apart.
+        // v1 has a separate count that includes the groups below.
         let begin = match self.hierarchy.interface {
             Interface::V1 => "total_workingset_refault",
             Interface::V2 => "workingset_refault",
@@ -78,17 +78,17 @@ impl MemoryGroups {
         self.hierarchy.walk(&|folder| high_of(folder).is_some()).groups
     }
 
-    /// The `memory.high` of a group, in bytes; none without one.
+    /// The `memory.high` of a group, in bytes; None if it is not set.
     pub fn high(&self, group: &str) -> Option<u64> {
         high_of(&self.folder(group)?)
     }
 
-    /// What the files of a group say.
+    /// The values from the files of a group.
     pub fn usage(&self, group: &str) -> MemoryUsage {
         self.folder(group).map(|folder| MemoryUsage::read(&folder)).unwrap_or_default()
     }
 
-    /// The processes in a group and in those below it, at most so many.
+    /// The processes in a group and in the groups below it, at most `most`.
     pub fn processes(&self, group: &str, most: usize) -> Vec<u32> {
         let mut waiting: Vec<PathBuf> = self.folder(group).into_iter().collect();
         let (mut pids, mut looked_at) = (Vec::new(), 0);
@@ -111,7 +111,7 @@ impl MemoryGroups {
     }
 }
 
-/// `max`, which is no number, is no limit.
+/// `max` does not parse as a number and means no limit.
 fn high_of(folder: &Path) -> Option<u64> {
     text::number_in(&folder.join("memory.high"))
 }

@@ -1,31 +1,31 @@
-//! The Erlang/OTPs that are installed, told without running one.
+//! The installed Erlang/OTPs, found without running any.
 
 use crate::roots::{self, Roots};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Where packages put an OTP.
+/// Where packages install an OTP.
 const USUAL: [&str; 3] = ["/usr/lib/erlang", "/usr/lib64/erlang", "/usr/local/lib/erlang"];
 
-/// Folders of a PATH that are looked at, at most.
+/// Most folders of a PATH that are searched.
 const MOST_FOLDERS: usize = 64;
 
-/// Releases of one installation that are looked at, at most.
+/// Most releases of one installation that are examined.
 const MOST_RELEASES: usize = 16;
 
-/// Entries of the folder of its releases that are looked at, at most: it may be anybody's.
+/// Most entries of the folder of releases that are read: anybody may have made that folder.
 const MOST_ENTRIES: usize = 1_024;
 
-/// The longest version, in bytes.
+/// Longest version text, in bytes.
 const LONGEST: u64 = 64;
 
-/// Versions of the OTPs in the usual places and on this PATH, in ascending order: of each release
-/// its full version, as `27.3.4.1`, or its number where it does not say.
+/// Versions of the OTPs in the usual places and on this PATH, in ascending order: the full
+/// version, such as `27.3.4.1`, or the number of the release if the full version is not known.
 pub fn otps(roots: &Roots, path: Option<&OsStr>) -> Vec<String> {
     let usual = USUAL.iter().map(|place| roots.resolve(Path::new(place)));
     let folders = path.map(std::env::split_paths).into_iter().flatten().take(MOST_FOLDERS);
-    // `erl` is a link into the `bin` of its installation.
+    // `erl` is a link into the `bin` folder of its installation.
     let on_path = folders.filter_map(|folder| {
         let program = folder.join("erl").canonicalize().ok()?;
         program.parent()?.parent().map(Path::to_owned)
@@ -79,7 +79,7 @@ mod tests {
         let path = dir.path().join("bin").into_os_string();
         let roots = Roots::at(dir.path());
         assert_eq!(otps(&roots, Some(&path)), ["25.2.3", "27"]);
-        // A pipe that nobody writes to: it is not waited for.
+        // A pipe without a writer: reading must not wait for it.
         let pipe = dir.path().join("opt/otp/releases/28");
         fs::create_dir_all(&pipe).unwrap();
         let (pipe, mode) = (pipe.join("OTP_VERSION"), Mode::from_raw_mode(0o600));

@@ -1,5 +1,5 @@
-//! Whose something is: names of groups and journals say which process made them, so that what a
-//! killed run left can be told from what another run is using.
+//! The owner of a group or journal. Names contain the process that made the object, so that
+//! objects of a killed run can be distinguished from those in use by another run.
 
 use crate::roots::{self, Roots};
 use rustix::io::Errno;
@@ -7,64 +7,64 @@ use rustix::process::{Pid, test_kill_process};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What every name begins with.
+/// The prefix of every name.
 const PREFIX: &str = "tailback-";
 
 /// The first pid namespace; the kernel fixes its number.
 const FIRST_NAMESPACE: u64 = 4_026_531_836;
 
-/// Numbers the groups of this process, after which they are named: a static, so that no two get one
-/// name.
+/// The number of the next group of this process; part of its name. A static, so that no two
+/// groups get the same name.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A process that makes groups; its start time tells it from a later one of the same pid.
+/// A process that makes groups; its start time tells it from a later process with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pid: u32,
     /// When it started, in clock ticks after boot.
     started: u64,
-    /// The pid namespace in which its pid means something; None for the first.
+    /// The pid namespace of its pid; None for the first one.
     namespace: Option<u64>,
 }
 
 impl Owner {
-    /// This process; none where its start time cannot be read.
+    /// This process; None if its start time cannot be read.
     pub fn this(roots: &Roots) -> Option<Self> {
         let stat = roots::read_text(&roots.proc.join("self/stat")).ok()?;
         let (_, started) = parse_stat(&stat)?;
         Some(Owner { pid: std::process::id(), started, namespace: namespace(roots) })
     }
 
-    /// A name for the next group of this owner: `tailback-PID-STARTTIME-N`, and `-nsINODE` outside
-    /// of the first pid namespace.
+    /// A name for the next group of this owner: `tailback-PID-STARTTIME-N`, with `-nsINODE`
+    /// outside of the first pid namespace.
     pub fn next_name(&self) -> String {
         self.name(NEXT.fetch_add(1, Relaxed))
     }
 
-    /// The name of that number: `tailback-PID-STARTTIME-N`.
+    /// The name with this number: `tailback-PID-STARTTIME-N`.
     pub fn name(&self, number: u32) -> String {
         let namespace = self.namespace.map(|inode| format!("-ns{inode}")).unwrap_or_default();
         format!("{PREFIX}{}-{}-{number}{namespace}", self.pid, self.started)
     }
 
-    /// What the name of something of this owner has in it: `PID-STARTTIME`, and `-nsINODE` outside
-    /// of the first pid namespace.
+    /// The part of a name that identifies this owner: `PID-STARTTIME`, with `-nsINODE` outside of
+    /// the first pid namespace.
     pub fn mark(&self) -> String {
         let namespace = self.namespace.map(|inode| format!("-ns{inode}")).unwrap_or_default();
         format!("{}-{}{namespace}", self.pid, self.started)
     }
 
-    /// Its process, in its pid namespace.
+    /// The pid of its process, in its pid namespace.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether its pid means something in the pid namespace of this process.
+    /// Whether its pid belongs to the pid namespace of this process.
     pub fn is_near(&self, roots: &Roots) -> bool {
         self.namespace == namespace(roots)
     }
 
-    /// The owner that a name names; None for names of other programs.
+    /// The owner in a name; None for names of other programs.
     pub fn parse(name: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(PREFIX)?.split('-');
         let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -74,11 +74,12 @@ impl Owner {
             Some(part) => Some(part.strip_prefix("ns")?.parse().ok()?),
         };
         let owner = Owner { pid, started, namespace };
-        // Only what this very function's counterpart writes is ours: no signs, no leading zeros.
+        // Only exact output of `name` is accepted: no signs, no leading zeros.
         (owner.name(number) == name).then_some(owner)
     }
 
-    /// Whether this owner is surely gone; never where its pid is of another pid namespace.
+    /// Whether this owner has certainly ended; always false if its pid is of another pid
+    /// namespace.
     pub fn is_gone(&self, roots: &Roots) -> bool {
         if !self.is_near(roots) {
             return false;
@@ -86,20 +87,20 @@ impl Owner {
         match roots::read_text(&roots.proc.join(format!("{}/stat", self.pid))) {
             Ok(stat) => parse_stat(&stat)
                 .is_some_and(|(state, started)| started != self.started || is_dead(state)),
-            // With hidepid, /proc does not show the processes of others.
+            // With hidepid, /proc does not show processes of other users.
             Err(_) => !exists(self.pid),
         }
     }
 }
 
-/// The pid namespace of this process; None for the first, and where it is unknown.
+/// The pid namespace of this process; None for the first one, and if it is unknown.
 fn namespace(roots: &Roots) -> Option<u64> {
     let link: PathBuf = std::fs::read_link(roots.proc.join("self/ns/pid")).ok()?;
     let inode = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()?;
     (inode != FIRST_NAMESPACE).then_some(inode)
 }
 
-/// State and start time in `/proc/PID/stat`. The name before them may hold anything.
+/// State and start time in `/proc/PID/stat`. The name before them may contain any characters.
 pub(crate) fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
@@ -107,7 +108,7 @@ pub(crate) fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-/// A zombie counts as gone, though it is not reaped yet.
+/// A zombie counts as ended, though it is not reaped yet.
 fn is_dead(state: char) -> bool {
     matches!(state, 'Z' | 'X' | 'x')
 }

@@ -1,28 +1,29 @@
-//! Which CPU for what: the thread under measurement, the load, and tailback itself.
+//! Chooses the CPUs for the measured thread, the load, and tailback itself.
 
 use model::machine::Cpu;
 
-/// From so many cores on, the one with CPU 0 is spared: it takes most interrupts.
+/// From this number of cores on, the core of CPU 0 is avoided: it takes most interrupts.
 const CORES_TO_SPARE_ONE: usize = 4;
 
 /// A CPU for each part of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placement {
-    /// Where what is measured runs.
+    /// The CPU of the measured thread.
     pub measured: u32,
-    /// Where the load runs; never the same as `measured`.
+    /// The CPU of the load; never the same as `measured`.
     pub load: u32,
-    /// Where tailback itself runs; the same as `measured` where there are only two.
+    /// The CPU of tailback itself; the same as `measured` if there are only two.
     pub tool: u32,
 }
 
-/// Chooses among the CPUs that are allowed; None with fewer than two.
+/// Chooses among the allowed CPUs; None with fewer than two.
 ///
-/// `measured` and `load` go to different cores if there are two, of one package and node if such
-/// a pair exists, and off the core of CPU 0 if there are four. The tool goes to a third core; else
-/// to a spare thread of the load's core, or of the measured one; else it shares `measured`, since
-/// beside the load it would seldom run. The same input gives the same choice. A CPU that is not in
-/// `cpus` counts as a core by itself.
+/// `measured` and `load` go to different cores if there are two. With four cores or more,
+/// `measured` is not on the core of CPU 0. If possible, both share a package and a node, and
+/// `load` is not on the core of CPU 0 either. The tool goes to a third core; else to a spare
+/// thread of the load's core, or of the measured one; else it shares `measured`, since it would
+/// seldom run on the load's CPU. The same input gives the same choice. A CPU that is not in
+/// `cpus` counts as a core of its own.
 pub fn choose(cpus: &[Cpu], allowed: &[u32]) -> Option<Placement> {
     let seats = seats(cpus, allowed);
     let busy = seat(cpus, 0);
@@ -50,7 +51,7 @@ pub fn choose(cpus: &[Cpu], allowed: &[u32]) -> Option<Placement> {
     })
 }
 
-/// The CPUs that are allowed, in ascending order, with what is known of each.
+/// The allowed CPUs, in ascending order, with the known facts about each.
 fn seats(cpus: &[Cpu], allowed: &[u32]) -> Vec<Cpu> {
     let mut ids = allowed.to_vec();
     ids.sort_unstable();
@@ -75,7 +76,7 @@ fn same_core(one: &Cpu, other: &Cpu) -> bool {
         || one.core.is_some() && (one.core, one.package) == (other.core, other.package)
 }
 
-/// Whether two CPUs are of one package and of one node, as far as is known.
+/// Whether two CPUs are in the same package and node, as far as is known.
 fn neighbours(one: &Cpu, other: &Cpu) -> bool {
     (one.package, one.node) == (other.package, other.node)
 }

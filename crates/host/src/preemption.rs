@@ -1,9 +1,9 @@
-//! The preemption mode that is in force.
+//! The preemption mode of the running kernel.
 
 use crate::kernel_config::KernelConfig;
 use crate::roots::{self, Roots};
 
-/// A mode and the option that builds it in.
+/// A mode, and the option that builds it into the kernel.
 struct Mode {
     name: &'static str,
     option: &'static str,
@@ -16,10 +16,11 @@ const MODES: [Mode; 4] = [
     Mode { name: "none", option: "CONFIG_PREEMPT_NONE" },
 ];
 
-/// The mode in force: `none`, `voluntary`, `full` or `lazy`; None where it cannot be known.
+/// The current mode: `none`, `voluntary`, `full` or `lazy`; None if it cannot be determined.
 ///
-/// debugfs is certain, but is often not mounted or only for root. Next comes what the
-/// boot loader asked for, which a kernel with dynamic preemption heeds; then how it was built.
+/// debugfs is certain, but is often not mounted, or readable only by root. Next is the boot
+/// command line, which a kernel with dynamic preemption obeys; last is the kernel's
+/// configuration.
 pub(crate) fn mode(roots: &Roots, build: &str, config: Option<&KernelConfig>) -> Option<String> {
     let mode_text = roots::read_text(&roots.sys.join("kernel/debug/sched/preempt")).ok();
     if let Some(mode) = mode_text.as_deref().and_then(in_parentheses) {
@@ -45,7 +46,8 @@ fn in_parentheses(text: &str) -> Option<&'static str> {
     known(word).map(|mode| mode.name)
 }
 
-/// The last mode on the kernel's command line that this kernel knows; it ignores the others.
+/// The last mode on the kernel's command line that this kernel knows; the kernel ignores the
+/// others.
 fn asked_for(command_line: &str, config: Option<&KernelConfig>) -> Option<&'static str> {
     let heeded = |mode: &&Mode| config.is_none_or(|config| config.offers(mode.option));
     command_line
@@ -57,13 +59,13 @@ fn asked_for(command_line: &str, config: Option<&KernelConfig>) -> Option<&'stat
 }
 
 fn built_in(config: &KernelConfig) -> Option<&'static str> {
-    // Linux 5.16 alone has names of its own, and with them sets CONFIG_PREEMPT too.
+    // Only Linux 5.16 has its own option names, and sets CONFIG_PREEMPT in addition.
     let of_5_16 = |mode: &&Mode| config.has(&format!("{}_BEHAVIOUR", mode.option));
     let usual = |mode: &&Mode| config.has(mode.option);
     let found = MODES.iter().find(of_5_16).or_else(|| MODES.iter().find(usual));
     match found {
         Some(mode) => Some(mode.name),
-        // Until 6.11 real time was a choice beside the others, and as preemptible as `full`.
+        // Until 6.11, real-time was a separate choice, and as preemptible as `full`.
         None => config.has("CONFIG_PREEMPT_RT").then_some("full"),
     }
 }

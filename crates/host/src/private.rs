@@ -1,8 +1,8 @@
-//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is
-//! read from a cache is run, booted or believed.
+//! Checks whether a folder or a file belongs to the caller alone. Every cache uses this check,
+//! since files from a cache are run, booted or trusted.
 //!
-//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody
-//! else, could have put there is refused.
+//! With `sudo -E`, root has the cache folders of the user who called sudo. Anything that this
+//! user or others could have put there is refused.
 
 use rustix::fs::OFlags;
 use std::ffi::OsString;
@@ -10,13 +10,13 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// How many links a path may lead through, as the kernel counts them.
+/// Most links that a path may contain, as in the kernel.
 const MOST_LINKS: u32 = 40;
 
-/// Why something is not taken for the caller's own.
+/// Why something is not accepted as the caller's own.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateError {
-    /// Somebody else owns it, or may change it.
+    /// Another user owns it, or may change it.
     #[error("{}: {why}", .path.display())]
     Unsafe {
         /// The folder or file.
@@ -24,12 +24,12 @@ pub enum PrivateError {
         /// Who may change it.
         why: String,
     },
-    /// It cannot be made or looked at.
+    /// It cannot be made or examined.
     #[error("{}: {what}: {source}", .path.display())]
     File {
         /// The folder or file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The kernel's reason.
         source: std::io::Error,
@@ -43,12 +43,13 @@ type Result<T> = std::result::Result<T, PrivateError>;
 /// Nothing is made below a folder that others could change.
 ///
 /// # Errors
-/// If it cannot be made, or if another user owns it, or could change it or a folder above it.
+/// If it cannot be made, if another user owns it, or if another user could change it or a folder
+/// above it.
 pub fn folder(path: &Path) -> Result<PathBuf> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
     let there = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     if there != path {
-        // A folder above need not be the caller's; it is checked as one above.
+        // A folder above need not belong to the caller, so it is checked with the weaker rule.
         ancestors(&there.canonicalize().map_err(failed("find it"))?, false)?;
     }
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make it"))?;
@@ -57,17 +58,17 @@ pub fn folder(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// Refuses a folder or file, given without symbolic links, that another user could change, or put
-/// another in the place of.
+/// Refuses a folder or file that another user could change or replace. `real` must have no
+/// symbolic links.
 ///
 /// # Errors
-/// If that is so, or if it cannot be looked at.
+/// If it is refused, or if it cannot be examined.
 pub fn check(real: &Path) -> Result<()> {
     ancestors(real, true)
 }
 
-/// Refuses a path that another user could lead elsewhere: each folder and each symbolic link on the
-/// way is the caller's or root's, and so is what it comes to. Returns that, without links.
+/// Refuses a path that another user could redirect. Each folder and each symbolic link on the way
+/// must belong to the caller or root, and so must the target. Returns the target without links.
 ///
 /// # Errors
 /// As [`check`].
@@ -77,8 +78,8 @@ pub fn reached(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// As [`reached`], for a folder in which others may add something, but take away or replace nothing
-/// that is the caller's.
+/// Like [`reached`], for a folder in which others may add files, but may not remove or replace
+/// files of the caller.
 ///
 /// # Errors
 /// As [`check`].
@@ -88,13 +89,14 @@ pub fn reached_shared(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// What a path comes to, by folders and links that no other user can change.
+/// The target of a path, if no other user can change the folders and links on the way.
 fn followed(path: &Path) -> Result<PathBuf> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
     let mut left = parts_reversed(&std::path::absolute(path).map_err(failed("find it"))?);
     let (mut real, mut links) = (PathBuf::from("/"), 0);
     while let Some(name) = left.pop() {
-        // Before anything in it is believed, even if the way leads out of it again.
+        // This check comes before anything in the folder is used, even if the path leaves the
+        // folder again.
         refuse(&real, objection(&look(&real)?, false))?;
         if name == ".." {
             real.pop();
@@ -120,14 +122,14 @@ fn followed(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// The names in a path, the last one first; what only means the same place is left out.
+/// The names in a path, the last one first; without `.` and empty parts.
 fn parts_reversed(path: &Path) -> Vec<OsString> {
     let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
     path.components().rev().filter(named).map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// Refuses a folder if another user could have put anything below it there; `real` is given without
-/// symbolic links, and there may be none below it.
+/// Refuses a folder if another user could have put anything below it. `real` must have no
+/// symbolic links, and no links may be below it.
 ///
 /// # Errors
 /// As [`check`].
@@ -139,12 +141,12 @@ pub fn tree(real: &Path) -> Result<()> {
 /// Opens a file for reading if no other user could have changed it; a symbolic link is refused.
 ///
 /// # Errors
-/// If it is not the caller's alone, or cannot be opened.
+/// If it does not belong to the caller alone, or cannot be opened.
 pub fn open(path: &Path) -> Result<File> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
     let folder = path.parent().unwrap_or(Path::new("/"));
     ancestors(&folder.canonicalize().map_err(failed("find it"))?, true)?;
-    // Opening a pipe would wait for a writer.
+    // Opening a pipe would otherwise wait for a writer.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = file.map_err(failed("open it, links not followed"))?;
@@ -155,8 +157,8 @@ pub fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed,
-/// and what is in the file stays.
+/// Opens a file for locking, and creates it if necessary. A symbolic link is not followed, and
+/// the content of the file is kept.
 ///
 /// # Errors
 /// If it cannot be opened, or is a link.
@@ -172,8 +174,8 @@ pub fn lock_file(path: &Path) -> Result<File> {
     })
 }
 
-/// Whether a file that was opened at this path still is what the path leads to: who has locked it
-/// may find that it was removed meanwhile, and that others lock another.
+/// Whether `path` still leads to the file that was opened there. After locking, this shows
+/// whether the file was removed in between, so that others lock another file.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     let at = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     let there = path.symlink_metadata().map(|metadata| at(&metadata));
@@ -188,7 +190,7 @@ fn ancestors(real: &Path, is_ours: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what there is an objection to.
+/// Fails if there is an objection.
 fn refuse(path: &Path, objection: Option<String>) -> Result<()> {
     objection.map_or(Ok(()), |why| Err(PrivateError::Unsafe { path: path.to_owned(), why }))
 }
@@ -220,21 +222,22 @@ fn is_regular(metadata: &Metadata) -> Option<String> {
     (!metadata.is_file()).then(|| "no regular file".to_owned())
 }
 
-/// What is wrong with the owner.
+/// The objection to the owner, if any.
 fn foreign(metadata: &Metadata) -> Option<String> {
     let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
     (owner != us && owner != 0).then(|| format!("owned by user {owner}, not by user {us}"))
 }
 
-/// What is wrong with the owner or the mode; `innermost` for what has to be the caller's own.
+/// The objection to the owner or the mode, if any. `innermost` is set for the file or folder that
+/// must be the caller's own.
 pub(crate) fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
     let (owner, mode) = (metadata.uid(), metadata.mode());
     if let Some(why) = foreign(metadata) {
         return Some(why);
     }
-    // In a folder such as /tmp others may add, but not take away what is ours.
+    // In a folder such as /tmp, others may add files, but cannot remove files of the caller.
     let sticky = metadata.is_dir() && mode & 0o1000 != 0 && !innermost;
-    // A group that holds only its owner, as most systems give each user, is fine.
+    // A group with only its owner as member, which most systems give each user, is fine.
     let own_group = metadata.gid() == owner && !(innermost && metadata.is_dir());
     let others = if own_group { 0o002 } else { 0o022 };
     (mode & others != 0 && !sticky)
@@ -353,7 +356,8 @@ mod tests {
         assert_eq!(reached(&ours.join("absolute")).unwrap(), ours.join("file"));
         assert_eq!(reached(&ours.join("../ours/link")).unwrap(), ours.join("file"));
         assert!(reached(&ours.join("round")).is_err() && reached(&ours.join("none")).is_err());
-        // Through a folder of theirs and out of it again, by a link of theirs, and by ours to it.
+        // Through a folder of another user and out of it, by that user's link, and by the
+        // caller's link to it.
         symlink(ours.join("file"), theirs.join("link")).unwrap();
         symlink(theirs.join("link"), ours.join("over")).unwrap();
         symlink("file", ours.join("given")).unwrap();
@@ -365,7 +369,7 @@ mod tests {
             let error = reached(&top.join(path)).unwrap_err().to_string();
             assert!(error.contains("owned by user 65534"), "{path}: {error}");
         }
-        // Where others may write, they may put a link there; what is ours there stays ours.
+        // Where others may write, they may put a link; a file of the caller stays safe there.
         chown(&theirs, Some(0), None).unwrap();
         reached(&ours.join("over")).unwrap();
         mode(&theirs, 0o1777);

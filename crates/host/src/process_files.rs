@@ -1,10 +1,10 @@
-//! Files of a process that another user runs: what /proc tells of it, the program that it executes,
+//! Files of a process that another user runs: its data in /proc, the program that it executes,
 //! and the files that it has mapped.
 //!
-//! No path that the process could have chosen is followed. The folder in /proc is held open, so
-//! that a later process of the same number is not taken for this one. Its program and its mapped
-//! files are reached by the links that the kernel itself keeps. They are first opened without
-//! asking the file for anything (`O_PATH`), so that a device or a pipe is never really opened.
+//! No path that the process could have chosen is followed. Its folder in /proc is held open, so
+//! that a later process with the same pid is not mistaken for it. The program and the mapped
+//! files are reached through the kernel's own links. They are first opened with `O_PATH`, which
+//! does not open the file itself, so that a device or a pipe is never really opened.
 
 use crate::owner::parse_stat;
 use crate::roots::Roots;
@@ -19,27 +19,27 @@ use std::path::Path;
 /// The largest file that is opened, in bytes.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// The most that is read of `stat`, in bytes.
+/// Most bytes of `stat` that are read.
 const STAT: u64 = 1_024;
 
-/// What `maps` appends to the name of a file that has none any more.
+/// The text that `maps` appends to the name of a deleted file.
 const DELETED: &str = " (deleted)";
 
 /// A mapping of a file, as `maps` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MappedFile {
-    /// Where it begins in memory.
+    /// Start address.
     pub from: u64,
-    /// Where it ends.
+    /// End address.
     pub to: u64,
-    /// The number of the file.
+    /// The inode number of the file.
     pub inode: u64,
-    /// Its name, which the process may have made mean another file since.
+    /// Its path; the process may have put another file there since.
     pub path: String,
 }
 
 impl MappedFile {
-    /// Of a line of `maps`; none where no file is mapped there.
+    /// Parses a line of `maps`; None if the line has no mapped file.
     pub fn of_line(line: &str) -> Option<Self> {
         let mut words = line.splitn(6, ' ');
         let (from, to) = words.next()?.split_once('-')?;
@@ -56,7 +56,8 @@ impl MappedFile {
 #[derive(Debug)]
 pub struct ProcessFiles(OwnedFd);
 
-/// When a process began, in clock ticks after boot; it tells two processes of one number apart.
+/// Start time of a process, in clock ticks after boot; it distinguishes two processes with the
+/// same pid.
 pub fn started(roots: &Roots, pid: u32) -> Option<u64> {
     ProcessFiles::open(roots, pid).ok()?.started()
 }
@@ -71,13 +72,13 @@ impl ProcessFiles {
         openat(CWD, &path, FOLDER, Mode::empty()).map(ProcessFiles)
     }
 
-    /// When the process began.
+    /// Start time of the process, in clock ticks after boot.
     pub fn started(&self) -> Option<u64> {
         let stat = self.read("stat", STAT)?;
         parse_stat(&String::from_utf8_lossy(&stat)).map(|(_, started)| started)
     }
 
-    /// The first bytes of a file in the folder; none where it cannot be read, or is no file.
+    /// The first `most` bytes of a file in the folder; None if it cannot be read, or is no file.
     pub fn read(&self, name: &str, most: u64) -> Option<Vec<u8>> {
         let flags = READ | OFlags::NOFOLLOW;
         let file = openat(&self.0, name, flags, Mode::empty()).ok()?;
@@ -86,7 +87,7 @@ impl ProcessFiles {
         Some(bytes)
     }
 
-    /// The numbers of the threads, at most so many.
+    /// The thread ids, at most `most`.
     pub fn threads(&self, most: usize) -> Vec<u32> {
         let Ok(folder) = openat(&self.0, "task", FOLDER_READ, Mode::empty()) else {
             return Vec::new();
@@ -97,23 +98,24 @@ impl ProcessFiles {
         numbers.take(most).collect()
     }
 
-    /// The program that it executes.
+    /// The program that the process executes.
     pub fn program(&self) -> Option<File> {
         regular(&openat(&self.0, "exe", LOOK, Mode::empty()).ok()?, None)
     }
 
-    /// A file that it has mapped.
+    /// A file that the process has mapped.
     pub fn mapped(&self, mapping: &MappedFile) -> Option<File> {
         let link = format!("map_files/{:x}-{:x}", mapping.from, mapping.to);
         match openat(&self.0, link.as_str(), LOOK, Mode::empty()) {
             Ok(file) => regular(&file, None),
-            // Only who has CAP_CHECKPOINT_RESTORE may follow these links.
+            // Only a process with CAP_CHECKPOINT_RESTORE may follow these links.
             Err(Errno::PERM | Errno::ACCESS) => self.by_name(mapping),
             Err(_) => None,
         }
     }
 
-    /// A mapped file by its name, below the root of the process, without links that lead out.
+    /// Opens a mapped file by its path below the process's root, without links that leave this
+    /// root.
     fn by_name(&self, mapping: &MappedFile) -> Option<File> {
         if mapping.path.ends_with(DELETED) {
             return None;
@@ -125,19 +127,19 @@ impl ProcessFiles {
     }
 }
 
-/// A folder to look things up in.
+/// Flags to open a folder for lookups.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FOLDER_READ: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// To see what a file is, without opening it.
+/// Flags to examine a file without opening it.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// To read a file that may turn out to be something else.
+/// Flags to read a file that may turn out to be something else.
 const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Opens for reading what was only looked at, if it is a file, not too large, and of this number
-/// where one is given.
+/// Opens an examined file for reading, if it is a regular file, is not too large, and has the
+/// given inode number, if any.
 fn regular(looked: &OwnedFd, inode: Option<u64>) -> Option<File> {
     let about = statat(looked, "", AtFlags::EMPTY_PATH).ok()?;
     let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
@@ -162,7 +164,7 @@ mod tests {
         ProcessFiles::open(&Roots::real(), std::process::id()).unwrap()
     }
 
-    /// The first file that this process executes, as `maps` describes it.
+    /// The first mapping of the program of this process, as in `maps`.
     fn first() -> MappedFile {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let code = maps.lines().filter(|line| line.contains(" r-xp "));
@@ -198,10 +200,10 @@ mod tests {
         let inode = std::fs::metadata(place.path().join("t.so")).unwrap().ino();
         assert!(named("t.so", inode).is_some());
         assert!(named("t.so", inode + 1).is_none());
-        // What `maps` prints for a file that was unlinked, made by somebody as a link.
+        // The name that `maps` prints for an unlinked file, here made as a link by another user.
         std::os::unix::fs::symlink("t.so", place.path().join("t.so (deleted)")).unwrap();
         assert!(named("t.so (deleted)", inode).is_none());
-        // A link of the kernel's that leads out of every root.
+        // A kernel link that leaves every root.
         std::os::unix::fs::symlink("/proc/self/exe", place.path().join("exe")).unwrap();
         assert!(named("exe", std::fs::metadata("/proc/self/exe").unwrap().ino()).is_none());
     }

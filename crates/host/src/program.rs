@@ -1,15 +1,14 @@
-//! Other people's programs that root runs with its own rights: found and started so that nobody who
-//! called sudo decides what root runs.
+//! Other people's programs that root runs with its own rights. They are found and started so that
+//! a user of sudo cannot decide what root runs.
 //!
-//! With `sudo -E`, or a sudo that keeps PATH, root has the search path and the environment of the
-//! user who asked. A program that another user could have put there is passed over, and refused
-//! where it was named. Variables that make programs load code or read other settings stay behind,
-//! and so do another user's home, and folders of the PATH in which others may put programs: a
-//! program starts others by name.
-//! A caller who is not root runs what it likes.
+//! With `sudo -E`, or with a sudo that keeps PATH, root has the search path and the environment
+//! of the calling user. A program that another user could have put there is skipped, or refused
+//! if it was given by path. Variables that make programs load code or read other settings are
+//! removed. So are another user's home, and folders of the PATH in which others may put programs,
+//! since a program may start others by name. A caller who is not root may run any program.
 //!
-//! [`check`] is the one check for all of them, also for runtimes and compilers, which another user
-//! runs wherever root may become one.
+//! [`check`] is the check for all of them, also for runtimes and compilers, which another user
+//! runs if root may become one.
 
 use crate::private::{self, PrivateError};
 use std::ffi::{OsStr, OsString};
@@ -17,15 +16,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where programs are that no other user put there, if the caller's PATH names no such folder.
+/// Folders in which only root installs programs, used if no folder of the caller's PATH is safe.
 const USUAL_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The home of a program that root runs, where the caller's is another user's: programs read their
-/// settings there, and `erl` runs its `.erlang`.
+/// The home of a program that root runs, if the caller's home belongs to another user. Programs
+/// read their settings there, and `erl` runs its `.erlang`.
 const NO_HOME: &str = "/";
 
-/// What is left of root's environment: where things are, the language, and how the network is
-/// reached.
+/// The variables of root's environment that are kept: locations, the language, and network
+/// settings.
 const KEPT: [&str; 12] = [
     "PATH",
     "HOME",
@@ -41,11 +40,11 @@ const KEPT: [&str; 12] = [
     "NO_PROXY",
 ];
 
-/// A command that runs the program of this name, or at this path.
+/// A command that runs the program with this name, or at this path.
 ///
 /// # Errors
-/// If the caller is root, and each program of that name could have been put there by another user.
-/// A program that is not there at all is left to the start to tell.
+/// If the caller is root and another user could have put each program of that name there. A
+/// missing program is no error here; starting it fails.
 pub fn command(program: &str) -> Result<Command, PrivateError> {
     if !os::user::is_exposed() {
         return Ok(Command::new(program));
@@ -66,10 +65,10 @@ pub fn command(program: &str) -> Result<Command, PrivateError> {
 }
 
 /// Refuses a program that the caller must not run with its own rights: the caller is root, and
-/// another user could have put the program there, or could lead the path to another.
+/// another user could have put the program there, or could redirect the path.
 ///
 /// # Errors
-/// Who could, and by what on the way.
+/// Which user could, and through which part of the path.
 pub fn check(program: &Path) -> Result<(), PrivateError> {
     if !os::user::is_exposed() {
         return Ok(());
@@ -83,8 +82,8 @@ pub fn check(program: &Path) -> Result<(), PrivateError> {
     })
 }
 
-/// Leaves a program that root runs with its own rights no more of the environment than is safe;
-/// what was set for the command stays. That of another caller is its own affair.
+/// Reduces the environment of a program that root runs with its own rights to the safe part.
+/// Variables that were set for the command are kept. For other callers nothing changes.
 pub fn strip(command: &mut Command) {
     if !os::user::is_exposed() {
         return;
@@ -112,11 +111,11 @@ fn safe_path(search: &OsStr) -> OsString {
     }
 }
 
-/// Whether the folder for temporary files is one in which nobody takes away or replaces what is the
-/// caller's.
+/// Checks that nobody else can remove or replace the caller's files in the folder for temporary
+/// files.
 ///
 /// # Errors
-/// Who could.
+/// Which user could.
 pub fn check_temporary(folder: &Path) -> Result<(), PrivateError> {
     private::reached_shared(folder).map(|_| ())
 }
@@ -125,7 +124,7 @@ fn is_kept(name: &OsStr) -> bool {
     KEPT.iter().any(|kept| name == *kept) || name.as_encoded_bytes().starts_with(b"LC_")
 }
 
-/// The first program of that name on the search path that is the caller's alone.
+/// The first program with that name on the search path that no other user could have put there.
 fn safe(name: &str, search: &OsString) -> Result<PathBuf, PrivateError> {
     let mut refused = None;
     for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
@@ -171,13 +170,14 @@ mod tests {
         fake(&ours, 0);
         let both = std::env::join_paths([&theirs, &ours]).unwrap();
         assert_eq!(safe("tool", &both).unwrap(), ours.join("tool"));
-        // A link of root's to theirs, and one of theirs to root's.
+        // A link of root's to another user's program, and a link of another user to root's
+        // program.
         std::os::unix::fs::symlink(theirs.join("tool"), ours.join("other")).unwrap();
         assert!(safe("other", &ours.clone().into_os_string()).is_err());
         std::os::unix::fs::symlink(ours.join("tool"), theirs.join("own")).unwrap();
         assert!(safe("own", &theirs.clone().into_os_string()).is_err());
         assert!(safe("none", &both).unwrap().starts_with("/nonexistent"));
-        // By a path it is refused all the same, and its folder is none to look for others in.
+        // By path it is refused too, and its folder is not searched for other programs.
         for path in [theirs.join("tool"), theirs.join("own"), ours.join("other")] {
             assert!(check(&path).is_err() && command(path.to_str().unwrap()).is_err(), "{path:?}");
         }

@@ -1,9 +1,9 @@
-//! Memory that a process has at this moment.
+//! The memory that a process uses at this moment.
 
 use crate::roots::{Roots, read_start};
 
-/// Resident memory of a process, in bytes, by its number or `self`: the second number of
-/// /proc/PID/statm, which takes no lock of the process.
+/// Resident memory of a process, in bytes; `process` is a pid or `self`. It is the second number
+/// in /proc/PID/statm, which takes no lock of the process.
 pub fn resident_bytes(roots: &Roots, process: impl std::fmt::Display) -> Option<u64> {
     let path = roots.proc.join(process.to_string()).join("statm");
     let text = read_start(&path, 256).ok()?;

@@ -1,7 +1,7 @@
-//! Putting back what runs changed that were killed: what stands in their journals.
+//! Undoes the changes of killed runs, which are recorded in their journals.
 //!
-//! An entry is undone only where it can be told to be a change of tailback's: by the kind of the
-//! file, its place, its name and its value. Whoever can write a journal gains nothing by that.
+//! An entry is undone only if it is recognized as a change of tailback's: by the kind of the
+//! file, its place, its name and its value. So writing to a journal gains an attacker nothing.
 
 #[cfg(test)]
 mod tests;
@@ -20,36 +20,36 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The file that who restores holds locked.
+/// The file that is locked during a restore.
 const LOCK: &str = "lock";
 
-/// The most journals that one restore reads.
+/// Most journals that one restore reads.
 const MOST_JOURNALS: usize = 1_000;
 
-/// The most characters that are shown of what is refused.
+/// Most characters that are shown of a refused entry.
 const MOST_SHOWN: usize = 200;
 
-/// An entry of a journal that tailback cannot have made, or a whole journal: it stays.
+/// A journal entry that tailback cannot have made, or a whole journal; it is kept.
 #[derive(Debug)]
 pub struct Refused {
     /// The journal.
     pub journal: PathBuf,
-    /// The entry, on one line; none where it is the journal itself.
+    /// The entry, on one line; None if the journal itself is refused.
     pub entry: Option<String>,
-    /// How that is known.
+    /// Why it is refused.
     pub why: String,
 }
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug, Default)]
 pub struct Restored {
-    /// Changes that are undone now.
+    /// Changes that were undone.
     pub undone: Vec<Change>,
-    /// Changes that were left as they are, and why: somebody else has changed or come to need them.
+    /// Changes that were left, and why: somebody else has changed them or needs them.
     pub left: Vec<(Change, String)>,
-    /// What could not be undone, and why.
+    /// Paths of changes that could not be undone, and why.
     pub failed: Vec<(PathBuf, String)>,
-    /// What was not undone, since it is no change of tailback's.
+    /// Entries that were not undone, since they are no changes of tailback's.
     pub refused: Vec<Refused>,
 }
 
@@ -65,20 +65,20 @@ impl Restored {
     }
 }
 
-/// Undoes what stands in the journals of processes that are gone.
+/// Undoes the changes in the journals of dead processes.
 ///
-/// A file that no longer holds what was written there was changed by somebody else since, and is
-/// left. An entry that tailback cannot have made is refused, and stays.
+/// If a file no longer has the value that was written, somebody else has changed it, and it is
+/// left. An entry that tailback cannot have made is refused, and is kept.
 pub fn restore(roots: &Roots) -> Restored {
     let mut restored = Restored::default();
     let folder = journal::folder(roots);
-    // Journals of another user are for that user to restore.
+    // The journals of another user are restored by that user.
     let found = std::fs::symlink_metadata(&folder);
     let own = found.is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
     if !own {
         return restored;
     }
-    // Another restore that runs at this moment is waited for.
+    // Waits for another restore that is running.
     let _lock = match locked(&folder) {
         Ok(lock) => lock,
         Err(why) => {
@@ -109,17 +109,18 @@ fn locked(folder: &Path) -> Result<File, String> {
         let path = folder.join(LOCK);
         let file = private::lock_file(&path).map_err(|error| error.to_string())?;
         match flock(&file, FlockOperation::LockExclusive) {
-            // Somebody who left nothing behind has removed it meanwhile.
+            // Another process had nothing to restore and removed the file in between.
             Ok(()) if !private::is_still_at(&file, &path) => {}
-            // A kernel without file locks, as a small guest's: nobody else can be waited for.
+            // A kernel without file locks, such as that of a small guest: waiting for others is
+            // not possible.
             Ok(()) | Err(Errno::NOSYS) => return Ok(file),
             Err(error) => return Err(error.to_string()),
         }
     }
 }
 
-/// Removes the folder of journals and locks, where nothing stands in a journal and nobody holds a
-/// lock. `of_run` is the name of the lock that a run holds on the machine.
+/// Removes the folder of journals and locks, if no journal has entries and nobody holds a lock.
+/// `of_run` is the name of the lock that a run holds on the machine.
 pub fn forget_locks(roots: &Roots, of_run: &str) {
     let Ok(folder) = private::folder(&journal::folder(roots)) else { return };
     let held = [of_run, LOCK].map(|name| {
@@ -133,7 +134,7 @@ pub fn forget_locks(roots: &Roots, of_run: &str) {
         let _ = std::fs::remove_file(path);
         drop(file);
     }
-    // A folder with a journal in it stays.
+    // A folder that contains a journal stays.
     let _ = std::fs::remove_dir(&folder);
 }
 
@@ -165,7 +166,7 @@ fn restore_one(roots: &Roots, journal: &Left, restored: &mut Restored) {
             }
         }
     }
-    // What stays as it is is not written anew.
+    // An unchanged journal is not written again.
     if kept.len() == count {
         return;
     }
@@ -175,8 +176,8 @@ fn restore_one(roots: &Roots, journal: &Left, restored: &mut Restored) {
     }
 }
 
-/// The order in which changes are undone: the latest first, and files in the order in which they
-/// were set. With the governor at `performance` the kernel refuses other preferences.
+/// The order in which changes are undone: the latest first, but files in the order in which they
+/// were set. While the governor is `performance`, the kernel refuses other preferences.
 fn in_order(entries: Vec<Entry>) -> impl Iterator<Item = Entry> {
     let is_file = |entry: &Entry| matches!(entry.change, Change::File { .. });
     let (files, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_file);
@@ -200,7 +201,7 @@ fn undo(roots: &Roots, owner: &Owner, change: &Change) -> Undone {
 }
 
 fn undo_file(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
-    // A CPU that went offline meanwhile comes back with the defaults of the kernel.
+    // A CPU that went offline meanwhile comes back with the kernel's defaults.
     let gone = || Undone::Left("it is gone".to_owned());
     let failed = |error: std::io::Error| Undone::Failed(path.to_owned(), error.to_string());
     let setting = match Setting::at(roots, path) {
@@ -226,7 +227,8 @@ fn undo_file(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
     }
 }
 
-/// Reads a journal, and shows its entries; what `is_known` takes for tailback's is a plain path.
+/// Parses a journal and shows its entries. A path that `is_known` accepts as tailback's must be
+/// plain.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(bytes: &[u8], is_known: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = journal::parse(bytes) else { return };

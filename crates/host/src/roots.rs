@@ -1,12 +1,12 @@
-//! Where the kernel's files are: the real ones, or a fake tree.
+//! Where the kernel's files are: on the real machine, or in a fake tree.
 
 use crate::error::HostError;
 use std::path::{Path, PathBuf};
 
-/// The most that is read of an ordinary file, in bytes.
+/// Most bytes of an ordinary file that are read.
 pub const FILE_LIMIT: u64 = 1 << 20;
 
-/// The directories that readers read below.
+/// The directories that readers use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
     /// procfs, `/proc`.
@@ -17,9 +17,9 @@ pub struct Roots {
     pub etc: PathBuf,
     /// Kernels, `/boot`.
     pub boot: PathBuf,
-    /// What lasts until the next boot: `/run`, and for an ordinary user the folder of his session.
+    /// Files that last until the next boot: `/run`, or the session folder of an ordinary user.
     pub run: PathBuf,
-    /// What all other absolute paths are below.
+    /// The root for all other absolute paths.
     top: PathBuf,
 }
 
@@ -27,7 +27,7 @@ impl Roots {
     /// The machine itself.
     pub fn real() -> Self {
         let mut roots = Roots::at("/");
-        // Root trusts no folder of the user who became root.
+        // Root does not trust a folder of the user who became root.
         if !rustix::process::geteuid().is_root() {
             let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
             roots.run = session.filter(|path| path.is_absolute()).unwrap_or(roots.run);
@@ -48,17 +48,17 @@ impl Roots {
         }
     }
 
-    /// What all other absolute paths are below.
+    /// The root for all other absolute paths.
     pub(crate) fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Whether this is a tree that stands for a machine, as in tests.
+    /// Whether this is a fake tree in place of a machine, as in tests.
     pub(crate) fn is_fake(&self) -> bool {
         self.top != Path::new("/")
     }
 
-    /// Where an absolute path of the machine, such as a mount point, is in this tree.
+    /// The location in this tree of an absolute path of the machine, such as a mount point.
     pub fn resolve(&self, absolute: &Path) -> PathBuf {
         let known = [
             ("/proc", &self.proc),
@@ -75,8 +75,8 @@ impl Roots {
     }
 }
 
-/// Whether a text can be a kernel's release, and so be joined to a path: a kernel may call itself
-/// anything.
+/// Whether a text is a valid kernel release and so may become part of a path: a kernel may call
+/// itself anything.
 pub fn is_release(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
@@ -110,8 +110,8 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, HostError> {
     Ok(bytes)
 }
 
-/// The first `limit` bytes of a file, or all of a shorter one. A pipe or a device is not read:
-/// some of these paths lead through folders of other users.
+/// The first `limit` bytes of a file, or all of a shorter one. A pipe or a device is not read,
+/// since some of these paths lead through folders of other users.
 ///
 /// # Errors
 /// If the file cannot be read, or is no regular file.

@@ -1,22 +1,22 @@
-//! Small readings of text that is not trusted.
+//! Small parsers for untrusted text.
 
 use crate::roots;
 use std::path::Path;
 
-/// Longest name that is kept of anything, in characters: that of a path.
+/// Longest name that is kept, in characters: that of a path.
 const LONGEST_NAME: usize = 4096;
 
-/// A number alone in a file.
+/// The number in a file that contains only a number.
 pub(crate) fn number_in(path: &Path) -> Option<u64> {
     roots::read_text(path).ok()?.trim().parse().ok()
 }
 
-/// One name alone in a file.
+/// The name in a file that contains only a name.
 pub(crate) fn name_in(path: &Path) -> Option<String> {
     tidy(&roots::read_text(path).ok()?)
 }
 
-/// The value of the first line `key: value`; blanks around both do not count.
+/// The value of the first line `key: value`, without the blanks around key and value.
 pub(crate) fn colon_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -32,7 +32,8 @@ pub(crate) fn counter(text: &str, key: &str) -> Option<u64> {
         .and_then(|(_, value)| value.trim().parse().ok())
 }
 
-/// A name fit for a terminal and a record: one line, nothing that steers, not endless, or none.
+/// A name fit for a terminal and a record: one line, no control characters, bounded length; None
+/// if nothing is left.
 pub(crate) fn tidy(text: &str) -> Option<String> {
     let first = text.trim().lines().next()?;
     let name: String = os::terminal::line(first).chars().take(LONGEST_NAME).collect();

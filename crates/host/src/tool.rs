@@ -1,4 +1,5 @@
-//! Other people's programs: started so that they die with this one, and never waited for forever.
+//! Other people's programs: started so that they die with this process, and never waited for
+//! without limit.
 
 use crate::program;
 use os::child::Child;
@@ -11,21 +12,21 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The most that is kept of what a tool prints, in bytes.
+/// Most bytes of a tool's output that are kept.
 const MOST_OUTPUT: usize = 64 << 20;
 
 /// Why a tool did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It is not there.
+    /// The program does not exist.
     #[error("{program}: not found; {help}")]
     NotFound {
         /// The program.
         program: String,
-        /// What to do about it.
+        /// How to get it.
         help: &'static str,
     },
-    /// The kernel does not start it.
+    /// The kernel cannot start it.
     #[error("{program}: {source}")]
     NotStarted {
         /// The program.
@@ -33,7 +34,7 @@ pub enum ToolError {
         /// The kernel's reason.
         source: std::io::Error,
     },
-    /// It failed.
+    /// The program failed.
     #[error("{program}: {why}")]
     Failed {
         /// The program.
@@ -41,31 +42,31 @@ pub enum ToolError {
         /// Its message, or what to do next.
         why: String,
     },
-    /// Waiting for it failed.
+    /// Waiting for the program failed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The kernel's reason.
         source: std::io::Error,
     },
-    /// Somebody interrupted.
+    /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// A program about to be run.
+/// A program that is about to be run.
 #[derive(Debug)]
 pub struct Tool {
     program: String,
     help: &'static str,
     command: Command,
-    /// Why it must not be run.
+    /// Why it must not be run; None if it may be.
     refused: Option<String>,
 }
 
 impl Tool {
-    /// A program, and what to do where it is missing.
+    /// A program, and the help text for the case that it is missing.
     pub fn new(program: impl Into<String>, help: &'static str) -> Self {
         let program = program.into();
         let (mut command, refused) = match program::command(&program) {
@@ -83,29 +84,29 @@ impl Tool {
         self
     }
 
-    /// Where its standard output goes.
+    /// Sets the destination of its standard output.
     pub fn stdout(&mut self, to: Stdio) -> &mut Self {
         self.command.stdout(to);
         self
     }
 
-    /// Where its standard error goes.
+    /// Sets the destination of its standard error.
     pub fn stderr(&mut self, to: Stdio) -> &mut Self {
         self.command.stderr(to);
         self
     }
 
-    /// The command, for what only few tools need.
+    /// The command, for settings that only few tools need.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
     }
 
-    /// Has it run as this user, without any privilege; it dies with this program all the same.
+    /// Runs it as this user, without any privilege; it still dies with this process.
     pub fn become_user(&mut self, user: User) {
         death::bind_as(&mut self.command, Some(user));
     }
 
-    /// Keeps these descriptors open in the program that is about to be started, and only there.
+    /// Keeps these descriptors open in the program that is started next, and only there.
     pub fn keep_open(&mut self, descriptors: Vec<OwnedFd>) {
         death::keep_open(&mut self.command, descriptors);
     }
@@ -113,8 +114,8 @@ impl Tool {
     /// Starts it.
     ///
     /// # Errors
-    /// If it is missing, if root would run what another user could have put there, or if the kernel
-    /// refuses.
+    /// If it is missing, if another user could have put the program there that root would run, or
+    /// if the kernel refuses.
     pub fn spawn(&mut self) -> Result<Child, ToolError> {
         if let Some(why) = &self.refused {
             let why = format!("{why}; root runs no program that others could have put there");
@@ -130,7 +131,7 @@ impl Tool {
         Ok(Child::leading(child))
     }
 
-    /// Runs it to its end or to its limit; what it printed, standard error last.
+    /// Runs it until it ends or reaches its limit. Returns its output, standard error last.
     pub fn run(
         &mut self,
         limit: Duration,
@@ -157,7 +158,7 @@ impl Tool {
     }
 }
 
-/// The lines with the reason, in one line.
+/// The lines that give the reason, joined into one line.
 fn last_message(err: &str, out: &str) -> String {
     let from = if err.trim().is_empty() { out } else { err };
     let lines: Vec<&str> = from.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! The CPUs that are online and where each sits.
+//! The online CPUs, with their cores, packages and nodes.
 
 use crate::roots::{self, Roots};
 use crate::text;
@@ -6,7 +6,7 @@ use model::machine::Cpu;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All CPUs that are online, in ascending order; empty where sysfs does not list them.
+/// All online CPUs, in ascending order; empty if sysfs does not list them.
 pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
     let base = roots.sys.join("devices/system/cpu");
     let nodes = nodes(roots);
@@ -21,10 +21,10 @@ pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
         .collect()
 }
 
-/// The core as the lowest number of the CPUs that share it.
+/// The core of a CPU, identified by the lowest number of the CPUs that share it.
 ///
-/// The kernel's `core_id` repeats from package to package and on some processors from die to die
-/// within one, so it does not identify siblings.
+/// The kernel's `core_id` repeats in each package, and on some processors in each die of a
+/// package, so it does not identify siblings.
 fn core(topology: &Path, id: u32) -> Option<u32> {
     ["core_cpus_list", "thread_siblings_list"]
         .iter()
@@ -50,7 +50,7 @@ fn list_in(path: &Path) -> Option<Vec<u32>> {
     os::cpulist::parse(&roots::read_text(path).ok()?)
 }
 
-/// A number of sysfs, where -1 stands for unknown.
+/// A number from sysfs, where -1 means unknown.
 fn number(path: &Path) -> Option<u32> {
     text::number_in(path).and_then(|number| u32::try_from(number).ok())
 }

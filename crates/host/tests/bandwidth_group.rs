@@ -1,5 +1,5 @@
-//! Groups with a quota on the kernel of this machine. Where it allows none, each test prints why
-//! and passes.
+//! Groups with a quota on this machine's kernel. If the kernel allows none, each test prints the
+//! reason and passes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use tailback_host::Roots;
 use tailback_host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 
-/// What turns the test of a killed owner into that owner.
+/// Environment variable that makes this test the owner that gets killed.
 const OWNER: &str = "TAILBACK_TEST_OWNER";
 
-/// Patience with a slow machine; nothing is measured by it.
+/// Timeout for a slow machine; it is no measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const FIVE_PERCENT: Bandwidth = Bandwidth { quota_us: 1_000, period_us: 20_000, burst_us: 0 };
@@ -30,7 +30,7 @@ fn parent_group() -> Option<ParentGroup> {
     }
 }
 
-/// A process that is always busy; it is reaped when it is dropped.
+/// A process that is always busy; it is reaped when this value is dropped.
 struct Busy(Child);
 
 impl Busy {
@@ -66,7 +66,7 @@ fn a_busy_process_is_throttled_and_counted_and_goes_with_its_group() {
     let before = group.usage();
     let mut busy = Busy::start();
     group.add(busy.0.id()).unwrap();
-    // Since Linux 6.18 a period counts as throttled before any time in it does.
+    // Since Linux 6.18, a period counts as throttled before any throttled time is added.
     until("some throttled periods", || {
         let usage = group.usage();
         usage.nr_throttled >= Some(5) && usage.since(&before).throttled_ns > Some(0)
@@ -140,9 +140,9 @@ fn what_a_killed_owner_left_is_swept_and_nothing_else() {
         "its owner lives"
     );
 
-    // Not reaped: a zombie is as dead as can be.
+    // The owner is not reaped: a zombie counts as dead.
     owner.kill().unwrap();
-    // Another test that sweeps may come first, or a sweep while the worker still ends.
+    // Another test may sweep first, or a sweep may run while the worker still ends.
     until("the end of the owner and of what it left", || {
         sweep(&parent_group);
         left.iter().all(|path| !path.exists())
@@ -172,7 +172,7 @@ fn read_announcement(owner: &mut Child) -> (Vec<PathBuf>, u32) {
     (words.map(PathBuf::from).collect(), worker)
 }
 
-/// Whether a process still runs; one that only waits to be reaped does not.
+/// Whether a process still runs; a zombie does not.
 fn runs(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))

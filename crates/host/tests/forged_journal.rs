@@ -1,5 +1,5 @@
-//! Journals that tailback did not write, or not so: `restore` undoes what it can tell to be
-//! tailback's own change, and nothing else.
+//! Journals that tailback did not write, or wrote differently. `restore` undoes what it can
+//! recognize as tailback's own change, and nothing else.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tailback_host::{Restored, Roots, restore};
 
-/// A process that is gone: no process can have its pid.
+/// A dead process: no process can have this pid.
 const GONE: &str = "2000000000-1";
 
-/// Set for the test below that runs once more with mounts of its own: the folder of its place.
+/// Set when the test below runs again with its own mounts: the folder of its files.
 const MOUNTED: &str = "TAILBACK_TEST_MOUNTED";
 
-/// A machine with one CPU whose governor is at `performance`, and with control groups of v2.
+/// A machine with one CPU whose governor is `performance`, and with control groups of v2.
 struct FakeMachine {
     dir: tempfile::TempDir,
 }
@@ -51,7 +51,7 @@ impl FakeMachine {
         fs::read_to_string(self.at(path)).unwrap()
     }
 
-    /// Writes a journal as it is written by tailback.
+    /// Writes a journal in the same way as tailback does.
     fn forge(&self, entries: &[Value]) -> PathBuf {
         let file = self.at(&format!("run/tailback/tailback-{GONE}-0.journal"));
         let number = |(number, entry): (usize, &Value)| {
@@ -77,7 +77,7 @@ impl FakeMachine {
         restore(&Roots::at(self.dir.path()))
     }
 
-    /// Fails unless these entries are refused, stay in the journal, and change nothing.
+    /// Checks that these entries are refused, stay in the journal, and change nothing.
     fn assert_refused(&self, entries: &[Value]) {
         let journal = self.forge(entries);
         let (before, text) = (files(self.dir.path()), fs::read(&journal).unwrap());
@@ -95,12 +95,12 @@ fn governor(file: &str) -> String {
     format!("sys/devices/system/cpu/cpu0/cpufreq/{file}")
 }
 
-/// A temporary of the process that is gone.
+/// The name of a temporary of the dead process.
 fn building(number: u32) -> String {
     format!(".building-{GONE}-{number:016x}")
 }
 
-/// All files below a folder with what is in them, links not followed.
+/// All files below a folder with their content; links are not followed.
 fn files(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -144,9 +144,9 @@ fn no_link_is_followed_to_what_is_removed() {
             machine.assert_refused(&[machine.temporary(&format!("{path}{}", building(number)))]);
         }
     }
-    // The last one is a link itself.
+    // The last path is a link itself.
     machine.assert_refused(&[machine.temporary(&format!("home/{}", building(3)))]);
-    // Without a link it goes.
+    // Without a link, it is removed.
     machine.forge(&[machine.temporary(&format!("home/{}", building(1)))]);
     assert_eq!(machine.restore().undone.len(), 1);
     assert!(!machine.at(&format!("home/{}", building(1))).exists());
@@ -182,7 +182,7 @@ fn no_file_but_a_governors_is_written() {
     machine.put("sys/devices/system/cpu/cpu0/online", "1\n");
     machine.assert_refused(&[machine.file(&governor("scaling_max_freq"), "1", "2000000")]);
     machine.assert_refused(&[machine.file("sys/devices/system/cpu/cpu0/online", "0", "1")]);
-    // A link in the place of a governor, of its folder, of the CPU.
+    // A link in place of a governor, of its folder, and of the CPU.
     for (file, link, aim) in [
         ("cpu1/cpufreq/scaling_governor", "cpu1/cpufreq/scaling_governor", "etc/passwd"),
         ("cpu2/cpufreq/scaling_governor", "cpu2/cpufreq", "home"),
@@ -209,7 +209,7 @@ fn no_value_but_a_listed_one_is_written_to_a_governor() {
     for was in ["evil", "", "userspace", "powersave performance", "powersave\n", "../powersave"] {
         machine.assert_refused(&[machine.file(&path, was, "performance")]);
     }
-    // Nor where something else was set than tailback sets.
+    // Nor if the value that was set is none that tailback sets.
     machine.put(&path, "powersave\n");
     machine.assert_refused(&[machine.file(&path, "performance", "powersave")]);
     machine.put(&path, "performance\n");
@@ -258,7 +258,7 @@ fn what_another_user_has_or_could_put_there_stays() {
         lchown(machine.at(&name(number)), Some(65_534), None).unwrap();
         machine.assert_refused(&[machine.temporary(&name(number))]);
     }
-    // In folders of others.
+    // In folders of other users.
     machine.put(&format!("theirs/{}/a", building(3)), "");
     machine.put(&format!("theirs/ours/{}/a", building(4)), "");
     lchown(machine.at("theirs"), Some(65_534), None).unwrap();
@@ -318,7 +318,7 @@ fn a_hundred_thousand_entries_are_none() {
     let machine = FakeMachine::new();
     let real = machine.file(&governor("scaling_governor"), "powersave", "performance");
     for count in [20_001, 100_000] {
-        // As short as they can be, so that many of them are a small journal too.
+        // The shortest possible entries, so that many of them still make a small journal.
         let mut entries = vec![json!({"change": "temporary", "path": "/x"}); count - 1];
         entries.push(real.clone());
         machine.assert_refused(&entries);
@@ -370,7 +370,7 @@ fn what_is_mounted_in_a_temporary_stays() {
     let inside = machine.at(&format!("home/{}/mounted", building(1)));
     fs::create_dir_all(&inside).unwrap();
     machine.forge(&[machine.temporary(&format!("home/{}", building(1)))]);
-    // The same file system, so that its number says nothing.
+    // The same file system, so its number does not show the mount.
     let script = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
     let ran = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])

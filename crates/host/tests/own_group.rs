@@ -1,5 +1,5 @@
-//! A group that this very process has joined, on the kernel of this machine. It is alone in its
-//! file, since the processes of other tests would start in that group.
+//! A group that this test process itself has joined, on this machine's kernel. The test is alone
+//! in its file, since processes of other tests would start in that group.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

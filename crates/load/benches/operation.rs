@@ -1,4 +1,4 @@
-//! What timing and recording one operation costs, clock reads apart.
+//! The cost of timing and recording one operation, without the clock reads.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use os::time::now_ns;
@@ -11,7 +11,7 @@ fn operation(criterion: &mut Criterion) {
     group.bench_function("two clock reads alone", |bench| {
         bench.iter(|| (now_ns(), now_ns()));
     });
-    // Latencies of a quiet mapper, which spread over some hundred buckets.
+    // Latencies like those of an undisturbed mapper, spread over some hundred buckets.
     let latencies: Vec<u64> = (0..4096u64).map(|i| 900 + i * i % 7919).collect();
     let page = LivePage::create().expect("a live page");
     group.bench_function("recorded, without clock reads", |bench| {

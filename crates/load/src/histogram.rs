@@ -1,27 +1,28 @@
-//! Latency histograms in the shape that all generators use, and as text between processes.
+//! Latency histograms with the same bounds for all generators, and their text form between
+//! processes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// The longest latency that is recorded as it is, in nanoseconds: 73 minutes, beyond every
+/// The longest latency that is recorded exactly, in nanoseconds: 73 minutes, longer than every
 /// deadline.
 pub const HIGHEST_NS: u64 = 1 << 42;
 
-/// Significant digits that are kept.
+/// Number of significant digits that are kept.
 const DIGITS: u8 = 3;
 
-/// What an unpacked histogram of the second version begins with.
+/// The first bytes of an unpacked histogram in format version 2.
 const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
 
-/// Length of its header, in bytes.
+/// Length of the header of an unpacked histogram, in bytes.
 const HEADER: usize = 40;
 
-/// An empty histogram of nanoseconds whose memory is already there, so that recording never
-/// faults a page in.
+/// An empty histogram of nanoseconds. Its memory is already faulted in, so recording causes no
+/// page fault.
 pub fn empty() -> Histogram<u64> {
-    // The bounds are constants within the limits of the format.
+    // The bounds are constants that the format allows.
     #[allow(clippy::expect_used, reason = "constant bounds, checked by a test")]
     let mut histogram =
         Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("bounds of the histogram");
@@ -29,27 +30,26 @@ pub fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Records one latency; what lies beyond the range counts as its end.
+/// Records one latency. A latency above [`HIGHEST_NS`] counts as [`HIGHEST_NS`].
 #[inline]
 pub fn record(histogram: &mut Histogram<u64>, latency_ns: u64) {
     histogram.saturating_record(latency_ns.max(1));
 }
 
-/// The histogram as HdrHistogram V2 in base64.
+/// The histogram in HdrHistogram V2 format, as base64.
 pub fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     match V2Serializer::new().serialize(histogram, &mut bytes) {
         Ok(_) => STANDARD.encode(bytes),
-        // Writing to memory cannot fail within the bounds above; an empty text is refused by
-        // `decode`.
+        // Writing to memory cannot fail with the bounds above. `decode` refuses an empty text.
         Err(_) => String::new(),
     }
 }
 
-/// Reads what [`encode`] wrote.
+/// Decodes the text of [`encode`].
 ///
 /// # Errors
-/// A sentence, if the text is damaged.
+/// A sentence if the text is damaged.
 pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
     if !has_our_bounds(&bytes) {
@@ -60,11 +60,11 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())
 }
 
-/// Whether an encoded histogram has the bounds of [`empty`], and as many counts as it says: memory
-/// is allocated by both.
+/// Whether an encoded histogram has the bounds of [`empty`] and the length that it states. Both
+/// numbers determine how much memory is allocated.
 ///
-/// The header of V2: a cookie, the length of the counts, an offset, the significant digits (32 bits
-/// each), the lowest and the highest value that it can hold and a ratio (64 bits each).
+/// The V2 header: a cookie, the length of the counts, an offset and the significant digits (32
+/// bits each). Then the lowest and the highest value that it can hold and a ratio (64 bits each).
 fn has_our_bounds(bytes: &[u8]) -> bool {
     let at =
         |place: usize, expected: &[u8]| bytes.get(place..place + expected.len()) == Some(expected);

@@ -1,8 +1,9 @@
-//! Load generators: what provokes a stall, and what suffers from it.
+//! Load generators: the processes that cause a stall, and the processes that suffer from it.
 //!
-//! Each generator is a hidden subcommand of the one binary, re-executed as a child, so that it has
-//! a memory map and a priority of its own and can be killed alone. [`child`] is what runs there,
-//! [`parent`] what starts, releases, stops and reads it, [`protocol`] the messages between them.
+//! Each generator is a hidden subcommand of the tool's own binary, which runs as a child process.
+//! So it has its own memory map and its own priority, and can be killed alone. [`child`] is the
+//! code in the child process. [`parent`] starts, releases, stops and reads the child. [`protocol`]
+//! defines the messages between them.
 
 pub mod child;
 pub mod histogram;

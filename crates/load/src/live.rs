@@ -1,17 +1,17 @@
-//! A page shared by a generator and the tool: what the generator is doing right now.
+//! A page that a generator shares with the tool. It shows the current operation of the generator.
 //!
-//! It shows the tool a stall while it lasts, and it outlives a generator that had to be killed.
+//! The tool sees a stall while it lasts. The page also survives a generator that had to be killed.
 
 use crate::page::{InPage, Page};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Latencies whose exceedances are counted, in nanoseconds.
+/// The limits above which operations are counted, in nanoseconds.
 pub const LIMITS_NS: [u64; 3] = [1_000_000, 10_000_000, 100_000_000];
 
 /// An operation longer than this is a stall, in nanoseconds.
 pub const STALL_NS: u64 = LIMITS_NS[0];
 
-/// The counters of the page; each is written by the generator alone.
+/// The counters in the page. Only the generator writes them.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -25,15 +25,15 @@ pub struct Counters {
 /// The counters at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Operations that came back.
+    /// Completed operations.
     pub operations: u64,
-    /// When the operation that is under way began ([`os::time::now_ns`]); 0 where none is.
+    /// Start time of the current operation ([`os::time::now_ns`]). 0 if none is running.
     pub began_ns: u64,
     /// The longest operation so far, in nanoseconds.
     pub worst_ns: u64,
     /// Time spent in operations longer than [`STALL_NS`], in nanoseconds.
     pub stalled_ns: u64,
-    /// Operations longer than each of [`LIMITS_NS`].
+    /// Number of operations longer than each of [`LIMITS_NS`].
     pub over: [u64; 3],
 }
 
@@ -44,7 +44,7 @@ impl Counters {
         self.began_ns.store(now_ns, Relaxed);
     }
 
-    /// Records how long the operation took.
+    /// Records the duration of the operation.
     #[inline]
     pub fn end(&self, latency_ns: u64) {
         self.began_ns.store(0, Relaxed);
@@ -67,7 +67,7 @@ impl Counters {
         }
     }
 
-    /// The counters now.
+    /// The current values of the counters.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             operations: self.operations.load(Relaxed),
@@ -80,7 +80,7 @@ impl Counters {
 }
 
 impl Snapshot {
-    /// The snapshot with the operation under way counted as if it ended now.
+    /// The snapshot, with the running operation counted as if it ended now.
     pub fn as_of(mut self, now_ns: u64) -> Snapshot {
         if self.began_ns == 0 {
             return self;
@@ -97,7 +97,7 @@ impl Snapshot {
     }
 }
 
-// SAFETY: atomic numbers.
+// SAFETY: only atomic numbers.
 unsafe impl InPage for Counters {}
 
 /// The shared page, mapped.

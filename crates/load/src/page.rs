@@ -1,4 +1,4 @@
-//! A page of memory that the tool shares with its generators.
+//! A page of memory that the tool shares with its load generators.
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
@@ -10,17 +10,17 @@ use std::ptr::NonNull;
 /// Size of the mapping, in bytes.
 const SIZE: usize = 4096;
 
-/// The first number of a file that no process has from the start.
+/// The first descriptor number after standard input, output and error.
 const FIRST: i32 = 3;
 
-/// What a page may hold.
+/// The type of a page's content.
 ///
 /// # Safety
-/// All of it is atomic, every bit pattern is valid, and it is no larger and no more aligned than a
-/// page.
+/// All fields are atomic, and every bit pattern is valid. The type is not larger than a page and
+/// does not need a larger alignment.
 pub unsafe trait InPage {}
 
-/// Such a page, mapped; the kernel has zeroed it.
+/// A mapped shared page. The kernel has zeroed it.
 #[derive(Debug)]
 pub struct Page<T: InPage> {
     memory: NonNull<T>,
@@ -28,47 +28,48 @@ pub struct Page<T: InPage> {
     holds: PhantomData<T>,
 }
 
-// SAFETY: the page is shared between processes anyway; it holds atomics only.
+// SAFETY: the page is shared between processes anyway. It holds only atomics.
 unsafe impl<T: InPage> Send for Page<T> {}
 // SAFETY: as above.
 unsafe impl<T: InPage> Sync for Page<T> {}
 
 impl<T: InPage> Page<T> {
-    /// Makes a page that children can inherit by its file descriptor.
+    /// Creates a page that child processes can inherit by its file descriptor.
     ///
     /// # Errors
     /// If the kernel has no memory or no descriptor left.
     pub fn create() -> std::io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Where vm.memfd_noexec is 2, the kernel makes no other; before 6.3 it does not know these.
+        // If vm.memfd_noexec is 2, the kernel requires this flag. Kernels before 6.3 do not know
+        // it.
         let file = match memfd_create("tailback-page", flags | MemfdFlags::NOEXEC_SEAL) {
             Err(rustix::io::Errno::INVAL) => memfd_create("tailback-page", flags)?,
             made => made?,
         };
         ftruncate(&file, SIZE as u64)?;
-        // A generator that made it shorter would end the tool by SIGBUS.
+        // If a generator could shrink the file, the tool would die from SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Self::map(file)
     }
 
-    /// Maps the page that the parent passes as the descriptor of this number.
+    /// Maps the page whose descriptor the parent process passes under this number.
     ///
     /// # Errors
-    /// If it passes none, as by hand.
+    /// If the parent passes no page, for example when a user starts the generator by hand.
     pub fn inherited(number: i32) -> std::io::Result<Self> {
         if number < FIRST {
             return Err(std::io::ErrorKind::InvalidInput.into());
         }
-        // SAFETY: whether it is open is all that is asked.
+        // SAFETY: the call only checks whether the descriptor is open.
         fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) })?;
-        // SAFETY: it is open, and the parent opened it for this child alone.
+        // SAFETY: the descriptor is open, and the parent opened it for this child alone.
         Self::map(unsafe { OwnedFd::from_raw_fd(number) })
     }
 
-    /// Maps the page that a descriptor stands for.
+    /// Maps the page behind a descriptor.
     ///
     /// # Errors
-    /// If the descriptor is not such a page.
+    /// If the descriptor is not a shared page.
     pub fn map(file: OwnedFd) -> std::io::Result<Self> {
         if fstat(&file)?.st_size < SIZE as i64 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
@@ -81,10 +82,10 @@ impl<T: InPage> Page<T> {
         Ok(Page { memory, file, holds: PhantomData })
     }
 
-    /// What is in it.
+    /// The content of the page.
     pub fn contents(&self) -> &T {
-        // SAFETY: mapped for as long as self lives, aligned to a page, and valid whatever is in it,
-        // as `InPage` promises.
+        // SAFETY: the page is mapped as long as self lives, and is page-aligned. Any content is
+        // valid, as `InPage` promises.
         unsafe { self.memory.as_ref() }
     }
 }
@@ -103,7 +104,7 @@ impl<T: InPage> Drop for Page<T> {
     }
 }
 
-/// Has the children that are started from now on inherit a descriptor, or not.
+/// Sets whether child processes that start from here on inherit a descriptor.
 ///
 /// # Errors
 /// If the kernel refuses.

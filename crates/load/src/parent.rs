@@ -1,4 +1,4 @@
-//! The side of the tool: starting, releasing, reading and ending children.
+//! The tool's side: it starts, releases, reads and ends child processes.
 
 use crate::live::LivePage;
 use crate::page::inherit;
@@ -14,63 +14,64 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child that was asked to end is given before it is reaped by force.
+/// How long a child may take to end after a request, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The longest line that is taken, in bytes; a mapper's report is some hundred kilobytes at most.
+/// The longest line that is accepted, in bytes. A mapper's report has some hundred kilobytes at
+/// most.
 const MOST: usize = 8 << 20;
 
-/// Why a child did not do what it was started for. It is told where it is shown.
+/// Why a child process failed. The message text is made where the error is shown.
 #[derive(Debug)]
 pub enum LoadError {
-    /// It could not be started.
+    /// The child could not be started.
     Start {
         /// Which generator.
         role: &'static str,
-        /// What was to be executed.
+        /// The program that failed to start.
         program: String,
         /// The kernel's reason.
         source: std::io::Error,
     },
-    /// It reported why it gave up.
+    /// The child reported a failure and ended.
     Failed {
         /// Which generator.
         role: &'static str,
-        /// Its process.
+        /// Process ID.
         pid: u32,
-        /// What it says.
+        /// The reported failure.
         failure: Failure,
     },
-    /// It died.
+    /// The child died.
     Died {
         /// Which generator.
         role: &'static str,
-        /// Its process.
+        /// Process ID.
         pid: u32,
-        /// How.
+        /// How it died.
         how: Death,
     },
-    /// It was not ready or did not report in time.
+    /// The child was not ready or did not report in time.
     Late {
         /// Which generator.
         role: &'static str,
-        /// Its process.
+        /// Process ID.
         pid: u32,
-        /// What it was waited for.
+        /// What the tool waited for.
         what: Awaited,
-        /// For how long.
+        /// How long the tool waited.
         limit: Duration,
     },
-    /// It sent a message that makes no sense here.
+    /// The child sent an unexpected message.
     Protocol {
         /// Which generator.
         role: &'static str,
-        /// Its process.
+        /// Process ID.
         pid: u32,
         /// The message.
         message: String,
     },
-    /// A pipe or a page could not be had.
+    /// A pipe or a shared page was not available.
     System {
         /// Which generator.
         role: &'static str,
@@ -80,7 +81,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// What sort of failure it is, for the exit code.
+    /// The kind of failure, for the exit code.
     pub fn kind(&self) -> FailureKind {
         match self {
             LoadError::Failed { failure, .. } => failure.kind,
@@ -89,10 +90,10 @@ impl LoadError {
     }
 }
 
-/// How a child ended that was not asked to.
+/// How a child ended without a request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
-    /// It was killed by this signal.
+    /// A signal killed it.
     Killed(i32),
     /// It ended with this exit code.
     Exited(i32),
@@ -100,29 +101,29 @@ pub enum Death {
     Closed,
 }
 
-/// What a child was waited for.
+/// What the tool waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    /// To be set up.
+    /// The child is set up.
     Ready,
-    /// To report.
+    /// The report of the child.
     Report,
 }
 
-/// How the generators are executed.
+/// How to start the generators.
 #[derive(Debug, Clone)]
 pub struct LoadSpawner {
     /// The program.
     pub program: PathBuf,
-    /// Arguments before the generator's own.
+    /// Arguments before the arguments of the generator.
     pub prefix: Vec<String>,
-    /// The user that generators become once they are placed; absent: the caller.
+    /// The user that a generator becomes after its set-up. None: it stays the caller.
     pub user: Option<User>,
 }
 
 impl Default for LoadSpawner {
-    /// This binary with its hidden subcommand, as the user for what needs no root. The link in
-    /// /proc survives an upgrade of the file on disk.
+    /// This binary with its hidden subcommand, run as the user for tasks that need no root. The
+    /// link in /proc still works after an upgrade has replaced the file on disk.
     fn default() -> Self {
         LoadSpawner {
             program: "/proc/self/exe".into(),
@@ -132,7 +133,7 @@ impl Default for LoadSpawner {
     }
 }
 
-/// A generator that runs.
+/// A running generator.
 #[derive(Debug)]
 pub struct Child {
     role: &'static str,
@@ -142,10 +143,10 @@ pub struct Child {
 }
 
 impl LoadSpawner {
-    /// Starts a generator with these arguments; `live` is inherited where there is one.
+    /// Starts a generator with these arguments. It inherits the page `live` if there is one.
     ///
     /// # Errors
-    /// If the process cannot be made.
+    /// If the process cannot be created.
     pub fn start(
         &self,
         role: &'static str,
@@ -155,17 +156,19 @@ impl LoadSpawner {
         let start =
             |source| LoadError::Start { role, program: self.program.display().to_string(), source };
         let mut command = Command::new(&self.program);
-        // A group of its own keeps Ctrl-C on the terminal for the tool, which ends its children.
+        // The child has its own process group, so Ctrl-C on the terminal reaches only the tool.
+        // The tool then ends its children.
         command.arg0("tailback").args(&self.prefix);
         if let Some(user) = self.user {
             command.args(["--run-as", &user.to_string()]);
-            // The caller's may be closed to that user by the folders above it.
+            // That user may have no access to the caller's working directory.
             command.current_dir("/");
         }
         command.args(args).process_group(0);
-        // A generator needs nothing of it, and its user may read what the caller's holds.
+        // A generator needs no environment. The caller's environment may hold secrets that the
+        // generator's user could read.
         command.env_clear();
-        // A thread can register one place for restartable sequences, and `slice` has its own.
+        // A thread has only one registration for restartable sequences, and `slice` needs it.
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.args(["--parent", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -192,15 +195,15 @@ impl Child {
         Ok(Child { role, process, control, lines })
     }
 
-    /// The child's process.
+    /// Process ID of the child.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Whether the generator is set up before `deadline`, and as what.
+    /// Waits until the generator is set up. None if `deadline` passes before that.
     ///
     /// # Errors
-    /// If it gives up or dies.
+    /// If the generator gives up or dies.
     pub fn ready_before(&mut self, deadline: Instant) -> Result<Option<Ready>, LoadError> {
         match self.next(deadline)? {
             Some(Message::Ready(ready)) => Ok(Some(ready)),
@@ -212,32 +215,32 @@ impl Child {
     /// Releases the generator.
     ///
     /// # Errors
-    /// If it is gone.
+    /// If the generator has ended.
     pub fn go(&mut self) -> Result<(), LoadError> {
         if self.send(b"g") { Ok(()) } else { Err(self.died()) }
     }
 
-    /// Tells a worker pool that the window begins: what its workers did before does not count.
+    /// Tells a worker pool that the window begins. Earlier work does not count.
     pub fn window_begins(&mut self) {
         self.send(b"b");
     }
 
-    /// Tells a worker pool that the window ends: what its workers do from now on does not count.
+    /// Tells a worker pool that the window ends. Later work does not count.
     pub fn window_ends(&mut self) {
         self.send(b"e");
     }
 
-    /// Sends bytes; whether the generator still reads.
+    /// Sends bytes. Returns whether the generator still reads.
     fn send(&mut self, bytes: &[u8]) -> bool {
         self.control.as_mut().is_some_and(|control| control.write_all(bytes).is_ok())
     }
 
-    /// Tells the generator to end now and report; a worker pool kills its workers.
+    /// Tells the generator to stop and report. A worker pool kills its workers.
     pub fn stop(&mut self) {
         self.control = None;
     }
 
-    /// Whether the mapper has made its last call before `deadline`.
+    /// Waits until the mapper has made its last call. False if `deadline` passes before that.
     ///
     /// # Errors
     /// If the generator gave up or died.
@@ -249,7 +252,7 @@ impl Child {
         }
     }
 
-    /// The report, if it comes before `deadline`.
+    /// Waits for the report. None if `deadline` passes before that.
     ///
     /// # Errors
     /// If the generator gave up or died.
@@ -261,7 +264,7 @@ impl Child {
         }
     }
 
-    /// Kills the child and all workers that it leads.
+    /// Kills the child and all its workers.
     pub fn kill(&mut self) {
         self.process.kill();
     }
@@ -294,7 +297,7 @@ impl Child {
         LoadError::Protocol { role: self.role, pid: self.pid(), message }
     }
 
-    /// The error of a generator that did not answer in time.
+    /// The error for a generator that did not answer in time.
     pub fn late(&self, what: Awaited, limit: Duration) -> LoadError {
         LoadError::Late { role: self.role, pid: self.pid(), what, limit }
     }
@@ -304,10 +307,10 @@ impl Child {
         LoadError::Died { role: self.role, pid: self.pid(), how }
     }
 
-    /// Reaps the child within its grace, then by force; its pid is free afterwards.
+    /// Waits for the child to end, then kills it. Its process ID is free afterwards.
     ///
-    /// A child that even SIGKILL does not end, since it is stuck in the kernel, is left to init
-    /// after a second grace.
+    /// A child that hangs in the kernel survives even SIGKILL. It is left to init after a second
+    /// wait.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.control = None;
         self.process.wait_until(Instant::now() + GRACE).or_else(|| self.process.end())

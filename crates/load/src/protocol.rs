@@ -1,101 +1,101 @@
 //! Messages between a generator and the tool: one JSON object per line.
 //!
-//! The generator writes `ready` or `error` to its standard output, waits for a byte on its standard
-//! input, works, and writes `report`. A worker pool takes two more bytes: `b`, the window begins,
-//! and `e`, it ends; what its workers do outside does not count. The end of standard input means
-//! stop; it also comes when the tool dies, however it dies.
+//! The generator writes `ready` or `error` to its standard output and waits for a byte on its
+//! standard input. Then it works and writes `report`. A worker pool takes two more bytes: `b` when
+//! the window begins and `e` when it ends. Work outside the window does not count. The end of
+//! standard input means stop. It also occurs when the tool dies for any reason.
 
 use serde::{Deserialize, Serialize};
 
-/// [`Message::Done`] as a line, ready to be written.
+/// [`Message::Done`] as a complete line.
 pub const DONE_LINE: &[u8] = b"\"done\"\n";
 
-/// A message of a generator.
+/// A message from a generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Set up, pinned, and waiting to be released.
+    /// The generator is set up and pinned, and waits for its release.
     Ready(Ready),
-    /// The mapper has made its last call; its report follows. It is sent without touching memory
-    /// that is not mapped yet, since the load still holds the lock that a page fault takes.
+    /// The mapper has made its last call, and its report follows. Sending this touches no unmapped
+    /// memory, because the load still holds the lock that a page fault needs.
     Done,
-    /// What was done.
+    /// The result of the work.
     Report(Report),
-    /// It could not be set up or could not go on.
+    /// The set-up failed, or the generator could not continue.
     Error(Failure),
 }
 
-/// A generator is set up.
+/// The state of a generator after its set-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Its process.
+    /// Process ID of the generator.
     pub pid: u32,
-    /// Worker processes; a leader that does no work itself is not counted.
+    /// Number of worker processes. A leader that does no work itself is not counted.
     pub workers: u32,
-    /// Start of the mapper's region; 0 for others.
+    /// Start address of the mapper's region. 0 for other generators.
     pub region: u64,
 }
 
-/// What a generator did.
+/// The result of a generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// Of a mapper.
+    /// Result of a mapper.
     Mapper(MapperReport),
-    /// Of scanners.
+    /// Result of scanners.
     Scanners(PoolReport),
-    /// Of spinners.
+    /// Result of spinners.
     Spinners(PoolReport),
-    /// Of fibonacci threads.
+    /// Result of fibonacci threads.
     Fibonacci(FibonacciReport),
-    /// Of a generator that a scenario brings itself.
+    /// Result of a generator that belongs to one scenario.
     Own(serde_json::Value),
 }
 
-/// What a mapper did.
+/// The result of a mapper.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MapperReport {
-    /// From its release to its last operation's return, in nanoseconds.
+    /// Time from the release to the return of the last call, in nanoseconds.
     pub window_ns: u64,
-    /// Calls of mmap.
+    /// Number of mmap calls.
     pub maps: u64,
-    /// Calls of munmap.
+    /// Number of munmap calls.
     pub unmaps: u64,
-    /// Time in all calls, in nanoseconds.
+    /// Total time of all calls, in nanoseconds.
     pub sum_ns: u64,
     /// The longest call, in nanoseconds.
     pub worst_ns: u64,
-    /// Time in calls longer than a millisecond, in nanoseconds.
+    /// Total time of calls longer than a millisecond, in nanoseconds.
     pub stalled_ns: u64,
-    /// Calls longer than 1, 10 and 100 ms.
+    /// Number of calls longer than 1, 10 and 100 ms.
     pub over: [u64; 3],
     /// Latencies of mmap: HdrHistogram V2, base64.
     pub mmap: String,
     /// Latencies of munmap: HdrHistogram V2, base64.
     pub munmap: String,
-    /// The stalls as they came, the first thousand.
+    /// The first thousand stalls, in order of time.
     pub stalls: Vec<StallSeen>,
-    /// The last call, whether it was a stall or not: after a hang, the call that was hanging.
+    /// The last call, even if it was no stall. After a hang, this is the call that hung.
     pub last: Option<StallSeen>,
 }
 
-/// One operation, as a rule one that took longer than a millisecond.
+/// One call. Except for the last call, it took longer than a millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StallSeen {
-    /// When it began, in nanoseconds after the release.
+    /// Start of the call, in nanoseconds after the release.
     pub at_ns: u64,
-    /// How long it took, in nanoseconds.
+    /// Duration of the call, in nanoseconds.
     pub took_ns: u64,
-    /// Whether it was mmap rather than munmap.
+    /// True for mmap, false for munmap.
     pub map: bool,
 }
 
-/// What a worker pool did in the window.
+/// The result of a worker pool in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolReport {
-    /// Workers.
+    /// Number of workers.
     pub workers: u32,
-    /// Scans from start to end, or `stat` calls on the file.
+    /// Number of complete scans, or of `stat` calls on the file.
     pub rounds: u64,
     /// The fewest rounds of one worker.
     pub fewest: u64,
@@ -103,41 +103,41 @@ pub struct PoolReport {
     pub most: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Workers killed from outside.
+    /// Number of workers killed from outside.
     pub killed: u32,
-    /// The signal that killed the first of them; 0 where none was.
+    /// The signal that killed the first of them. 0 if none was killed.
     pub signal: i32,
 }
 
-/// What fibonacci threads did.
+/// The result of fibonacci threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FibonacciReport {
-    /// From the release to the end of the last thread, in nanoseconds.
+    /// Time from the release to the end of the last thread, in nanoseconds.
     pub window_ns: u64,
-    /// Iterations of all threads.
+    /// Iterations of all threads together.
     pub iterations: u64,
-    /// CPU time of all threads since the release, in nanoseconds.
+    /// CPU time of all threads together since the release, in nanoseconds.
     pub cpu_ns: u64,
-    /// Each thread, by its index.
+    /// The result of each thread, in the order of the threads.
     pub threads: Vec<FibonacciThread>,
-    /// Sleeps of the slow threads.
+    /// Number of sleeps of the slow threads.
     pub sleeps: u64,
-    /// How much later than asked for each sleep ended: HdrHistogram V2, base64.
+    /// Lateness of the wake-ups after each sleep: HdrHistogram V2, base64.
     pub lateness: String,
 }
 
-/// What one fibonacci thread did.
+/// The result of one fibonacci thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FibonacciThread {
-    /// The CPU that it was pinned to.
+    /// The CPU that the thread was pinned to.
     pub cpu: u32,
-    /// Whether it never slept.
+    /// Whether the thread never slept.
     pub fast: bool,
-    /// Iterations.
+    /// Number of iterations.
     pub iterations: u64,
-    /// The number that it reached, modulo 2^64.
+    /// The last value of the sequence, modulo 2^64.
     pub value: u64,
-    /// Its CPU time since the release, in nanoseconds.
+    /// CPU time of the thread since the release, in nanoseconds.
     pub cpu_ns: u64,
     /// The worst lateness of a wake-up, in nanoseconds; 0 for a fast thread.
     pub worst_late_ns: u64,
@@ -146,13 +146,13 @@ pub struct FibonacciThread {
 /// Why a generator gave up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What sort of failure.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What, where and why, in one sentence.
+    /// One sentence: what failed, where and why.
     pub what: String,
 }
 
-/// Sorts of failure that end in different exit codes.
+/// Kinds of failure that have different exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -160,7 +160,7 @@ pub enum FailureKind {
     Unusable,
     /// A privilege is missing.
     Permission,
-    /// A limit on processes or memory is in the way.
+    /// A limit on processes or memory was reached.
     Limit,
     /// The kernel refused something else.
     System,

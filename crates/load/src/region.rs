@@ -1,22 +1,23 @@
-//! Memory that is touched page by page, so that each touch is a page fault.
+//! Memory that is touched page by page. Each touch is a page fault.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// How much is touched before the kernel is given all of it back: a huge page of most machines.
+/// Bytes that are touched before all of them are returned to the kernel: one huge page on most
+/// machines.
 pub const REGION: usize = 2 << 20;
 
 /// Size of the pages that are touched.
 const PAGE: usize = 4096;
 
-/// Pages of a region.
+/// Number of pages in a region.
 pub const PAGES: usize = REGION / PAGE;
 
-/// A region of which no page is there until it is touched.
+/// A memory region whose pages are absent until they are touched.
 #[derive(Debug)]
 pub struct Region {
-    /// Twice as much as is used, so that a huge page fits in wherever it begins.
+    /// Twice the size that is used, so that it always contains an aligned huge page.
     whole: NonNull<u8>,
     used: NonNull<u8>,
     next: usize,
@@ -26,10 +27,10 @@ pub struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Maps one, of huge pages or of none.
+    /// Maps a region, with huge pages or without them.
     ///
     /// # Errors
-    /// If there is no memory left, or the kernel has no huge pages.
+    /// If no memory is left, or the kernel has no huge pages.
     pub fn new(huge: bool) -> std::io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -38,12 +39,12 @@ impl Region {
         let none = || std::io::Error::from(std::io::ErrorKind::OutOfMemory);
         let whole: NonNull<u8> = NonNull::new(whole.cast()).ok_or_else(none)?;
         let skipped = whole.as_ptr().align_offset(REGION);
-        // SAFETY: the next multiple of half of the mapping lies in its first half.
+        // SAFETY: the next multiple of `REGION` is in the first half of the mapping.
         let used = unsafe { whole.add(skipped.min(REGION)) };
         let region = Region { whole, used, next: 0 };
         let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
         match region.advise(advice) {
-            // A kernel without huge pages knows neither word.
+            // A kernel without huge pages knows neither of the two advices.
             Err(rustix::io::Errno::INVAL) if !huge => {}
             advised => advised?,
         }
@@ -51,21 +52,22 @@ impl Region {
     }
 
     fn advise(&self, advice: Advice) -> rustix::io::Result<()> {
-        // SAFETY: of the mapping that `new` made; nothing refers to what is in it.
+        // SAFETY: the range is in the mapping that `new` made. Nothing refers to its content.
         unsafe { madvise(self.used.as_ptr().cast(), REGION, advice) }
     }
 
-    /// Writes to the next so many pages; none is beyond those of the region.
+    /// Writes to the next `pages` pages, but not beyond the end of the region.
     pub fn touch(&mut self, pages: usize) {
         for page in self.next..(self.next + pages).min(PAGES) {
-            // SAFETY: inside the mapping, which lives as long as self; any byte is a valid one.
+            // SAFETY: the byte is in the mapping, which lives as long as self. Any byte is a valid
+            // value.
             let byte = unsafe { self.used.add(page * PAGE).cast::<AtomicU8>().as_ref() };
             byte.store(1, Relaxed);
         }
         self.next = (self.next + pages).min(PAGES);
     }
 
-    /// Gives everything back where fewer than so many pages are left untouched.
+    /// Returns all pages to the kernel if fewer than `pages` pages are untouched.
     ///
     /// # Errors
     /// If the kernel refuses.

@@ -1,7 +1,8 @@
-//! A thread asks the kernel not to take its CPU for some microseconds: the time-slice extension of
-//! restartable sequences, in Linux 7.0 and later that are built with it.
+//! The time-slice extension: a thread asks the kernel not to take its CPU for some microseconds.
+//! It is part of restartable sequences in Linux 7.0 and later, if the kernel is built with it.
 //!
-//! The interface is that of Documentation/userspace-api/rseq.rst and include/uapi/linux/rseq.h.
+//! The interface is described in Documentation/userspace-api/rseq.rst and
+//! include/uapi/linux/rseq.h.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -12,32 +13,35 @@ const EXTENSION_GET: libc::c_ulong = 1;
 const EXTENSION_SET: libc::c_ulong = 2;
 const EXTENSION_ENABLE: libc::c_ulong = 1;
 
-/// The same number on every architecture, as of all calls since 424.
+/// This number is the same on every architecture, as for all system calls from 424 on.
 const RSEQ_SLICE_YIELD: libc::c_long = 471;
 
 const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
 const UNREGISTER: libc::c_int = 1;
-/// What would stand before the code that takes over an aborted sequence; there is none here.
+/// The signature that must precede the abort handler of a restartable sequence. This file has no
+/// abort handler.
 const SIGNATURE: u32 = 0x5305_3053;
 
-/// Size and alignment of what is registered, in bytes: more than any kernel of today asks for.
+/// Size and alignment of the registered memory, in bytes. It is larger than any kernel of today
+/// needs.
 const AREA: usize = 256;
-/// Where the two bytes of the extension stand in it: what is asked for, and what was granted.
+/// Offsets of the two bytes of the extension in that memory: the request and the grant.
 const REQUEST: usize = 28;
 const GRANTED: usize = 29;
-/// Bytes of which the extension is one; a kernel that has it knows no fewer.
+/// Smallest registered size that includes the extension, in bytes. Each kernel with the extension
+/// accepts at least this size.
 const WITH_EXTENSION: usize = 33;
 
-/// Whether this kernel was built with it. It may still be switched off where the kernel starts.
+/// Whether this kernel was built with the extension. A boot parameter can still switch it off.
 pub fn is_known() -> bool {
-    // SAFETY: a question with numbers alone; a kernel that does not know it says so.
+    // SAFETY: a call with numbers only. A kernel that does not know it returns an error.
     unsafe { libc::prctl(PR_RSEQ_SLICE_EXTENSION, EXTENSION_GET, 0, 0, 0) >= 0 }
 }
 
-/// The calling thread's way to ask; it ends with this value.
+/// The time-slice extension of the calling thread. It ends when this value is dropped.
 ///
-/// The thread must have nothing else registered: a C library that does so of its own is told not to
-/// when the generator is started.
+/// The thread must have no other registration. Some C libraries register each thread by
+/// themselves. The generator is started with a setting that switches this off.
 #[derive(Debug)]
 pub struct Extension {
     area: NonNull<u8>,
@@ -45,22 +49,22 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Registers memory for the calling thread, and switches the extension on.
+    /// Registers memory for the calling thread and switches the extension on.
     ///
     /// # Errors
-    /// What the kernel says, where it lacks the extension or something is registered already.
+    /// The kernel's error, if the kernel lacks the extension or the thread is already registered.
     pub fn for_this_thread() -> std::io::Result<Self> {
-        // SAFETY: a question to the process's own memory.
+        // SAFETY: the call only reads memory of this process.
         let size = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) } as usize;
         let length = size.max(WITH_EXTENSION);
         if length > AREA {
             return Err(std::io::Error::from(std::io::ErrorKind::Unsupported));
         }
-        // SAFETY: the layout has a size.
+        // SAFETY: the layout has a size above zero.
         let area = unsafe { alloc_zeroed(layout()) };
         let area = NonNull::new(area).unwrap_or_else(|| handle_alloc_error(layout()));
         let failed = |error| {
-            // SAFETY: as allocated above; the kernel does not have it.
+            // SAFETY: the memory was allocated above, and the kernel does not use it.
             unsafe { dealloc(area.as_ptr(), layout()) };
             Err(error)
         };
@@ -68,27 +72,27 @@ impl Extension {
         if let Err(error) = register(area, length, 0) {
             return failed(error);
         }
-        // From here on the kernel is told before the memory goes.
+        // From here on, drop unregisters the memory before it is freed.
         let extension = Extension { area, length };
-        // SAFETY: numbers alone.
+        // SAFETY: a call with numbers only.
         let set =
             unsafe { libc::prctl(PR_RSEQ_SLICE_EXTENSION, EXTENSION_SET, EXTENSION_ENABLE, 0, 0) };
         if set < 0 { Err(std::io::Error::last_os_error()) } else { Ok(extension) }
     }
 
     fn byte(&self, at: usize) -> &AtomicU8 {
-        // SAFETY: inside the memory, which lives as long as self. The kernel writes it only while
-        // this very thread is interrupted, and any byte is a valid one.
+        // SAFETY: the byte is in the memory, which lives as long as self. The kernel writes it
+        // only while this thread is interrupted. Any byte is a valid value.
         unsafe { self.area.add(at).cast::<AtomicU8>().as_ref() }
     }
 
-    /// Asks for it from now on.
+    /// Requests the extension from here on.
     pub fn begin(&self) {
         self.byte(REQUEST).store(1, Relaxed);
         compiler_fence(std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// Asks for it no more, and gives the CPU back where it was granted. Whether it was.
+    /// Ends the request, and yields the CPU if the extension was granted. Returns whether it was.
     pub fn end(&self) -> bool {
         compiler_fence(std::sync::atomic::Ordering::SeqCst);
         self.byte(REQUEST).store(0, Relaxed);
@@ -104,23 +108,24 @@ impl Extension {
 impl Drop for Extension {
     fn drop(&mut self) {
         if register(self.area, self.length, UNREGISTER).is_ok() {
-            // SAFETY: as allocated; the kernel no longer writes to it. Otherwise it stays.
+            // SAFETY: the memory was allocated with this layout, and the kernel no longer writes
+            // to it. If the call failed, the memory is leaked.
             unsafe { dealloc(self.area.as_ptr(), layout()) };
         }
     }
 }
 
-/// Tells the kernel of the memory, or to forget it.
+/// Registers the memory with the kernel, or unregisters it.
 fn register(area: NonNull<u8>, length: u32, flags: libc::c_int) -> std::io::Result<()> {
     let area = area.as_ptr().cast::<AtomicU32>();
-    // SAFETY: the memory is as long and as aligned as the kernel asks, and is given back only after
-    // the kernel was told to forget it.
+    // SAFETY: the memory has the length and alignment that the kernel needs. It is freed only
+    // after the kernel has unregistered it.
     let done = unsafe { libc::syscall(libc::SYS_rseq, area, length, flags, SIGNATURE) };
     if done < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
 const fn layout() -> Layout {
-    // AREA is a power of two, so the two fit.
+    // AREA is a power of two, so size and alignment are valid.
     match Layout::from_size_align(AREA, AREA) {
         Ok(layout) => layout,
         Err(_) => Layout::new::<[u64; AREA / 8]>(),
@@ -133,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_kernel_without_it_says_so_and_one_with_it_takes_it_twice() {
-        // On a thread of its own: what a library has registered for others is in the way here too.
+        // The C library may have registered the thread of this test too, so both results are
+        // accepted.
         for _ in 0..2 {
             match Extension::for_this_thread() {
                 Ok(extension) => {

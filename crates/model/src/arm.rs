@@ -1,4 +1,4 @@
-//! Arms: one setting of all parameters each.
+//! Arms. Each arm is one setting of all parameters.
 
 use crate::fact::Fact;
 use crate::parameter::Value;
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One setting of all parameters of a scenario.
-// In a record these are `Settings`; a scenario has a struct of its own in their place.
+// In a record these are `Settings`; in a scenario they are its own struct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Arm"))]
 pub struct Arm<S = Settings> {
     /// Short name, unique in its study: `control`, `busy-10`.
     pub id: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// The id of the control that this arm is held against; absent where it is the only control
-    /// of its plan, and of controls and baselines.
+    /// The id of the control with which this arm is compared. Absent for controls and baselines,
+    /// and if the plan has only one control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// The value of every parameter.
     pub settings: S,
-    /// What sets an arm apart that should fix the stall.
+    /// What the arm changes as a fix for the stall.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Changed>,
 }
 
 impl<S> Arm<S> {
-    /// The same arm with its settings in another form.
+    /// The same arm with another type of settings.
     pub fn map<T>(self, form: impl FnOnce(S) -> T) -> Arm<T> {
         let Arm { id, role, against, settings, change } = self;
         Arm { id, role, against, settings: form(settings), change }
     }
 }
 
-/// What sets an arm apart that should fix the stall.
+/// What an arm changes as a fix for the stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Changed {
-    /// Emulator flags, as a node takes them.
+    /// Emulator flags as they are passed to a node.
     Flags(String),
-    /// What its scenario says of it.
+    /// A change that its scenario describes.
     Scenario(Fact),
-    /// In the words of an older record, or the name of an arm that does not say.
+    /// The words of an older record, or the name of an arm without a description.
     Said(String),
 }
 
 impl Changed {
-    /// The emulator flags, where that is what changes; in an older record they are its words.
+    /// The emulator flags, if flags are changed. In an older record they are the words.
     pub fn flags(&self) -> Option<&str> {
         match self {
             Changed::Flags(flags) => Some(flags),
@@ -59,29 +59,29 @@ impl Changed {
     }
 }
 
-/// An arm that could not be had here.
+/// An arm that cannot be run here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
-    /// The name it would have had.
+    /// The id that it would have had.
     pub id: String,
-    /// Why.
+    /// Why it was left out.
     pub why: WhyLeftOut,
 }
 
-/// Why an arm could not be had.
+/// Why an arm cannot be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyLeftOut {
-    /// An Erlang VM does not take its emulator flags.
+    /// An Erlang VM does not accept its emulator flags.
     Flags(RefusedFlags),
     /// Its settings cannot be used here.
     Refused {
         /// Why not.
         why: Problem,
     },
-    /// What its scenario says of it.
+    /// A reason that its scenario describes.
     Scenario(Fact),
     /// In the words of an older record.
     Said(String),
@@ -94,7 +94,7 @@ pub enum WhyLeftOut {
 pub struct Settings(pub BTreeMap<String, Value>);
 
 impl Settings {
-    /// Those that are not the same in `others`.
+    /// The settings whose values differ from `others`.
     #[must_use]
     pub fn differing(&self, others: &Settings) -> Settings {
         let differs = self.0.iter().filter(|(name, value)| others.0.get(*name) != Some(*value));

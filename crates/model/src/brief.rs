@@ -1,8 +1,7 @@
-//! A study in brief: its verdict and what the verdict rests on, without its trials.
+//! A study in brief: its verdict and the counts behind it, without its trials.
 //!
-//! A brief is for a fleet: small enough for a line of a log, and whole enough to be judged again.
-//! It holds the counts that the test is made of ([`Tested`]), so that the judge decides by it as by
-//! the record.
+//! A brief is made for a fleet: it fits into one line of a log, and it can be judged again. It
+//! holds the counts of the test ([`Tested`]), so the judge decides from it as from the record.
 
 use crate::estimate::{Comparison, Estimate};
 use crate::fix::FixOutcome;
@@ -16,10 +15,10 @@ use crate::tested::Tested;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The schema that this version writes; its number grows when old readers would go wrong.
+/// The schema that this version writes. Its number grows when older readers would misread it.
 pub const SCHEMA: &str = "tailback/brief/1";
 
-/// The most that a brief takes as JSON, in bytes.
+/// The largest size of a brief as JSON, in bytes.
 pub const MOST_BYTES: usize = 16 << 10;
 
 /// A study in brief.
@@ -28,7 +27,7 @@ pub const MOST_BYTES: usize = 16 << 10;
 pub struct Brief {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Which machine it is of; absent where nobody said.
+    /// The machine that was studied; absent if no name was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostName>,
     /// Version of the tailback that wrote it.
@@ -39,44 +38,47 @@ pub struct Brief {
     pub started: String,
     /// Wall time of the study, in seconds.
     pub elapsed_s: f64,
-    /// How far the study went.
+    /// How far the study got.
     pub progress: Progress,
-    /// What its machine shares with others of its kind.
+    /// What the machine has in common with other machines of its kind.
     pub identity: Identity,
-    /// Version of the OTP that the study ran, where it ran one.
+    /// Version of the OTP that the study ran, if it ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otp: Option<String>,
-    /// What was to be done.
+    /// What the study was set to do.
     pub plan: PlanBrief,
-    /// What is known of the machine that judging has to know.
+    /// What the judge has to know about the machine.
     #[serde(default, skip_serializing_if = "Ground::is_plain")]
     pub ground: Ground,
     /// The verdict.
     pub verdict: VerdictBrief,
-    /// What the verdict rests on: by each judged figure, the one that decides first in front. Empty
-    /// where nothing was judged, and where the counts of all arms take too much room (`left_out`).
+    /// The counts behind the verdict: an entry for each judged figure, with the deciding figure
+    /// first. Empty if nothing was judged, or if the counts of all arms take too much room
+    /// (`left_out`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Tested>,
-    /// What the scenario's review of the trials made of the test's answer, where that is another.
+    /// The verdict after the scenario's review of the trials, if the review changed the test's
+    /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<State>,
-    /// The arms with their judged figures, control first; of many those that say most.
+    /// The arms with their judged figures, control first. If there are many, only those that show
+    /// most.
     pub arms: Vec<ArmBrief>,
-    /// What each fix did.
+    /// The outcome of each fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<FixBrief>,
-    /// What did not fit.
+    /// What did not fit into the brief.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOutOfBrief>,
 }
 
-/// What tells the trials of a study from those of another.
+/// What identifies a study and its size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanBrief {
     /// Seed of every random choice.
     pub seed: u64,
-    /// SHA-256 of the plan without its seed, in hexadecimal: alike where the same was done.
+    /// SHA-256 of the plan without its seed, in hexadecimal. Equal plans have equal hashes.
     pub sha256: String,
     /// Blocks that were run.
     pub blocks: u32,
@@ -88,23 +90,23 @@ pub struct PlanBrief {
     pub confidence: f64,
 }
 
-/// What is known of the machine that judging has to know.
+/// What the judge has to know about the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ground {
-    /// Flags by which the kernel said that it became tainted during the study.
+    /// Taint flags that the kernel set during the study.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tainted: u64,
-    /// It was a guest whose time is emulated.
+    /// Whether it was a guest whose time is emulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
-    /// Another run could load the machine at the same time.
+    /// Whether another run could load the machine at the same time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
 }
 
 impl Ground {
-    /// Whether nothing is to be said of it.
+    /// Whether there is nothing to report about the machine.
     pub fn is_plain(&self) -> bool {
         *self == Ground::default()
     }
@@ -118,32 +120,32 @@ fn is_zero(flags: &u64) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerdictBrief {
-    /// In one word.
+    /// The verdict in one word.
     pub state: State,
-    /// Which of several stalls of the scenario, where it has several.
+    /// Which of the stalls of the scenario it is, if the scenario has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// In one sentence; absent where it takes too much room.
+    /// The verdict in one sentence; absent if it takes too much room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Headline>,
-    /// Its first ground where nothing is settled: what was missing, what disturbed the machine.
+    /// The first reason, if nothing is settled: what was missing, or what disturbed the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// The figure that decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// Other figures that show a stall as well.
+    /// Other figures that also show a stall.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Figures that are judged too and not settled yet.
+    /// Other judged figures that are not settled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// The test of the figure that decided, without its name; absent where nothing was judged.
+    /// The test of the figure that decided, without its name; absent if nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<Test>,
 }
 
-/// An arm in brief: its judged figures alone.
+/// An arm in brief, with its judged figures only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmBrief {
@@ -151,20 +153,20 @@ pub struct ArmBrief {
     pub id: String,
     /// Its role.
     pub role: Role,
-    /// What is said of it by itself; the control has none.
+    /// The verdict on this arm alone; absent for the control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// Its trials.
+    /// The number of its trials.
     pub trials: u32,
-    /// How many of them hung.
+    /// How many of its trials hung.
     #[serde(default, skip_serializing_if = "none_hung")]
     pub hung: u32,
-    /// E-value of this arm alone against "no effect".
+    /// E-value against "no effect" for this arm alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value: Option<f64>,
     /// Each judged figure, by name.
     pub measures: BTreeMap<String, Estimate>,
-    /// Each judged figure held against the control, by name.
+    /// Each judged figure compared with the control, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub against_control: BTreeMap<String, Comparison>,
 }
@@ -179,7 +181,7 @@ fn none_hung(hung: &u32) -> bool {
 pub struct FixBrief {
     /// The arm.
     pub arm: String,
-    /// What became of the stall.
+    /// The outcome for the stall.
     pub outcome: FixOutcome,
     /// E-value against "the stall is not less".
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,37 +189,37 @@ pub struct FixBrief {
     /// E-value against "the stall is left in 15% of the trials".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value_gone: Option<f64>,
-    /// The e-value that both take.
+    /// The e-value that both claims need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// The judged figure with the change held against the one without.
+    /// The judged figure with the change, compared with the figure without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
 }
 
-/// What did not fit into [`MOST_BYTES`]; the record has it.
+/// What did not fit into [`MOST_BYTES`]; the record has all of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutOfBrief {
-    /// Arms of which no estimate stands here.
+    /// Arms whose estimates are left out.
     pub arms: u32,
-    /// Fixes of which nothing stands here.
+    /// Fixes that are left out.
     pub fixes: u32,
-    /// Whether the counts of the test do not stand here, so that it cannot be judged again.
+    /// Whether the counts of the test are left out, so that the brief cannot be judged again.
     pub tests: bool,
 }
 
 impl Brief {
-    /// Writes it as one line of JSON with a line feed at its end.
+    /// Writes the brief as one line of JSON with a line feed at its end.
     pub fn to_line(&self) -> String {
-        // Text keys and finite numbers only, which always serialise.
+        // All keys are text and all numbers are finite, so this never fails.
         let mut text = serde_json::to_string(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Shortens it until it is no longer than [`MOST_BYTES`] as a line: first the arms behind those
-    /// that say most, then the fixes, then the counts of the test.
+    /// Shortens the brief until its line is no longer than [`MOST_BYTES`]. The arms that show
+    /// least are removed first, then the fixes, then the counts of the test.
     #[must_use]
     pub fn fitted(mut self) -> Self {
         let too_long = |brief: &Brief| brief.to_line().len() > MOST_BYTES;
@@ -238,7 +240,7 @@ impl Brief {
                 left_out.arms += gone(self.arms.len());
                 self.arms.clear();
             } else {
-                // Names that nobody gave an arm, a kernel or a host in earnest.
+                // Only names that no real arm, kernel or host has are this long.
                 self.verdict = VerdictBrief {
                     headline: None,
                     reason: None,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The schema that this version writes and reads.
 pub const SCHEMA: &str = "tailback/census/1";
 
-/// A fleet's answer.
+/// The answers of a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Census {
@@ -16,27 +16,28 @@ pub struct Census {
     pub schema: String,
     /// Version of the tailback that wrote it.
     pub version: String,
-    /// When it was taken (RFC 3339, UTC).
+    /// When the census was taken (RFC 3339, UTC).
     pub taken: String,
-    /// What was read.
+    /// How much was read.
     pub read: Read,
     /// Hosts with a record that counts.
     pub hosts: u64,
-    /// Hosts of the inventory without one; absent where there was no inventory.
+    /// Hosts of the inventory without a record that counts; absent if there was no inventory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Hosts>,
     /// Hosts with a record that the inventory does not name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_in_inventory: Option<Hosts>,
-    /// Kinds of hosts: those of one kind share everything that `tailback host identify` prints.
+    /// Kinds of hosts. Hosts of one kind agree in everything that `tailback host identify`
+    /// prints.
     pub kinds: u64,
-    /// What was read and does not count, or counts with a doubt.
+    /// What was read but does not count, or counts with a doubt.
     pub set_aside: Vec<SetAside>,
-    /// Each scenario that any host has a record of.
+    /// The answers to each scenario for which any host has a record.
     pub scenarios: Vec<ScenarioCensus>,
-    /// Hosts with the same answers, the largest group first.
+    /// Groups of hosts with the same answers, the largest group first.
     pub groups: Vec<Group>,
-    /// Hosts in further groups, which are not listed.
+    /// Hosts in further groups that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hosts_in_other_groups: u64,
     /// What changed since an earlier census.
@@ -48,35 +49,36 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What was read.
+/// How much was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Read {
     /// Files.
     pub files: u64,
-    /// Records with their trials.
+    /// Full records, with their trials.
     pub records: u64,
     /// Brief records.
     pub briefs: u64,
     /// The earliest start of a study that counts (RFC 3339, UTC).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
-    /// The latest.
+    /// The latest start of a study that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// Versions of tailback that wrote what counts, and how many records of each.
+    /// Versions of tailback that wrote the records that count, with the number of records of
+    /// each.
     pub versions: BTreeMap<String, u64>,
 }
 
-/// What was read and does not count, or counts with a doubt.
+/// Records that were read but do not count, or count with a doubt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetAside {
     /// Why.
     pub why: Why,
-    /// How many.
+    /// How many records.
     pub count: u64,
-    /// Some of them.
+    /// Some of these records.
     pub examples: Vec<Example>,
 }
 
@@ -84,53 +86,53 @@ pub struct SetAside {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Example {
-    /// Where it is.
+    /// Where the record is.
     #[serde(flatten)]
     pub place: RecordPlace,
-    /// The host that it says it is of, where that is the reason.
+    /// The host that it names, if that is the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<String>,
-    /// The other record of that host.
+    /// The other record of the same host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<RecordPlace>,
 }
 
-/// Why something does not count, or counts with a doubt.
+/// Why a record does not count, or counts with a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// Its file speaks for another host; it counts for neither.
+    /// It names another host than its file does. It counts for neither host.
     OtherHost,
-    /// Another file has a record of the host too; that of the host's own file counts, else the
-    /// later one.
+    /// Another file has a record of the same host too. The record in the host's own file counts;
+    /// if there is none, the later record counts.
     TwoFiles,
-    /// The same study once more.
+    /// It is a copy of a study that was already read.
     Duplicate,
-    /// The host has a later study of the scenario.
+    /// The same host has a later study of the scenario.
     Superseded,
-    /// Another answer of a study that began at the same moment on the same host; neither counts as
+    /// Two answers of a study that began at the same moment on the same host. Neither counts as
     /// settled.
     TwoAnswers,
-    /// Its verdict is not what its own counts give; it counts as untrustworthy.
+    /// Its verdict does not follow from its own counts. It counts as untrustworthy.
     Contradictory,
-    /// It is dated later than now, or before tailback was there; it counts.
+    /// Its date is in the future, or before the first tailback. It counts all the same.
     WrongClock,
-    /// It ends before it is whole.
+    /// It is cut off.
     Truncated,
-    /// It is no record, or one that does not hold together.
+    /// It is not a record, or it is inconsistent.
     Damaged,
-    /// It is larger than any record that is read.
+    /// It is larger than the largest record that is read.
     TooLarge,
-    /// A schema that is newer than this version reads.
+    /// Its schema is newer than this version can read.
     Newer,
-    /// A scenario that this version does not know.
+    /// This version does not know its scenario.
     UnknownScenario,
     /// It could not be read.
     Unreadable,
-    /// It is beyond the answers that a census takes.
+    /// It exceeds the number of answers that a census takes.
     TooMany,
-    /// An archive has more entries than are read; the others are left out.
+    /// An archive has more entries than are read. The remaining entries are left out.
     TooManyEntries,
 }
 
@@ -138,9 +140,9 @@ pub enum Why {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordPlace {
-    /// Its file, and within an archive its name there behind a colon.
+    /// The file. In an archive, a colon and the name in the archive follow.
     pub file: String,
-    /// Its line, from 1, where the file has a record a line.
+    /// The line, from 1, if the file has one record on each line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -151,36 +153,36 @@ pub struct RecordPlace {
 pub struct ScenarioCensus {
     /// The scenario.
     pub scenario: String,
-    /// Hosts by their answer.
+    /// Numbers of hosts by their answer.
     pub hosts: Counts,
-    /// Of the hosts with a settled answer, those that are affected; absent where no answer is
+    /// The share of affected hosts among those with a settled answer; absent if no answer is
     /// settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
-    /// What tells affected hosts from clear ones.
+    /// What distinguishes affected hosts from clear ones.
     pub apart: Telling,
     /// The hosts that lose most.
     pub worst: Vec<Worst>,
-    /// Hosts whose answer is not that of their kind.
+    /// Hosts whose answer differs from that of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odd: Option<Odd>,
 }
 
-/// Hosts by their answer to one scenario.
+/// Numbers of hosts by their answer to one scenario.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// The stall is there.
     pub affected: u64,
-    /// It did not show where it would have shown.
+    /// The stall did not show, in a study in which it would have shown.
     pub clear: u64,
-    /// Neither is settled.
+    /// The study was too short to decide.
     pub inconclusive: u64,
     /// The record proves nothing.
     pub untrustworthy: u64,
-    /// A need was missing.
+    /// Something that the study needs was missing.
     pub skipped: u64,
-    /// Hosts with records, of other scenarios alone.
+    /// Hosts that have records of other scenarios only.
     pub not_measured: u64,
     /// Hosts of the inventory without any record.
     pub unreachable: u64,
@@ -201,31 +203,33 @@ pub struct Share {
     pub affected: u64,
     /// Hosts with a settled answer.
     pub of: u64,
-    /// All other hosts of the fleet: their answer is not settled, or nobody measured them.
+    /// All other hosts of the fleet: their answer is not settled, or they were not measured.
     #[serde(default)]
     pub undecided: u64,
-    /// The share of this fleet that is affected if no undecided host is.
+    /// The share of this fleet that is affected if no undecided host is affected.
     #[serde(default)]
     pub least: f64,
-    /// The share of this fleet that is affected if every undecided host is.
+    /// The share of this fleet that is affected if every undecided host is affected.
     #[serde(default)]
     pub most: f64,
     /// Kinds of the hosts with a settled answer.
     pub kinds: u64,
-    /// Their owners, where the inventory names owners; the interval then allows for them too.
+    /// Owners of these hosts, if the inventory names owners. The interval then allows for owners
+    /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owners: Option<u64>,
-    /// Upper limit of the correlation of hosts of a kind: 0 where they are independent, 1 where
-    /// all of a kind answer alike.
+    /// Upper limit of the correlation between hosts of one kind: 0 if they are independent, 1 if
+    /// all hosts of a kind have the same answer.
     #[serde(default)]
     pub alike: f64,
-    /// So many independent hosts would say as much as those with a settled answer.
+    /// The number of independent hosts that would carry as much information as the hosts with a
+    /// settled answer.
     pub effective: f64,
-    /// Lower end of the interval for fleets like this one, with undecided hosts as clear; absent
-    /// where all hosts are of one kind.
+    /// Lower end of the interval for fleets like this one. Undecided hosts count as clear. Absent
+    /// if all hosts are of one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the interval, with undecided hosts as affected; absent where all hosts are of
+    /// Upper end of the interval. Undecided hosts count as affected. Absent if all hosts are of
     /// one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
@@ -233,16 +237,17 @@ pub struct Share {
     pub confidence: f64,
 }
 
-/// What tells affected hosts from clear ones.
+/// What distinguishes affected hosts from clear ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Telling {
     /// These conditions together.
     Conditions(Box<Conditions>),
-    /// No factor does so beyond chance.
+    /// No factor distinguishes them beyond chance.
     None {
-        /// How often chance does as much as the one that stands out most.
+        /// How often chance alone makes a factor stand out as much as the one that stands out
+        /// most here.
         p_value: f64,
     },
     /// There are too few kinds of hosts for a test.
@@ -250,23 +255,23 @@ pub enum Telling {
         /// How many there are with a settled answer.
         kinds: u64,
     },
-    /// All hosts with a settled answer have the same.
+    /// All hosts with a settled answer have the same answer.
     AllAlike,
 }
 
-/// Conditions that together tell affected hosts from clear ones.
+/// Conditions that together distinguish affected hosts from clear ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conditions {
-    /// Each of them, found within the hosts that fulfil those before it.
+    /// The conditions. Each was found among the hosts that meet the earlier ones.
     pub all: Vec<Condition>,
-    /// Hosts that fulfil them all.
+    /// Hosts that meet all conditions.
     pub inside: Share,
     /// All other hosts.
     pub outside: Share,
-    /// Owners of the hosts with a settled answer, where the inventory names owners: each condition
-    /// also stands out when whole owners change places. Absent where no owner is known: hosts of
-    /// one owner may then share another cause.
+    /// Owners of the hosts with a settled answer, if the inventory names owners. Then each
+    /// condition also stands out when whole owners change places. Absent if no owner is known:
+    /// then hosts of one owner may share another cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owners: Option<u64>,
 }
@@ -275,44 +280,45 @@ pub struct Conditions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Condition {
-    /// What it is on, and how.
+    /// The factor, and how it divides the hosts.
     #[serde(flatten)]
     pub cut: Cut,
-    /// How often chance does as much, allowing for all that was looked at.
+    /// How often chance alone does as much, with all factors that were tried taken into account.
     pub p_value: f64,
-    /// Other conditions that the very same hosts fulfil: which of them matters cannot be told here.
+    /// Other conditions that exactly the same hosts meet. This fleet cannot show which of them
+    /// matters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Cut>,
 }
 
-/// One side of the hosts.
+/// A division of the hosts by one factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cut {
-    /// What differs.
+    /// The factor.
     pub factor: Factor,
-    /// Which side.
+    /// Which of the hosts, compared with the level.
     pub side: Side,
-    /// The level.
+    /// The level of the factor.
     pub level: String,
 }
 
-/// Which hosts are on a side.
+/// Which hosts belong to a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// Those of this level.
+    /// Hosts of this level.
     Is,
-    /// All others.
+    /// All other hosts.
     IsNot,
-    /// Those of this level and above.
+    /// Hosts of this level and above.
     AtLeast,
-    /// Those below it, and those of which it is not known.
+    /// Hosts below this level, and hosts whose level is not known.
     Below,
 }
 
-/// What may tell hosts apart.
+/// A factor that may distinguish hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -325,11 +331,11 @@ pub enum Factor {
     Preemption,
     /// Version of the OTP that the study ran.
     Otp,
-    /// Whether a hypervisor is underneath.
+    /// Whether the machine runs under a hypervisor.
     Virtualised,
     /// Version of control groups.
     Cgroup,
-    /// What the firmware says the machine is: the instance type in some clouds.
+    /// The name of the machine in its firmware: the instance type in some clouds.
     Product,
     /// Model of the CPU.
     CpuModel,
@@ -349,25 +355,25 @@ pub enum Factor {
 pub struct Worst {
     /// The host.
     pub host: String,
-    /// What its worst arm loses over its control.
+    /// By how much its worst arm is worse than its control.
     pub shift: Amount,
     /// Its record.
     pub record: RecordPlace,
 }
 
-/// Hosts whose answer is not that of nearly all others of their kind.
+/// Hosts whose answer differs from that of nearly all other hosts of their kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Odd {
-    /// How many.
+    /// How many hosts.
     pub count: u64,
-    /// So many wrong answers the error rate of the studies allows for at most.
+    /// The largest number of wrong answers that the error rate of the studies allows for.
     pub allowed: f64,
-    /// Some of them.
+    /// Some of these hosts.
     pub hosts: Vec<OddHost>,
 }
 
-/// A host whose answer is not that of its kind.
+/// A host whose answer differs from that of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OddHost {
@@ -387,11 +393,11 @@ pub struct OddHost {
 pub struct Group {
     /// The answer to each scenario that was measured.
     pub answers: BTreeMap<String, State>,
-    /// Its hosts.
+    /// The hosts of the group.
     pub hosts: Hosts,
     /// Some of their records.
     pub records: Vec<RecordPlace>,
-    /// What all of them have alike, of what may tell hosts apart.
+    /// The levels that all of them share, of the factors that may distinguish hosts.
     pub alike: BTreeMap<Factor, String>,
 }
 
@@ -399,9 +405,9 @@ pub struct Group {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hosts {
-    /// How many.
+    /// How many hosts.
     pub count: u64,
-    /// Their names, folded.
+    /// Their names, with consecutive numbers folded into ranges.
     pub names: Vec<Run>,
     /// Hosts that are not named here.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -412,12 +418,12 @@ pub struct Hosts {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// What stands before the number; the whole name where it has none.
+    /// The part before the number; the whole name if it has no number.
     pub before: String,
-    /// What stands behind it.
+    /// The part after the number.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
-    /// Digits of the number at least, with zeros in front; 0 for a name without a number.
+    /// The least number of digits, filled with leading zeros; 0 for a name without a number.
     #[serde(default, skip_serializing_if = "no_digits")]
     pub digits: u8,
     /// The first number.
@@ -433,12 +439,12 @@ fn no_digits(digits: &u8) -> bool {
 }
 
 impl Run {
-    /// How many hosts it names.
+    /// How many hosts the range names.
     pub fn len(&self) -> u64 {
         if self.digits == 0 { 1 } else { (self.to.saturating_sub(self.from)).saturating_add(1) }
     }
 
-    /// Whether it names none; it always names one.
+    /// Whether it names no host; it always names at least one.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -459,15 +465,15 @@ impl Run {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Since {
-    /// When that was taken.
+    /// When the earlier census was taken.
     pub taken: String,
-    /// Hosts that had no record then.
+    /// Hosts that had no record in it.
     pub new: Hosts,
-    /// Hosts that have none now.
+    /// Hosts that had a record in it and have none in this census.
     pub gone: Hosts,
     /// Each scenario in which a host's answer changed.
     pub scenarios: Vec<ScenarioSince>,
-    /// Hosts of that census that it did not name, so that nothing can be said of them.
+    /// Hosts of the earlier census that are not named in it, so they cannot be compared.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown: u64,
 }
@@ -478,10 +484,10 @@ pub struct Since {
 pub struct ScenarioSince {
     /// The scenario.
     pub scenario: String,
-    /// Hosts that are affected and were clear.
+    /// Hosts that were clear and are affected.
     pub became_affected: Hosts,
-    /// Hosts that are clear and were affected.
+    /// Hosts that were affected and are clear.
     pub became_clear: Hosts,
-    /// Hosts whose answer changed otherwise.
+    /// Hosts whose answer changed in another way.
     pub other: Hosts,
 }

@@ -1,4 +1,5 @@
-//! What changed between records of one scenario that were made before and after something.
+//! What changed between two sets of records of one scenario: one made before a change, one after
+//! it.
 
 use crate::estimate::{Comparison, Estimate};
 use crate::machine::Machine;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 /// The schema of a comparison.
 pub const SCHEMA: &str = "tailback/change/4";
 
-/// What may be compared besides parameters, as `--across` names it.
+/// What may be compared besides parameters, by the word that `--across` takes.
 pub mod across {
     /// The machine.
     pub const HOST: &str = "host";
@@ -23,28 +24,28 @@ pub mod across {
     pub const ALL: [&str; 4] = [HOST, KERNEL, OTP, TAILBACK];
 }
 
-/// The records after held against the records before.
+/// The comparison of the records after a change with the records before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// [`SCHEMA`].
     pub schema: String,
     /// The scenario.
     pub scenario: String,
-    /// The records of what was, in the order in which they were named.
+    /// The records before the change, in the order in which they were named.
     pub before: Vec<Side>,
-    /// The records of what is.
+    /// The records after the change.
     pub after: Vec<Side>,
-    /// What is counted: it decides how much can be said.
+    /// What the comparison counts. It decides which verdicts are possible.
     pub basis: Basis,
     /// The verdict in one word.
     pub state: ChangeState,
-    /// What decided.
+    /// The change that decided the verdict.
     pub headline: ChangeHeadline,
-    /// Why the verdict is what it is; where the records cannot be compared, why not.
+    /// Why the verdict is what it is; or why the records cannot be compared.
     pub reasons: Vec<ChangeReason>,
     /// What to do next.
     pub suggestions: Vec<ChangeSuggestion>,
-    /// What is not the same on both sides: kernel, parameters, flags.
+    /// What differs between the sides: kernel, parameters, flags.
     pub differs: Vec<Setting>,
     /// The arms that all records have, control first.
     pub arms: Vec<ArmChange>,
@@ -53,7 +54,7 @@ pub struct Change {
 /// One of the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// What the user calls it: its file.
+    /// The name that the user gave it: its file.
     pub name: String,
     /// When its study began (RFC 3339, UTC).
     pub started: String,
@@ -67,11 +68,11 @@ pub struct Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Blocks of trials. They say whether these runs differ, and not why: a run differs from the
-    /// next one even where nothing was changed.
+    /// Blocks of trials. They show whether these runs differ, but not why. Two runs differ even
+    /// if nothing was changed.
     Blocks,
-    /// Pairs of runs, one of either side, one difference each. Several show how much runs differ by
-    /// themselves, so they can say that it is worse or better.
+    /// Pairs of runs, one run of each side. Each pair gives one difference. Several pairs show
+    /// how much runs differ by themselves, so they can support worse or better.
     Pairs,
 }
 
@@ -94,53 +95,53 @@ pub enum ChangeHeadline {
     NotComparable,
 }
 
-/// Why a comparison says what it says.
+/// A reason for the verdict of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeReason {
-    /// One record a side does not show how much runs differ by themselves.
+    /// One record on each side does not show how much runs differ by themselves.
     OneRecordEach,
-    /// More pairs of runs do, and there are too few for an interval.
+    /// There are several pairs of runs, but too few for an interval.
     TooFewPairs {
         /// Pairs that the records make.
         pairs: usize,
-        /// How many it takes.
+        /// Pairs that are needed.
         needed: usize,
-        /// Figures that are judged: each is one chance to be wrong.
+        /// Figures that are judged: each of them is one more chance of a wrong verdict.
         judged: usize,
-        /// The confidence of all that is said together.
+        /// The joint confidence of all statements.
         confidence: f64,
     },
-    /// The times of the records do not tell in which order they were made.
+    /// The times in the records do not show in which order they were made.
     OrderUnknown,
-    /// They make fewer pairs than there are records on the smaller side, so drift of the machine
-    /// looks like the change.
+    /// They make fewer pairs than the smaller side has records, so drift of the machine can look
+    /// like the change.
     NotInTurns {
         /// The order in which they were made.
         order: Vec<Turn>,
     },
-    /// The order within two pairs that follow one another was the same and not left to chance, so
-    /// what comes and goes from run to run looks like the change.
+    /// Two consecutive pairs had the same order, and the order was not random. So an offset that
+    /// varies from run to run can look like the change.
     FixedOrder {
         /// The order in which they were made.
         order: Vec<Turn>,
     },
-    /// The order was not left to chance, and changes from pair to pair: the error rate is halved,
-    /// since in simulations 6.5% were wrong at 5%.
+    /// The order was not random, and it alternates from pair to pair. The error rate is halved,
+    /// because in simulations 6.5% of the verdicts were wrong at 5%.
     OrderByHand,
-    /// Records of the pairs that are incomplete; they count in nothing.
+    /// Records that are in no complete pair. They are not counted.
     Unpaired {
         /// Records before.
         before: usize,
         /// Records after.
         after: usize,
     },
-    /// Too few blocks or pairs for an interval, or too many cut off.
+    /// Too few blocks or pairs for an interval, or too many trials were cut off.
     NoInterval {
         /// The arms.
         arms: Vec<String>,
     },
-    /// A control changed by more than the margin; it is subtracted.
+    /// A control changed by more than the margin. The change is subtracted.
     ControlChanged {
         /// The control.
         arm: String,
@@ -149,18 +150,18 @@ pub enum ChangeReason {
         /// By how much.
         shift: Comparison,
     },
-    /// What the verdict claims: an interval wholly above the margins of the judged figures.
+    /// What the verdict claims: the interval of a judged figure lies wholly beyond its margin.
     Claim {
-        /// How often that is wrong at most, over all judged figures together.
+        /// The highest rate at which that claim is wrong, over all judged figures together.
         error_rate: f64,
     },
     /// A side has no record.
     NoRecord,
     /// Two records are of different scenarios.
     OtherScenario {
-        /// One of them.
+        /// One of the scenarios.
         record: RecordWith,
-        /// Another.
+        /// The other scenario.
         other: RecordWith,
     },
     /// A record is untrustworthy.
@@ -177,54 +178,54 @@ pub enum ChangeReason {
     JudgedOtherwise,
     /// No arm with the cause is in all records.
     NoCommonCase,
-    /// An arm is held against different controls.
+    /// An arm has different controls in different records.
     OtherControl {
         /// The arm.
         arm: String,
-        /// One record, and the control there.
+        /// One record, and the control that the arm has there.
         record: RecordWith,
-        /// Another, and the control there.
+        /// Another record, and the control that the arm has there.
         other: RecordWith,
     },
-    /// A record was named twice: it would count as two runs.
+    /// A record was named twice. It would count as two runs.
     SameRecord {
-        /// Its name.
+        /// One name of the record.
         record: String,
         /// Its other name.
         other: String,
     },
-    /// Records of one side were not made alike.
+    /// Records of one side were not made in the same way.
     MixedSide {
-        /// One of them.
+        /// One of the records.
         record: String,
-        /// Another.
+        /// Another record.
         other: String,
         /// What differs between them.
         setting: Setting,
     },
-    /// The sides differ in more than what is compared.
+    /// The sides differ in more than the thing that is compared.
     Confounded {
-        /// In what, as `--across` names it.
+        /// The differences, by the words that `--across` takes.
         by: Vec<String>,
     },
 }
 
-/// A record, and what it has that another has not.
+/// A record, and what it has instead of what another record has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordWith {
-    /// What the user calls the record.
+    /// The name that the user gave the record.
     pub record: String,
-    /// Its scenario, or its control; absent where it has none.
+    /// Its scenario or its control; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has: Option<String>,
 }
 
-/// Records of one side that were made one after another.
+/// Consecutive records of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Which side.
+    /// The side.
     pub side: When,
-    /// How many.
+    /// How many records.
     pub records: usize,
 }
 
@@ -234,7 +235,7 @@ pub struct Turn {
 pub enum When {
     /// Before the change.
     Before,
-    /// After it.
+    /// After the change.
     After,
 }
 
@@ -244,19 +245,19 @@ pub enum When {
 pub enum ChangeSuggestion {
     /// Make pairs of runs.
     MakePairs {
-        /// How many.
+        /// How many pairs.
         pairs: usize,
-        /// What that would show.
+        /// What these pairs would show.
         purpose: Purpose,
     },
-    /// Look at who held up whom in a record after the change.
+    /// Look in a record after the change for what held up what.
     Explain {
         /// Its name.
         record: String,
     },
     /// Name records of one scenario.
     OneScenario,
-    /// Make another record in the place of this one.
+    /// Make a new record in place of this one.
     Replace {
         /// Its name.
         record: String,
@@ -267,39 +268,39 @@ pub enum ChangeSuggestion {
     SameParameters,
     /// Name each record once.
     NameOnce,
-    /// Name records of one set-up for each side.
+    /// Name records of one set-up on each side.
     OneSetUp,
-    /// Say that all of this is what is compared.
+    /// Say with `--across` that all of these are compared.
     Across {
-        /// All that `--across` has to name.
+        /// All words that `--across` has to name.
         names: Vec<String>,
     },
 }
 
-/// What pairs of runs would show.
+/// What more pairs of runs would show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// Whether the change did it.
+    /// Whether the change caused the difference.
     Cause,
-    /// A difference too small for so few blocks.
+    /// A difference that is too small for this number of blocks.
     Detect,
-    /// A difference too small for so few pairs.
+    /// A difference that is too small for this number of pairs.
     Narrow,
 }
 
-/// Something that is not the same on both sides.
+/// Something that differs between the sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// What.
+    /// What differs.
     pub what: SettingName,
-    /// The arms for which it differs, where that is not all of them.
+    /// The arms for which it differs; empty if it differs for all arms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,
-    /// Before; absent where it is not known or not there.
+    /// The value before; absent if it is not known or does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<SettingValue>,
-    /// After.
+    /// The value after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<SettingValue>,
 }
@@ -318,9 +319,9 @@ pub enum SettingName {
     CpuModel,
     /// Memory, in bytes.
     Memory,
-    /// Whether a hypervisor is underneath.
+    /// Whether the machine runs under a hypervisor.
     VirtualMachine,
-    /// What runs the instructions of a guest.
+    /// What executes the instructions of a guest.
     GuestAccelerator,
     /// What the clock of a guest counts.
     GuestClock,
@@ -330,9 +331,9 @@ pub enum SettingName {
     GuestHostCpus,
     /// Kernel of the host of a guest.
     GuestHostKernel,
-    /// CPU quota around tailback, in CPUs.
+    /// CPU quota of the group in which tailback runs, in CPUs.
     CpuLimit,
-    /// Memory limit around tailback, in bytes.
+    /// Memory limit of the group in which tailback runs, in bytes.
     MemoryLimit,
     /// Kernel release.
     Kernel,
@@ -378,25 +379,25 @@ impl From<&str> for SettingValue {
     }
 }
 
-/// What is said of a change.
+/// The verdict on a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeState {
-    /// Over pairs of runs it is worse by more than matters.
+    /// Over pairs of runs it is worse by more than the margin.
     Worse,
-    /// Over pairs of runs it is better by more than matters.
+    /// Over pairs of runs it is better by more than the margin.
     Better,
-    /// These runs differ by more than matters; whether what is compared did that, or something else
-    /// that changed between the runs, cannot be told.
+    /// These runs differ by more than the margin. The cause is not known: it may be what is
+    /// compared, or something else that changed between the runs.
     Differs,
-    /// Nothing was shown; that is not the same as no difference.
+    /// No difference was shown. That is not the same as no difference.
     NoDifferenceShown,
-    /// The records say nothing about each other.
+    /// The records cannot be compared.
     NotComparable,
 }
 
 impl ChangeState {
-    /// The word, as it stands in the JSON.
+    /// The word in the JSON.
     pub fn word(self) -> &'static str {
         match self {
             ChangeState::Worse => "worse",
@@ -407,7 +408,7 @@ impl ChangeState {
         }
     }
 
-    /// The exit code that scripts see; only what is shown to be worse fails.
+    /// The exit code for scripts. Only `worse` is a failure.
     pub fn exit_code(self) -> u8 {
         match self {
             ChangeState::Better | ChangeState::Differs | ChangeState::NoDifferenceShown => 0,
@@ -424,7 +425,7 @@ pub struct ArmChange {
     pub id: String,
     /// Its role.
     pub role: Role,
-    /// What is said of it, by the figures that are judged; only arms with the cause have it.
+    /// The verdict on this arm by the judged figures; only arms with the cause have one.
     pub state: Option<ChangeState>,
     /// Each figure that both sides have, by name.
     pub measures: BTreeMap<String, Difference>,
@@ -433,26 +434,26 @@ pub struct ArmChange {
 /// One figure of an arm on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The control that was subtracted in each block, by its id; absent where the figure stands as
+    /// The id of the control that was subtracted in each block; absent if the figure is shown as
     /// it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// Before. Its `trials` are what [`Change::basis`] counts: blocks, or pairs.
+    /// The figure before. Its `trials` are what [`Change::basis`] counts: blocks, or pairs.
     pub before: Estimate,
-    /// After.
+    /// The figure after.
     pub after: Estimate,
-    /// After held against before: above zero it is higher.
+    /// After compared with before; above zero, the figure is higher after.
     pub comparison: Comparison,
-    /// What is said of it, where it is judged and lower is better.
+    /// The verdict on the figure, if it is judged and lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ChangeState>,
-    /// The margin of a judged figure: a difference of no more does not matter.
+    /// The margin of a judged figure: a difference up to this does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
 impl Difference {
-    /// How large it is: in multiples of its margin, where it has one.
+    /// The size of the change, in multiples of the margin if the figure has one.
     pub fn size(&self) -> f64 {
         let shift = self.comparison.shift.abs();
         self.margin.filter(|margin| *margin > 0.0).map_or(shift, |margin| shift / margin)

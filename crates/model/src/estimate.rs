@@ -1,4 +1,4 @@
-//! Estimates with their intervals: what the analysis makes of the trials of each arm.
+//! Estimates with their intervals, which the analysis makes from the trials of each arm.
 
 use crate::measure::Unit;
 use crate::role::Role;
@@ -7,35 +7,36 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A median over trials with its interval.
+/// A median over trials, with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Unit of all figures.
     pub unit: Unit,
-    /// How many trials it rests on.
+    /// Number of trials behind the estimate.
     pub trials: u32,
     /// Median over the trials.
     pub median: f64,
-    /// The median is at least this: a censored trial stands in the middle.
+    /// The median is this or more: a censored trial is in the middle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub median_at_least: bool,
-    /// Lower end of the interval; absent where so few trials give none.
+    /// Lower end of the interval; absent if there are too few trials for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the interval; absent where so few trials give none, or where it is unbounded.
+    /// Upper end of the interval; absent if there are too few trials for one, or if it is
+    /// unbounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// The upper end is unbounded, since trials were cut off.
+    /// The upper end is unbounded, because trials were cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub high_unbounded: bool,
-    /// Confidence that the interval has by the exact distribution of order statistics.
+    /// Confidence of the interval, from the exact distribution of order statistics.
     pub confidence: f64,
-    /// Smallest figure of a trial.
+    /// Smallest figure of any trial.
     pub min: f64,
-    /// Largest figure of a trial.
+    /// Largest figure of any trial.
     pub max: f64,
-    /// The largest figure is at least this.
+    /// The largest figure is this or more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub max_at_least: bool,
 }
@@ -56,7 +57,7 @@ pub struct Proportion {
     pub confidence: f64,
 }
 
-/// One arm held against the control, for one figure.
+/// One arm compared with the control, for one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
@@ -64,31 +65,32 @@ pub struct Comparison {
     pub unit: Unit,
     /// Hodges-Lehmann shift from the control to the arm; above zero the arm is worse.
     pub shift: f64,
-    /// The shift is at least this, since trials of the arm were cut off.
+    /// The shift is this or more, because trials of the arm were cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shift_at_least: bool,
-    /// Lower end of the shift's interval; absent where so few trials give none.
+    /// Lower end of the shift's interval; absent if there are too few trials for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the shift's interval; absent where so few trials give none, or unbounded.
+    /// Upper end of the shift's interval; absent if there are too few trials for one, or if it is
+    /// unbounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// Chance that a trial of the arm is worse than one of the control, ties counting half.
+    /// Probability that a trial of the arm is worse than a trial of the control. Ties count half.
     pub superiority: f64,
-    /// Lower end of its interval; absent where it cannot be estimated.
+    /// Lower end of the interval of that probability; absent if it cannot be estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superiority_low: Option<f64>,
-    /// Upper end of its interval; absent where it cannot be estimated.
+    /// Upper end of the interval of that probability; absent if it cannot be estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superiority_high: Option<f64>,
-    /// Two-sided p-value of the Brunner-Munzel test; absent where it cannot be computed.
+    /// Two-sided p-value of the Brunner-Munzel test; absent if it cannot be computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
 }
 
-/// All that is estimated of one arm.
+/// All estimates for one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmResult {
@@ -96,28 +98,28 @@ pub struct ArmResult {
     pub id: String,
     /// Its role.
     pub role: Role,
-    /// What is said of this arm by itself; the control has none.
+    /// The verdict on this arm alone; absent for the control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// Its trials.
+    /// Number of its trials.
     pub trials: u32,
     /// How often a trial hung.
     pub hangs: Proportion,
-    /// How often a trial lost more than the margin over the control of its block.
+    /// How often a trial lost more than the margin, compared with the control of its block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worse: Option<Proportion>,
     /// Each figure, by name.
     pub measures: BTreeMap<String, Estimate>,
-    /// Each figure held against the control, by name; the control has none.
+    /// Each figure compared with the control, by name; empty for the control.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub against_control: BTreeMap<String, Comparison>,
-    /// The e-value of this arm alone for "affected": 20 is an error rate of 1 in 20.
+    /// The e-value for "affected" of this arm alone; 20 corresponds to an error rate of 1 in 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub e_value: Option<f64>,
 }
 
-/// A figure as people read it: three significant digits, no more than the data carry, without an
-/// exponent where people can do without.
+/// A figure for readers: about three significant digits without trailing zeros, and no exponent
+/// below a billion.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 1e9 => return format!("{value:.2e}"),
@@ -139,7 +141,7 @@ fn trials(count: u32) -> String {
 }
 
 impl Estimate {
-    /// The interval alone: `[970, 992]`, or why there is none.
+    /// The interval alone: `[970, 992]`. Without an interval it says why there is none.
     pub fn interval(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => format!("[{}, {}]", number(low), number(high)),
@@ -148,7 +150,7 @@ impl Estimate {
         }
     }
 
-    /// The median without its unit: `985`, or `>= 985` where trials were cut off.
+    /// The median without its unit: `985`, or `>= 985` if trials were cut off.
     pub fn figure(&self) -> String {
         let bound = if self.median_at_least { ">= " } else { "" };
         format!("{bound}{}", number(self.median))

@@ -1,16 +1,16 @@
-//! Who waited, for what, how long, who held it, and what the holder was doing meanwhile.
+//! Which threads waited, for what and how long, who held it, and what the holder did meanwhile.
 
 use crate::measure::Measure;
 use crate::not_seen::{EvidenceSource, NotSeen};
 use serde::{Deserialize, Serialize};
 
-/// What was seen of the waits of one trial, and what could not be.
+/// What was seen of the waits of one trial, and what could not be seen.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Where it came from, source by source: a probe, a file of /proc.
+    /// The sources: probes and files of /proc.
     pub sources: Vec<EvidenceSource>,
-    /// What could not be had, and why.
+    /// Evidence that is missing, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<NotSeen>,
     /// Events that were lost because buffers were full.
@@ -18,23 +18,23 @@ pub struct Evidence {
     /// The longest waits, longest first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// What the scheduler did to each thread of interest.
+    /// What the scheduler did to each watched thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadEvidence>,
-    /// Waits that were seen in all, beyond those listed.
+    /// Number of all waits that were seen, not only of those listed.
     pub waits_seen: u64,
-    /// Time in waits that were seen, in nanoseconds.
+    /// The sum of all waits that were seen, in nanoseconds.
     pub waits_ns: u64,
-    /// How all waits that were seen went by, together.
+    /// What happened during all waits that were seen, as one sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// What each CPU did on which a thread of interest ran.
+    /// What each CPU did on which a watched thread ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<CpuEvidence>,
     /// What the quota of a group did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaEvidence>,
-    /// What a limit of memory did to a group.
+    /// What a memory limit did to a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryEvidence>,
     /// What the schedulers of an Erlang VM did together.
@@ -42,30 +42,30 @@ pub struct Evidence {
     pub vm: Option<VmEvidence>,
 }
 
-/// What a limit of memory did to a group, by the group's own files.
+/// What a memory limit did to a group, from the group's own files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryEvidence {
     /// The group, as a path below the place where groups are mounted.
     pub group: String,
-    /// Its `memory.high`, in bytes; absent where it has none.
+    /// Its `memory.high`, in bytes; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_bytes: Option<u64>,
-    /// Its `memory.max`, in bytes; absent where it has none.
+    /// Its `memory.max`, in bytes; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// The most that it was seen to hold, in bytes.
+    /// The largest memory that it was seen to hold, in bytes.
     pub held_bytes: u64,
-    /// How often it was found above `memory.high`.
+    /// How often it exceeded `memory.high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_events: Option<u64>,
-    /// Processes of it that were killed for memory.
+    /// Processes of the group that were killed for lack of memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kills: Option<u64>,
-    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    /// Time for which at least one of its tasks was stalled for memory, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<u64>,
-    /// Who held most of it.
+    /// The process that held most of the memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filled_by: Option<Filler>,
 }
@@ -74,28 +74,28 @@ pub struct MemoryEvidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Filler {
-    /// Its first thread.
+    /// Its main thread.
     pub task: Task,
-    /// What it held, in bytes.
+    /// The memory that it held, in bytes.
     pub bytes: u64,
 }
 
-/// What the schedulers of an Erlang VM did, all of them together; each stands in
+/// What the schedulers of an Erlang VM did, all together. Each scheduler is also in
 /// [`Evidence::threads`] by the name of its thread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VmEvidence {
     /// How long they were watched, in nanoseconds of wall time.
     pub watched_ns: u64,
-    /// Scheduler threads that did anything, dirty ones among them.
+    /// Scheduler threads that did anything, including dirty ones.
     pub schedulers: u32,
-    /// The figures that could be had; what could not stands in [`Evidence::missing`].
+    /// The available figures. Missing figures are in [`Evidence::missing`].
     pub figures: Vec<Figure>,
 }
 
 impl ThreadEvidence {
-    /// Asleep, but neither in futex nor in a call that waits for input; none where one of them is
-    /// not known.
+    /// Time asleep, but neither in futex nor in a call that waits for input. `None` if one of
+    /// these times is not known.
     pub fn slept_elsewhere_ns(&self) -> Option<u64> {
         let idle = self.futex_slept_ns?.saturating_add(self.poll_slept_ns?);
         Some(self.blocked_ns?.saturating_sub(idle))
@@ -103,49 +103,50 @@ impl ThreadEvidence {
 }
 
 impl VmEvidence {
-    /// A figure by its name.
+    /// The figure with that name.
     pub fn figure(&self, name: &str) -> Option<&Measure> {
         self.figures.iter().find(|figure| figure.name == name).map(|figure| &figure.measure)
     }
 }
 
-/// A figure, and where it comes from.
+/// A figure and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
-    /// What it is; the names of this tool's own are in [`figure`].
+    /// What the figure is. The names that this tool uses are in [`figure`].
     pub name: String,
     /// The figure.
     pub measure: Measure,
-    /// Where it comes from.
+    /// The source of the figure.
     pub source: EvidenceSource,
 }
 
-/// Names of figures of a VM: sums over its scheduler threads.
+/// Names of figures of a VM. They are sums over its scheduler threads.
 pub mod figure {
     /// CPU time, in milliseconds.
     pub const RAN: &str = "ran";
-    /// CPU time while the VM had no work for the scheduler, in milliseconds: less the active time
-    /// that the VM counts itself.
+    /// CPU time while the VM had no work for the scheduler, in milliseconds: the CPU time minus
+    /// the active time that the VM itself counts.
     pub const SPUN: &str = "spun";
-    /// Time runnable and not on a CPU, in milliseconds.
+    /// Time runnable but not on a CPU, in milliseconds.
     pub const DELAYED: &str = "delayed";
-    /// The longest of these times of any scheduler, in milliseconds.
+    /// The longest single wait for a CPU of any scheduler, in milliseconds.
     pub const LONGEST_DELAY: &str = "longest_delay";
-    /// Of the time runnable: while the quota held the group off that CPU, in milliseconds.
+    /// The part of the runnable time in which the group was throttled on that CPU, in
+    /// milliseconds.
     pub const CAUGHT: &str = "caught";
     /// Calls of futex.
     pub const FUTEX_CALLS: &str = "futex_calls";
     /// Time in futex, asleep there or not, in milliseconds.
     pub const FUTEX_TIME: &str = "futex_time";
-    /// Asleep where a scheduler without work does not sleep, in milliseconds: neither in futex nor
-    /// waiting for input, so in a native function or in a file.
+    /// Time asleep where a scheduler without work does not sleep, in milliseconds. That is
+    /// neither in futex nor in a wait for input, so it is in a native function or in a file.
     pub const SLEPT_ELSEWHERE: &str = "slept_elsewhere";
 }
 
 /// Parts of the threads of an Erlang VM, as [`Task::part`] names them.
 pub mod part {
-    /// A thread of a node that is no scheduler, and all of them where they are not told apart.
+    /// A thread of a node that is not a scheduler; or any thread, if threads are not told apart.
     pub const NODE: &str = "node";
     /// A process that a node started.
     pub const PORT: &str = "port program";
@@ -156,28 +157,29 @@ pub mod part {
     /// A dirty I/O scheduler.
     pub const DIRTY_IO: &str = "dirty I/O scheduler";
 
-    /// Whether it is that of a scheduler of any sort.
+    /// Whether this part is a scheduler of any kind.
     pub fn is_scheduler(part: &str) -> bool {
         [SCHEDULER, DIRTY_CPU, DIRTY_IO].contains(&part)
     }
 }
 
-/// How waits went by; each moment counts once, so the times add up to no more than the waits.
+/// What happened during waits. Each moment counts once, so the times do not exceed the waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Split {
-    /// Some known holder held, in nanoseconds.
+    /// Time in which a known holder held the resource, in nanoseconds.
     pub covered_ns: u64,
-    /// Beside that: nobody is known to have held; the waiter itself was runnable, but not on a CPU.
+    /// Time without a known holder in which the waiter itself was runnable but not on a CPU. It
+    /// is not part of the covered time.
     #[serde(default)]
     pub own_ns: u64,
-    /// Of what is covered: some holder ran.
+    /// Part of the covered time: a holder ran.
     pub running_ns: u64,
-    /// Of that: no holder ran, and one was runnable.
+    /// Part of the covered time: no holder ran, and at least one was runnable.
     pub preempted_ns: u64,
-    /// Of that: every holder slept.
+    /// Part of the covered time: every holder slept.
     pub blocked_ns: u64,
-    /// Who ran while a holder was runnable, longest first.
+    /// Threads that ran while a holder was runnable, longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
 }
@@ -188,11 +190,11 @@ pub struct Split {
 pub struct CpuEvidence {
     /// The CPU.
     pub cpu: u32,
-    /// It ran something.
+    /// Time in which it ran something.
     pub busy_ns: u64,
-    /// It ran nothing.
+    /// Time in which it ran nothing.
     pub idle_ns: u64,
-    /// Of that: though a thread of interest was runnable on it.
+    /// Part of the idle time: a watched thread was runnable on it.
     pub idle_while_waiting_ns: u64,
 }
 
@@ -200,21 +202,22 @@ pub struct CpuEvidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaEvidence {
-    /// Where the figures of the threads come from.
+    /// The source of the figures for the threads.
     pub source: EvidenceSource,
-    /// Periods in which the group was throttled, by its own counters.
+    /// Periods in which the group was throttled, from its own counters.
     pub throttles: u64,
-    /// How long its run queues were throttled, all CPUs together, where the kernel counts it.
+    /// How long its run queues were throttled, summed over all CPUs, if the kernel counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
-    /// Each thread: what it used, and how long it was caught.
+    /// What each thread used, and how long it was throttled.
     pub threads: Vec<QuotaShare>,
-    /// When the group was held off a CPU, as far as it was seen; ascending, a bounded number.
+    /// When the group was throttled on a CPU, as far as that was seen; ascending, a bounded
+    /// number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Throttle>,
 }
 
-/// A stretch in which its quota held a group off a CPU.
+/// A stretch of time in which a group was throttled on a CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttle {
@@ -222,23 +225,23 @@ pub struct Throttle {
     pub cpu: u32,
     /// When it began, in milliseconds after the trial's load was released.
     pub from_ms: f64,
-    /// When it ended: when quota was there again, or when a thread of the group ran again.
+    /// When it ended: when there was quota again, or when a thread of the group ran again.
     pub until_ms: f64,
-    /// Who ran there when the quota was used up, where that is known.
+    /// The thread that ran there when the quota was used up, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Task>,
 }
 
-/// A thread's part in a quota.
+/// A thread's part in the use of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaShare {
-    /// Who.
+    /// The thread.
     pub task: Task,
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
-    /// Runnable from the moment that its group had no quota left on its CPU until it ran again, in
-    /// nanoseconds; absent where no program in the kernel looked.
+    /// Runnable time from the moment at which its group had no quota left on its CPU until it ran
+    /// again, in nanoseconds; absent if no program in the kernel observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught_ns: Option<u64>,
 }
@@ -247,16 +250,16 @@ pub struct QuotaShare {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
-    /// Process.
+    /// Id of the process.
     pub pid: u32,
-    /// Thread.
+    /// Id of the thread.
     pub tid: u32,
     /// Its name: `comm`.
     pub name: String,
-    /// Its part in the scenario, where it has one: `mapper`, `scanner`, `spinner`.
+    /// Its part in the scenario, if it has one: `mapper`, `scanner`, `spinner`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Its nice value, where known.
+    /// Its nice value, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
 }
@@ -265,28 +268,28 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wait {
-    /// When it began, in milliseconds after the trial's load was released.
+    /// When it began, in milliseconds after the release of the trial's load.
     pub at_ms: f64,
     /// How long it took, in nanoseconds.
     pub took_ns: u64,
-    /// Who waited.
+    /// The thread that waited.
     pub waiter: Task,
-    /// For what.
+    /// The resource for which it waited.
     pub resource: Resource,
-    /// How it was wanted: `write`, `read`.
+    /// How the resource was requested: `write`, `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// Where in the kernel it waited, innermost first, where that was seen.
+    /// Where in the kernel it waited, innermost function first, if that was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
-    /// Who held it meanwhile, longest first; a bounded number.
+    /// The threads that held the resource meanwhile, longest first; a bounded number.
     pub holders: Vec<Holder>,
-    /// Part of the wait in which some known holder held it, in nanoseconds.
+    /// Part of the wait in which a known holder held the resource, in nanoseconds.
     pub covered_ns: u64,
-    /// How it went by, each moment counted once.
+    /// What happened during the wait, with each moment counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// What was happening, moment by moment, where it was kept; ascending.
+    /// What each thread did over time, if that was kept; ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Span>,
 }
@@ -316,41 +319,41 @@ pub enum Resource {
         /// The process.
         pid: u32,
     },
-    /// Its control group was above memory.high, and the kernel let it sleep for that.
+    /// The kernel put it to sleep because its control group was above memory.high.
     MemoryHigh {
         /// The process.
         pid: u32,
     },
-    /// It slept in the kernel; for what was not seen.
+    /// It slept in the kernel, and the reason was not seen.
     Sleep,
-    /// In the words of a record of version 1.
+    /// A resource in the words of a record of version 1.
     Said(String),
 }
 
-/// Somebody who held what was waited for.
+/// A thread that held the resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Holder {
-    /// Who.
+    /// The thread.
     pub task: Task,
-    /// How it was held: `read`, `write`.
+    /// How it held the resource: `read`, `write`.
     pub mode: String,
-    /// How long of the wait it was held, in nanoseconds.
+    /// How long of the wait it held the resource, in nanoseconds.
     pub overlap_ns: u64,
-    /// Of that: running on a CPU.
+    /// Part of that time: running on a CPU.
     pub running_ns: u64,
-    /// Of that: runnable, but another thread ran on its CPU.
+    /// Part of that time: runnable, but another thread ran on its CPU.
     pub preempted_ns: u64,
-    /// Of that: asleep.
+    /// Part of that time: asleep.
     pub blocked_ns: u64,
-    /// Of the time that it was runnable: throttled by the quota of its own group; absent where that
-    /// was not seen.
+    /// Part of its runnable time: throttled by the quota of its own group; absent if that was not
+    /// seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
     /// CPU on which it waited to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// Who ran while it was runnable, longest first; a bounded number.
+    /// Threads that ran while it was runnable, longest first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
 }
@@ -361,28 +364,29 @@ pub struct Holder {
 pub struct Behind {
     /// Their part in the scenario or their name.
     pub name: String,
-    /// What the name is.
+    /// The kind of the name.
     #[serde(default)]
     pub kind: BehindKind,
-    /// How many threads; 0 where that is not known.
+    /// Number of threads; 0 if it is not known.
     pub threads: u32,
     /// How long they ran meanwhile, in nanoseconds.
     pub ns: u64,
 }
 
-/// What the name of those who ran is.
+/// The kind of name in a [`Behind`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BehindKind {
-    /// Their name: `comm`. Older records do not say, and hold other kinds too.
+    /// The name of the threads: `comm`. Older records always have this kind, also for other
+    /// names.
     #[default]
     Name,
     /// Their part in the scenario.
     Part,
-    /// Nobody ran: the thread was throttled, or had not been fetched yet.
+    /// No thread ran: the waiting thread was throttled, or its CPU had not fetched it yet.
     Idle,
-    /// Everybody who has no part.
+    /// All threads without a part.
     Others,
 }
 
@@ -390,16 +394,16 @@ pub enum BehindKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
-    /// Who.
+    /// The thread.
     pub task: Task,
-    /// What it did: `running`, `preempted`, `blocked`, `holding`, `waiting`.
+    /// Its state: `running`, `preempted`, `blocked`, `holding`, `waiting`.
     pub state: String,
     /// On which CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// From when, in milliseconds after the trial's load was released.
+    /// Start, in milliseconds after the release of the trial's load.
     pub from_ms: f64,
-    /// Until when.
+    /// End, on the same clock.
     pub until_ms: f64,
 }
 
@@ -407,42 +411,43 @@ pub struct Span {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadEvidence {
-    /// Who.
+    /// The thread.
     pub task: Task,
-    /// On a CPU.
+    /// Time on a CPU.
     pub running_ns: u64,
-    /// Runnable and waiting for a CPU.
+    /// Time runnable, waiting for a CPU.
     pub runnable_ns: u64,
     /// Longest single wait for a CPU.
     pub longest_runnable_ns: u64,
-    /// Asleep.
+    /// Time asleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_ns: Option<u64>,
-    /// Moves from one CPU to another.
+    /// Number of moves from one CPU to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
-    /// Times that it was taken off a CPU though it wanted to go on.
+    /// How often it was preempted: taken off a CPU while it was still runnable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
-    /// Runnable while its group had no quota left on its CPU, and until it ran again.
+    /// Runnable time from the moment at which its group had no quota left on its CPU until it ran
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
-    /// How often that was.
+    /// How often it was throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttles: Option<u64>,
-    /// Calls of futex.
+    /// Number of futex calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_calls: Option<u64>,
-    /// Time in futex.
+    /// Time in futex calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_ns: Option<u64>,
-    /// Of that: asleep.
+    /// Part of that time: asleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_slept_ns: Option<u64>,
-    /// Asleep in calls that wait for input: epoll_wait, poll, select and their kin.
+    /// Time asleep in calls that wait for input: epoll_wait, poll, select and similar calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_slept_ns: Option<u64>,
-    /// Who ran while it was runnable, longest first; a bounded number.
+    /// Threads that ran while it was runnable, longest first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
 }

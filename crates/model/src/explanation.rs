@@ -1,5 +1,5 @@
-//! Why a stall was there, as typed facts with times that add up; turned into English where it is
-//! shown.
+//! Why there was a stall, as typed facts with times that add up. They are turned into English
+//! when they are shown.
 
 use crate::arm::Changed;
 use crate::evidence::{Behind, MemoryEvidence, Task, Wait};
@@ -22,45 +22,45 @@ pub struct Explanation {
     pub schema: String,
     /// The scenario.
     pub scenario: String,
-    /// Its verdict.
+    /// The verdict of the record.
     pub state: State,
-    /// The arm whose trial with probes is told of.
+    /// The arm whose trial with probes is explained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// What held the work up.
+    /// The cause of the stall.
     pub cause: Cause,
     /// Where the time of all waits went; the shares add up to it.
     pub shares: Vec<Share>,
-    /// What else was seen.
+    /// Other observations.
     pub evidence: Vec<Seen>,
     /// What fixes it, or what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Remedy>,
-    /// The guest that it is of, where it is of one.
+    /// The guest in which the study ran, if it ran in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<GuestOf>,
-    /// What the probes cost; absent where no trial had any.
+    /// What the probes cost; absent if no trial had probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Where the evidence comes from.
     pub sources: Vec<EvidenceSource>,
-    /// What could not be had.
+    /// Evidence that is missing.
     pub missing: Vec<MissingEvidence>,
-    /// The longest waits, longest first, with the timeline of the worst.
+    /// The longest waits, longest first, with the timeline of the longest.
     pub waits: Vec<Wait>,
 }
 
-/// What held the work up.
+/// The cause of a stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The longest wait: the first of [`Explanation::waits`].
     LongestWait,
-    /// The CPU quota of a group.
+    /// The CPU quota of a group throttled threads.
     Quota(QuotaCause),
-    /// The limit of memory of a group.
+    /// The memory limit of a group put threads to sleep.
     Memory(MemoryCause),
-    /// A thread that was ready to run and had no CPU.
+    /// A thread was runnable but not on a CPU.
     NoCpu(Delay),
     /// The schedulers of an Erlang VM used up the CPU quota of their group.
     SchedulersThrottled(SchedulersThrottled),
@@ -68,59 +68,61 @@ pub enum Cause {
     SchedulersUneven(SchedulersUneven),
     /// The schedulers of an Erlang VM ran; nothing else held them up.
     SchedulersRan(SchedulersRan),
-    /// There is no evidence: what the verdict says.
+    /// There is no evidence, so this is the headline of the verdict.
     Verdict(Headline),
 }
 
-/// Who used the quota of a group, and who was throttled by it.
+/// Which thread used the quota of a group, and which thread it throttled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuotaCause {
-    /// The thread that used most.
+    /// The thread that used most CPU time.
     pub task: Task,
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
-    /// Of what the group used, in percent.
+    /// Its share of the CPU time that the group used, in per cent.
     pub percent: f64,
     /// Periods in which the group was throttled.
     pub throttled_periods: u64,
-    /// The thread that the quota kept off a CPU for longest, where that was seen.
+    /// The thread that was throttled for longest, if that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst: Option<Throttled>,
 }
 
-/// Whom the memory.high of a group put to sleep, and who filled the group.
+/// Which thread slept because of the memory.high of its group, and which process filled the
+/// group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemoryCause {
-    /// What the files of the group said.
+    /// What the group's own files reported.
     #[serde(flatten)]
     pub memory: MemoryEvidence,
-    /// Who slept longest for it at a time, and how long, in nanoseconds, where that was seen.
+    /// The thread with the longest single sleep of this kind, and its length in nanoseconds, if
+    /// that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<(Task, u64)>,
 }
 
-/// A thread that a quota kept off a CPU.
+/// A thread that was throttled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttled {
     /// The thread.
     pub task: Task,
-    /// For how long it was ready to run then, in nanoseconds.
+    /// How long it was runnable while throttled, in nanoseconds.
     pub throttled_ns: u64,
 }
 
-/// A thread that was ready to run and had no CPU; times in nanoseconds.
+/// A thread that was runnable but not on a CPU; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delay {
     /// The thread.
     pub task: Task,
-    /// On a CPU.
+    /// Time on a CPU.
     pub running_ns: u64,
-    /// Ready to run, and not on a CPU.
+    /// Time runnable but not on a CPU.
     pub runnable_ns: u64,
-    /// The longest single time of that, where it is known.
+    /// The longest single wait for a CPU, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_ns: Option<u64>,
-    /// Who ran on its CPU meanwhile, longest first.
+    /// Threads that ran on its CPU meanwhile, longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
 }
@@ -133,37 +135,37 @@ pub struct SchedulersThrottled {
     pub work: Work,
     /// Periods in which the group was throttled.
     pub throttled_periods: u64,
-    /// How long they were ready to run and kept off their CPUs by the quota, where that was seen.
+    /// How long they were runnable while throttled, if that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
 }
 
-/// What the schedulers of a VM did together; times in nanoseconds.
+/// What the schedulers of a VM did, all together; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// How long they were watched, in wall time.
     pub watched_ns: u64,
-    /// How many did anything.
+    /// How many schedulers did anything.
     pub schedulers: u32,
     /// CPU time of all of them.
     pub ran_ns: u64,
-    /// Of that without work, where it is known and worth telling.
+    /// The part of the CPU time without work, if it is known and worth mentioning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spun: Option<Spun>,
 }
 
-/// CPU time without work.
+/// CPU time of schedulers that had no work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spun {
     /// In nanoseconds.
     pub ns: u64,
-    /// It was that or more.
+    /// The true time is this or more.
     pub at_least: bool,
-    /// Of the CPU time, in percent.
+    /// Its share of the CPU time, in per cent.
     pub percent: f64,
 }
 
-/// Schedulers of which one was in native code while another had no work; times in nanoseconds.
+/// Schedulers, one of which was in native code while another had no work; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchedulersUneven {
     /// How long they were watched, in wall time.
@@ -174,7 +176,7 @@ pub struct SchedulersUneven {
     pub most_ran_ns: u64,
     /// How long it slept in native code.
     pub most_native_ns: u64,
-    /// The scheduler that worked least, where it is another.
+    /// The scheduler that worked least, if it is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<IdleScheduler>,
 }
@@ -186,7 +188,7 @@ pub struct IdleScheduler {
     pub task: Task,
     /// Its CPU time.
     pub ran_ns: u64,
-    /// How long it slept as a scheduler without work does.
+    /// How long it slept in the way in which a scheduler without work sleeps.
     pub idle_ns: u64,
 }
 
@@ -196,9 +198,9 @@ pub struct SchedulersRan {
     /// What they did.
     #[serde(flatten)]
     pub work: Work,
-    /// How long they were ready to run and had no CPU, all together.
+    /// How long they were runnable but not on a CPU, all together.
     pub delayed_ns: u64,
-    /// The scheduler that ran most, where it was watched by itself.
+    /// The scheduler that ran most, if it was watched separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest: Option<Busiest>,
 }
@@ -210,109 +212,109 @@ pub struct Busiest {
     pub task: Task,
     /// Its CPU time.
     pub ran_ns: u64,
-    /// Ready to run, and not on a CPU.
+    /// Time runnable but not on a CPU.
     pub runnable_ns: u64,
-    /// What most of its time was.
+    /// How it spent most of its time.
     pub mostly: Mostly,
 }
 
-/// What the time of a scheduler was.
+/// How a scheduler spent most of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mostly {
-    /// It waited longer for a CPU than it ran.
+    /// It waited for a CPU longer than it ran.
     Waiting,
-    /// More of it was work in the VM than waiting for a CPU.
+    /// It worked in the VM for longer than it waited for a CPU.
     Work,
-    /// Nearly all of it was work in the VM.
+    /// It spent nearly all of its time on work in the VM.
     WorkAlone,
 }
 
 /// A share of the time of all waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// What happened then.
+    /// What happened in that time.
     pub what: Happened,
     /// How long, in nanoseconds.
     pub ns: u64,
-    /// Of all waits, in percent.
+    /// Its share of all waits, in per cent.
     pub percent: f64,
 }
 
-/// What happened while somebody waited.
+/// What happened while a thread waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Happened {
-    /// A holder was ready to run and had no CPU, preempted or throttled, and none ran.
+    /// A holder was runnable but not on a CPU (preempted or throttled), and no holder ran.
     HolderPreempted,
     /// A holder ran.
     HolderRan,
     /// Every known holder slept.
     HoldersSlept,
-    /// Somebody held; what it did is not known.
+    /// There was a holder, but what it did is not known.
     HolderUnknown,
-    /// Nobody held any more; the waiter itself waited for a CPU.
+    /// There was no holder any more. The waiter itself waited for a CPU.
     WaiterDelayed,
     /// No holder is known.
     NoHolderKnown,
 }
 
-/// Something that was seen beside the cause.
+/// An observation besides the cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// What the schedulers of a VM did in futex.
     Futex {
-        /// Calls.
+        /// Number of calls.
         calls: u64,
-        /// Calls in each second.
+        /// Number of calls a second.
         per_second: f64,
-        /// Time in them, in nanoseconds.
+        /// Time in these calls, in nanoseconds.
         ns: u64,
     },
-    /// How long the schedulers of a VM were ready to run and had no CPU.
+    /// How long the schedulers of a VM were runnable but not on a CPU.
     SchedulersDelayed {
-        /// All together, in nanoseconds.
+        /// The sum over all schedulers, in nanoseconds.
         ns: u64,
-        /// The longest single time, where it is known.
+        /// The longest single wait for a CPU, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_ns: Option<u64>,
-        /// Of all: kept off their CPUs by a quota, where that was seen.
+        /// The part of the sum in which a quota throttled them, if that was seen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         throttled_ns: Option<u64>,
     },
-    /// How often a quota kept its group off a CPU; times in nanoseconds.
+    /// How often a quota throttled its group on a CPU; times in nanoseconds.
     Throttles {
         /// How often.
         times: usize,
-        /// For how long, all together.
+        /// The sum of these times.
         ns: u64,
-        /// The same as cpu.stat counts it.
+        /// The same sum as counted by cpu.stat.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         counted_ns: Option<u64>,
-        /// The longest of them.
+        /// The longest single time.
         longest_ns: u64,
-        /// Who ran most often when the quota was used up.
+        /// The thread that ran most often when the quota was used up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used_up_by: Option<UsedUp>,
     },
     /// Waits of a millisecond or more.
     Waits {
-        /// How many.
+        /// Number of these waits.
         count: u64,
         /// How long they took together, in nanoseconds.
         ns: u64,
     },
-    /// Who ran while a holder was ready to run, longest first.
+    /// Threads that ran while a holder was runnable, longest first.
     RanMeanwhile {
-        /// They.
+        /// The threads.
         behind: Vec<Behind>,
     },
-    /// A thread that was ready to run and had no CPU.
+    /// A thread was runnable but not on a CPU.
     NoCpu(Delay),
 }
 
-/// Who ran when a quota was used up.
+/// The thread that ran when a quota was used up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedUp {
     /// The thread.
@@ -327,23 +329,23 @@ pub struct UsedUp {
 pub enum Remedy {
     /// A change that this study measured.
     Measured {
-        /// The arm that has it.
+        /// The arm with the change.
         arm: String,
         /// The change.
         change: Changed,
-        /// What it did.
+        /// The effect of the change.
         outcome: FixOutcome,
     },
     /// The first suggestion of the verdict.
     Suggested(Suggestion),
 }
 
-/// What the probes cost, and what they lost.
+/// What the probes cost, and how many events they lost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// How fast the control worked with probes and without.
+    /// How fast the control worked with probes and without them.
     pub rates: Vec<Rate>,
-    /// Events that were lost, in all trials with probes.
+    /// Events that were lost, over all trials with probes.
     pub lost_events: u64,
 }
 
@@ -356,19 +358,19 @@ pub struct Rate {
     pub measure: String,
     /// Its unit.
     pub unit: Unit,
-    /// With probes.
+    /// The rate with probes.
     pub with: f64,
-    /// Median over the trials without.
+    /// Median over the trials without probes.
     pub without: f64,
-    /// The least and the most of those.
+    /// The smallest and the largest rate of these trials.
     pub range: (f64, f64),
-    /// By how much it changed, in percent.
+    /// The change of the rate, in per cent.
     pub change_percent: f64,
-    /// Whether trials without probes differ as much from each other.
+    /// Whether trials without probes differ from each other by as much.
     pub within_range: bool,
 }
 
-/// Evidence that could not be had.
+/// Evidence that is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingEvidence {

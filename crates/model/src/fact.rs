@@ -1,8 +1,9 @@
-//! What a scenario says of its own outcome, as data: which sentence, and the values in it.
+//! What a scenario says about its own outcome, as data: the sentence by its id, and the values in
+//! it.
 //!
 //! Each scenario has an enum of its facts, and one `match` that makes their sentences. A record
-//! holds them in the form of [`Fact`]: no English, and nothing that another scenario or another
-//! version has to understand.
+//! holds them as [`Fact`]. That form has no English, and no other scenario or version has to
+//! understand it.
 
 use crate::measure::Unit;
 use os::terminal::line as plain;
@@ -18,7 +19,7 @@ use std::fmt;
 pub struct Fact {
     /// Its name, unique in its scenario.
     pub id: String,
-    /// Its values by name; an optional one may be absent.
+    /// Its values by name; an optional value may be absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "read_values")]
     pub values: BTreeMap<String, Value>,
 }
@@ -26,14 +27,14 @@ pub struct Fact {
 /// All facts of a scenario: an enum that serde writes with its name under `id` and its values under
 /// `values`.
 pub trait Sentence: Serialize + DeserializeOwned {
-    /// The fact in a sentence, or in a phrase, which has neither a capital nor a full stop.
+    /// The fact as a sentence, or as a phrase without a capital and without a full stop.
     fn sentence(&self) -> String;
 }
 
-/// The sentence of a fact of the scenario with this enum.
+/// The sentence of a fact, made with the enum of its scenario.
 ///
 /// # Errors
-/// What is wrong where this version does not know the fact, or where a value is missing.
+/// Says what is wrong if this version does not know the fact, or if a value is missing.
 pub fn sentence<T: Sentence>(fact: &Fact) -> Result<String, String> {
     fact.read().map(|own: T| own.sentence()).map_err(|error| error.to_string())
 }
@@ -44,10 +45,10 @@ impl Fact {
         Fact { id: id.to_owned(), values: BTreeMap::new() }
     }
 
-    /// The fact as its scenario has it.
+    /// The fact as a value of its scenario's enum.
     ///
     /// # Errors
-    /// If it is none of these, or lacks a value.
+    /// If the enum has no such fact, or if a value is missing.
     pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         let mut both = Map::from_iter([("id".to_owned(), Value::from(self.id.as_str()))]);
         if !self.values.is_empty() {
@@ -72,7 +73,7 @@ impl<T: Sentence> From<T> for Fact {
     }
 }
 
-/// A name, a path or the words of another program: cleaned wherever it is written.
+/// A name, a path or the words of another program. It is cleaned each time it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name(pub String);
 
@@ -96,7 +97,7 @@ pub struct Amount {
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// It is at least this, since trials were cut off.
+    /// The true figure is this or more, because trials were cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// The ends of its interval.
@@ -111,12 +112,12 @@ impl Amount {
     }
 }
 
-/// What else should be known of a trial.
+/// A note about a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// What its scenario says of it.
+    /// A fact that the scenario reports about the trial.
     Fact(Fact),
     /// In the words of an older record.
     Said(String),
@@ -128,11 +129,11 @@ impl From<Fact> for Note {
     }
 }
 
-/// The most values that a fact may hold, those in lists and in figures counted too: a value is many
-/// times as large in memory as in a file.
+/// The most values that a fact may hold, with the values inside lists and figures. The limit is
+/// needed because a value takes much more room in memory than in a file.
 const MOST_VALUES: usize = 1_000;
 
-/// Reads the values of a fact, no more than [`MOST_VALUES`].
+/// Reads the values of a fact, at most [`MOST_VALUES`].
 fn read_values<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Value>, D::Error> {
@@ -143,7 +144,7 @@ fn read_values<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Reads one JSON value, of which no more than so many parts are left.
+/// Reads one JSON value with at most `left` parts.
 struct Bounded<'a> {
     left: &'a mut usize,
 }

@@ -1,50 +1,51 @@
-//! The factorial plan of a study file, and what its factors did.
+//! The factorial plan of a study file, and the effects of its factors.
 
 use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A study of several factors: which arm is which combination of levels.
+/// A study of several factors. It says which arm is which combination of levels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factorial {
     /// Name of the study.
     pub name: String,
-    /// SHA-256 of the study file as it stood, in hexadecimal.
+    /// SHA-256 of the study file at that time, in hexadecimal.
     pub content: String,
-    /// Whether the file's settings for a quick run were taken.
+    /// Whether the file's settings for a quick run were used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,
     /// The factors, in the order of the file.
     pub factors: Vec<Factor>,
-    /// The levels that the others are held against, one a factor.
+    /// The levels with which the others are compared, one for each factor.
     pub control: Vec<String>,
     /// The combinations that were run.
     pub cells: Vec<Cell>,
-    /// What was found of some levels before, in the words of the file.
+    /// Earlier findings about some levels, in the words of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<PriorFinding>,
-    /// When somebody started or went on with the study.
+    /// When the study was started or continued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sittings: Vec<Sitting>,
 }
 
-/// What the levels of the factors did.
+/// The effects of the levels of the factors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effects {
-    /// What each level did, held against the control's; then what two levels did together.
+    /// The effect of each level compared with the control's level; then the interactions of two
+    /// levels.
     pub shown: Vec<Effect>,
-    /// Effects beyond the most that are worked out.
+    /// Number of effects that are not listed because there are too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
 
-/// Something that is varied.
+/// A factor that is varied.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
-    /// Its name: that of a parameter, or one of the file's own.
+    /// Its name: the name of a parameter, or a name that only the file defines.
     pub name: String,
     /// The names of its levels, in the order of the file.
     pub levels: Vec<String>,
@@ -56,11 +57,11 @@ pub struct Factor {
 pub struct Cell {
     /// The arm that ran it.
     pub arm: String,
-    /// Its levels, one a factor.
+    /// Its levels, one for each factor.
     pub levels: Vec<String>,
 }
 
-/// What was found of a level before, by others or on another machine.
+/// An earlier finding about a level, by others or on another machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorFinding {
@@ -68,33 +69,33 @@ pub struct PriorFinding {
     pub factor: String,
     /// Its level.
     pub level: String,
-    /// What was found.
+    /// The finding.
     pub words: String,
 }
 
-/// One start of a study.
+/// A start or continuation of a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sitting {
-    /// When (RFC 3339, UTC).
+    /// When it was started or continued (RFC 3339, UTC).
     pub started: String,
     /// The first block that it ran, from 0.
     pub first_block: u32,
 }
 
-/// What a change of one level did, or what two changes did beyond the sum of each.
+/// The effect of one change of a level, or of two changes beyond the sum of both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
     /// One change for a main effect, two for an interaction.
     pub changes: Vec<Change>,
-    /// Combinations of the other factors' levels that it is the mean over.
+    /// Number of combinations of the other factors' levels over which the effect is averaged.
     pub over: u32,
-    /// What became of each figure, by its name.
+    /// The effect on each figure, by its name.
     pub measures: BTreeMap<String, Shift>,
 }
 
-/// A factor set to another level.
+/// A factor that is set to another level.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
@@ -112,38 +113,39 @@ pub struct Change {
 pub struct Shift {
     /// Unit of all figures.
     pub unit: Unit,
-    /// How many blocks it rests on.
+    /// The number of blocks behind the estimate.
     pub blocks: u32,
     /// Hodges-Lehmann estimate of the change within a block; above zero the figure grew.
     pub shift: f64,
-    /// The change is at least this, since trials were cut off.
+    /// The change is this or more, because trials were cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// The change is at most this, since trials that it is held against were cut off.
+    /// The change is this or less, because trials of the other level were cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_most: bool,
-    /// Lower end of the interval; absent where so few blocks give none, or where it is unbounded.
+    /// Lower end of the interval; absent if there are too few blocks for one, or if it is
+    /// unbounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the interval; absent likewise.
+    /// Upper end of the interval; absent for the same reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Confidence of the interval, or of the widest that so many blocks could give.
+    /// Confidence of the interval, or of the widest interval that this number of blocks can give.
     pub confidence: f64,
 }
 
 impl Shift {
-    /// Whether the interval leaves out zero: above it, below it, or neither.
+    /// Whether the interval excludes zero.
     pub fn clear(&self) -> bool {
         self.low.is_some_and(|low| low > 0.0) || self.high.is_some_and(|high| high < 0.0)
     }
 }
 
 impl Factorial {
-    /// What is wrong with it; a record may have been edited by hand.
+    /// Checks it, because a record may have been edited by hand.
     ///
     /// # Errors
-    /// A sentence that names the cell.
+    /// A sentence that names the wrong cell.
     pub fn check(&self, is_arm: impl Fn(&str) -> bool) -> Result<(), String> {
         if self.control.len() != self.factors.len() {
             return Err("its control has not one level for each factor".to_owned());

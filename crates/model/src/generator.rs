@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A load generator that did not do what it was started for.
+/// A load generator that did not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GeneratorProblem {
     /// Which generator.
     pub role: String,
-    /// Its process, where it has one.
+    /// Its process, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// What happened.
@@ -27,9 +27,9 @@ pub enum GeneratorEnd {
         /// The kernel's error.
         error: String,
     },
-    /// It gave up, and says why.
+    /// It gave up and said why.
     GaveUp {
-        /// Its message, which ends with the kernel's error where there was one.
+        /// Its message, which ends with the kernel's error if there was one.
         message: String,
     },
     /// It was killed.
@@ -44,31 +44,31 @@ pub enum GeneratorEnd {
     },
     /// It closed its output.
     Closed,
-    /// Workers of it were killed.
+    /// Some of its workers were killed.
     WorkersKilled {
-        /// How many.
+        /// How many workers were killed.
         killed: u32,
-        /// All of them.
+        /// The number of all workers.
         workers: u32,
         /// The signal that killed the first.
         signal: i32,
     },
     /// It was not set up in time.
     NotReady {
-        /// How long it was waited for, in milliseconds.
+        /// The time limit, in milliseconds.
         limit_ms: u64,
     },
     /// It did not report in time.
     NoReport {
-        /// How long it was waited for, in milliseconds.
+        /// The time limit, in milliseconds.
         limit_ms: u64,
     },
-    /// It sent a message that makes no sense there.
+    /// It sent a message that makes no sense at that point.
     Message {
         /// The message.
         message: String,
     },
-    /// A pipe or a page could not be had.
+    /// A pipe or a page of memory could not be created.
     System {
         /// The kernel's error.
         error: String,

@@ -15,7 +15,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// As the kernel names it.
+    /// The name of the controller in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Controller::Cpu => "cpu",
@@ -24,30 +24,30 @@ impl Controller {
     }
 }
 
-/// Why there is no group, or not the one that was asked for.
+/// Why there is no group, or not the requested one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupProblem {
-    /// Nowhere the controller.
+    /// The controller is nowhere.
     NoController {
         /// The controller.
         #[serde(default)]
         controller: Controller,
-        /// Where it was looked for last.
+        /// The last place that was searched.
         path: String,
     },
-    /// The memory controller is that of v1, whose groups have other limits.
+    /// The memory controller belongs to v1, whose groups have other limits.
     MemoryOfV1,
-    /// The hierarchy with the controller is not mounted where this process could see its group.
+    /// The hierarchy with the controller is not mounted where this process can see its own group.
     NotVisible {
         /// The controller.
         #[serde(default)]
         controller: Controller,
-        /// The group, as the kernel names it.
+        /// The group, by its name in the kernel.
         group: String,
     },
-    /// The file system takes no writes.
+    /// The file system is read-only.
     ReadOnly {
         /// The group or file.
         path: String,
@@ -57,7 +57,7 @@ pub enum GroupProblem {
         /// The group or file.
         path: String,
     },
-    /// A group of v2 with processes cannot pass a controller on to children.
+    /// A v2 group with processes cannot pass a controller on to its children.
     Occupied {
         /// The controller.
         #[serde(default)]
@@ -67,7 +67,7 @@ pub enum GroupProblem {
         /// How many processes it holds.
         processes: u64,
     },
-    /// A group of v2 that takes threads only.
+    /// A v2 group that accepts only threads.
     Threaded {
         /// The group.
         path: String,
@@ -77,28 +77,29 @@ pub enum GroupProblem {
         /// The file that should be there.
         path: String,
     },
-    /// A quota, a period, a burst or a limit that cannot be had.
+    /// A quota, a period, a burst or a limit that cannot be set.
     Value(BadQuota),
     /// A group cannot be removed.
     Busy {
         /// The group.
         path: String,
-        /// Processes that are left in it, by pid; 0 stands for one of another pid namespace.
+        /// Processes that are still in the group, by PID; 0 is a process of another PID
+        /// namespace.
         left: Vec<i32>,
     },
-    /// This very process is in a group that is to be removed.
+    /// This process itself is in a group that is to be removed.
     OwnProcess {
         /// The group.
         path: String,
         /// This process.
         pid: u32,
     },
-    /// A change cannot be written into the journal, so it is not made.
+    /// A change cannot be written to the journal, so it is not made.
     Journal {
         /// The journal's error.
         error: String,
     },
-    /// A file could not be read or written, or is not what it should be.
+    /// A file could not be read or written, or has unexpected content.
     Io {
         /// The file.
         path: String,
@@ -107,7 +108,7 @@ pub enum GroupProblem {
     },
 }
 
-/// Why a quota, a period, a burst or a limit cannot be had.
+/// Why a quota, a period, a burst or a limit cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -122,7 +123,7 @@ pub enum BadQuota {
         /// The period, in microseconds.
         period_us: u64,
     },
-    /// A group above has less.
+    /// A group above has a lower quota.
     QuotaAboveParent {
         /// The quota, in microseconds.
         quota_us: u64,
@@ -134,7 +135,7 @@ pub enum BadQuota {
         above_quota_us: u64,
         /// Its period, in microseconds.
         above_period_us: u64,
-        /// Whether the kernel refuses it, as v1 does.
+        /// Whether the kernel refuses this quota, as v1 does.
         refused: bool,
     },
     /// The burst is more than the quota.
@@ -144,25 +145,25 @@ pub enum BadQuota {
         /// The quota, in microseconds.
         quota_us: u64,
     },
-    /// The kernel knows no burst.
+    /// The kernel does not support bursts.
     NoBurst {
         /// The file that should be there.
         path: String,
     },
     /// A group above allows less memory.
     MemoryAbove {
-        /// The file with its limit.
+        /// The file that holds the limit of the group above.
         path: String,
-        /// Its limit, in bytes.
+        /// The limit of the group above, in bytes.
         limit_bytes: u64,
-        /// What would be needed, in bytes.
+        /// The memory that is needed, in bytes.
         needed_bytes: u64,
     },
-    /// The kernel takes the value for invalid or out of range.
+    /// The kernel rejects the value as invalid or out of range.
     Refused {
         /// The file.
         path: String,
-        /// What was written.
+        /// The text that was written.
         value: String,
         /// The kernel's error.
         error: String,
@@ -170,12 +171,12 @@ pub enum BadQuota {
 }
 
 impl GroupProblem {
-    /// Whether root or a delegated group would help.
+    /// Whether the operation would succeed as root or in a delegated group.
     pub fn is_privilege(&self) -> bool {
         matches!(self, GroupProblem::Denied { .. } | GroupProblem::ReadOnly { .. })
     }
 
-    /// Whether the values that were asked for are at fault.
+    /// Whether the requested values are the problem.
     pub fn is_bad_value(&self) -> bool {
         matches!(self, GroupProblem::Value(_))
     }

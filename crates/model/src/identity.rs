@@ -1,4 +1,5 @@
-//! What groups a machine with others of its kind: what a fleet's answers may hang on.
+//! What groups a machine with others of its kind: the factors on which a fleet's answers may
+//! depend.
 
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -14,13 +15,14 @@ pub struct Identified {
     pub schema: String,
     /// The name of the machine, or its hash.
     pub host: HostName,
-    /// What it shares with others of its kind.
+    /// What the machine has in common with others of its kind.
     pub identity: Identity,
 }
 
-/// What a machine shares with others of its kind; a field that could not be read is absent.
+/// What a machine has in common with others of its kind; a field that could not be read is
+/// absent.
 ///
-/// Nothing in it names the machine.
+/// None of the fields names the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identity {
@@ -34,7 +36,7 @@ pub struct Identity {
     /// Timer interrupts a second (CONFIG_HZ).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
-    /// Preemption mode in force: none, voluntary, full, lazy.
+    /// Active preemption mode: none, voluntary, full, lazy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
     /// CPUs that are online.
@@ -42,25 +44,25 @@ pub struct Identity {
     /// Name of the first CPU's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
-    /// What the firmware says the machine is: the instance type in some clouds.
+    /// The name of the machine in its firmware: the instance type in some clouds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
-    /// Whether a hypervisor is underneath.
+    /// Whether the machine runs under a hypervisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtualised: Option<bool>,
-    /// Control groups: `v1`, `v2` or `hybrid`.
+    /// Version of control groups: `v1`, `v2` or `hybrid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// Name of the distribution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
-    /// Versions of the Erlang/OTPs that were found, in ascending order.
+    /// Versions of the Erlang/OTP installations that were found, in ascending order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otps: Vec<String>,
 }
 
 impl Identity {
-    /// What is known of a machine on which these OTPs were found.
+    /// The identity of a machine on which these OTPs were found.
     pub fn of(machine: &Machine, mut otps: Vec<String>) -> Self {
         otps.sort_unstable();
         otps.dedup();
@@ -86,9 +88,9 @@ impl Identity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HostName {
-    /// As its people call it.
+    /// The plain name.
     Name(String),
-    /// SHA-256 of a salt and the name, the first half of it in hexadecimal.
+    /// The first half of the SHA-256 of a salt and the name, in hexadecimal.
     Hash(String),
 }
 

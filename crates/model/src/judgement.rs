@@ -1,4 +1,4 @@
-//! What follows from the facts of a study, and on what grounds.
+//! What follows from the facts of a study, and why.
 
 use crate::estimate::ArmResult;
 use crate::factorial::Effects;
@@ -11,51 +11,51 @@ use crate::suggestion::Suggestion;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// What follows from [`Facts`]. It is made of them by one function, and no judging reads it back:
-/// the file of a record holds it for other programs, and for a census, which counts what each host
-/// concluded.
+/// What follows from [`Facts`]. One function makes it from them, and judging never reads it back.
+/// The file of a record holds it for other programs, and for a census, which counts the verdict
+/// of each host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), derive(Deserialize), serde(default))]
 pub struct Judgement {
     /// The verdict in one word.
     pub state: State,
-    /// Which of several stalls of the scenario, where it has several.
+    /// Which of the stalls of the scenario it is, if the scenario has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The verdict in one sentence.
     pub headline: Headline,
-    /// Its grounds, the most important first.
+    /// The reasons for the verdict, the most important first.
     pub reasons: Vec<Reason>,
     /// What the study cannot tell, and what would settle it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
-    /// What to do next: what may fix it, or what would settle it.
+    /// What to do next: what may fix the stall, or what would settle the verdict.
     pub suggestions: Vec<Suggestion>,
-    /// The figure that decided; absent where nothing was run.
+    /// The figure that decided; absent if nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// Other figures that show a stall as well.
+    /// Other figures that also show a stall.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Figures that are judged too and not settled yet.
+    /// Other judged figures that are not settled yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// What the arms that should fix the stall did, in this very study.
+    /// The effect of each fix that this study tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
-    /// The test that decided; absent where nothing was run.
+    /// The test that decided; absent if nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<Test>,
     /// The estimates of each arm, control first.
     pub arms: Vec<ArmResult>,
-    /// What each level did, where a study has several factors.
+    /// The effect of each level, if the study has several factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
 }
 
 impl Judgement {
-    /// A judgement without grounds yet.
+    /// A judgement that has no reasons yet.
     pub fn new(state: State, headline: Headline) -> Self {
         Judgement {
             state,
@@ -75,7 +75,7 @@ impl Judgement {
     }
 }
 
-/// What tests read of a judgement, as other programs do.
+/// The parts of a judgement that tests read, as other programs do.
 #[cfg(any(test, feature = "testing"))]
 impl Default for Judgement {
     fn default() -> Self {
@@ -83,12 +83,12 @@ impl Default for Judgement {
     }
 }
 
-/// Facts beside what follows from them: what is shown, exported and written to a file. It reads as
-/// its facts.
+/// Facts with the judgement that follows from them. This is what is shown, exported and written
+/// to a file. It dereferences to its facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
-    /// What the study saw.
+    /// What the study observed.
     #[serde(flatten)]
     pub facts: Facts,
     /// What follows from it.
@@ -103,7 +103,7 @@ impl Deref for Judged {
     }
 }
 
-/// Tests change facts in place; nothing else does once they are judged.
+/// Only tests change facts in place. Nothing else changes them after they are judged.
 #[cfg(any(test, feature = "testing"))]
 impl std::ops::DerefMut for Judged {
     fn deref_mut(&mut self) -> &mut Facts {
@@ -112,9 +112,9 @@ impl std::ops::DerefMut for Judged {
 }
 
 impl Judged {
-    /// The record as its file holds it: indented JSON with a line feed at its end.
+    /// The text of the record's file: indented JSON with a line feed at its end.
     pub fn to_json(&self) -> String {
-        // Text keys and finite numbers only, which always serialise.
+        // All keys are text and all numbers are finite, so this never fails.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
@@ -128,21 +128,21 @@ pub struct Test {
     /// Its name and source; a brief record leaves them out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
-    /// Whole blocks it has seen.
+    /// Whole blocks that the test used.
     pub blocks: u32,
     /// The e-value for "some arm is worse than its control".
     pub e_value_affected: f64,
     /// The e-value for "no arm is worse than its control in a third more of the blocks than it is
-    /// better": that of the arm with the least.
+    /// better". It is the smallest e-value of any arm.
     pub e_value_not_affected: f64,
-    /// The e-value that decides on `affected`: one over the error rate.
+    /// The e-value that decides on `affected`: one divided by the error rate.
     pub threshold: f64,
-    /// The e-value that decides on `not-affected`; where it is absent, `threshold` does.
+    /// The e-value that decides on `not-affected`. If it is absent, `threshold` decides on both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_not_affected: Option<f64>,
-    /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
+    /// Highest rate of wrong `affected` verdicts, whenever the study stops.
     pub error_rate: f64,
-    /// What could have been missed; where no stall was shown.
+    /// What could have been missed, if no stall was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<Missed>,
 }

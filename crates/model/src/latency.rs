@@ -1,4 +1,5 @@
-//! Latency distributions as HdrHistogram V2, the encoding that every HdrHistogram library reads.
+//! Latency distributions as HdrHistogram V2, the encoding that every HdrHistogram library can
+//! read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,19 +10,20 @@ use serde::{Deserialize, Serialize};
 /// Name of the encoding in the record.
 const ENCODING: &str = "hdrhistogram-v2-base64";
 
-/// The largest text that is taken for a histogram, in bytes; a real one is a few kilobytes.
+/// The largest text that is accepted as a histogram, in bytes; a real one has a few kilobytes.
 const MOST_TEXT: usize = 4 << 20;
 
-/// How an unpacked histogram of V2 begins.
+/// The first bytes of an unpacked V2 histogram.
 const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
 
-/// Length of its header, in bytes.
+/// Length of the header of an unpacked V2 histogram, in bytes.
 const HEADER: usize = 40;
 
-/// The most significant digits: three take half a megabyte at most, five a hundred times as much.
+/// The largest number of significant digits. Three digits take half a megabyte at most, five
+/// digits take a hundred times as much.
 const MOST_DIGITS: u32 = 3;
 
-/// The highest value that a histogram may be made for: no latency takes 36 years.
+/// The highest value that a histogram may hold: no latency takes 36 years.
 const MOST_VALUE: u64 = 1 << 60;
 
 /// A distribution of latencies in nanoseconds.
@@ -55,7 +57,8 @@ impl Latency {
     /// Encodes a histogram of nanoseconds.
     pub fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let mut bytes = Vec::new();
-        // Writing to memory fails only beyond the limits of V2, which bounded histograms keep to.
+        // Writing to memory fails only beyond the limits of V2, and bounded histograms stay
+        // within them.
         let written = V2Serializer::new().serialize(histogram, &mut bytes);
         debug_assert!(written.is_ok(), "histogram did not fit V2");
         Latency {
@@ -70,7 +73,7 @@ impl Latency {
     /// Decodes the histogram.
     ///
     /// # Errors
-    /// If the text is another encoding, damaged, or absurdly large.
+    /// If the text has another encoding, is damaged, or is absurdly large.
     pub fn to_histogram(&self) -> Result<Histogram<u64>, LatencyError> {
         if self.encoding != ENCODING || self.unit != "ns" {
             return Err(LatencyError::Encoding(format!("{} in {}", self.encoding, self.unit)));
@@ -91,11 +94,12 @@ impl Latency {
     }
 }
 
-/// Checks what an encoded histogram says of its own size before anything is allocated by it.
+/// Checks the size that an encoded histogram claims, before any memory is allocated for it.
 ///
-/// The header of V2: a cookie, the length of the counts, an offset, the significant digits (32 bits
-/// each), the lowest and the highest value that it can hold and a ratio (64 bits each). The packed
-/// form, of another cookie, is refused: what it would become is not known before.
+/// The V2 header has a cookie, the length of the counts, an offset and the significant digits (32
+/// bits each). Then follow the lowest and the highest value that it can hold and a ratio (64 bits
+/// each). The packed form, which has another cookie, is refused, because its unpacked size is not
+/// known in advance.
 fn bounded(bytes: &[u8]) -> Result<(), &'static str> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
@@ -113,7 +117,7 @@ fn bounded(bytes: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What share of operations took longer, and at least how long those took.
+/// A share of the operations, and the latency that these operations reached or exceeded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exceeded {
     /// Share of the operations, between 0 and 1.
@@ -122,14 +126,14 @@ pub struct Exceeded {
     pub at_least_ns: u64,
 }
 
-/// Shares that a curve is read at for each power of ten, densest where tails bend.
+/// Shares at which the curve is read in each power of ten, densest where tails bend.
 const STEPS: [f64; 4] = [1.0, 0.5, 0.25, 0.15];
 
-/// The tail of some distributions taken together: from half of the operations down to one in all of
-/// them, in even steps of a logarithmic axis.
+/// The tail of several distributions taken together. It goes from half of the operations down to
+/// a single operation, in even steps of a logarithmic axis.
 ///
 /// # Errors
-/// If one of them could not be read; none at all gives an empty curve.
+/// If one of the distributions could not be read. Without distributions the curve is empty.
 pub fn tail<'a>(
     latencies: impl Iterator<Item = &'a Latency>,
 ) -> Result<(u64, Vec<Exceeded>), LatencyError> {
@@ -139,7 +143,7 @@ pub fn tail<'a>(
         match &mut pool {
             None => pool = Some(histogram),
             Some(pool) => {
-                // Histograms of other limits make room for each other.
+                // Histograms with other limits make the pool grow.
                 pool.auto(true);
                 pool.add(&histogram).map_err(|error| LatencyError::Damaged(error.to_string()))?;
             }

@@ -1,9 +1,9 @@
-//! The nouns of tailback, with no I/O and no operating system in them.
+//! The data types of tailback, with no I/O and no operating system in them.
 //!
-//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all
-//! parameters is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]. All trials of a study
-//! with the machine they ran on are [`record::Facts`]; a [`judgement::Judgement`] follows from
-//! them.
+//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. An [`arm::Arm`] is one
+//! setting of all parameters. A [`record::Trial`] is one run of one arm. [`record::Facts`] hold
+//! all trials of a study and the machine that they ran on. A [`judgement::Judgement`] follows
+//! from these facts.
 
 pub mod arm;
 pub mod at_work;

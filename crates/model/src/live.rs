@@ -1,7 +1,7 @@
-//! Facts of a live system, as `tailback watch` saw them: who lost time, and to whom.
+//! Facts about a live system as `tailback watch` saw them: which programs lost time, and why.
 //!
 //! Times are whole nanoseconds, so that parts add up. A figure that could not be measured is
-//! absent, never zero, and [`SourceUse::missing`] says why.
+//! absent, never zero. [`SourceUse::missing`] says why.
 
 mod finding;
 mod inside;
@@ -23,7 +23,7 @@ pub use victim::{
 };
 pub use workload::{Container, Engine, Pod, SystemdUnit, Task, Workload};
 
-/// What was seen in one stretch of time.
+/// What was observed over one stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Live {
@@ -31,19 +31,19 @@ pub struct Live {
     pub from: String,
     /// How long it was, in nanoseconds.
     pub over_ns: u64,
-    /// What was looked at; the whole machine where nothing is named.
+    /// What was watched. The default is the whole machine.
     pub scope: Scope,
-    /// Where the figures come from, the best source first, and what each lacks.
+    /// Where the figures come from, the best source first, and which sources are missing.
     pub sources: Vec<SourceUse>,
-    /// Programs that lost time, most first; a bounded number.
+    /// Programs that lost time, largest loss first; a bounded number.
     pub victims: Vec<Victim>,
-    /// Erlang nodes, those that used most CPU time first; a bounded number.
+    /// Erlang nodes, largest CPU time first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
-    /// Nodes that were asked, with their answers.
+    /// Nodes that were asked for their own figures, with the answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<Inside>,
-    /// What was found, the most costly first.
+    /// The findings, the most costly first.
     pub findings: Vec<Finding>,
     /// An answer for each known stall.
     pub answers: Vec<Answer>,
@@ -51,8 +51,8 @@ pub struct Live {
     pub machine: MachineLoad,
     /// What watching cost.
     pub cost: Cost,
-    /// The same interval by interval, the oldest first: in records alone, and of the last
-    /// intervals.
+    /// The same figures for each interval, the oldest first. Only records have them, and only for
+    /// the last intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
 }
@@ -63,18 +63,19 @@ pub struct Live {
 pub struct Interval {
     /// How long it was, in nanoseconds.
     pub over_ns: u64,
-    /// Programs that lost most time in it, most first, without their threads; a bounded number.
+    /// Programs that lost most time in the interval, largest loss first, without their threads; a
+    /// bounded number.
     pub victims: Vec<Victim>,
 }
 
-/// What was looked at.
+/// What was watched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scope {
     /// These processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// Processes of this group and of those below it.
+    /// Processes of this group and of the groups below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// Processes of this name.
@@ -82,22 +83,22 @@ pub struct Scope {
     pub comm: Option<String>,
 }
 
-/// The machine in that time.
+/// The load of the machine in that time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineLoad {
     /// CPUs that are online.
     pub cpus: u32,
-    /// CPU time that was used of them.
+    /// CPU time that was used on all CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_ns: Option<u64>,
-    /// Time that the hypervisor took.
+    /// CPU time that the hypervisor took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
     /// Share of the time in which some task waited for a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,
-    /// Switches a second.
+    /// Context switches a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches_per_s: Option<f64>,
 }
@@ -108,16 +109,17 @@ pub struct MachineLoad {
 pub struct Cost {
     /// CPU time of this process, in milliseconds a second.
     pub tool_ms_per_s: f64,
-    /// CPU time of its programs in the kernel, in milliseconds a second, while it was counted.
+    /// CPU time of its programs in the kernel, in milliseconds a second, while that time was
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_ms_per_s: Option<f64>,
     /// Memory of this process, in bytes.
     pub memory_bytes: u64,
     /// Memory of its tables in the kernel, in bytes.
     pub table_bytes: u64,
-    /// Threads that lost their place in a table before they were read: their time is not in the
+    /// Threads that lost their entry in a table before it was read. Their time is not in the
     /// figures.
     pub lost_threads: u64,
-    /// Time behind others for which there was no room to name them.
+    /// Time behind other programs that could not be named, because there was no room for them.
     pub unnamed_ns: u64,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of the machine; a field that could not be read is absent.
+/// What is known about the machine; a field that could not be read is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
@@ -15,7 +15,7 @@ pub struct Machine {
     /// Timer interrupts a second (CONFIG_HZ).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
-    /// Preemption mode in force: none, voluntary, full, lazy.
+    /// Active preemption mode: none, voluntary, full, lazy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
     /// Clock source in use.
@@ -28,34 +28,33 @@ pub struct Machine {
     /// Name of the first CPU's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
-    /// What the firmware says the machine is: the instance type in some clouds.
+    /// The name of the machine in its firmware: the instance type in some clouds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
     /// Memory of the machine, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Control groups as found.
+    /// The control groups of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<CgroupFacts>,
-    /// Whether a hypervisor is underneath.
+    /// Whether the machine runs under a hypervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtualised: Option<bool>,
     /// Name of the distribution (PRETTY_NAME of os-release).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
-    /// Flags by which the kernel says that it is tainted (/proc/sys/kernel/tainted), before the
-    /// first trial.
+    /// Taint flags of the kernel before the first trial (/proc/sys/kernel/tainted).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted: Option<u64>,
-    /// The guest that tailback made of it; absent on a machine that it found.
+    /// The guest that tailback booted, if this machine is one; absent on any other machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Whom the load runs as, but for readers of a file in /proc that only root may read; older
-    /// records do not say.
+    /// The user of the load. Only readers of a file in /proc that needs root run as root. Absent
+    /// in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_user: Option<LoadUser>,
-    /// Whether another run could load the machine at the same time; absent in a guest, and older
-    /// records do not say.
+    /// Whether another run could load the machine at the same time; absent in a guest and in
+    /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
 }
@@ -64,85 +63,85 @@ pub struct Machine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadUser {
-    /// The user.
+    /// The uid of the user.
     pub uid: u32,
-    /// Its group.
+    /// The gid of the user.
     pub gid: u32,
-    /// Why it is this one.
+    /// Why it is this user.
     pub chosen: UserChoice,
 }
 
-/// Why the load runs as a user.
+/// Why the load runs as this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UserChoice {
-    /// It is the caller: not root, or root that may not become another user.
+    /// It is the caller, who is not root, or is root and may not become another user.
     Caller,
-    /// Root was called by sudo, and this is who called it.
+    /// The caller is root through sudo, and this is the user who called sudo.
     Sudo,
     /// The caller is root, and this is a system user.
     System,
 }
 
-/// Whether two runs could load one machine, from the best to the worst.
+/// Whether two runs could load one machine, best case first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// No other run could: this one had the lock of the machine.
+    /// No other run could: this run held the lock of the machine.
     Exclusive,
-    /// There is no lock to be had: the kernel has none, or the caller may not write to /run.
+    /// No lock is available: the kernel has none, or the caller may not write to /run.
     Unlocked,
-    /// Others were let in on purpose (TAILBACK_SHARE_HOST).
+    /// Other runs were allowed on purpose (TAILBACK_SHARE_HOST).
     Shared,
 }
 
-/// A guest that tailback booted, and the host underneath.
+/// A guest that tailback booted, and its host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guest {
-    /// What runs its instructions: `kvm`, or `tcg`, which is emulation.
+    /// What executes its instructions: `kvm`, or `tcg`, which is emulation.
     pub accelerator: String,
-    /// What its clock counts where it is emulated: `host`, the host's time, or `instructions`.
+    /// What the clock of an emulated guest counts: `host` for the host's time, or `instructions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<String>,
     /// Version of QEMU.
     pub qemu: String,
-    /// Name that its kernel was asked for by: `debian:6.12`, a path.
+    /// The name by which its kernel was requested, such as `debian:6.12` or a path.
     pub kernel_name: String,
     /// SHA-256 of its kernel's image, in hexadecimal.
     pub kernel_sha256: String,
-    /// How long it took to come up, in seconds.
+    /// How long the guest took to boot, in seconds.
     pub boot_s: f64,
     /// Kernel release of the host.
     pub host_kernel: String,
     /// CPUs that QEMU may use on the host.
     pub host_cpus: u32,
-    /// The folder that was its root: `host` for that of the host; none where it had no files but
-    /// its own.
+    /// The folder that was its root: `host` for the host's root. Absent if the guest had only its
+    /// own files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
 }
 
-/// How the root of the host is named as that of a guest.
+/// The name for the host's root as the root of a guest.
 pub const ROOT_OF_HOST: &str = "host";
 
-/// What it takes to start a guest like the one of a record.
+/// What is needed to start a guest like the one in a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestOf {
-    /// Name that its kernel was asked for by.
+    /// The name by which its kernel is requested.
     pub kernel: String,
-    /// Its CPUs.
+    /// The number of its CPUs.
     pub cpus: usize,
-    /// The folder that was its root.
+    /// The folder that is its root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
 }
 
 impl Machine {
-    /// The guest that this machine is; none where it is no guest of tailback.
+    /// The guest that this machine is; `None` if it is not a guest of tailback.
     pub fn guest_of(&self) -> Option<GuestOf> {
         let guest = self.guest.as_ref()?;
         let (kernel, root) = (guest.kernel_name.clone(), guest.root.clone());
@@ -151,14 +150,14 @@ impl Machine {
 }
 
 impl Guest {
-    /// Whether its time is emulated: it stretches with what the host has to do, and sizes do not
-    /// carry over to real machines.
+    /// Whether the guest's time is emulated. Emulated time stretches with the work of the host,
+    /// so sizes do not carry over to real machines.
     pub fn emulated(&self) -> bool {
         self.accelerator != "kvm"
     }
 }
 
-/// One CPU and its place in the machine.
+/// One CPU and its place in the topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
@@ -184,49 +183,49 @@ pub struct CgroupFacts {
     /// The group this process is in: of the cpu controller in v1, of the unified tree in v2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// CPU quota of that group, in CPUs; absent where there is none.
+    /// CPU quota of that group, in CPUs; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_limit: Option<f64>,
-    /// Memory limit of that group, in bytes; absent where there is none.
+    /// Memory limit of that group, in bytes; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
 }
 
-/// What the machine did to a trial from outside; a field that could not be read is absent.
+/// Disturbances of a trial by the machine; a field that could not be read is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
-    /// How long these figures were gathered, in milliseconds; older records do not say.
+    /// Over how long these figures were collected, in milliseconds; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_ms: Option<f64>,
-    /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, 10 ms
-    /// steps).
+    /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, in
+    /// steps of 10 ms).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ms: Option<f64>,
-    /// The same for each CPU of which it took any.
+    /// The same for each CPU from which the hypervisor took time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steal_by_cpu: Vec<CpuSteal>,
-    /// Time in which the measured thread was ready to run and had no CPU, in milliseconds
-    /// (/proc/PID/schedstat), over the measured window.
+    /// Time for which the measured thread was runnable but not on a CPU, in milliseconds
+    /// (/proc/PID/schedstat), in the measured window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay_ms: Option<f64>,
-    /// Time in which a CPU quota around tailback itself held its threads off the CPU, in
-    /// milliseconds (cpu.stat of its own group and of those above).
+    /// Time for which a CPU quota around tailback itself throttled its threads, in milliseconds
+    /// (cpu.stat of its own group and of the groups above).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enclosing_throttled_ms: Option<f64>,
-    /// Flags by which the kernel says that it is tainted (/proc/sys/kernel/tainted), at the end.
+    /// Taint flags of the kernel at the end (/proc/sys/kernel/tainted).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted: Option<u64>,
-    /// Time in which some task waited for a CPU, in milliseconds (/proc/pressure/cpu).
+    /// Time for which some task waited for a CPU, in milliseconds (/proc/pressure/cpu).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_pressure_ms: Option<f64>,
-    /// Time in which some task waited for memory, in milliseconds (/proc/pressure/memory).
+    /// Time for which some task waited for memory, in milliseconds (/proc/pressure/memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_pressure_ms: Option<f64>,
-    /// Time in which some task waited for I/O, in milliseconds (/proc/pressure/io).
+    /// Time for which some task waited for I/O, in milliseconds (/proc/pressure/io).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_pressure_ms: Option<f64>,
-    /// Lateness of a timer on the CPU that was measured; in older records only.
+    /// Lateness of a timer on the measured CPU; only in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<TimerLateness>,
 }
@@ -241,22 +240,23 @@ pub struct CpuSteal {
     pub ms: f64,
 }
 
-/// How late a periodic timer woke its thread on the CPU that was measured.
+/// How late a periodic timer woke its thread on the measured CPU.
 ///
-/// It sleeps on no lock, so whatever delays it is the machine and not the stall under study.
+/// The thread sleeps on no lock, so a delay comes from the machine and not from the stall under
+/// study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimerLateness {
     /// The CPU.
     pub cpu: u32,
-    /// Wake-ups.
+    /// Number of wake-ups.
     pub wakeups: u64,
     /// Median lateness, in milliseconds.
     pub p50_ms: f64,
-    /// Lateness that one wake-up in a hundred exceeded, in milliseconds.
+    /// 99th percentile of the lateness, in milliseconds.
     pub p99_ms: f64,
     /// Worst lateness, in milliseconds.
     pub max_ms: f64,
-    /// Time lost to wake-ups over a millisecond late, in milliseconds a second.
+    /// Time lost to wake-ups that were more than a millisecond late, in milliseconds a second.
     pub lost_ms_per_s: f64,
 }

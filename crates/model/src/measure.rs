@@ -15,7 +15,7 @@ pub enum Unit {
     /// Milliseconds in each second of wall time.
     #[serde(rename = "ms/s")]
     MillisecondsPerSecond,
-    /// A number of things.
+    /// A count of things.
     #[serde(rename = "1")]
     Count,
     /// Things in each second of wall time.
@@ -33,7 +33,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How the unit is written behind a figure; empty for plain counts and ratios.
+    /// The text of the unit after a figure; empty for plain counts and ratios.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Milliseconds => "ms",
@@ -55,7 +55,8 @@ pub struct Measure {
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// The true figure is this or more, since the trial ended before it was known: right-censored.
+    /// The true figure is this or more, because the trial ended before it was known:
+    /// right-censored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }

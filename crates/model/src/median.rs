@@ -1,17 +1,18 @@
 //! The median.
 
-/// Figures in ascending order.
+/// Figures, sorted in ascending order.
 pub fn ascending(figures: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);
     figures
 }
 
-/// The median of ascending figures: the mean of the two in the middle where their number is even.
+/// The median of ascending figures. For an even number of figures, it is the mean of the two
+/// middle ones.
 pub fn median(ascending: &[f64]) -> Option<f64> {
     let upper = *ascending.get(ascending.len() / 2)?;
     let lower = *ascending.get((ascending.len() - 1) / 2)?;
-    // Halved first, so that two large figures do not overflow.
+    // Each value is halved first, so that the sum of two large figures does not overflow.
     Some(if lower == upper { lower } else { lower / 2.0 + upper / 2.0 })
 }
 

@@ -1,16 +1,16 @@
-//! Where evidence comes from, and what of it could not be had.
+//! Where evidence comes from, and which evidence is missing.
 
 use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 
-/// What programs in the kernel look at.
+/// What the programs in the kernel observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sees {
     /// What the scheduler does to each thread.
     Scheduler,
-    /// Who waits for and who holds the mmap lock.
+    /// Which threads wait for the mmap lock, and which threads hold it.
     MmapLock,
     /// Calls of futex, and sleep in calls that wait for input.
     Futex,
@@ -23,11 +23,11 @@ pub enum Sees {
 pub enum EvidenceSource {
     /// Programs on tracepoints.
     Probe(Sees),
-    /// A program where a group gets its quota back.
+    /// A program on the function that gives a group its quota back.
     QuotaReturn,
     /// The files of each thread in /proc.
     ThreadFiles,
-    /// In the words of an older record.
+    /// A source in the words of an older record.
     Said(String),
 }
 
@@ -36,36 +36,36 @@ pub enum EvidenceSource {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NoPrograms {
-    /// This build has none.
+    /// This build has no such programs.
     NotBuilt,
     /// A capability is missing.
     Privilege,
-    /// The kernel does not describe itself.
+    /// The kernel does not describe its own types (BTF).
     NoBtf {
-        /// The file that it would do so in.
+        /// The file in which it would describe them.
         file: String,
     },
     /// The kernel is locked down.
     Lockdown {
-        /// How.
+        /// The lockdown mode.
         mode: String,
     },
-    /// This process is in a PID namespace, and the programs see the PIDs of the machine.
+    /// This process is in a PID namespace, but the programs see the PIDs of the machine.
     PidNamespace,
     /// The kernel refused the programs.
     Refused {
-        /// What was to be loaded or attached.
+        /// The part that could not be loaded or attached.
         what: ProgramPart,
-        /// The kernel's or the library's reason.
+        /// The error of the kernel or of the library.
         why: String,
     },
-    /// Their tables could not be mapped.
+    /// The tables of the programs could not be mapped.
     Tables,
-    /// The thread that loads them ended.
+    /// The thread that loads the programs ended.
     LoaderEnded,
 }
 
-/// What of the programs the kernel refused.
+/// The part of the programs that the kernel refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -74,37 +74,37 @@ pub enum ProgramPart {
     Programs,
     /// One of their tables.
     Table,
-    /// What the kernel says of its own types.
+    /// The kernel's description of its own types.
     Btf,
-    /// The thread that loads them.
+    /// The thread that loads the programs.
     Thread,
-    /// Where a program attaches, by its name.
+    /// The place where a program attaches, by its name.
     Hook(String),
     /// In the words of an older record.
     Said(String),
 }
 
-/// What nothing but programs in the kernel sees.
+/// Evidence that only programs in the kernel can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnlyPrograms {
-    /// Who held what, and who ran instead.
+    /// Which thread held which lock, and which threads ran instead.
     Holders,
-    /// What the schedulers of a VM did in futex, and their sleep.
+    /// Calls of futex by the schedulers of a VM, and the sleep of these schedulers.
     VmSchedulers,
-    /// Whom a quota kept off a CPU.
+    /// Which threads a quota throttled.
     Throttled,
 }
 
-/// Evidence that could not be had.
+/// Evidence that is missing, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NotSeen {
     /// There are no programs in the kernel.
     NoPrograms(NoPrograms),
-    /// Only programs in the kernel see it, and there were none.
+    /// Only programs in the kernel can see this, and there were none.
     OnlyPrograms(OnlyPrograms),
     /// When a group got its quota back: the kernel lets no program attach there.
     QuotaReturn,
@@ -112,28 +112,28 @@ pub enum NotSeen {
     NoTracepoint(Sees),
     /// Its programs could not be attached.
     NotAttached {
-        /// What they see.
+        /// What these programs see.
         sees: Sees,
         /// The kernel's reason.
         why: String,
     },
     /// The tables of the programs could not be mapped.
     Tables,
-    /// The ring of events could not be had.
+    /// The ring buffer of events could not be created.
     Ring {
         /// The kernel's reason.
         why: String,
     },
-    /// Threads that were not followed, since others had their slots.
+    /// Threads that were not followed because other threads had their slots.
     Crowded {
-        /// Look-ups that found a slot taken.
+        /// Look-ups that found the slot taken.
         lookups: u64,
     },
-    /// The thread that listened to the programs broke.
+    /// The thread that reads from the programs failed.
     Listener,
     /// The trial with probes broke.
     TrialBroke {
-        /// How.
+        /// How it broke.
         why: Problem,
     },
     /// In the words of an older record.

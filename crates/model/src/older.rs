@@ -1,8 +1,8 @@
-//! Records of schema 1 and 2, read as facts of today's schema. This file can be deleted a year
-//! after the first release.
+//! Records of schema 1 and 2, converted to facts of the current schema. This file can be deleted
+//! a year after the first release.
 //!
-//! What these records say of a verdict is left out, since it follows from the facts. Sentences that
-//! they hold in the place of data are kept as the words of an older record.
+//! The verdict in these records is dropped, because it follows from the facts. Sentences where
+//! the current schema has data are kept as the words of an older record.
 
 use crate::arm::{Changed, WhyLeftOut};
 use crate::evidence::Resource;
@@ -13,14 +13,14 @@ use crate::record::{Cause, Ended, Facts, Progress, RecordError, SCHEMA};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The largest older record that is read, in bytes: it is converted as a tree, which takes many
-/// times as much memory as its text.
+/// The largest older record that is read, in bytes. It is converted as a tree of values, which
+/// takes many times as much memory as its text.
 const MOST_TEXT: usize = 8 << 20;
 
 /// Reads a record of an older schema.
 ///
 /// # Errors
-/// If it is longer than 8 MiB or does not hold together.
+/// If it is longer than 8 MiB or is inconsistent.
 pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
     if text.len() > MOST_TEXT {
         return Err(RecordError::Inconsistent(format!(
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
     serde_json::from_value(Value::Object(record)).map_err(inconsistent)
 }
 
-/// How the study ended; the cause stands in its verdict alone.
+/// How the study ended. These records hold the cause only in their verdict.
 fn ended(record: &Map<String, Value>) -> Result<Ended, RecordError> {
     let damaged = |what: &str| RecordError::Inconsistent(format!("no {what} that can be read"));
     let progress = record.get("progress").cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ fn ended(record: &Map<String, Value>) -> Result<Ended, RecordError> {
     })
 }
 
-/// The first reason of a verdict: data, or a sentence.
+/// The cause in the first reason of a verdict, which is data or a sentence.
 fn cause(reason: &Value, skipped: bool) -> Cause {
     if reason == "interrupted" {
         return Cause::Interrupted;
@@ -88,7 +88,7 @@ fn cause(reason: &Value, skipped: bool) -> Cause {
     })
 }
 
-/// Data, or the words that stand in its place.
+/// Data, or the words that older records have instead.
 fn data<T: DeserializeOwned>(value: &Value, said: fn(String) -> T) -> T {
     serde_json::from_value(value.clone())
         .unwrap_or_else(|_| said(value.as_str().unwrap_or_default().to_owned()))
@@ -112,7 +112,7 @@ fn trial(trial: &mut Value) {
     each(evidence.get_mut("waits"), |wait| words::<Resource>(wait.get_mut("resource")));
 }
 
-/// What `watch` saw.
+/// What `watch` observed.
 fn live(live: &mut Value) {
     each(live.get_mut("findings"), |finding| {
         if let Value::Object(finding) = finding {
@@ -132,7 +132,7 @@ fn live(live: &mut Value) {
     });
 }
 
-/// A finding had its stall and its facts as one value, `kind`.
+/// Older findings had the stall and its facts in one value, `kind`.
 fn name_stall(finding: &mut Map<String, Value>) {
     let Some(Value::Object(kind)) = finding.remove("kind") else { return };
     let Some((kind, mut facts)) = kind.into_iter().next() else { return };
@@ -157,7 +157,8 @@ fn name_stall(finding: &mut Map<String, Value>) {
     finding.insert("facts".to_owned(), facts);
 }
 
-/// The fix of fewer threads had no number: a thread for each whole CPU of the quota.
+/// The older fix `fewer-threads` had no number. It meant one thread for each whole CPU of the
+/// quota.
 fn name_threads(finding: &mut Map<String, Value>) {
     let of = |key| finding.get("facts")?.get(key)?.as_u64();
     let whole = of("quota_us").unwrap_or(0).checked_div(of("period_us").unwrap_or(0)).unwrap_or(0);
@@ -168,11 +169,11 @@ fn name_threads(finding: &mut Map<String, Value>) {
     });
 }
 
-/// What these records have around each value of a fact: its kind.
+/// The kinds in which older records wrap each value of a fact.
 const KINDS: [&str; 8] =
     ["estimate", "shift", "amount", "count", "share", "name", "names", "holds"];
 
-/// Takes the kinds off the values of every fact in a tree.
+/// Removes the kinds around the values of every fact in a tree.
 fn without_kinds(tree: &mut Value) {
     match tree {
         Value::Array(all) => all.iter_mut().for_each(without_kinds),
@@ -194,7 +195,7 @@ fn without_kind(value: &mut Value) {
     }
 }
 
-/// Marks a text as words where it is not the name of a variant.
+/// Marks a text as words of an older record if it is not the name of a variant.
 fn words<T: DeserializeOwned>(value: Option<&mut Value>) {
     let Some(value) = value.filter(|value| value.is_string()) else { return };
     if serde_json::from_value::<T>(value.clone()).is_err() {

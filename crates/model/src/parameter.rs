@@ -1,12 +1,11 @@
-//! Parameters of scenarios, as everything but the scenario itself needs them: by name, with plain
-//! values.
+//! Parameters of scenarios for all code outside of the scenario: by name, with plain values.
 //!
-//! A scenario declares its parameters as one struct of types (`scenarios::params`); what stands
-//! here is made from that struct, and is what study files, comparisons and reports go by.
+//! A scenario declares its parameters as one typed struct (`scenarios::params`). The types here
+//! are made from that struct. Study files, comparisons and reports use them.
 
 use serde::{Deserialize, Serialize};
 
-/// The word of a value that the scenario chooses itself.
+/// The word for a value that the scenario chooses itself.
 pub const AUTO: &str = "auto";
 
 /// One parameter of a scenario.
@@ -14,44 +13,44 @@ pub const AUTO: &str = "auto";
 pub struct Parameter {
     /// Name: the flag without its dashes, and the key in the record.
     pub name: &'static str,
-    /// The name that it had in older versions, which is read as well.
+    /// The name that it had in older versions. It is still accepted.
     pub former: Option<&'static str>,
-    /// What its values are to others.
+    /// What its values mean outside of the scenario.
     pub kind: ParameterKind,
-    /// Its value where nobody says otherwise.
+    /// Its value if the user gives none.
     pub default: Value,
-    /// Its value in a quick run; the default again for most.
+    /// Its value in a quick run; the default for most parameters.
     pub quick: Value,
 }
 
-/// The parameters of a scenario, to be asked for by name.
+/// The parameters of a scenario, by name.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters {
-    /// Describes them, in the order of the help.
+    /// The parameters, in the order of the help.
     pub all: fn() -> &'static [Parameter],
-    /// Reads a value of the one of that name, as it would stand on the command line; else says what
-    /// is wrong with it.
+    /// Reads a value of the parameter with this name, as written on the command line. Otherwise
+    /// says what is wrong with it.
     pub read: fn(name: &str, text: &str) -> Result<Value, String>,
 }
 
-/// What the values of a parameter are to others than the scenario.
+/// What the values of a parameter mean outside of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// Where something runs: the number of a CPU.
+    /// The number of a CPU on which something runs.
     Cpu,
     /// Programs that are run.
     Programs,
-    /// A folder that is written to.
+    /// A folder to which something is written.
     Folder,
-    /// Words that a program gets, or may get, on its command line.
+    /// Words that are passed, or may be passed, to a program on its command line.
     Flags,
-    /// A word that chooses, or the name of a file.
+    /// A word that selects something, or the name of a file.
     Word,
-    /// How much, how many, how long.
+    /// A number, a size or a duration.
     Amount,
 }
 
-/// The value of a parameter, as it stands in the record: durations and sizes keep their unit.
+/// The value of a parameter as the record holds it: durations and sizes keep their unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -65,7 +64,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Whether it is left to the scenario: `auto`.
+    /// Whether the scenario chooses the value itself: `auto`.
     pub fn is_open(&self) -> bool {
         matches!(self, Value::Text(text) if text == AUTO)
     }

@@ -1,8 +1,8 @@
-//! What a run needed and did not have, what could not be used, and what broke: as data.
+//! What a run needed and did not have, what could not be used, and what broke, as data.
 //!
-//! The sentences are made where a record is shown. What a record holds as text is a name, a path or
-//! the words of something that tailback did not write: the kernel's error, a node's term, what a
-//! program printed. Only [`Reported`] holds a message of a part of tailback itself.
+//! The sentences are made when a record is shown. The text in a record is a name, a path or the
+//! words of another program: the kernel's error, a node's term, the output of a program. Only
+//! [`Reported`] holds a message of a part of tailback itself.
 
 use crate::fact::Fact;
 use crate::generator::GeneratorProblem;
@@ -10,45 +10,45 @@ use crate::group::GroupProblem;
 use crate::reported::{Part, Reported, Trouble};
 use serde::{Deserialize, Serialize};
 
-/// What a run needs and did not have; what would grant it follows from it.
+/// Something that a run needs and did not have. The way to get it follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
     /// More CPUs.
     Cpus {
-        /// The fewest that will do.
+        /// The least number of CPUs that is enough.
         least: u32,
-        /// Those that the process may use.
+        /// The number of CPUs that the process may use.
         allowed: u32,
     },
     /// A CPU quota for a group.
     Quota(GroupProblem),
-    /// A limit of memory for a group.
+    /// A memory limit for a group.
     MemoryLimit(GroupProblem),
     /// The right to raise a priority.
     Priority {
-        /// The nice value that was asked for.
+        /// The nice value that was requested.
         nice: i32,
     },
-    /// A privilege that a part of the load has not.
+    /// A privilege that a part of the load lacks.
     Privilege(Problem),
-    /// Room under a limit on processes or memory.
+    /// Room below a limit on processes or memory.
     Limit(Problem),
     /// An Erlang on the PATH.
     Erl,
     /// An OTP that can be used.
     Otp(Problem),
-    /// An OTP of a suite of Debian, which could not be fetched.
+    /// An OTP of a Debian suite, which could not be fetched.
     Fetch {
         /// What went wrong.
         problem: Problem,
         /// Whether the disk is full.
         full: bool,
     },
-    /// A folder for what is compiled: neither XDG_CACHE_HOME nor HOME is set.
+    /// A folder for compiled files: neither XDG_CACHE_HOME nor HOME is set.
     CacheFolder,
-    /// An OTP that takes these emulator flags.
+    /// An OTP that accepts these emulator flags.
     Flags(RefusedFlags),
     /// The NIF of the Erlang application.
     NativeFunctions {
@@ -57,31 +57,32 @@ pub enum Need {
         /// The compiler's or the loader's error.
         error: String,
     },
-    /// A strace.
+    /// The program strace.
     Strace {
         /// The kernel's error.
         error: String,
-        /// Whether there is one that root does not run, since others could have put it there.
+        /// Whether there is one that root does not run, because other users could have put it
+        /// there.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unsafe_program: bool,
     },
-    /// What only the scenario knows.
+    /// A need that only the scenario knows.
     Scenario {
         /// What is missing.
         what: Fact,
-        /// What would grant it.
+        /// How to get it.
         grant: Fact,
     },
-    /// A sentence of an older record: what is missing, or what would grant it.
+    /// A sentence of an older record: what is missing, or how to get it.
     Said(String),
 }
 
-/// What went wrong, or cannot be used.
+/// What went wrong, or what cannot be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Problem {
-    /// What only the scenario knows.
+    /// A problem that only the scenario knows.
     Scenario(Fact),
     /// A need is not met.
     Missing(Box<Need>),
@@ -89,14 +90,14 @@ pub enum Problem {
     Group(GroupProblem),
     /// A load generator.
     Generator(GeneratorProblem),
-    /// What another part reported.
+    /// A problem that another part reported.
     Reported(Reported),
-    /// A value of a parameter, in the words of what reads the command line.
+    /// A wrong value of a parameter, in the words of the command-line parser.
     Value {
         /// The message.
         message: String,
     },
-    /// A CPU that was asked for.
+    /// A CPU that was requested cannot be used.
     Cpu {
         /// The option that names it, such as `--cpu-load`.
         option: String,
@@ -105,27 +106,27 @@ pub enum Problem {
         /// What is wrong with it.
         why: UnusableCpu,
     },
-    /// More CPUs than there are to use.
+    /// More CPUs were requested than can be used.
     TooManyCpus {
-        /// How many were asked for.
+        /// How many were requested.
         asked: u32,
         /// How many the process may use.
         allowed: u32,
     },
-    /// Emulator flags that an OTP does not take.
+    /// Emulator flags that an OTP does not accept.
     Flags(RefusedFlags),
     /// The arms of a study.
     Arms(ArmsProblem),
     /// strace did not attach to the node in time.
     StraceLate,
-    /// The CPUs of this machine, or those of the process, could not be read.
+    /// The CPUs of this machine, or the CPUs of the process, could not be read.
     CpusUnread,
-    /// A message of a sort that is not due there; a bug, or somebody else's doing.
+    /// A message that is not expected at this point: a bug, or interference from outside.
     WrongReport {
         /// The generator.
         role: String,
     },
-    /// A file without a name, by which folder it is in.
+    /// A file that has no name of its own, named by its folder.
     InFolder {
         /// The folder.
         folder: String,
@@ -134,9 +135,9 @@ pub enum Problem {
     },
     /// Figures that cannot be read.
     Unreadable {
-        /// The series, by its name.
+        /// The name of the series.
         series: String,
-        /// The error of what reads them.
+        /// The error of the parser.
         error: String,
     },
     /// In the words of an older record.
@@ -148,45 +149,45 @@ pub enum Problem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmsProblem {
-    /// Settings that make several arms where one was wanted.
+    /// Settings that make several arms, but one arm is needed.
     Several {
         /// Their names.
         arms: Vec<String>,
     },
-    /// An arm that cannot be had.
+    /// An arm that cannot be run.
     NotHad {
         /// Its name.
         arm: String,
     },
-    /// Two arms of one name.
+    /// Two arms have the same name.
     SameName {
         /// The name.
         arm: String,
     },
-    /// Two combinations of a study's levels of one name.
+    /// Two combinations of a study's levels have the same name.
     SameCombination {
         /// The name.
         arm: String,
     },
-    /// A study of one combination.
+    /// A study has only one combination.
     OneCombination,
-    /// A study of which only the control can be had.
+    /// Only the control of a study can be run.
     OnlyControl {
         /// The first combination that was left out.
         arm: String,
-        /// Why it was.
+        /// Why it was left out.
         why: Box<Problem>,
     },
-    /// The control of a study cannot be had.
+    /// The control of a study cannot be run.
     ControlNotHad {
         /// Its name.
         arm: String,
-        /// Why not.
+        /// Why it cannot be run.
         why: Box<Problem>,
     },
     /// A scenario made no control.
     NoControl,
-    /// An arm of a record leaves a parameter open, or gives it several values.
+    /// An arm of a record gives a parameter no value, or several values.
     NotOneValue {
         /// The parameter's option.
         option: String,
@@ -198,24 +199,24 @@ pub enum ArmsProblem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnusableCpu {
-    /// There is none of that number.
+    /// There is no CPU with that number.
     Absent {
-        /// Those that there are.
+        /// The CPUs that exist.
         online: Vec<u32>,
     },
     /// The affinity mask or the cpuset of the process leaves it out.
     Forbidden {
-        /// Those that the process may use.
+        /// The CPUs that the process may use.
         allowed: Vec<u32>,
     },
-    /// The kernel lets no thread be put there.
+    /// The kernel does not let threads be bound to it.
     Refused {
         /// The kernel's error.
         error: String,
     },
 }
 
-/// Emulator flags that an OTP does not take.
+/// Emulator flags that an OTP does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefusedFlags {
@@ -223,7 +224,7 @@ pub struct RefusedFlags {
     pub otp: u32,
     /// The flags.
     pub flags: String,
-    /// The VM's words.
+    /// The words of the VM.
     pub why: String,
 }
 
@@ -234,7 +235,7 @@ impl From<ArmsProblem> for Problem {
 }
 
 impl Problem {
-    /// What the kernel said of something.
+    /// An error of the kernel about `about`.
     pub fn of_kernel(about: impl Into<String>, error: &std::io::Error) -> Self {
         Problem::Reported(Reported {
             by: Part::Kernel,
@@ -244,7 +245,7 @@ impl Problem {
         })
     }
 
-    /// A message of a part that names what it is about itself.
+    /// A message of a part. The message itself names what it is about.
     pub fn reported(by: Part, trouble: Trouble, message: impl ToString) -> Self {
         Problem::Reported(Reported { by, trouble, about: None, message: message.to_string() })
     }

@@ -1,9 +1,9 @@
-//! Reading facts from the text of a record, of this schema or an older one.
+//! Reads the facts from the text of a record, of this schema or an older one.
 
 use crate::record::{Facts, MOST_TEXT, RecordError};
 use serde::Deserialize;
 
-/// What stands before the number of a schema.
+/// The text before the number of a schema.
 const SCHEMA_PREFIX: &str = "tailback/record/";
 
 /// The number in [`crate::record::SCHEMA`].
@@ -12,7 +12,7 @@ const SCHEMA_NUMBER: u32 = 3;
 /// The number of the oldest schema that is read; [`crate::older`] converts it.
 const OLDEST_NUMBER: u32 = 1;
 
-/// What is read of a text before it is taken for a record.
+/// The part of a text that decides whether it is a record.
 #[derive(Deserialize)]
 struct SchemaOnly {
     schema: Option<String>,
@@ -22,7 +22,8 @@ impl Facts {
     /// Reads a record.
     ///
     /// # Errors
-    /// If the text is torn, of a newer schema, no record, or longer than [`MOST_TEXT`].
+    /// If the text is incomplete, has a newer schema, is not a record, or is longer than
+    /// [`MOST_TEXT`].
     pub fn from_json(text: &str) -> Result<Self, RecordError> {
         if text.len() > MOST_TEXT {
             return Err(RecordError::TooLarge);
@@ -33,7 +34,8 @@ impl Facts {
             Err(error) => return Err(RecordError::Torn(error)),
         };
         let facts: Facts = match number(schema.as_deref())? {
-            // Straight into its types: what no field takes is skipped and never kept.
+            // The text is read straight into its types: unknown fields are skipped and never
+            // kept.
             SCHEMA_NUMBER => serde_json::from_str(text)
                 .map_err(|error| RecordError::Inconsistent(error.to_string()))?,
             _ => crate::older::read(text)?,

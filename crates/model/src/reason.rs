@@ -1,5 +1,5 @@
-//! Why a verdict is what it is, and what it cannot tell: typed facts, turned into English in one
-//! place.
+//! Why a verdict is what it is, and what it cannot tell. These are typed facts; one place turns
+//! them into English.
 
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
@@ -13,30 +13,30 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Headline {
-    /// What the scenario says of its outcome.
+    /// The statement of the scenario about its outcome.
     Scenario(Fact),
-    /// What disturbed the machine, or the kernel, makes the figures prove nothing.
+    /// A disturbance of the machine or of the kernel makes the figures prove nothing.
     Untrustworthy,
-    /// Nothing was measured yet.
+    /// Nothing has been measured yet.
     NotMeasured,
-    /// Something is missing, so the study was not run or not to its end; the first reason says
-    /// what.
+    /// Something is missing, so the study was not run, or not to its end. The first reason names
+    /// what is missing.
     Skipped,
     /// A trial broke; the first reason says how.
     Broken,
-    /// The scenario is unknown to this version, so that it cannot judge the record.
+    /// This version does not know the scenario, so it cannot judge the record.
     UnknownScenario,
     /// A study of several factors.
     Study(StudyHeadline),
-    /// Nothing was tried: what `tailback watch` found stands in the record's `live`.
+    /// A watch, which has no trials. The findings of `tailback watch` are in the record's `live`.
     Watched,
 }
 
-/// What a study of several factors found.
+/// The result of a study of several factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyHeadline {
-    /// Its name.
+    /// The name of the study.
     pub name: String,
     /// Combinations that stall.
     pub affected: u32,
@@ -44,7 +44,7 @@ pub struct StudyHeadline {
     pub of: u32,
     /// The judged figure.
     pub measure: String,
-    /// The combination that stalls most, where it is settled which.
+    /// The combination that stalls most, if that is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst: Option<String>,
 }
@@ -54,9 +54,9 @@ pub struct StudyHeadline {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// What the test says of all blocks.
+    /// What the test says about all blocks.
     Evidence(BlocksSeen),
-    /// What an affected arm has over its control.
+    /// By how much an affected arm is worse than its control.
     OverControl {
         /// The arm.
         arm: String,
@@ -69,11 +69,11 @@ pub enum Reason {
     Hung {
         /// The arm.
         arm: String,
-        /// Its trials that hung, and all of them.
+        /// Number of its trials that hung, and number of all its trials.
         hung: (u32, u32),
         /// The control.
         control: String,
-        /// Its trials that hung, and all of them.
+        /// Number of its trials that hung, and number of all its trials.
         control_hung: (u32, u32),
     },
     /// The plan has no control.
@@ -82,36 +82,36 @@ pub enum Reason {
     NoCase,
     /// No block is whole.
     NoWholeBlock {
-        /// The judged figure, which every control and case has to yield.
+        /// The judged figure, which every control and every case has to yield.
         measure: String,
     },
-    /// By the same test no stall shows in this figure either.
+    /// The same test shows no stall in this figure either.
     NorIn {
         /// The figure.
         measure: String,
-        /// What could have been missed by it.
+        /// What could have been missed with this figure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         missed: Option<Missed>,
     },
-    /// It is not settled for this figure, and why.
+    /// The verdict for this figure is not settled, and why.
     NotSettledIn {
         /// The figure.
         measure: String,
-        /// The first ground of that.
+        /// The first reason for that.
         why: Option<Box<Reason>>,
     },
-    /// A control is so noisy that a stall that matters could hide behind it.
+    /// A control is so noisy that it could hide a stall that matters.
     TooNoisy {
         /// The control.
         control: String,
-        /// What would show against it.
+        /// A stall has to add more than this to show against the control.
         shows_above: Amount,
-        /// The most that may be hidden.
+        /// The most that noise may hide.
         most: Amount,
     },
     /// Something makes figures doubtful.
     Doubt(Doubt),
-    /// What trials leave behind may be all that was seen.
+    /// All that was seen may come from what trials leave behind.
     CarryOver(CarryOver),
     /// A trial broke.
     Broke {
@@ -123,45 +123,45 @@ pub enum Reason {
         /// What is missing.
         what: Box<Need>,
     },
-    /// A setting turned out not to be usable once it was tried.
+    /// A setting turned out to be unusable when it was tried.
     Unusable {
-        /// Why.
+        /// Why it is unusable.
         why: Box<Problem>,
     },
-    /// What the whole blocks before a break would have made the verdict.
+    /// The verdict that the whole blocks before a broken trial would have given.
     WouldHaveBeen {
-        /// So many blocks.
+        /// The number of these blocks.
         blocks: u32,
-        /// In one word.
+        /// The verdict in one word.
         state: State,
-        /// In one sentence.
+        /// The verdict in one sentence.
         headline: Box<Headline>,
     },
     /// The study was interrupted before its verdict was settled.
     Interrupted,
-    /// The time was over before its verdict was settled.
+    /// The time budget was used up before the verdict was settled.
     OutOfTime {
-        /// Blocks that were run until then.
+        /// Blocks that were run by then.
         blocks: u32,
     },
     /// The study had not ended when the record was written.
     NotEnded,
-    /// What only the scenario knows.
+    /// A reason that only the scenario knows.
     Scenario(Fact),
 }
 
-/// What the test says of all blocks.
+/// What the test says about all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlocksSeen {
     /// Whole blocks.
     pub blocks: u32,
-    /// Each arm with the cause held against its control.
+    /// Each arm with the cause, compared with its control.
     pub pairs: Vec<PairSeen>,
-    /// The test of `affected`; absent where it does not matter to the verdict.
+    /// The test of `affected`; absent if the verdict does not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affected: Option<EValue>,
-    /// The test of `not-affected`; absent where it does not matter to the verdict.
+    /// The test of `not-affected`; absent if the verdict does not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_affected: Option<EValue>,
 }
@@ -172,7 +172,7 @@ pub struct BlocksSeen {
 pub struct PairSeen {
     /// The arm.
     pub arm: String,
-    /// Its control; absent where there is only one.
+    /// Its control; absent if the plan has only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
     /// Blocks in which it was clearly worse.
@@ -181,19 +181,19 @@ pub struct PairSeen {
     pub better: u32,
 }
 
-/// An e-value, and what it takes.
+/// An e-value, and the e-value that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EValue {
     /// The e-value.
     pub value: f64,
-    /// What is needed.
+    /// The e-value that is needed.
     pub needed: f64,
-    /// The error rate that this keeps to.
+    /// The error rate that this threshold keeps.
     pub error_rate: f64,
 }
 
-/// What makes figures doubtful.
+/// Why figures are doubtful.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -203,23 +203,23 @@ pub enum Doubt {
         /// The new flags of /proc/sys/kernel/tainted.
         flags: u64,
     },
-    /// The hypervisor took more of a CPU's time from a case than from its control.
+    /// The hypervisor took a larger share of a CPU from a case than from its control.
     Steal {
         /// The case.
         arm: String,
         /// Its control.
         control: String,
-        /// How much more of a CPU's time, in the median block.
+        /// The difference in that share, in the median block.
         more: f64,
-        /// The most that can be judged on.
+        /// The largest difference with which a case is still judged.
         most: f64,
     },
-    /// The measured thread itself had no CPU, and without that time no effect is left.
+    /// The measured thread had no CPU for some time, and without that time no effect is left.
     NoCpu {
-        /// The case that it explains; absent where it explains them all.
+        /// The case whose effect this explains; absent if it explains all effects.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arm: Option<String>,
-        /// For how long, in the median trial, in milliseconds a second.
+        /// How long, in the median trial, in milliseconds a second.
         ms_per_s: f64,
     },
 }
@@ -230,9 +230,9 @@ pub enum Doubt {
 pub struct CarryOver {
     /// The control.
     pub control: String,
-    /// What it reads right after an arm with the cause, in the median trial.
+    /// The control's figure right after an arm with the cause, in the median trial.
     pub after_case: Amount,
-    /// What it reads otherwise.
+    /// The control's figure in its other trials.
     pub otherwise: Amount,
 }
 
@@ -241,30 +241,30 @@ pub struct CarryOver {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Caveat {
-    /// A difference of up to this counts as none.
+    /// A difference up to this counts as no difference.
     Margin(Amount),
     /// It is not settled whether these arms stalled.
     ArmsOpen {
         /// The arms.
         arms: Vec<String>,
     },
-    /// The stall is settled, and its size has no interval yet.
+    /// The stall is settled, but its size has no interval yet.
     NoInterval {
-        /// The confidence that it would have.
+        /// The confidence that the interval would have.
         confidence: f64,
-        /// So many blocks or more give one.
+        /// The least number of blocks that gives an interval.
         blocks: u32,
     },
-    /// Trials of blocks that are not whole had no part in the test.
+    /// Trials of incomplete blocks were left out of the test.
     LeftOut {
-        /// How many.
+        /// How many trials.
         trials: u32,
     },
     /// A trial hung; how long it would have taken is not known.
     HangCutOff {
         /// When it was cut off, in milliseconds.
         after: Amount,
-        /// The parameter that lets a trial hang longer, where there is one.
+        /// The parameter that lets a trial hang longer, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parameter: Option<String>,
     },
@@ -272,41 +272,41 @@ pub enum Caveat {
     Emulated,
     /// Another run could load the machine at the same time.
     SharedMachine,
-    /// A control reads otherwise right after a case.
+    /// A control has other figures right after a case.
     CarryOver(CarryOver),
-    /// The same, where each case was followed by a trial that is not judged.
+    /// The same, in a study that runs a trial that is not judged after each case.
     WashedOut(CarryOver),
-    /// A doubt about some arms that does not touch what the others support.
+    /// A doubt about some arms. It does not affect what the other arms support.
     Doubt(Doubt),
     /// What the arms would do on a quiet machine is not known.
     QuietMachineUnknown,
-    /// More blocks like these would settle it.
+    /// More blocks like these would settle the verdict.
     MoreBlocks {
-        /// How many more.
+        /// How many more blocks.
         more: u32,
-        /// How many in all.
+        /// How many blocks in all.
         blocks: u32,
-        /// Whether the next run of the same command goes on where this one ended.
+        /// Whether the next run of the same command continues this study.
         goes_on: bool,
     },
-    /// Not even a thousand blocks like these would settle it.
+    /// Not even a thousand blocks like these would settle the verdict.
     NeverSettles {
-        /// How many.
+        /// How many blocks.
         blocks: u32,
     },
-    /// The test alone would say not-affected; a reason does not allow it.
+    /// The test alone would say not-affected, but a reason does not allow that verdict.
     NeedsQuietBlocks,
-    /// A verdict takes whole blocks.
+    /// A verdict needs whole blocks.
     NeedsBlocks {
-        /// Usually so many or more.
+        /// The least number of blocks that is usually needed.
         least: u32,
-        /// At most so many are run.
+        /// The number of blocks at which the study ends.
         most: u32,
     },
-    /// A study of the control alone tells nothing.
+    /// A study with the control alone shows nothing.
     NeedsCase,
-    /// A plan without a control tells nothing.
+    /// A plan without a control shows nothing.
     NeedsControl,
-    /// What only the scenario knows.
+    /// A caveat that only the scenario knows.
     Scenario(Fact),
 }

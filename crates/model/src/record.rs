@@ -1,4 +1,5 @@
-//! The facts of a study, which are all that its record owns.
+//! The facts of a study. They are the only content that a record owns; the rest follows from
+//! them.
 
 use crate::arm::{Arm, LeftOut};
 use crate::at_work::AtWork;
@@ -18,19 +19,19 @@ use crate::vm::Vm;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The schema that this version writes; its number grows when old readers would go wrong.
+/// The schema that this version writes. Its number grows when older readers would misread it.
 pub const SCHEMA: &str = "tailback/record/3";
 
-/// The highest rate of wrong verdicts of studies that are reported together.
+/// The highest joint rate of wrong verdicts of studies that are reported together.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// All that a study or a watch saw, and how it ended.
+/// All that a study or a watch observed, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What wrote it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// The scenario.
     pub scenario: String,
@@ -40,26 +41,26 @@ pub struct Facts {
     pub elapsed_s: f64,
     /// How the study ended.
     pub ended: Ended,
-    /// What was to be done.
+    /// What the study was set to do.
     pub plan: Plan,
-    /// Where it ran.
+    /// The machine on which it ran.
     pub machine: Machine,
-    /// Every trial, in the order they ran.
+    /// Every trial, in the order in which they ran.
     pub trials: Vec<Trial>,
-    /// Trials of a control that ran so that what the trial before left behind meets no judged
-    /// trial; they are never judged.
+    /// Trials of a control that run so that what the previous trial left behind does not affect a
+    /// judged trial. They are never judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wash_outs: Vec<Trial>,
-    /// Trials with probes, run once the verdict stood; they are never judged.
+    /// Trials with probes, which run after the verdict is settled. They are never judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
-    /// The factors behind the arms, where a study file made them.
+    /// The factors behind the arms, if a study file made them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factorial: Option<Factorial>,
-    /// Which run of which pair it is, where `tailback compare --run` made it.
+    /// The place of this run among pairs of runs, if `tailback compare --run` made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
-    /// What `tailback watch` saw; such a record has neither trials nor arms.
+    /// What `tailback watch` observed. A record of a watch has neither trials nor arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
 }
@@ -81,15 +82,15 @@ pub struct Tool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Not yet, or the tool was killed before it could say.
+    /// It has not ended, or the tool was killed before it could write the end.
     Running,
-    /// It came to its end.
+    /// It ran to its end.
     Complete,
-    /// Somebody stopped it.
+    /// The user interrupted it.
     Interrupted,
-    /// It stopped among its trials.
+    /// It stopped during its trials.
     Broken(Box<Cause>),
-    /// No trial was begun.
+    /// No trial was started.
     NotRun(Box<Cause>),
 }
 
@@ -100,24 +101,24 @@ pub enum Ended {
 pub enum Cause {
     /// A need is not met.
     Missing(Need),
-    /// A setting turned out not to be usable once it was tried.
+    /// A setting turned out to be unusable when it was tried.
     Unusable(Problem),
     /// A trial broke.
     Broke(Problem),
-    /// Somebody stopped it.
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// How far a study went.
+/// How far a study got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Progress {
     /// Blocks are still being run, or the tool was killed while they were.
     Running,
-    /// It came to its end.
+    /// It ran to its end.
     Complete,
-    /// Somebody stopped it.
+    /// The user interrupted it.
     Interrupted,
     /// Something broke.
     Broken,
@@ -126,7 +127,7 @@ pub enum Progress {
 }
 
 impl Ended {
-    /// The same in one word, without the cause.
+    /// The progress in one word, without the cause.
     pub fn progress(&self) -> Progress {
         match self {
             Ended::Running => Progress::Running,
@@ -138,54 +139,55 @@ impl Ended {
     }
 }
 
-/// What a study sets out to do.
+/// What a study is set to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The arms, control first.
     pub arms: Vec<Arm>,
-    /// Seed of the order in each block and of every random choice.
+    /// Seed of the order in each block and of all other random choices.
     pub seed: u64,
-    /// How many blocks before a verdict may end the study.
+    /// Least number of blocks before a verdict may end the study.
     pub min_blocks: u32,
-    /// How many blocks at most.
+    /// Most blocks that are run.
     pub max_blocks: u32,
     /// Whether a settled verdict ends the study before `max_blocks`.
     pub stop_when_settled: bool,
-    /// The highest rate of wrong verdicts that the study as a whole may have; `judging` and `also`
-    /// have their parts of it. Older records do not say.
+    /// The highest rate of wrong verdicts of the whole study; `judging` and `also` have their
+    /// shares of it. Absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
-    /// Whether a settled study goes on until it is settled too what each fix does.
+    /// Whether a settled study continues until the effect of each fix is settled too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settle_fixes: bool,
-    /// Whether a trial of the control that is not judged runs where a block begins, and after each
-    /// trial with the cause, tried fixes among them.
+    /// Whether a trial of the control that is not judged runs at the start of each block and
+    /// after each trial with the cause or with a fix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wash_out: bool,
     /// How trials are judged.
     pub judging: Judging,
-    /// Other figures that they are judged by in the same way; each may show a stall of its own.
+    /// Other figures by which the trials are judged in the same way. Each of them may show its
+    /// own stall.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Judging>,
-    /// Arms that could not be had here.
+    /// Arms that could not be run here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
 
 impl Plan {
-    /// The first case: what is asked whether it is affected.
+    /// The first case: the arm for which the study asks whether it is affected.
     pub fn case(&self) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.role == Role::Case)
     }
 
-    /// Splits [`ERROR_RATE`] over so many studies that are reported together, and then over the
-    /// judged figures, since any one of them may say `affected`.
+    /// Splits [`ERROR_RATE`] over the number of studies that are reported together. The share of
+    /// a study is split again over its judged figures, because any of them may say `affected`.
     pub fn split_error_rate(&mut self, studies: u32) {
         self.share_error_rate(Share { studies, affected: 1, not_affected: 1 });
     }
 
-    /// Gives the study its part of the [`ERROR_RATE`] of several.
+    /// Sets the share of the [`ERROR_RATE`] of several studies that this study has.
     pub fn share_error_rate(&mut self, share: Share) {
         let studies = share.studies.max(1);
         let rate =
@@ -198,7 +200,7 @@ impl Plan {
     }
 }
 
-/// How several studies share one error rate. With S studies of which k make the same claim, each
+/// How several studies share one error rate. If k of S studies make the same claim, each of them
 /// makes it at k/S of the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -218,13 +220,13 @@ pub struct Trial {
     pub block: u32,
     /// The arm.
     pub arm: String,
-    /// When it began, in milliseconds after the study.
+    /// When it began, in milliseconds after the start of the study.
     pub started_ms: f64,
-    /// How long it took with its set-up, in milliseconds.
+    /// How long it took, including its set-up, in milliseconds.
     pub took_ms: f64,
-    /// What it saw.
+    /// What the trial observed.
     pub observation: Observation,
-    /// What the machine did meanwhile.
+    /// What disturbed the machine meanwhile.
     pub disturbance: Disturbance,
 }
 
@@ -232,68 +234,68 @@ pub struct Trial {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probed {
-    /// The trial; its evidence stands in its observation.
+    /// The trial. Its evidence is in its observation.
     pub trial: Trial,
-    /// Figures that tell what the probes cost.
+    /// Figures that show what the probes cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost: Vec<ProbeCost>,
 }
 
-/// A figure of a trial with probes beside the same figure without.
+/// A figure of a trial with probes, next to the same figure without probes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeCost {
     /// The figure.
     pub measure: String,
-    /// With probes.
+    /// The figure with probes.
     pub with: f64,
-    /// Median over the trials of the same arm without.
+    /// Median over the trials of the same arm without probes.
     pub without: f64,
-    /// The least and the most of those.
+    /// The smallest and the largest figure of these trials.
     pub range: (f64, f64),
     /// Its unit.
     pub unit: crate::measure::Unit,
 }
 
-/// What one trial saw.
+/// What one trial observed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observation {
-    /// How long was measured, in milliseconds.
+    /// Length of the measured window, in milliseconds.
     pub window_ms: f64,
-    /// How long the load ran before that at least, as its scenario declares, in milliseconds;
-    /// absent where none is declared.
+    /// For how long at least the load ran before the window, as its scenario declares, in
+    /// milliseconds; absent if the scenario declares nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_ms: Option<f64>,
-    /// The work under test did not come back by its deadline.
+    /// Whether the work under test had not returned by its deadline.
     pub hang: bool,
     /// Figures, by name.
     pub measures: BTreeMap<String, Measure>,
     /// Distributions of latencies, by operation.
     pub latencies: BTreeMap<String, Latency>,
-    /// Single stalls as they came, the first thousand of a trial.
+    /// Single stalls in the order in which they came, at most the first thousand of a trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
     /// Figures over the time of the trial, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Series>,
-    /// Where the work was seen under the greatest load, most often first.
+    /// Places at which the work was seen under the greatest load, most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_work: Vec<AtWork>,
-    /// Who waited for whom.
+    /// Which threads waited, and for which threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// The Erlang VM that the trial ran in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
-    /// What else should be known of this trial.
+    /// Notes about this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
 
 impl Observation {
-    /// Whether a series is to be shown over time: it stands against no other, nor is it what
-    /// another stands against.
+    /// Whether a series is shown over time: it depends on no other series, and no other series
+    /// depends on it.
     pub fn is_over_time(&self, name: &str) -> bool {
         let stands = |series: &Series| series.against.is_some();
         let is_axis = |other: &Series| other.against.as_deref() == Some(name);
@@ -301,46 +303,46 @@ impl Observation {
     }
 }
 
-/// One operation that stood still.
+/// One operation that was stalled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stall {
-    /// When it began, in milliseconds after the trial's load was released.
+    /// When it began, in milliseconds after the release of the trial's load.
     pub at_ms: f64,
     /// How long it took, in milliseconds.
     pub took_ms: f64,
-    /// Which operation: `mmap`.
+    /// The operation, such as `mmap`.
     pub operation: String,
 }
 
-/// Why a text is not a record.
+/// Why a text is not a valid record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Not JSON, or cut off.
+    /// It is not JSON, or it is cut off.
     #[error(
         "not a whole record: {0}; a run that was interrupted keeps its last whole block, so look for another copy"
     )]
     Torn(serde_json::Error),
-    /// Longer than any record that is read.
+    /// It is longer than the longest record that is read.
     #[error("larger than {} MiB, and no record is read that is larger", MOST_TEXT >> 20)]
     TooLarge,
-    /// JSON of something else.
+    /// It is JSON of another kind.
     #[error("not a record of tailback: it has no \"schema\": \"{SCHEMA}\"")]
     Foreign,
-    /// Written by a newer version.
+    /// A newer version wrote it.
     #[error("schema {0} is newer than {SCHEMA}, which this version reads; use a newer tailback")]
     Newer(String),
-    /// Says that it is a record but does not hold together.
+    /// It claims to be a record but is inconsistent.
     #[error("a record that does not hold together: {0}")]
     Inconsistent(String),
 }
 
-/// The largest record that is read, in bytes of JSON; a study of a thousand blocks takes half of
-/// it. Memory and work of every command are bounded by it.
+/// The largest record that is read, in bytes of JSON. A study of a thousand blocks takes half of
+/// it. It bounds the memory and the work of every command.
 pub const MOST_TEXT: usize = 64 << 20;
 
 impl Facts {
-    /// What is known of a study that this tailback begins: no trial yet.
+    /// The facts of a study that this tailback begins, without trials.
     pub fn new(
         scenario: &str,
         plan: Plan,
@@ -367,12 +369,12 @@ impl Facts {
         }
     }
 
-    /// The arm that the others are held against.
+    /// The arm with which the others are compared.
     pub fn control(&self) -> Option<&Arm> {
         self.plan.arms.iter().find(|arm| arm.role == crate::role::Role::Control)
     }
 
-    /// Whether its parts fit each other.
+    /// Checks that its parts fit together.
     pub(crate) fn check(&self) -> Result<(), RecordError> {
         let known = |id: &str| self.plan.arms.iter().any(|arm| arm.id == id);
         let all = || self.trials.iter().chain(&self.wash_outs);

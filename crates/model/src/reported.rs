@@ -1,19 +1,19 @@
-//! What a part reported that speaks for itself.
+//! A problem that a part of tailback reported in its own words.
 
 use serde::{Deserialize, Serialize};
 
-/// What a part reported that speaks for itself: a node, the search for an OTP, the kernel.
+/// A problem that a part reported in its own words: a node, the search for an OTP, the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reported {
-    /// Who reported it.
+    /// The part that reported it.
     pub by: Part,
-    /// What sort of trouble it is.
+    /// The kind of trouble.
     pub trouble: Trouble,
-    /// What it is about, where the message does not name it: a file, a call.
+    /// The file or call that the message is about, if the message does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The message as it was reported, with the kernel's, the node's or the program's own words.
+    /// The message as it was reported, in the words of the kernel, the node or the program.
     pub message: String,
 }
 
@@ -22,38 +22,38 @@ pub struct Reported {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// The kernel, by a call that failed.
+    /// The kernel: a call failed.
     Kernel,
-    /// An Erlang node, or what drives it.
+    /// An Erlang node, or the code that drives it.
     Node,
-    /// What finds an OTP and compiles for it.
+    /// The code that finds an OTP and compiles for it.
     Otp,
-    /// What fetches packages of Debian.
+    /// The code that fetches Debian packages.
     Debian,
 }
 
-/// A sort of trouble.
+/// A kind of trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Trouble {
-    /// It is not there.
+    /// The file or program does not exist.
     Absent,
-    /// It cannot be executed, read, written or made.
+    /// It cannot be executed, read, written or created.
     Failed,
-    /// It refuses a value.
+    /// A value was refused.
     Refused,
-    /// Others could have changed it.
+    /// Other users could have changed it.
     Unsafe,
     /// It is too old.
     TooOld,
     /// It does not compile.
     NotCompiled,
-    /// It was not done in time.
+    /// A deadline passed.
     Late,
-    /// A process ended that was not asked to.
+    /// A process ended that should still run.
     Died,
-    /// An answer that cannot be understood.
+    /// An answer cannot be understood.
     Protocol,
     /// The disk is full.
     Full,

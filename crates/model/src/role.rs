@@ -1,18 +1,18 @@
-//! What an arm is for.
+//! The role of an arm.
 
 use serde::{Deserialize, Serialize};
 
-/// What an arm is for in its study.
+/// The role of an arm in its study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The same load without the cause: it differs from its case by the cause alone.
+    /// The same load without the cause. It differs from its case only by the cause.
     Control,
     /// The load with the cause.
     Case,
-    /// The load with the cause and with something that should fix the stall.
+    /// The load with the cause and with a fix for the stall.
     Fix,
-    /// Something to compare with by eye, as the work alone; shown, and never judged against.
+    /// An arm to compare with by eye, such as the work alone. It is shown and never judged.
     Baseline,
 }

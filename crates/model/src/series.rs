@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 pub struct Series {
     /// Unit of the figures.
     pub unit: Unit,
-    /// What they are, in the words of an older record. The sentence of the scenario by the name of
-    /// the series says it.
+    /// What the figures are, in the words of an older record. For newer records the scenario has
+    /// a sentence for the name of the series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What each column is: `scheduler 1`.
+    /// The name of each column, such as `scheduler 1`.
     pub columns: Vec<String>,
-    /// Another series of the same trial with the same moments, whose first column this one depends
-    /// on: a cost on the length of a queue.
+    /// The name of another series of the same trial with the same moments. This series depends on
+    /// the first column of that one, such as a cost on the length of a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// The moments, in milliseconds after the trial's load was released, ascending.
+    /// The moments, in milliseconds after the release of the trial's load, ascending.
     pub at_ms: Vec<f64>,
-    /// A row for each moment, a figure for each column; null where none could be had.
+    /// A row for each moment, with a figure for each column; null if there is no figure.
     pub rows: Vec<Vec<Option<f64>>>,
 }
 
@@ -31,7 +31,7 @@ impl Series {
         Series { unit, title: None, columns, against: None, at_ms: Vec::new(), rows: Vec::new() }
     }
 
-    /// Adds a moment; a row that is too short is filled up, one that is too long is cut.
+    /// Adds a moment. A row that is too short is padded, and a row that is too long is cut.
     pub fn push(&mut self, at_ms: f64, mut row: Vec<Option<f64>>) {
         row.resize(self.columns.len(), None);
         self.at_ms.push(at_ms);
@@ -41,7 +41,7 @@ impl Series {
     /// Whether rows, moments and columns fit together.
     ///
     /// # Errors
-    /// What does not fit.
+    /// Says what does not fit.
     pub fn check(&self) -> Result<(), String> {
         if self.at_ms.len() != self.rows.len() {
             return Err(format!("{} moments and {} rows", self.at_ms.len(), self.rows.len()));

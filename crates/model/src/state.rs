@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// The stall is here, and large enough to matter.
+    /// The stall is there, and large enough to matter.
     Affected,
-    /// The stall did not show in a study that would have shown it.
+    /// The stall did not show, in a study in which it would have shown.
     NotAffected,
-    /// The study was too short for either.
+    /// The study was too short to decide.
     Inconclusive,
-    /// The study was not run, since something that it needs is missing.
+    /// The study was not run, because something that it needs is missing.
     Skipped,
-    /// What disturbed the machine can explain the effect, the kernel became tainted, or a trial
+    /// A disturbance of the machine can explain the effect, the kernel became tainted, or a trial
     /// broke.
     Untrustworthy,
 }
 
 impl State {
-    /// All of them, the plainest answer first.
+    /// All verdicts, the clearest first.
     pub const ALL: [State; 5] = [
         State::Affected,
         State::NotAffected,
@@ -30,7 +30,7 @@ impl State {
         State::Skipped,
     ];
 
-    /// The word, as it stands in the record.
+    /// The word in the record.
     pub fn word(self) -> &'static str {
         match self {
             State::Affected => "affected",
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// The exit code that scripts see.
+    /// The exit code for scripts.
     pub fn exit_code(self) -> u8 {
         match self {
             State::NotAffected => 0,

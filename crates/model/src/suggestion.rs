@@ -1,4 +1,4 @@
-//! What to change or to run next, as data: its command line is made where it is shown.
+//! What to change or to run next, as data. The command line is made when the suggestion is shown.
 
 use crate::arm::Settings;
 use crate::fact::Fact;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct Suggestion {
     /// What to do.
     pub what: What,
-    /// The run that measures whether it helps, or what would settle the verdict.
+    /// The run that measures whether it helps, or the run that would settle the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
-    /// What it did where it was measured in this study.
+    /// The outcome, if this study measured the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<FixOutcome>,
 }
@@ -33,15 +33,15 @@ impl From<What> for Suggestion {
 pub enum What {
     /// A fix that the scenario declares, by its id ([`crate::scenario::Meta::fixes`]).
     Fix(String),
-    /// What only the scenario knows.
+    /// A suggestion that only the scenario knows.
     Scenario(Fact),
-    /// What would grant a need that is missing.
+    /// How to meet a need that is missing.
     Grant(Box<Need>),
-    /// Run it again once nothing interferes.
+    /// Run it again when nothing interferes.
     RunAgain,
 }
 
-/// A command of tailback, without its words.
+/// A command of tailback, as data instead of words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
@@ -49,8 +49,8 @@ pub struct Run {
     pub command: Command,
     /// Its scenario.
     pub scenario: String,
-    /// Its parameters, by name; for `run` those that differ from the scenario's defaults. Those
-    /// that the command does not have are not shown.
+    /// Its parameters, by name. For `run` these are the parameters that differ from the
+    /// scenario's defaults. Parameters that the command does not have are not shown.
     pub parameters: Settings,
 }
 

@@ -1,16 +1,17 @@
-//! What a verdict rests on: the counts from which its test follows.
+//! The counts behind a verdict, from which its test follows.
 
 use serde::{Deserialize, Serialize};
 
-/// One judged figure of a study: from these counts its test decides as from the trials.
+/// One judged figure of a study. The test gives the same answer from these counts as from the
+/// trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tested {
     /// The figure.
     pub measure: String,
-    /// A difference of no more than this, in the figure's unit, does not matter.
+    /// A difference up to this, in the figure's unit, does not matter.
     pub margin: f64,
-    /// Noise that hides more than this, over the margin, is too much for `not-affected`.
+    /// If noise hides more than the margin plus this, `not-affected` is not allowed.
     pub control_limit: f64,
     /// Highest rate of wrong `affected` verdicts.
     pub error_rate: f64,
@@ -20,22 +21,23 @@ pub struct Tested {
     pub blocks: u32,
     /// Each arm with the cause.
     pub cases: Vec<CaseTested>,
-    /// For each control, in how many blocks it was the best trial of it and its cases.
+    /// For each control, the blocks in which it was the best trial among itself and its cases.
     pub together: Vec<Wins>,
-    /// The same, less what the absence of a CPU explains, among the cases that were not robbed.
+    /// The same counts without the time in which the thread had no CPU. Robbed cases are left
+    /// out.
     pub together_net: Vec<Wins>,
-    /// What a stall has to add to a trial to show in nine blocks of ten, in the figure's unit;
-    /// absent where nothing would show.
+    /// The amount that a stall has to add to a trial to show in nine blocks of ten, in the
+    /// figure's unit; absent if no stall would show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows_above: Option<f64>,
-    /// Whether it can be said of every case which stall would have shown.
+    /// Whether the study can say for every case which stall would have shown.
     pub tells: bool,
 }
 
 impl Tested {
-    /// Whether its counts can be those of one study: none of them counts more blocks than there
-    /// are, each arm has its control, and the error rates are rates. What a study counts always
-    /// can; what somebody changed by hand, or made up, may not.
+    /// Whether these counts can come from one study. No count exceeds the number of blocks, each
+    /// arm has its control, and the error rates lie between 0 and 1. Counts of a real study
+    /// always fit; counts that were edited by hand or invented may not.
     pub fn holds_together(&self) -> bool {
         let fits = |wins: Wins| wins.blocks() <= u64::from(self.blocks);
         let case = |case: &CaseTested| {
@@ -60,39 +62,40 @@ impl Tested {
 pub struct CaseTested {
     /// The arm.
     pub arm: String,
-    /// The place of its control among the controls, from 0.
+    /// The index of its control among the controls, from 0.
     pub control: u32,
-    /// Blocks in which its control was clearly better, and clearly worse.
+    /// Blocks in which its control was clearly better, and blocks in which it was clearly worse.
     pub plain: Wins,
-    /// The same, less what the absence of a CPU explains.
+    /// The same counts without the time in which the thread had no CPU.
     pub net: Wins,
     /// Blocks in which it was worse than its control by more than the margin.
     pub worse: u32,
-    /// Blocks in which neither was.
+    /// Blocks in which the difference was within the margin.
     pub alike: u32,
     /// Blocks in which it was better by more than the margin.
     pub better: u32,
-    /// It hung in a larger share of its trials than its control.
+    /// Whether it hung in a larger share of its trials than its control.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hung_more_often: bool,
-    /// The hypervisor took so much more from it than from its control that it proves nothing.
+    /// Whether the hypervisor took so much more time from it than from its control that it proves
+    /// nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub robbed: bool,
 }
 
-/// How often the control was the best trial, and how often another was; where none was clearly the
-/// best, nothing is counted.
+/// How often the control was the best trial, and how often another arm was. Blocks without a
+/// clearly best trial are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wins {
-    /// The control was.
+    /// Blocks in which the control was best.
     pub control: u32,
-    /// Another arm was.
+    /// Blocks in which another arm was best.
     pub other: u32,
 }
 
 impl Wins {
-    /// Blocks in which any trial was clearly the best.
+    /// Blocks with a clearly best trial.
     fn blocks(self) -> u64 {
         u64::from(self.control) + u64::from(self.other)
     }

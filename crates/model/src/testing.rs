@@ -1,4 +1,5 @@
-//! Plans, trials and results for tests: what a test says nothing of stands here once.
+//! Plans, trials and results for tests. The values that do not matter to a test are set here
+//! once.
 
 use crate::arm::{Arm, Settings};
 use crate::change::ChangeState;
@@ -20,7 +21,7 @@ pub fn arm(id: &str, role: Role) -> Arm {
     Arm { id: id.to_owned(), role, against: None, settings: Settings::default(), change: None }
 }
 
-/// A plan of these arms: judged by [`LOST`] with a margin of 1 ms/s, at 5%.
+/// A plan of these arms, judged by [`LOST`] with a margin of 1 ms/s and an error rate of 5%.
 pub fn plan(arms: &[(&str, Role)]) -> Plan {
     Plan {
         arms: arms.iter().map(|(id, role)| arm(id, *role)).collect(),
@@ -37,7 +38,7 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
     }
 }
 
-/// Judging by this figure with a margin of 1, at 5%.
+/// Judging by this figure, with a margin of 1 and an error rate of 5%.
 pub fn judging(measure: &str) -> Judging {
     Judging {
         measure: measure.to_owned().into(),
@@ -49,7 +50,7 @@ pub fn judging(measure: &str) -> Judging {
     }
 }
 
-/// A trial of 300 ms that lost so many ms/s.
+/// A trial of 300 ms with this much lost time, in ms/s.
 pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
     let lost = Measure::exact(lost, Unit::MillisecondsPerSecond);
     Trial {
@@ -83,7 +84,7 @@ pub fn estimate(median: f64, unit: Unit) -> Estimate {
     }
 }
 
-/// The result of an arm of six trials, none of which hung; without figures.
+/// The result of an arm with six trials, none of which hung. It has no figures.
 pub fn result(id: &str, role: Role, state: Option<State>) -> ArmResult {
     ArmResult {
         id: id.to_owned(),
@@ -98,7 +99,7 @@ pub fn result(id: &str, role: Role, state: Option<State>) -> ArmResult {
     }
 }
 
-/// A shift of so many ms/s without an interval.
+/// A shift of this many ms/s, without an interval.
 pub fn shift(shift: f64) -> Comparison {
     Comparison {
         unit: Unit::MillisecondsPerSecond,
@@ -114,7 +115,7 @@ pub fn shift(shift: f64) -> Comparison {
     }
 }
 
-/// A step from one version to the next, with nothing but what is said of it.
+/// A step from one version to the next with this verdict and nothing else.
 pub fn step(from: &str, to: &str, state: ChangeState) -> Step {
     Step {
         from: from.to_owned(),
@@ -129,7 +130,7 @@ pub fn step(from: &str, to: &str, state: ChangeState) -> Step {
     }
 }
 
-/// So many pairs of fresh runs that all went up by so much.
+/// This many pairs of fresh runs, each with the effect higher by the same amount.
 pub fn repeated(by: f64, pairs: usize) -> Repeated {
     Repeated { pairs: vec![by; pairs], alike: pairs, needed: pairs, among: 1 }
 }
@@ -152,7 +153,7 @@ pub fn ladder(steps: Vec<Step>) -> Ladder {
     }
 }
 
-/// A study of this scenario that came to its end with these trials.
+/// A complete study of this scenario with these trials.
 pub fn facts(scenario: &str, plan: Plan, trials: Vec<Trial>) -> Facts {
     let started = "2026-11-21T10:00:00Z".to_owned();
     let begun = Facts::new(scenario, plan, Machine::default(), Vec::new(), started);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Factors from one unit of time to nanoseconds, largest first.
+/// Units of time with their factors to nanoseconds, largest first.
 const TIME: &[(&str, u128)] = &[
     ("h", 3_600_000_000_000),
     ("min", 60_000_000_000),
@@ -12,11 +12,12 @@ const TIME: &[(&str, u128)] = &[
     ("ns", 1),
 ];
 
-/// Factors from one unit of size to bytes, largest first; powers of 1024, as memory is sold.
+/// Units of size with their factors to bytes, largest first. They are powers of 1024, as memory
+/// is sold.
 const SIZE: &[(&str, u128)] =
     &[("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
-/// Other spellings of the units of size that people type.
+/// Other spellings of the size units that people type.
 const SIZE_ALIASES: &[(&str, &str)] = &[
     ("T", "TiB"),
     ("TB", "TiB"),
@@ -29,7 +30,7 @@ const SIZE_ALIASES: &[(&str, &str)] = &[
     ("kB", "KiB"),
 ];
 
-/// Reads a duration with its unit (`10us`, `300ms`, `1.5s`, `2min`); a bare `0` needs none.
+/// Reads a duration with its unit (`10us`, `300ms`, `1.5s`, `2min`). A bare `0` needs no unit.
 ///
 /// # Errors
 /// A sentence that says what is wrong with `text`.
@@ -42,7 +43,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| format!("`{text}` is longer than 584 years"))
 }
 
-/// Writes a duration in the largest unit that leaves it whole: `300ms`, `1500us`.
+/// Writes a duration in the largest unit that gives a whole number: `300ms`, `1500us`.
 pub fn format_duration(duration: Duration) -> String {
     format_with(duration.as_nanos(), TIME, "0s")
 }
@@ -58,7 +59,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| format!("`{text}` is beyond any address space"))
 }
 
-/// Writes a size in the largest unit that leaves it whole: `128MiB`.
+/// Writes a size in the largest unit that gives a whole number: `128MiB`.
 pub fn format_size(bytes: u64) -> String {
     format_with(u128::from(bytes), SIZE, "0B")
 }
@@ -76,7 +77,8 @@ fn parse_with(text: &str, units: &[(&str, u128)], aliases: &[(&str, &str)]) -> O
     scale(number, factor)
 }
 
-/// `number * factor` in whole numbers, so that `0.3s` is 300 ms and not a nanosecond less.
+/// Computes `number * factor` in whole numbers, so that `0.3s` is 300 ms and not a nanosecond
+/// less.
 fn scale(number: &str, factor: u128) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || number.len() > 24 {

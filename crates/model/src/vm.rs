@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an Erlang VM says of itself; a field that it does not know is absent.
+/// What an Erlang VM reports about itself; a figure that it does not know is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vm {
@@ -10,15 +10,16 @@ pub struct Vm {
     pub otp: String,
     /// Version of the run-time system: `13.1.5`.
     pub erts: String,
-    /// The `erl` that was started.
+    /// The path of the `erl` that was started.
     pub erl: String,
-    /// The user that it ran as; older records do not say.
+    /// The user as which it ran; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
-    /// The package that the OTP was fetched as; absent for one that was on the machine.
+    /// The Debian package from which the OTP was fetched; absent for an OTP that was on the
+    /// machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OtpOrigin>,
-    /// Emulator flags beside the defaults.
+    /// Emulator flags that are not the defaults.
     pub flags: Vec<String>,
     /// Normal schedulers.
     pub schedulers: u32,
@@ -28,7 +29,7 @@ pub struct Vm {
     pub dirty_cpu_online: u32,
     /// Dirty I/O schedulers.
     pub dirty_io: u32,
-    /// Logical processors that the VM believes it may use.
+    /// Logical processors that the VM thinks it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors_available: Option<u32>,
     /// CPU quota that the VM detected, in CPUs.
@@ -36,7 +37,7 @@ pub struct Vm {
     pub cpu_quota: Option<u32>,
 }
 
-/// The package of a suite of Debian that an OTP was fetched as.
+/// The Debian suite and package version from which an OTP was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtpOrigin {

@@ -1,4 +1,4 @@
-//! The arm that a study is told by.
+//! The arm that represents a study in summaries.
 
 use crate::estimate::ArmResult;
 use crate::role::Role;
@@ -6,9 +6,9 @@ use crate::state::State;
 
 /// The arm with the cause whose effect on a figure is the worst.
 ///
-/// One that is affected comes before all that are not. Then the shift over its own control decides,
-/// since arms may have different controls; where there is none, as with a baseline alone, the
-/// figure.
+/// An affected arm goes before all other arms. Then the shift over its own control decides,
+/// because arms may have different controls. If there is no shift, as with a baseline as the only
+/// other arm, the figure decides.
 pub fn worst_case<'a>(
     arms: impl IntoIterator<Item = &'a ArmResult>,
     measure: &str,

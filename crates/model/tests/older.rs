@@ -1,4 +1,4 @@
-//! Records of older schemas, read as facts of today's: the golden files hold what they become.
+//! Records of older schemas, read as current facts. The golden files hold the expected results.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,7 +11,7 @@ use tailback_model::{Cause, Ended, Facts, Need, Note, Problem, WhyLeftOut};
 const V1: &str = include_str!("v1.record.json");
 const V2: &str = include_str!("v2.record.json");
 
-/// Holds what an older record becomes to its golden file.
+/// Compares the conversion of an older record with its golden file.
 fn assert_becomes(old: &str, golden: &str) {
     let facts = Facts::from_json(old).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(golden);
@@ -82,7 +82,7 @@ fn sentences_are_kept_as_words_of_an_older_record() {
     assert_eq!(why, [&WhyLeftOut::Said(words("no such flag")), &refused]);
 }
 
-/// How a study of schema 2 ended that has this progress and this first reason.
+/// How a study of schema 2 ended, given its progress and its first reason.
 fn ended(progress: &str, state: &str, reason: &Value) -> Result<Ended, RecordError> {
     let mut record: Value = serde_json::from_str(V2).unwrap();
     record["progress"] = json!(progress);

@@ -1,7 +1,7 @@
-//! Programs that were started: killed and reaped where they are dropped, waited for within a limit,
-//! and read without waiting for what they left running.
+//! Child processes: killed and reaped when dropped, waited for with a time limit. Their output is
+//! read without waiting for processes that they left running.
 //!
-//! What has to hold before a program is executed is in [`crate::death`].
+//! What has to be set up before a program is executed is in [`crate::death`].
 
 use crate::pipe::{Got, Input, wait_for};
 use rustix::event::{PollFd, PollFlags};
@@ -12,13 +12,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{self, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a killed program may take; one that the kernel holds even then is left to init.
+/// How long to wait for a killed program. If the kernel holds it longer, init has to reap it.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a program that closed nothing is checked.
+/// How often the end of a program is checked while its pipes stay open.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A program that runs. It is killed and reaped where this is dropped.
+/// A running program. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct Child {
     process: process::Child,
@@ -26,52 +26,52 @@ pub struct Child {
     status: Option<ExitStatus>,
 }
 
-/// What a program did.
+/// The result of running a program.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended; absent where it was not waited for any longer.
+    /// How the program ended; None if the wait for it ended first.
     pub status: Option<ExitStatus>,
-    /// The beginning of its standard output.
+    /// The start of its standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of its standard error.
+    /// The start of its standard error.
     pub stderr: Vec<u8>,
 }
 
 impl Child {
-    /// One that is killed alone.
+    /// A program that is killed alone.
     pub fn alone(process: process::Child) -> Self {
         Child { process, leads: false, status: None }
     }
 
-    /// One that leads a process group of its own, which is killed with it.
+    /// A program that leads its own process group. The whole group is killed with it.
     pub fn leading(process: process::Child) -> Self {
         Child { process, leads: true, status: None }
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// Its standard input, once, where that is a pipe.
+    /// Takes its standard input, if that is a pipe. Later calls return None.
     pub fn take_stdin(&mut self) -> Option<OwnedFd> {
         self.process.stdin.take().map(Into::into)
     }
 
-    /// Its standard output, once, where that is a pipe.
+    /// Takes its standard output, if that is a pipe. Later calls return None.
     pub fn take_stdout(&mut self) -> Option<OwnedFd> {
         self.process.stdout.take().map(Into::into)
     }
 
-    /// Its standard error, once, where that is a pipe.
+    /// Takes its standard error, if that is a pipe. Later calls return None.
     pub fn take_stderr(&mut self) -> Option<OwnedFd> {
         self.process.stderr.take().map(Into::into)
     }
 
-    /// How it ended, if it has.
+    /// How the program ended; None while it runs.
     ///
     /// # Errors
-    /// If the kernel cannot say.
+    /// If the kernel cannot tell.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.process.try_wait()?;
@@ -79,7 +79,7 @@ impl Child {
         Ok(self.status)
     }
 
-    /// Waits for its end until `deadline`.
+    /// Waits for the program's end, but not beyond `deadline`.
     pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
         loop {
             match self.ended() {
@@ -96,18 +96,19 @@ impl Child {
         self.send(signal, false);
     }
 
-    /// Kills it, with its group where it leads one, unless it has been reaped.
+    /// Kills the program, unless it has been reaped. If it leads a group, the whole group is
+    /// killed.
     pub fn kill(&mut self) {
         self.send(Signal::KILL, self.leads);
     }
 
     fn send(&mut self, signal: Signal, to_group: bool) {
-        // While it is not reaped its number cannot belong to another process, and what is left of
-        // its group can be ended even where it has ended itself.
+        // Until the program is reaped, its process id cannot belong to another process. What is
+        // left of its group can be killed even if the program itself has ended.
         if self.status.is_none()
             && let Some(pid) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw)
         {
-            // One that ends just now is as good as killed.
+            // An error here means that the program ended just now, which is as good.
             let _ =
                 if to_group { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         }
@@ -119,11 +120,12 @@ impl Child {
         self.wait_until(Instant::now() + GRACE)
     }
 
-    /// Reads both outputs until it ends, until `deadline`, or until `interrupted`. At most `most`
-    /// bytes of each are kept; the rest is read and thrown away.
+    /// Reads both outputs until the program ends, until `deadline`, or until `interrupted`. Keeps
+    /// the first `most` bytes of each and discards the rest.
     ///
     /// # Errors
-    /// If an output cannot be had, or the kernel cannot say whether it has ended.
+    /// If an output cannot be set up or waited for, or the kernel cannot tell whether the program
+    /// ended.
     pub fn run_to_end(
         &mut self,
         most: usize,
@@ -149,7 +151,7 @@ impl Child {
 
 /// An output of a program.
 struct Output {
-    /// None once it has ended.
+    /// None after the pipe has ended.
     pipe: Option<Input>,
     kept: Vec<u8>,
 }
@@ -160,7 +162,7 @@ impl Output {
         Ok(Output { pipe, kept: Vec::new() })
     }
 
-    /// Reads what is there, and keeps up to `most` bytes in all.
+    /// Reads what is there, without waiting. Keeps at most `most` bytes in all.
     fn drain(&mut self, most: usize) {
         for _ in 0..64 {
             let Some(pipe) = &mut self.pipe else { return };
@@ -183,7 +185,7 @@ impl Drop for Child {
     }
 }
 
-/// How a process ended, in words that follow its name.
+/// How a process ended, as a phrase that follows its name.
 pub fn describe(status: Option<ExitStatus>) -> String {
     match status.map(|status| (status.signal(), status.code())) {
         Some((Some(signal), _)) => format!("was killed by signal {signal}"),

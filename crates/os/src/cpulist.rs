@@ -1,11 +1,11 @@
 //! Lists of CPUs as the kernel writes them: `0-3,8,10-11`.
 
-/// CPU numbers of this size and above are not believed; the kernel's own limit is 8192.
+/// CPU numbers from this one on are rejected; the kernel's own limit is 8192.
 const LIMIT: u32 = 1 << 16;
 
-/// Reads a list, sorted and without repetition; an empty text is an empty list.
+/// Reads a list of CPUs, sorted and without duplicates. An empty text is an empty list.
 ///
-/// None where the text is no list or names CPUs that no machine has.
+/// None if the text is no list or names CPUs that no machine has.
 ///
 /// ```
 /// assert_eq!(tailback_os::cpulist::parse("0-2,8"), Some(vec![0, 1, 2, 8]));
@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Option<Vec<u32>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
-        // The kernel lists no CPU twice, so a list longer than the limit is not its work.
+        // The kernel lists no CPU twice, so a list longer than the limit is not from the kernel.
         if first > last || cpus.len() >= LIMIT as usize {
             return None;
         }
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// Writes a list; numbers that follow each other stand as a range.
+/// Writes a list; consecutive numbers become a range.
 pub fn format(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &cpu in cpus {

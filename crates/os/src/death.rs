@@ -1,4 +1,4 @@
-//! Programs that end when the one that started them does, however that ends.
+//! Programs that end when their parent ends, for whatever reason.
 
 use crate::user::User;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -8,28 +8,28 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Has the kernel send this process a signal when the thread that started it ends.
+/// Makes the kernel send this process a signal when the thread that started it ends.
 ///
-/// Two system calls that allocate nothing, so it may run between fork and exec.
+/// Makes two system calls and allocates nothing, so it may run between fork and exec.
 ///
 /// # Errors
-/// If the parent has died already, or the kernel knows no such signal.
+/// If the parent has died already, or the kernel does not know the signal.
 pub fn die_with(parent: u32, signal: Signal) -> io::Result<()> {
     set_parent_process_death_signal(Some(signal))?;
-    // A parent that died before that call sends no signal any more.
+    // A parent that died before that call will not trigger the signal.
     let now = getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
     if now == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-/// Has the kernel send a program, once it is started, a signal when the thread that starts it ends.
+/// Makes the kernel send the started program a signal when the thread that starts it ends.
 pub fn bind(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
     unsafe { command.pre_exec(move || die_with(parent, signal)) };
 }
 
-/// As [`bind`] by SIGKILL, for a program that becomes this user first, if any, and keeps no
-/// privilege: the kernel forgets a signal of [`bind`] where the user changes.
+/// Like [`bind`] with SIGKILL, for a program that first becomes this user, if any, and keeps no
+/// privilege. A signal set by [`bind`] would be lost when the user changes.
 pub fn bind_as(command: &mut Command, user: Option<User>) {
     let parent = std::process::id();
     let prepare = move || {
@@ -40,7 +40,8 @@ pub fn bind_as(command: &mut Command, user: Option<User>) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Keeps these descriptors open in the program, and in no other that is started meanwhile.
+/// Keeps these descriptors open in this program. Other programs started meanwhile do not get
+/// them.
 pub fn keep_open(command: &mut Command, descriptors: Vec<OwnedFd>) {
     let keep = move || {
         let mut all = descriptors.iter();
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_parent_that_is_gone_is_an_error_and_the_program_does_not_start() {
-        // Where the parent's number is not that of the test, the parent counts as dead.
+        // If the parent's number is not the number of the test, the parent counts as dead.
         let other = std::process::id() + 1;
         let mut command = Command::new("sleep");
         // SAFETY: two system calls.

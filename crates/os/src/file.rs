@@ -1,18 +1,18 @@
-//! Reading files whose path another user may have a say in: a program's folder on the PATH, a root
-//! that a program names.
+//! Reading files whose path another user may control: in a program's folder on the PATH, or below
+//! a root that a program names.
 //!
-//! Opening a pipe waits for a writer, and a terminal may become the caller's own. So nothing is
-//! waited for, and only regular files are read, no further than a limit.
+//! Opening a pipe waits for a writer, and opening a terminal may make it the caller's controlling
+//! terminal. So files are opened without waiting, and only regular files are read, up to a limit.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Opens a regular file for reading, links followed; files of /proc and /sys are regular ones.
+/// Opens a regular file for reading and follows links. Files of /proc and /sys are regular files.
 ///
 /// # Errors
-/// If it cannot be opened, or is anything else: a folder, a pipe, a socket, a device.
+/// If it cannot be opened, or is a folder, a pipe, a socket or a device.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);

@@ -1,6 +1,6 @@
 //! Where the user's files belong: the XDG base directories.
 //!
-//! A folder that is not an absolute path counts as not set, as the specification has it.
+//! A folder that is not an absolute path counts as not set, as the specification says.
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -11,15 +11,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The most links that are followed on the way to a folder, as the kernel has it.
+/// Most links that are followed on the way to a folder; the kernel has the same limit.
 const MOST_LINKS: u32 = 40;
 
-/// The folder for what is kept: `$XDG_STATE_HOME`, else `~/.local/state`.
+/// The folder for data that is kept: `$XDG_STATE_HOME`, else `~/.local/state`.
 pub fn state() -> Option<PathBuf> {
     folder("XDG_STATE_HOME", ".local/state", |name| std::env::var_os(name))
 }
 
-/// The folder for what can be made anew: `$XDG_CACHE_HOME`, else `~/.cache`.
+/// The folder for data that can be made again: `$XDG_CACHE_HOME`, else `~/.cache`.
 pub fn cache() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME", ".cache", |name| std::env::var_os(name))
 }
@@ -29,17 +29,17 @@ fn folder(name: &str, at_home: &str, get: impl Fn(&str) -> Option<OsString>) -> 
     absolute(name).or_else(|| absolute("HOME").map(|home| home.join(at_home)))
 }
 
-/// A folder, opened for what is below it. On root's way there no link of another user is followed:
-/// root may have been given that user's folders, as by `sudo -E`, and a link would choose another
-/// place.
+/// Opens a folder, for access to what is below it. For root, no link of another user is followed.
+/// Root may use that user's folders, for example after `sudo -E`, and a link could lead
+/// elsewhere.
 ///
 /// # Errors
-/// If it is not there, or behind such a link.
+/// If it does not exist, or is behind such a link.
 pub fn hold(path: &Path) -> io::Result<OwnedFd> {
     walk(path, false, rustix::process::geteuid().as_raw())
 }
 
-/// Makes a folder, and those above it that are missing, in the same way.
+/// Makes a folder and its missing parents, with the same rule for links.
 ///
 /// # Errors
 /// If it cannot be made, or is behind such a link.
@@ -81,7 +81,7 @@ fn walk(path: &Path, make: bool, caller: u32) -> io::Result<OwnedFd> {
     Ok(folder)
 }
 
-/// Where a link leads that may be followed.
+/// The target of a link, if root may follow it.
 fn link(folder: &OwnedFd, part: &OsStr, caller: u32) -> io::Result<Vec<u8>> {
     let stat = statat(folder, part, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
@@ -143,7 +143,7 @@ mod tests {
             assert!(hold(&path).is_err());
         }
         assert_eq!(std::fs::read_dir(&aim).unwrap().count(), 0);
-        // Anybody else goes where the kernel lets it.
+        // Other users go wherever the kernel lets them.
         walk(&link, false, 1000).unwrap();
     }
 

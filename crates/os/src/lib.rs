@@ -1,16 +1,18 @@
-//! What several crates need of the operating system, each once. Uses nothing of ours.
+//! Functions of the operating system that several crates need. Depends on no other crate of ours.
 //!
 //! - [`death`]: programs that end when this one does.
-//! - [`child`]: programs that were started, until their end; [`pipe`]: what they say.
-//! - [`user`]: who does what needs no root.
-//! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
-//! - [`mod@file`]: reading files whose path another user may have a say in.
+//! - [`child`]: programs that were started, until their end; [`pipe`]: what they write.
+//! - [`user`]: the user for work that needs no root.
+//! - [`pin`]: the CPUs of a thread; [`cpulist`]: CPU lists in the kernel's format; [`policy`]:
+//!   scheduling policies.
+//! - [`mod@file`]: reading files whose path another user may control.
 //! - [`folders`]: where the user's state and caches belong.
-//! - [`memory`]: how much of it there is, and giving it back; [`random`]: numbers that nobody can
-//!   guess.
-//! - [`time`]: lengths of time as numbers, and clocks.
-//! - [`sandbox`]: what a process may do from here on.
-//! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
+//! - [`memory`]: how much memory there is, and giving it back; [`random`]: numbers that nobody
+//!   can guess.
+//! - [`time`]: durations as numbers, and clocks.
+//! - [`sandbox`]: limits what a process may do from then on.
+//! - [`terminal`]: makes foreign text safe to show; [`quote`]: makes it safe to paste into a
+//!   shell.
 
 pub mod child;
 pub mod cpulist;

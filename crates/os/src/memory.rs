@@ -1,40 +1,41 @@
-//! The memory of the machine, by `/proc/meminfo`, and of this process; `proc` is where /proc is.
+//! Memory of the machine, from `/proc/meminfo`, and of this process. `proc` is the path of /proc.
 
 use std::path::Path;
 
-/// How much of the file is read, in bytes; it has one or two thousand.
+/// Most bytes that are read of the file; it has one or two thousand.
 const MOST: u64 = 1 << 20;
 
-/// Pieces of at least this size go back to the kernel as soon as they are free, in bytes.
+/// Size in bytes from which a freed block goes back to the kernel at once.
 #[cfg(target_env = "gnu")]
 const LARGE: libc::c_int = 128 << 10;
 
-/// Lets what this process frees in large pieces go back to the kernel at once, for good. Otherwise
-/// glibc keeps more and more of it: each piece that is freed raises the size from which it does so.
+/// Makes large blocks that this process frees go back to the kernel at once, for good. Otherwise
+/// glibc keeps more and more memory: each freed block raises the size from which it gives memory
+/// back.
 pub fn give_back_large() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it changes a number of the allocator's, under its own lock.
+    // SAFETY: it sets a parameter of the allocator, under the allocator's own lock.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
         libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE);
     }
 }
 
-/// Gives free pages between small pieces back to the kernel.
+/// Gives free pages between small blocks back to the kernel.
 pub fn give_back_small() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it touches free memory alone, under the allocator's own locks.
+    // SAFETY: it touches only free memory, under the allocator's own locks.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// All of it, in bytes.
+/// Total memory, in bytes.
 pub fn total(proc: &Path) -> Option<u64> {
     field(&read(proc)?, "MemTotal")
 }
 
-/// What can be had without swapping, in bytes, as the kernel estimates it.
+/// Memory that is available without swapping, in bytes, as the kernel estimates it.
 pub fn available(proc: &Path) -> Option<u64> {
     field(&read(proc)?, "MemAvailable")
 }

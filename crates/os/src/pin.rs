@@ -6,18 +6,18 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::path::Path;
 
-/// CPU numbers of this size and above cannot be pinned to.
+/// CPU numbers from this one on cannot be pinned to.
 pub const LIMIT: u32 = CpuSet::MAX_CPU as u32;
 
-/// A set of CPUs as the kernel takes it.
+/// A set of CPUs in the kernel's format.
 #[derive(Debug, Clone, Copy)]
 pub struct Mask(CpuSet);
 
 impl Mask {
-    /// These CPUs.
+    /// A mask of these CPUs.
     ///
     /// # Errors
-    /// If a number is beyond what a mask can name.
+    /// If a number is too large for a mask.
     pub fn from_cpus(cpus: &[u32]) -> io::Result<Self> {
         let mut set = CpuSet::new();
         for cpu in cpus {
@@ -38,13 +38,13 @@ impl Mask {
         Ok(Mask(sched_getaffinity(None)?))
     }
 
-    /// Has the calling thread use these CPUs alone; threads and children that it starts later
-    /// inherit that.
+    /// Limits the calling thread to these CPUs. Threads and children that it starts later inherit
+    /// the limit.
     ///
-    /// One system call that allocates nothing, so it may run between fork and exec.
+    /// Makes one system call and allocates nothing, so it may run between fork and exec.
     ///
     /// # Errors
-    /// If none of them is there, or a cpuset forbids them.
+    /// If none of them exists, or a cpuset forbids them.
     pub fn apply(&self) -> io::Result<()> {
         Ok(sched_setaffinity(None, &self.0)?)
     }
@@ -72,7 +72,7 @@ pub fn pin(cpu: u32) -> io::Result<()> {
 pub fn allowed() -> io::Result<Vec<u32>> {
     match sched_getaffinity(None) {
         Ok(set) => Ok(Mask(set).cpus()),
-        // The kernel says EINVAL where its mask has more CPUs than the set of the C library.
+        // The kernel returns EINVAL if its mask has more CPUs than the set of the C library.
         Err(Errno::INVAL) => allowed_in(Path::new("/proc/thread-self/status")),
         Err(error) => Err(error.into()),
     }
@@ -87,7 +87,7 @@ fn allowed_in(status: &Path) -> io::Result<Vec<u32>> {
     })
 }
 
-/// Keeps the calling thread on one CPU; its former CPUs come back when this is dropped.
+/// Keeps the calling thread on one CPU. Dropping it restores the former CPUs.
 #[derive(Debug)]
 pub struct Pinned {
     before: Mask,
@@ -107,8 +107,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // The CPUs were allowed a moment ago; where a cpuset has shrunk since, the kernel has
-        // moved the thread already.
+        // The CPUs were allowed a moment ago. If a cpuset has shrunk since, the kernel has moved
+        // the thread already.
         let _ = self.before.apply();
     }
 }

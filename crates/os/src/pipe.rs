@@ -1,4 +1,4 @@
-//! Pipes and sockets that are read without being waited for longer than wanted.
+//! Reading pipes and sockets with a limit on the wait.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -7,32 +7,32 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-/// The end of a pipe that is read, and what was read but not taken yet.
+/// The read end of a pipe, with the bytes that were read but not taken yet.
 #[derive(Debug)]
 pub struct Input {
     pipe: OwnedFd,
     most: usize,
-    /// What was read.
+    /// Bytes that were read but not taken yet.
     pub pending: Vec<u8>,
 }
 
-/// What one reading gave.
+/// The result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Got {
-    /// Bytes, which are pending now.
+    /// Bytes; they are pending now.
     Bytes,
     /// Nothing yet.
     Nothing,
-    /// Nothing more: the other end is closed.
+    /// The other end is closed; nothing more comes.
     End,
 }
 
-/// What came next.
+/// The result of a wait for a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A line without its end.
+    /// A line, without its line feed.
     Line(Vec<u8>),
-    /// Nothing before the deadline.
+    /// No whole line came before the deadline.
     Late,
     /// The other end was closed.
     End,
@@ -51,7 +51,7 @@ impl Input {
     /// Reads once, without waiting.
     ///
     /// # Errors
-    /// If too much would be pending, or it cannot be read.
+    /// If too much would be pending, or the read fails.
     pub fn read(&mut self) -> io::Result<Got> {
         let mut chunk = [0; 16 << 10];
         match rustix::io::read(&self.pipe, &mut chunk) {
@@ -66,7 +66,7 @@ impl Input {
         }
     }
 
-    /// Reads once, as soon as there is something; nothing where the deadline comes before.
+    /// Reads once, as soon as there is data; [`Got::Nothing`] if the deadline comes first.
     ///
     /// # Errors
     /// As [`Input::read`].
@@ -80,7 +80,7 @@ impl Input {
         }
     }
 
-    /// The next line of what is pending, without its end.
+    /// Takes the next whole line from the pending bytes, without its line feed.
     pub fn take_line(&mut self) -> Option<Vec<u8>> {
         let end = self.pending.iter().position(|byte| *byte == b'\n')?;
         let mut line: Vec<u8> = self.pending.drain(..=end).collect();
@@ -88,7 +88,7 @@ impl Input {
         Some(line)
     }
 
-    /// The next line, or what came instead of it.
+    /// The next line, or the reason why there is none.
     ///
     /// # Errors
     /// As [`Input::read`].
@@ -112,7 +112,7 @@ impl AsFd for Input {
     }
 }
 
-/// Has reads and writes of a pipe or socket return at once.
+/// Makes reads and writes of a pipe or socket return at once.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -121,7 +121,8 @@ pub fn set_nonblocking(pipe: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?)
 }
 
-/// Whether anything may have happened to these before the deadline.
+/// Waits until something happens at one of these ends or the deadline comes. False if the
+/// deadline had passed already; true means only that something may have happened.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -130,7 +131,7 @@ pub fn wait_for(ends: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> 
     if left.is_zero() {
         return Ok(false);
     }
-    // A time too long for the kernel is no limit.
+    // A time that is too long for the kernel counts as no limit.
     match poll(ends, Timespec::try_from(left).ok().as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),

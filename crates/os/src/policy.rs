@@ -1,11 +1,11 @@
 //! Scheduling policies of processes.
 
-/// Whether the policy of a process is SCHED_IDLE; not where it has ended.
+/// Whether a process has the policy SCHED_IDLE; false if the process has ended.
 pub fn is_idle(pid: u32) -> bool {
     of(pid) == Some(libc::SCHED_IDLE)
 }
 
-/// Whether the policy of a process is the usual one (SCHED_OTHER); not where it has ended.
+/// Whether a process has the usual policy (SCHED_OTHER); false if the process has ended.
 pub fn is_usual(pid: u32) -> bool {
     of(pid) == Some(libc::SCHED_OTHER)
 }
@@ -14,11 +14,11 @@ fn of(pid: u32) -> Option<libc::c_int> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     // SAFETY: the call takes a number and touches no memory.
     let policy = unsafe { libc::sched_getscheduler(pid) };
-    // Its children may have the usual policy.
+    // This flag concerns only its children, which get the usual policy.
     (policy >= 0).then_some(policy & !libc::SCHED_RESET_ON_FORK)
 }
 
-/// Gives the calling thread the policy SCHED_IDLE: beside others it gets a small part of a CPU.
+/// Gives the calling thread the policy SCHED_IDLE: beside other threads it gets little CPU time.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -2,8 +2,8 @@
 
 use crate::terminal;
 
-/// A word as a shell reads it back, quoted where it has to be. What would steer the terminal that
-/// it is pasted into becomes a space.
+/// Quotes a word, if needed, so that a shell reads it back unchanged. Characters that steer the
+/// terminal become spaces.
 ///
 /// ```
 /// assert_eq!(tailback_os::quote::word("--busy=0,10"), "--busy=0,10");
@@ -11,13 +11,13 @@ use crate::terminal;
 /// ```
 pub fn word(text: &str) -> String {
     let text = terminal::line(text);
-    // `shlex` would also quote these, which mean something only at the start of a word or between
-    // braces, and nearly every value holds a comma or an equals sign.
+    // `shlex` would quote some of these too. They mean something only at the start of a word or
+    // between braces, and nearly every value contains a comma or an equals sign.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
     if !text.is_empty() && !text.starts_with('=') && text.chars().all(plain) {
         return text;
     }
-    // It fails at a zero byte alone, of which there is none any more.
+    // It fails only at a zero byte, and no zero byte is left.
     shlex::try_quote(&text).map(String::from).unwrap_or_default()
 }
 

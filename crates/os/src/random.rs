@@ -1,4 +1,4 @@
-//! Random numbers, also where no file can be opened any more.
+//! Random numbers, even if no file can be opened any more.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 /// A number that nobody can guess.
 ///
-/// It comes from the kernel by a system call that needs no descriptor. On a kernel without it
-/// (before Linux 3.17) it is made of time and process, and only differs from call to call.
+/// The number comes from a system call that needs no descriptor. A kernel before Linux 3.17 has
+/// no such call. Then the number is made of time and process, and only differs from call to call.
 pub fn number() -> u64 {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {

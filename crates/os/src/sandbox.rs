@@ -1,8 +1,8 @@
-//! What a process may do from here on: fewer privileges, fewer files, fewer system calls, less
-//! memory. All of it is for good, and holds for whatever the process starts later.
+//! Limits what a process may do from then on: fewer privileges, files and system calls, less
+//! memory. No limit can be undone, and each also applies to what the process starts later.
 //!
-//! Privileges and Landlock's rules are those of the calling thread and of threads that it starts
-//! later; so they are set before there are others, or by each of them.
+//! Privileges and Landlock rules apply to the calling thread and to threads that it starts later.
+//! So they are set while there is only one thread, or by each thread.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Rights of the newest version of Landlock that is asked for; an older kernel takes what it knows.
+/// Newest Landlock version whose rights are requested. An older kernel uses the rights it knows.
 const NEWEST: ABI = ABI::V6;
 
-/// System calls that nothing of tailback makes once it is restricted: what starts programs, looks
-/// into other processes, changes mounts, namespaces, keys, the clock or the kernel.
+/// System calls that tailback never makes once it is restricted. They start programs, look into
+/// other processes, or change mounts, namespaces, keys, the clock or the kernel.
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -62,37 +62,37 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_personality,
 ];
 
-/// What of the network is left.
+/// Network access that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing: neither connecting nor waiting for connections, but for sockets that are open.
+    /// No connecting and no listening. Sockets that are open already stay usable.
     None,
     /// Connecting to others.
     Connect,
 }
 
-/// What of the files is left.
+/// File access that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files<'a> {
-    /// None, but those that are open.
+    /// None, except files that are open already.
     None,
-    /// Reading all of them, and writing below these folders; executing none.
+    /// Reading all files, and writing below these folders. No file may be executed.
     Read {
         /// The folders.
         writable: &'a [PathBuf],
     },
 }
 
-/// Takes every privilege but these from the calling thread, for good. Those that it does not have
-/// it does not get.
+/// Removes all privileges except these from the calling thread, for good. The thread gains none
+/// that it lacks.
 ///
 /// # Errors
 /// If the kernel refuses.
 pub fn keep_privileges(kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     let own = capabilities(None)?;
-    // A program of root's that is started has no more than this; it wants a privilege of its own,
-    // and a thread that lacks that starts no programs with new privileges anyway.
+    // A program that root starts gets no more than the bounding set. Changing this set needs a
+    // privilege; a thread without it cannot start programs with new privileges anyway.
     for one in CapabilitySet::all().iter().filter(|one| !kept.contains(*one)) {
         let _ = remove_capability_from_bounding_set(one);
     }
@@ -102,11 +102,11 @@ pub fn keep_privileges(kept: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// Restricts the files and the network of the calling thread, and whom it signals; whether the
-/// kernel enforces it (Landlock, Linux 5.13).
+/// Restricts the files, the network and the signal targets of the calling thread. Returns whether
+/// the kernel enforces it (Landlock, Linux 5.13).
 ///
-/// A thread that is restricted so can no longer look into processes outside, not even with
-/// `CAP_SYS_PTRACE`: /proc/PID/exe and maps of others are closed to it.
+/// A restricted thread can no longer look into processes outside its Landlock domain, not even
+/// with `CAP_SYS_PTRACE`: it cannot read /proc/PID/exe and maps of others.
 ///
 /// # Errors
 /// If a folder does not exist, or the kernel refuses.
@@ -134,11 +134,11 @@ pub fn restrict(files: Files, network: Network) -> Result<bool, RulesetError> {
     Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
 }
 
-/// Has the kernel refuse system calls by which a process that was taken over would reach further,
-/// for all threads of this process.
+/// Makes the kernel refuse system calls that would extend the reach of a process that was taken
+/// over. Applies to all threads of this process.
 ///
 /// # Errors
-/// If the kernel has no such filters, or refuses.
+/// If the kernel has no system call filters, or refuses.
 pub fn refuse_calls() -> io::Result<()> {
     let rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
@@ -148,7 +148,7 @@ pub fn refuse_calls() -> io::Result<()> {
     apply_filter_all_threads(&program).map_err(io::Error::other)
 }
 
-/// Limits the address space of this process, in bytes; a limit that is lower already stays.
+/// Limits the address space of this process, in bytes. A limit that is lower already stays.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -156,8 +156,7 @@ pub fn limit_memory(bytes: u64) -> io::Result<()> {
     lower(Resource::As, bytes)
 }
 
-/// Limits the memory that this process has for itself, in bytes: what it has asked for and may
-/// write to.
+/// Limits the private, writable memory that this process allocates, in bytes.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -165,7 +164,7 @@ pub fn limit_data(bytes: u64) -> io::Result<()> {
     lower(Resource::Data, bytes)
 }
 
-/// Limits the CPU time of this process, in seconds, and lets it leave no core dump.
+/// Limits the CPU time of this process, in seconds, and disables its core dump.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Runs in a thread of its own, which alone is restricted, and ends.
+    /// Runs in a new thread, which ends afterwards. Only that thread is restricted.
     fn apart<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
         std::thread::spawn(run).join().unwrap()
     }

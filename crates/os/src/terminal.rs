@@ -1,11 +1,11 @@
-//! Text of others, made fit for a terminal: records, files, guests and other programs may hold
+//! Makes foreign text safe for a terminal. Records, files, guests and other programs may contain
 //! anything.
 
-/// Whether a character steers a terminal, ends a line, or changes how the characters around it are
-/// shown without being seen.
+/// Whether a character steers a terminal, ends a line, or invisibly changes how the characters
+/// around it are shown.
 ///
-/// These are the control characters C0 and C1, the marks that turn the direction of what follows,
-/// the separators of lines and paragraphs, and characters that take no room.
+/// These are the control characters C0 and C1, marks of text direction, separators of lines and
+/// paragraphs, and characters without width.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -23,18 +23,18 @@ pub fn line(text: &str) -> String {
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
-/// The text with its line feeds and tabs: each other character that steers becomes a space.
+/// The text with its line feeds and tabs; every other character that steers becomes a space.
 pub fn lines(text: &str) -> String {
     text.chars().map(|c| if steers(c) && !is_layout(c) { ' ' } else { c }).collect()
 }
 
-/// The same JSON with each character that steers, which stand in its strings alone, as an escape:
-/// a reader gets it back, and a terminal does not see it.
+/// The same JSON with an escape for each character that steers, except line feeds and tabs. They
+/// occur only inside strings: a reader decodes them, and a terminal does not see them.
 pub fn json(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match steers(c) && !is_layout(c) {
-            // All of them are below U+10000, so that one escape is enough.
+            // All of these characters are below U+10000, so one escape is enough.
             true => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
             false => safe.push(c),
         }
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(json("{\n \"a\": \"\u{9b}\u{202e}ö\"\n}"), "{\n \"a\": \"\\u009b\\u202eö\"\n}");
     }
 
-    /// Any characters, and those that steer far more often than by chance.
+    /// Any characters; steering ones are far more frequent than by chance.
     fn hostile() -> impl Strategy<Value = String> {
         let steering = prop_oneof![
             any::<char>(),
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_left_that_steers(text in hostile()) {
-            // Listed anew, so that a gap in `steers` is found.
+            // The characters are listed again here, so that the test finds a gap in `steers`.
             let forbidden = |c: char| {
                 let code = u32::from(c);
                 code < 0x20

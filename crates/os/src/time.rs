@@ -1,7 +1,7 @@
-//! Lengths of time as numbers, and the clocks that are read as numbers.
+//! Durations as numbers, and the clocks that are read as numbers.
 //!
-//! Records have milliseconds, the kernel has microseconds and nanoseconds, and everything between
-//! has a [`Duration`]. Numbers without a fraction end at the largest there is.
+//! Records use milliseconds, the kernel uses microseconds and nanoseconds, and code in between
+//! uses [`Duration`]. A value that is too large for an integer becomes the largest integer.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;

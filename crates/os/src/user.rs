@@ -1,4 +1,4 @@
-//! Who does the work that needs no root, where the caller is root: the user who called sudo, else a
+//! The user for work that needs no root, if the caller is root: the user who called sudo, else a
 //! system user.
 
 use rustix::process::geteuid;
@@ -10,17 +10,17 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The system user that is taken before `nobody`, where an administrator has made it.
+/// The system user that is preferred to `nobody`, if an administrator has made it.
 const DEDICATED: &str = "tailback";
 
-/// The user and group that the kernel itself gives to what belongs to nobody.
+/// The user and group id that the kernel shows for owners that it cannot map.
 const OVERFLOW: u32 = 65_534;
 
-/// How much is read of a list of users, or of a map of user ids, in bytes.
+/// Most bytes that are read of a list of users or of a map of user ids.
 const MOST: u64 = 16 << 20;
 
-/// What root needs to work with processes of another user: it becomes that user, ends them and
-/// looks at them.
+/// Privileges that root needs to work with processes of another user: to become that user, to end
+/// the processes and to look at them.
 const NEEDED: [CapabilitySet; 4] =
     [CapabilitySet::SETUID, CapabilitySet::SETGID, CapabilitySet::KILL, CapabilitySet::SYS_PTRACE];
 
@@ -31,49 +31,50 @@ pub struct User {
     gid: u32,
 }
 
-/// Why it is this user.
+/// Why this user was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// It called sudo.
+    /// The user called sudo.
     Sudo,
-    /// Nobody called sudo, or somebody whom this machine does not know.
+    /// Nobody called sudo, or the user who did is unknown on this machine.
     System,
 }
 
-/// A user to do what needs no root.
+/// An account for work that needs no root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The user.
     pub user: User,
-    /// Its home, which need not be there.
+    /// Its home folder, which need not exist.
     pub home: PathBuf,
-    /// Why it is this one.
+    /// Why this account was chosen.
     pub origin: Origin,
 }
 
 impl User {
-    /// A user and its group; none where either is root's, or means "no change" to the kernel.
+    /// A user and its group; None if either is root's or means "no change" to the kernel.
     pub fn new(uid: u32, gid: u32) -> Option<Self> {
         let fits = |id: u32| id != 0 && id != u32::MAX;
         (fits(uid) && fits(gid)).then_some(User { uid, gid })
     }
 
-    /// Its number.
+    /// Its user id.
     pub fn uid(self) -> u32 {
         self.uid
     }
 
-    /// The number of its group.
+    /// Its group id.
     pub fn gid(self) -> u32 {
         self.gid
     }
 
-    /// Makes this process, with all its threads, one of this user and of no other group, for good:
-    /// no program that it starts gains a privilege either.
+    /// Changes this process, with all its threads, to this user and to no other group, for good.
+    /// No program that it starts gains a privilege.
     ///
-    /// Allocates nothing, so it may run between fork and exec. The kernel forgets at whose death
-    /// the process is to die ([`crate::death::die_with`] has to follow), and gives its files in
-    /// /proc to root, until it executes a program or [`be_readable`] is called.
+    /// Allocates nothing, so it may run between fork and exec. The kernel forgets the death
+    /// signal of the process, so [`crate::death::die_with`] has to follow. It also gives the
+    /// process's files in /proc to root, until the process executes a program or calls
+    /// [`be_readable`].
     ///
     /// # Errors
     /// If the kernel refuses, or a privilege is left.
@@ -93,7 +94,8 @@ impl User {
     }
 }
 
-/// Lets processes of the same user look at this one by /proc, as before a change of user.
+/// Lets processes of the same user read this process's files in /proc, as before a change of
+/// user.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -122,37 +124,37 @@ impl FromStr for User {
     }
 }
 
-/// The account for what needs no root; none where the caller is not root, or may not become another
-/// user and still end and look at what it started. Found out once.
+/// The account for work that needs no root, chosen once. None if the caller is not root, or if it
+/// may not become another user and still end and look at what it started.
 pub fn unprivileged() -> Option<&'static Account> {
     CHOSEN.get_or_init(choose).as_ref()
 }
 
-/// Whether this number may stand for several users: in a user namespace the kernel gives all whom
-/// it does not know there the same.
+/// Whether this user id may stand for several users: in a user namespace, the kernel shows the
+/// same id for all users that have no id there.
 pub fn means_several(uid: u32) -> bool {
     uid == OVERFLOW && read(Path::new("/proc/self/uid_map")).is_some_and(|map| !is_whole(&map))
 }
 
-/// Keeps everything with the caller, from the first to the last: for a guest that tailback made,
-/// where there is nobody else. Nothing changes where it was decided already.
+/// Makes the caller do all work itself, from first to last. This is for a guest that tailback
+/// made, where there is nobody else. An account that was chosen already stays chosen.
 pub fn stay_caller() {
     let _ = CHOSEN.set(None);
     ALONE.store(true, Relaxed);
 }
 
-/// Whether a program that another user could have put there matters: the caller is root, and not
+/// Whether a program that another user could have placed is a risk: the caller is root, and not
 /// alone in a guest.
 pub fn is_exposed() -> bool {
     geteuid().is_root() && !ALONE.load(Relaxed)
 }
 
-/// Whether this is a guest that tailback made. A static, since it is a fact of the whole process
-/// that checks in several crates hang on.
+/// Whether this is a guest that tailback made. A static, since it is a fact of the whole process,
+/// and checks in several crates depend on it.
 static ALONE: AtomicBool = AtomicBool::new(false);
 
-/// The account that was chosen. A static, since all children and files of this process have to be
-/// of one user, even if the list of users changes meanwhile.
+/// The account that was chosen. A static, since all children and files of this process must
+/// belong to one user, even if the list of users changes meanwhile.
 static CHOSEN: OnceLock<Option<Account>> = OnceLock::new();
 
 fn choose() -> Option<Account> {
@@ -164,7 +166,7 @@ fn choose() -> Option<Account> {
     let passwd = read(Path::new("/etc/passwd")).unwrap_or_default();
     let account = of_sudo(std::env::var("SUDO_UID").ok().as_deref(), &passwd)
         .unwrap_or_else(|| system(&passwd));
-    // In a user namespace not every number is somebody.
+    // In a user namespace, not every id is mapped.
     let mapped = |map: &str, id: u32| {
         read(&Path::new("/proc/self").join(map)).is_none_or(|map| is_mapped(&map, id))
     };
@@ -172,8 +174,8 @@ fn choose() -> Option<Account> {
     (mapped("uid_map", user.uid) && mapped("gid_map", user.gid)).then_some(account)
 }
 
-/// The user who called sudo, if there is one of that number. Its group is the one that the list of
-/// users gives it, whatever else the environment says.
+/// The account of the user who called sudo, if the list of users has that id. The group comes
+/// from the list of users, whatever the environment says.
 fn of_sudo(uid: Option<&str>, passwd: &str) -> Option<Account> {
     let uid = number(uid?)?;
     let (user, home, _) = users(passwd).find(|(user, _, _)| user.uid == uid)?;
@@ -187,7 +189,7 @@ fn system(passwd: &str) -> Account {
     Account { user, home: "/".into(), origin: Origin::System }
 }
 
-/// User, home and name of each line that has all of them and is not root's.
+/// User, home and name of each line that has all three and is not root's.
 fn users(passwd: &str) -> impl Iterator<Item = (User, &str, &str)> {
     passwd.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -196,12 +198,12 @@ fn users(passwd: &str) -> impl Iterator<Item = (User, &str, &str)> {
     })
 }
 
-/// A number as the system writes it: digits alone.
+/// A number as the system writes it: only digits.
 fn number(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// Whether a map of a user namespace knows this number.
+/// Whether the map of a user namespace contains this id.
 fn is_mapped(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_whitespace().map(str::parse::<u64>);
@@ -213,7 +215,7 @@ fn is_mapped(map: &str, id: u32) -> bool {
     })
 }
 
-/// Whether a map of a user namespace leaves nobody out, as that of the first one.
+/// Whether the map of a user namespace covers all ids, as in the initial namespace.
 fn is_whole(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
@@ -305,7 +307,7 @@ mod tests {
         let user = account.user;
         let mut command = Command::new("cat");
         command.arg("/proc/self/status");
-        // SAFETY: system calls alone.
+        // SAFETY: only system calls.
         unsafe { command.pre_exec(move || user.become_it()) };
         let status = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let field = |name: &str| {

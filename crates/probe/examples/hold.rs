@@ -1,10 +1,10 @@
-//! Keeps the probes loaded while a command runs, so that their cost can be measured.
+//! Keeps the probes loaded while a command runs, to measure their cost.
 //!
-//! `hold self COMMAND..` watches the command itself, the most expensive case;
-//! `hold other COMMAND..` watches this process only, as the rest of a machine is while something
-//! else is looked at; `hold none COMMAND..` loads nothing, `hold nothing COMMAND..` two programs
-//! that do nothing, where those of the scheduler are, and `hold nothing-watch COMMAND..` such
-//! programs where those of `tailback watch` are.
+//! `hold self COMMAND..` watches the command itself, the most expensive case. `hold other
+//! COMMAND..` watches only this process; the command then stands for the unwatched rest of a
+//! machine. `hold none COMMAND..` loads nothing. `hold nothing COMMAND..` loads two programs that
+//! do nothing, at the tracepoints of the scheduler programs. `hold nothing-watch COMMAND..` does
+//! the same at the tracepoints of `tailback watch`.
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 #[path = "../src/skeleton.rs"]
 mod skeleton;
 
-/// Compiled by the build.
+/// Compiled by build.rs.
 mod object {
     pub mod evidence {
         crate::skeleton::skeleton!("/nothing.skel.rs");
@@ -74,12 +74,12 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!status.is_ok_and(|status| status.success())))
 }
 
-/// Runs a command beside programs that do nothing.
+/// Runs a command while programs that do nothing are loaded.
 fn beside_nothing<'o, B: SkelBuilder<'o>>(builder: B, command: &mut Command) -> ExitCode
 where
     <B::Output as OpenSkel<'o>>::Output: Skel<'o>,
 {
-    // As long as this process.
+    // Lives as long as this process.
     let room = Box::leak(Box::new(MaybeUninit::uninit()));
     let attached = builder
         .open(room)
@@ -95,7 +95,7 @@ where
     ExitCode::from(u8::from(!command.status().is_ok_and(|status| status.success())))
 }
 
-/// Watches a process and the children that it has a moment after its start.
+/// Watches a process, and the children that it has 200 ms after its start.
 fn watch(session: &mut Session, roots: &Roots, pid: u32) {
     std::thread::sleep(std::time::Duration::from_millis(200));
     session.watch(vec![Watched::new(pid, "bench", Role::Victim)]);

@@ -1,15 +1,15 @@
-//! A load of many switches, for scripts/bench-watch: on each CPU two threads that take turns, and
-//! do some work in each. Prints how many turns there were in a second.
+//! A load with many context switches, for scripts/bench-watch. On each CPU, two threads take
+//! turns and do some work in each turn. Prints the number of turns per second.
 //!
-//! `turns SECONDS SWITCHES` sets the work of a turn so that there are about so many switches a
-//! second on all CPUs together.
+//! `turns SECONDS SWITCHES` chooses the work of a turn so that all CPUs together make about
+//! `SWITCHES` switches per second.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a turn's work walks through: as much as a first cache holds.
+/// The words that the work of a turn goes through: as many as fit in a first-level cache.
 const WORDS: usize = 4096;
 
 fn main() -> ExitCode {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How much work makes so many switches, by two tries.
+/// The work per turn that yields `switches` switches per second, found in two attempts.
 fn steps_for(cpus: &[u32], switches: u32) -> u64 {
     let mut steps = 20_000;
     for _ in 0..2 {
@@ -44,7 +44,7 @@ fn steps_for(cpus: &[u32], switches: u32) -> u64 {
     steps
 }
 
-/// Turns a second, of a pair of threads on each CPU.
+/// Turns per second, with a pair of threads on each CPU.
 fn take_turns(cpus: &[u32], time: Duration, steps: u64) -> std::io::Result<f64> {
     let (over, turns) = (AtomicBool::new(false), AtomicU64::new(0));
     let began = Instant::now();
@@ -54,7 +54,7 @@ fn take_turns(cpus: &[u32], time: Duration, steps: u64) -> std::io::Result<f64> 
             for (first, from, to) in [(true, one.0, other.1), (false, other.0, one.1)] {
                 let (over, turns) = (&over, &turns);
                 scope.spawn(move || {
-                    // Where it cannot be pinned it takes its turns elsewhere.
+                    // If the thread cannot be pinned, it takes its turns on another CPU.
                     let _ = os::pin::pin(cpu);
                     alternate(first, (from, to), steps, over, turns);
                 });
@@ -67,7 +67,7 @@ fn take_turns(cpus: &[u32], time: Duration, steps: u64) -> std::io::Result<f64> 
     Ok(turns.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Works when it is its turn, until the other is gone.
+/// Works when it is this thread's turn, until the time is over or the other thread has ended.
 fn alternate(
     first: bool,
     (mut from, mut to): (impl Read, impl Write),

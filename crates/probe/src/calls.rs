@@ -1,4 +1,4 @@
-//! Calls of one function of a library, by CPU.
+//! Counts calls of one function of a library, by CPU.
 
 #[cfg(feature = "bpf")]
 mod attach;
@@ -14,17 +14,18 @@ use std::path::PathBuf;
 pub use table::{CpuCalls, Table};
 pub use target::CallTarget;
 
-/// A count under way.
+/// A running count.
 pub struct Calls<'a> {
     read: &'a dyn Fn() -> Table,
     before: Table,
     process: PathBuf,
 }
 
-/// Counts for as long as `run` takes; nothing stays attached, however it or this process ends.
+/// Counts while `run` runs. Nothing stays attached after `run` or this process ends.
 ///
 /// # Errors
-/// If the process, the library or the function does not exist, or if programs cannot be had.
+/// If the process, the library or the function does not exist, or if the programs cannot be
+/// loaded.
 pub fn count(
     roots: &Roots,
     target: &CallTarget,
@@ -60,7 +61,7 @@ fn attached(
 }
 
 impl Calls<'_> {
-    /// What was counted since the last time, or since the start.
+    /// The calls since the previous call of this method, or since the start.
     pub fn gained(&mut self) -> Table {
         let now = (self.read)();
         let gained = now.since(&self.before);
@@ -68,7 +69,7 @@ impl Calls<'_> {
         gained
     }
 
-    /// What had been counted since the start when it was last read.
+    /// The calls from the start to the last [`Calls::gained`].
     pub fn total(&self) -> &Table {
         &self.before
     }

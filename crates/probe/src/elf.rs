@@ -1,7 +1,7 @@
-//! Functions in a program's file, which anybody may have made up.
+//! Finds functions in a program's file. The file is untrusted: anybody may have made it.
 //!
-//! Whatever the file says, what is read of it is bounded, what is kept are the names that were
-//! asked for, and the work grows with the number of symbols alone.
+//! The number of bytes read is bounded, whatever the file says. Only the names that were asked
+//! for are kept, and the work grows only with the number of symbols.
 
 use object::elf::FileHeader64;
 pub use object::read::ReadCacheOps;
@@ -12,38 +12,38 @@ use os::terminal;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// The most that is read of a file, in bytes: the tables of the largest programs are below it.
+/// Most bytes that are read of a file; the tables of the largest known programs fit.
 const MOST_BYTES: u64 = 160 << 20;
 
-/// Symbols of each of the two tables that are looked through at most.
+/// Most symbols that are examined in each of the two symbol tables.
 const MOST_SYMBOLS: usize = 1_000_000;
 
-/// What it costs to have looked at a name, beside its bytes: the cache keeps each of them.
+/// Cost of reading a name, in bytes beside its length, since the cache keeps each name.
 const NAME_COST: u64 = 64;
 
-/// Segments at most; linkers make a dozen.
+/// Most segments of a file; linkers make about a dozen.
 const MOST_SEGMENTS: usize = 256;
 
 /// The longest name of a function that is kept, in characters.
 const LONGEST: usize = 80;
 
-/// The most that is read of a program to tell whether Go's linker made it, in bytes: its headers
-/// and notes stand at its begin.
+/// Bytes at the start of a program that are read to see whether Go's linker made it; its headers
+/// and notes are there.
 pub const START: u64 = 16_384;
 
 /// The name and the type of the note with the build id of a program in Go.
 const GO_NOTE: (&[u8], u32) = (b"Go", 4);
 
-/// Where in a program a function is looked for.
+/// Where a function is searched in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// So many bytes behind the beginning of the file.
+    /// Bytes from the beginning of the file.
     InFile(u64),
-    /// So many bytes behind the beginning of the code in memory.
+    /// Bytes from the beginning of the code in memory.
     InCode(u64),
 }
 
-/// A file of which no more is read than is allowed in all.
+/// A file with a limit on the bytes that are read from it in total.
 struct Bounded<R: ReadCacheOps> {
     file: ReadCache<R>,
     left: Cell<u64>,
@@ -77,14 +77,14 @@ impl<'a, R: ReadCacheOps> ReadRef<'a> for &'a Bounded<R> {
     }
 }
 
-/// The functions at these places of a file, in their order; none where there is none, or where the
-/// file is no program.
+/// The names of the functions at `places` of a file, in the order of `places`. An element is None
+/// if there is no function, or if the file is no program.
 pub fn functions<R: ReadCacheOps>(file: R, places: &[Place]) -> Vec<Option<String>> {
     let file = Bounded::new(file);
     names(&file, places).unwrap_or_else(|| vec![None; places.len()])
 }
 
-/// Where in the file of a library a function of this name begins.
+/// The offset in a library's file at which the function `name` begins.
 pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
     let file = Bounded::new(file);
     let object = object::File::parse(&file).ok()?;
@@ -93,8 +93,8 @@ pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
     segments.offset(found.address())
 }
 
-/// How far behind the beginning of its code a variable of this name lies in a program's memory; a
-/// variable may also lie before it.
+/// Distance of the variable `name` from the beginning of the code in the program's memory, in
+/// bytes; negative if the variable lies before the code.
 pub fn variable<R: ReadCacheOps>(file: R, name: &str) -> Option<i64> {
     let file = Bounded::new(file);
     let object = object::File::parse(&file).ok()?;
@@ -107,7 +107,7 @@ pub fn variable<R: ReadCacheOps>(file: R, name: &str) -> Option<i64> {
 fn names<'data>(file: impl ReadRef<'data>, places: &[Place]) -> Option<Vec<Option<String>>> {
     let object = object::File::parse(file).ok()?;
     let segments = Segments::of(&object)?;
-    // Ascending by address, each with its place in the answer.
+    // Ascending by address; each address with its index in the answer.
     let mut wanted: Vec<(u64, usize)> = (0..)
         .zip(places)
         .filter_map(|(index, place)| Some((segments.address(*place)?, index)))
@@ -133,14 +133,14 @@ fn shown(name: &str) -> String {
     terminal::line(&start)
 }
 
-/// The functions of a file, of both its tables.
+/// The functions of a file, from both of its symbol tables.
 fn symbols<'data: 'file, 'file, R: ReadRef<'data>>(
     object: &'file object::File<'data, R>,
 ) -> impl Iterator<Item = object::Symbol<'data, 'file, R>> {
     every_symbol(object).filter(|symbol| symbol.kind() == SymbolKind::Text)
 }
 
-/// What a file defines, of both its tables.
+/// All symbols that a file defines, from both of its symbol tables.
 fn every_symbol<'data: 'file, 'file, R: ReadRef<'data>>(
     object: &'file object::File<'data, R>,
 ) -> impl Iterator<Item = object::Symbol<'data, 'file, R>> {
@@ -173,7 +173,7 @@ impl Segments {
         (all.len() <= MOST_SEGMENTS).then_some(Segments(all))
     }
 
-    /// The address that a program gives to a place.
+    /// The program's own address of a place.
     fn address(&self, place: Place) -> Option<u64> {
         match place {
             Place::InFile(offset) => self.0.iter().find_map(|segment| {
@@ -195,7 +195,7 @@ impl Segments {
     }
 }
 
-/// Whether a program that begins so was made by the linker of Go.
+/// Whether a program with this start was made by the linker of Go.
 pub fn is_go(start: &[u8]) -> bool {
     has_go_note(start).unwrap_or(false)
 }
@@ -204,7 +204,7 @@ fn has_go_note(start: &[u8]) -> object::Result<bool> {
     let header = FileHeader64::<Endianness>::parse(start)?;
     let endian = header.endian()?;
     for segment in header.program_headers(endian, start)?.iter().take(MOST_SEGMENTS) {
-        // The notes of one segment may lie behind what was read.
+        // The notes of a segment may lie beyond the bytes that were read.
         let Ok(Some(mut notes)) = segment.notes(endian, start) else { continue };
         while let Some(note) = notes.next()? {
             if (note.name(), note.n_type(endian)) == GO_NOTE {
@@ -237,7 +237,7 @@ mod tests {
         let found = functions(own(), &places);
         assert!(found[0].as_ref().unwrap().contains(&name[..20]), "{found:?}");
         assert_eq!(found[1..], [None, None]);
-        // By its offset in the file it is the same function.
+        // By its offset in the file, the same function is found.
         let object = std::fs::read("/proc/self/exe").unwrap();
         let object = object::File::parse(object.as_slice()).unwrap();
         let full = symbols(&object).find(|one| one.name().is_ok_and(|one| one.contains(name)));
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_file_that_claims_endless_tables_is_given_up() {
-        // A header, and a table of symbols over a file of 900 MiB of nothing.
+        // A header, and a symbol table that covers a sparse file of 900 MiB.
         let mut file = tempfile::tempfile().unwrap();
         let size: u64 = 900 << 20;
         file.write_all(&elf(&section(2, 200, size - 200), 0, 1)).unwrap();
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(functions(file, &[Place::InFile(1)]), [None]);
     }
 
-    /// A header of a section: a type, and where its bytes are.
+    /// A section header: a type, and the position of its bytes.
     fn section(kind: u32, offset: u64, size: u64) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         bytes.extend(kind.to_le_bytes());
@@ -291,7 +291,8 @@ mod tests {
         bytes
     }
 
-    /// A header of ELF with tables at the end of what follows, which may hold anything.
+    /// An ELF header with its tables at the end of the bytes that follow, which may hold
+    /// anything.
     fn elf(rest: &[u8], segments: u16, sections: u16) -> Vec<u8> {
         let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
         for place in [0x40_1000, 64, 64_u64] {
@@ -306,7 +307,7 @@ mod tests {
         bytes
     }
 
-    /// The begin of a program with one segment, of notes.
+    /// The start of a program with one segment, which holds notes.
     fn program(notes: &[u8]) -> Vec<u8> {
         let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
         for place in [0x40_1000, 64, 0_u64] {

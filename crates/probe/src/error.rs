@@ -1,12 +1,12 @@
-//! Why there are no probes.
+//! Why the probes are not available.
 
 use model::not_seen::NoPrograms;
 
-/// Why nothing can be counted. A message names what next; that of [`NoPrograms`] is the report's to
-/// make.
+/// Why nothing can be counted. The message names the next step; for [`NoPrograms`] the report
+/// writes the message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
-    /// There are none.
+    /// The kernel programs cannot be had.
     #[error("programs in the kernel cannot be had: {0:?}")]
     NoPrograms(NoPrograms),
     /// A library or a symbol does not exist.
@@ -14,10 +14,10 @@ pub enum ProbeError {
     NoSymbol {
         /// The library or the symbol.
         what: String,
-        /// Why not, and what next.
+        /// Why it was not found, and the next step.
         why: String,
     },
-    /// The process is gone or was never there.
+    /// The process has ended, or it never existed.
     #[error("pid {0}: no such process; see ps")]
     NoProcess(u32),
 }

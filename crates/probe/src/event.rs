@@ -1,6 +1,6 @@
-//! What the programs in the kernel send, and reading it.
+//! The events that the programs in the kernel send, and how they are read.
 
-/// Bytes of an event.
+/// Bytes of one event.
 pub const SIZE: usize = 88;
 
 /// What ended.
@@ -10,20 +10,20 @@ pub enum EventKind {
     Waited,
     /// Holding a lock.
     Held,
-    /// A stretch on a CPU.
+    /// A stretch of time on a CPU.
     Ran,
-    /// A sleep that no signal ends, outside the locks that are watched.
+    /// An uninterruptible sleep, outside the locks that are watched.
     Slept,
-    /// A group without quota on a CPU; the thread is who ran when it was used up.
+    /// A group was throttled on a CPU; the thread is the one that ran when the quota was used up.
     Throttled,
 }
 
-/// Something that ended; times by the monotonic clock, in nanoseconds.
+/// Something that ended. Times are by the monotonic clock, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// What ended.
     pub kind: EventKind,
-    /// On which CPU it ended.
+    /// The CPU on which it ended.
     pub cpu: u32,
     /// Thread.
     pub tid: u32,
@@ -33,28 +33,28 @@ pub struct Event {
     pub from: u64,
     /// When it ended.
     pub to: u64,
-    /// Since when the thread was runnable before it last ran.
+    /// When the thread became runnable before it last ran.
     pub runnable: u64,
-    /// Since when it has run.
+    /// When the thread began to run.
     pub running: u64,
-    /// Address of the address space whose lock it is.
+    /// Address of the address space that the lock belongs to.
     pub space: u64,
-    /// Number of its kernel stack.
+    /// Number of the thread's kernel stack.
     pub stack: Option<u32>,
     /// Nice value of the thread.
     pub nice: i32,
-    /// Whether the lock was wanted or held for writing.
+    /// Whether the lock is wanted or held for writing.
     pub write: bool,
     /// Whether the thread stayed runnable when it left the CPU.
     pub preempted: bool,
-    /// Number of the thread's part.
+    /// Number of the part that the thread belongs to.
     pub part: u8,
     /// Name of the thread.
     pub name: String,
 }
 
 impl Event {
-    /// Reads an event; none where the bytes are not one.
+    /// Reads an event; None if the bytes are no event.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < SIZE {
             return None;
@@ -80,7 +80,7 @@ impl Event {
     }
 }
 
-/// The kernel side's number for a runnable thread.
+/// The number of the runnable state in the kernel programs.
 const RUNNABLE: u8 = 2;
 
 fn kind(number: u32) -> Option<EventKind> {
@@ -94,7 +94,7 @@ fn kind(number: u32) -> Option<EventKind> {
     }
 }
 
-/// A thread's name up to its zero; any program may set it.
+/// A thread's name up to the first zero byte; any program may set its name to anything.
 pub(crate) fn name(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     os::terminal::line(&String::from_utf8_lossy(&bytes[..end]))

@@ -1,4 +1,4 @@
-//! Evidence from files of /proc alone: what is left where programs cannot be had.
+//! Evidence from files of /proc alone, for machines where the programs cannot be loaded.
 
 use crate::watched::Watched;
 use host::roots::{Roots, read_start};
@@ -6,13 +6,13 @@ use model::evidence::{Evidence, Task, ThreadEvidence};
 use model::not_seen::EvidenceSource;
 use std::collections::HashMap;
 
-/// Threads that are read at most.
+/// Most threads that are read.
 const MOST: usize = 4096;
 
-/// Threads that are listed in evidence.
+/// Most threads that are listed in the evidence.
 const LISTED: usize = 64;
 
-/// What /proc counts of a thread.
+/// The counters of a thread in /proc.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Counts {
     running_ns: u64,
@@ -20,7 +20,7 @@ struct Counts {
     preemptions: u64,
 }
 
-/// The counters of /proc, when the load was released.
+/// The counters of /proc at the moment when the load was released.
 #[derive(Debug, Default)]
 pub struct Files {
     watched: Vec<Watched>,
@@ -29,12 +29,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// Watches these too.
+    /// Adds processes to watch.
     pub fn watch(&mut self, watched: &[Watched]) {
         self.watched.extend_from_slice(watched);
     }
 
-    /// Remembers how far the counters are.
+    /// Stores the counters at the release of the load.
     pub fn release(&mut self, roots: &Roots) {
         let counts = |(_, tid): &(usize, u32), pid: u32| (*tid, counts(roots, pid, *tid));
         self.before =
@@ -51,14 +51,14 @@ impl Files {
         self.watched.iter().enumerate().flat_map(of).take(MOST).collect()
     }
 
-    /// Reads what the counters have gained.
+    /// Reads how much the counters have grown since the release.
     pub fn stop(&mut self, roots: &Roots) {
         let threads = self.threads(roots).into_iter();
         self.gained =
             threads.map(|(index, tid)| self.thread(roots, &self.watched[index], tid)).collect();
     }
 
-    /// What the counters had gained.
+    /// Writes the growth of the counters into the evidence.
     pub fn finish(self, evidence: &mut Evidence) {
         let mut all = self.gained;
         evidence.sources.push(EvidenceSource::ThreadFiles);
@@ -87,7 +87,7 @@ impl Files {
     }
 }
 
-/// A file of a thread; empty where the thread is gone.
+/// The content of a file of a thread; empty if the thread has ended.
 fn read(roots: &Roots, pid: u32, tid: u32, file: &str) -> String {
     let path = roots.proc.join(pid.to_string()).join("task").join(tid.to_string()).join(file);
     let bytes = read_start(&path, 1 << 14).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Gathers events as they come, and keeps the worst waits with what is known of them.
+//! Collects events as they come. Keeps the worst waits with what is known about them.
 
 use crate::event::{Event, EventKind};
 use crate::history::History;
@@ -10,33 +10,33 @@ use crate::to_model;
 use model::evidence::{Evidence, Resource, Wait};
 use std::collections::HashMap;
 
-/// Waits that are kept.
+/// Most waits that are kept for the record.
 const WAITS: usize = 16;
 
-/// Waits that are joined, the longest; what is beyond them is counted only.
+/// Most waits that are joined, the longest first; the others are only counted.
 const JOINS: usize = 2000;
 
-/// Waits that are remembered until the end.
+/// Most waits that are stored until the end.
 const REMEMBERED: usize = 100_000;
 
-/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load
-/// that it looks at; the joins are made at the end.
+/// The collected events. Taking an event is cheap, since the listener must keep up beside the
+/// load that it watches; the joins are made at the end.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     history: History,
     waits: Vec<Event>,
     throttled: Vec<Event>,
-    /// Whose address space it is, by its address.
+    /// The process that owns an address space, by the address of the space.
     spaces: HashMap<u64, u32>,
     seen: u64,
     seen_ns: u64,
-    /// When the load was released; what ended before is not counted.
+    /// When the load was released; events that ended before are not counted.
     zero: u64,
-    /// Shorter waits are not counted, in nanoseconds.
+    /// Waits shorter than this are not counted, in nanoseconds.
     threshold: u64,
 }
 
-/// All waits together.
+/// The sums over all waits.
 #[derive(Debug, Default)]
 struct Total {
     ways: Split,
@@ -45,12 +45,12 @@ struct Total {
 }
 
 impl Gatherer {
-    /// One that does not count waits shorter than so many nanoseconds.
+    /// A gatherer that ignores waits shorter than `threshold` nanoseconds.
     pub fn new(threshold: u64) -> Self {
         Gatherer { threshold, ..Gatherer::default() }
     }
 
-    /// Sets when the load was released.
+    /// Sets the moment when the load was released.
     pub fn release(&mut self, zero: u64) {
         self.zero = zero;
     }
@@ -60,7 +60,7 @@ impl Gatherer {
         self.spaces.insert(space, pid);
     }
 
-    /// Takes an event.
+    /// Adds an event.
     pub fn take(&mut self, event: Event) {
         match event.kind {
             EventKind::Held | EventKind::Ran => self.history.add(event),
@@ -86,7 +86,7 @@ impl Gatherer {
         }
     }
 
-    /// Joins the waits, and puts what was gathered into evidence.
+    /// Joins the waits, and writes the result into `evidence`.
     pub fn finish(mut self, parts: &Parts, stacks: &dyn Stacks, evidence: &mut Evidence) {
         let mut waits = std::mem::take(&mut self.waits);
         waits.sort_by_key(|wait| std::cmp::Reverse(wait.to - wait.from));
@@ -144,7 +144,7 @@ impl Total {
     }
 }
 
-/// What was waited for.
+/// The resource that the thread waited for.
 fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> Resource {
     let pid = wait.pid;
     if wait.space != 0 {

@@ -1,11 +1,11 @@
-//! What threads did lately: a bounded memory of stretches on CPUs and of holds.
+//! What threads did recently: a bounded memory of stretches on CPUs and of lock holds.
 
 use crate::event::{Event, EventKind};
 use crate::span::Stretch;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Events kept at most; the oldest go first.
+/// Most events that are kept; the oldest are dropped first.
 pub const MOST: usize = 200_000;
 
 /// What a thread did.
@@ -13,7 +13,7 @@ pub const MOST: usize = 200_000;
 pub enum Doing {
     /// It was on a CPU.
     Running,
-    /// It was runnable, and this CPU ran another thread.
+    /// It was runnable, and its CPU ran another thread.
     Runnable,
     /// It slept.
     Blocked,
@@ -22,27 +22,27 @@ pub enum Doing {
 /// A stretch of a thread's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// What it did.
+    /// What the thread did.
     pub doing: Doing,
-    /// When.
+    /// When it did that.
     pub when: Stretch,
     /// The CPU that it ran on or waited for.
     pub cpu: u32,
 }
 
-/// Events, found by thread and by CPU.
+/// Events, indexed by thread and by CPU.
 #[derive(Debug, Default)]
 pub struct History {
     order: VecDeque<Arc<Event>>,
     ran: HashMap<u32, VecDeque<Arc<Event>>>,
     on_cpu: HashMap<u32, VecDeque<Arc<Event>>>,
     held: HashMap<u64, VecDeque<Arc<Event>>>,
-    /// Events that had to go for newer ones.
+    /// Events that were dropped for newer ones.
     pub forgotten: u64,
 }
 
 impl History {
-    /// Remembers an event.
+    /// Stores an event.
     pub fn add(&mut self, event: Event) {
         let event = Arc::new(event);
         match event.kind {
@@ -85,9 +85,9 @@ impl History {
             .map(AsRef::as_ref)
     }
 
-    /// The stretches on a CPU of all threads but one that overlap a stretch.
+    /// The stretches on `cpu` that overlap `when`, of all threads except `tid`.
     pub fn others_on(&self, cpu: u32, tid: u32, when: Stretch) -> impl Iterator<Item = &Event> {
-        // Events of a CPU come in the order in which they end.
+        // The events of a CPU are ordered by their end.
         let queue = self.on_cpu.get(&cpu);
         let first = queue.map_or(0, |queue| queue.partition_point(|ran| ran.to <= when.from));
         queue
@@ -98,8 +98,9 @@ impl History {
             .map(AsRef::as_ref)
     }
 
-    /// The stretches in which threads were preempted during a sleep, as holds of what was waited
-    /// for; `is_holder` decides, for an event that ended in a preemption, whether it may hold.
+    /// The stretches in which threads were preempted during a sleep, as holds of the resource
+    /// that the sleeper waited for. `is_holder` decides for an event that ended in a preemption
+    /// whether the thread may hold it.
     pub fn preempted_in(&self, sleep: &Event, is_holder: &dyn Fn(&Event) -> bool) -> Vec<Event> {
         let mut holds = Vec::new();
         for queue in self.ran.values() {
@@ -121,13 +122,13 @@ impl History {
         holds
     }
 
-    /// What a thread did in a stretch, as far as it is known; ascending and without overlap. Where
-    /// the thread still ran at the end, `last` is since when.
+    /// What a thread did in the stretch `when`, as far as it is known; ascending and without
+    /// overlap. If the thread still ran at the end, `last` is the event that says since when.
     pub fn of_thread(&self, tid: u32, when: Stretch, last: Option<&Event>) -> Vec<Segment> {
         let mut segments = Vec::new();
         let ran = self.ran.get(&tid);
         let first = ran.map_or(0, |ran| ran.partition_point(|ran| ran.to <= when.from));
-        // The one before shows whether the thread slept afterwards.
+        // The event before the first one shows whether the thread slept afterwards.
         let before = ran.into_iter().flat_map(|ran| ran.range(first.saturating_sub(1)..));
         let mut known = None;
         for event in before.map(AsRef::as_ref) {
@@ -147,7 +148,7 @@ impl History {
     }
 }
 
-/// Cuts a stretch on a CPU, and what went before it, to what is asked for.
+/// Cuts a stretch on a CPU, and the time before it, to the stretch that is asked for.
 fn cut(segments: &mut Vec<Segment>, ran: &Event, to: u64, known: Option<u64>, when: Stretch) {
     let floor = known.unwrap_or(0);
     let runnable = ran.runnable.clamp(floor, ran.from.max(floor));

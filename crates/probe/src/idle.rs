@@ -1,9 +1,10 @@
-//! How long each CPU was idle and in interrupts, from /proc/stat.
+//! How long each CPU was idle and in hard interrupts, from /proc/stat.
 
 use host::roots::{Roots, read_text};
 use std::collections::HashMap;
 
-/// Idle time of each CPU since the machine started, in nanoseconds, and time in interrupts.
+/// Idle time of each CPU since the machine started, in nanoseconds, and time in hard interrupts
+/// of all CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Idle {
     ns: HashMap<u32, u64>,
@@ -11,23 +12,25 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Reads it; empty where it cannot be read.
+    /// Reads /proc/stat; empty if it cannot be read.
     pub fn read(roots: &Roots) -> Self {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
         Idle::parse(&read_text(&roots.proc.join("stat")).unwrap_or_default(), tick_ns)
     }
 
-    /// Idle time in the text of such a file, which counts in ticks of so many nanoseconds.
+    /// Idle and interrupt times in the text of /proc/stat, with one tick of `tick_ns`
+    /// nanoseconds.
     pub fn parse(text: &str, tick_ns: u64) -> Self {
         let mut all = Idle::default();
         let mut cpu = |line: &str| {
             let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
             let cpu = words.next()?.parse().ok()?;
             let mut ticks = words.skip(3).map(|word| word.parse::<u64>().unwrap_or(0));
-            // Idle, and idle while something waits for a disk.
+            // Idle, and idle while a task waits for a disk.
             let idle = ticks.next()?.saturating_add(ticks.next().unwrap_or(0));
             all.ns.insert(cpu, idle.saturating_mul(tick_ns));
-            // Of interrupts the hard ones: a soft one is often what the program itself sends.
+            // Only hard interrupts: a soft interrupt is often caused by what the program itself
+            // sends.
             let interrupts = ticks.next().unwrap_or(0).saturating_mul(tick_ns);
             all.interrupts_ns = all.interrupts_ns.saturating_add(interrupts);
             Some(())
@@ -38,7 +41,7 @@ impl Idle {
         all
     }
 
-    /// How long all CPUs were in hard interrupts since an earlier reading.
+    /// Time that all CPUs together spent in hard interrupts since an earlier reading.
     pub fn interrupts_since(&self, before: &Idle) -> u64 {
         self.interrupts_ns.saturating_sub(before.interrupts_ns)
     }

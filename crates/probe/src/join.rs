@@ -1,66 +1,68 @@
-//! The join: from a wait to its holders, to what each did meanwhile, and to what ran instead of it.
+//! The join: from a wait to its holders, to what each holder did meanwhile, and to what ran
+//! instead of it.
 
 use crate::event::Event;
 use crate::history::{Doing, History, Segment};
 use crate::span::{Stretch, union_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What ran while a thread was runnable: by name, the threads and their time in nanoseconds.
+/// What ran while a thread was runnable: by name, the threads and their CPU time in nanoseconds.
 pub type BehindWhom = BTreeMap<String, (BTreeSet<u32>, u64)>;
 
-/// How a wait went by; the times add up to no more than the wait.
+/// The time of a wait by what the holders did; the parts add up to no more than the wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Some holder ran, in nanoseconds.
+    /// Time in which some holder ran, in nanoseconds.
     pub running: u64,
-    /// None ran, and some holder was runnable.
+    /// Time in which no holder ran, and some holder was runnable.
     pub preempted: u64,
-    /// All known ones slept.
+    /// Time in which all known holders slept.
     pub blocked: u64,
-    /// Who ran meanwhile where the holder was runnable that held longest.
+    /// What ran while the holders were preempted. Each moment is charged to one runnable holder:
+    /// the one whose last hold ended last.
     pub behind: BehindWhom,
 }
 
-/// A holder of what was waited for.
+/// A holder of the resource that the thread waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// One of its holds, which identifies it.
     pub who: Event,
-    /// When it held in the wait.
+    /// When it held the resource during the wait.
     pub when: Vec<Stretch>,
-    /// What it did then.
+    /// What it did in that time.
     pub did: Vec<Segment>,
-    /// Who ran while it was runnable.
+    /// What ran while it was runnable.
     pub behind: BehindWhom,
 }
 
-/// A wait with what is known of it.
+/// A wait and its holders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
     /// The wait.
     pub wait: Event,
-    /// Who held meanwhile, longest first.
+    /// The holders during the wait, longest hold first.
     pub holders: Vec<Held>,
     /// Part of the wait with a known holder, in nanoseconds.
     pub covered: u64,
-    /// Part without a known holder in which the waiter was runnable itself.
+    /// Part without a known holder in which the waiter itself was runnable.
     pub own: u64,
-    /// How it went by.
+    /// The time of the wait by what the holders did.
     pub split: Split,
 }
 
 impl Held {
-    /// How long of the wait it held, in nanoseconds.
+    /// How long it held the resource during the wait, in nanoseconds.
     pub fn overlap(&self) -> u64 {
         union_ns(self.when.clone())
     }
 
-    /// How long of that it did so.
+    /// How much of that time it spent in the state `doing`, in nanoseconds.
     pub fn spent(&self, doing: Doing) -> u64 {
         self.did.iter().filter(|segment| segment.doing == doing).map(|s| s.when.ns()).sum()
     }
 
-    /// The CPU that it was runnable on for longest.
+    /// The CPU on which it was runnable for the longest time.
     pub fn waited_for(&self) -> Option<u32> {
         let mut on: BTreeMap<u32, u64> = BTreeMap::new();
         for segment in self.did.iter().filter(|segment| segment.doing == Doing::Runnable) {
@@ -70,15 +72,15 @@ impl Held {
     }
 }
 
-/// Joins a wait with what is remembered. `name` gives what a thread is called: its part, or its
-/// name.
+/// Joins a wait with the stored events. `name` returns the name of a thread: its part if it has
+/// one, otherwise its own name.
 pub fn join(wait: &Event, history: &History, name: &dyn Fn(&Event) -> String) -> Joined {
     let when = Stretch::new(wait.from, wait.to);
     let holds: Vec<&Event> = history.holds(wait.space, when).collect();
     join_with(wait, &holds, history, name)
 }
 
-/// Joins a wait with holds that are known already.
+/// Joins a wait with holds that the caller has found already.
 pub fn join_with(
     wait: &Event,
     holds: &[&Event],
@@ -95,7 +97,7 @@ pub fn join_with(
     holders.sort_by_key(|held| std::cmp::Reverse((held.overlap(), held.who.to)));
     let mut known: Vec<Stretch> = holders.iter().flat_map(|h| h.when.iter().copied()).collect();
     let covered = union_ns(known.clone());
-    // Since when it was runnable before it ran to the end of its wait.
+    // The time in which the waiter was runnable before it ran at the end of its wait.
     known.extend(Stretch::new(wait.runnable, wait.running).meet(when));
     let own = union_ns(known) - covered;
     let split = split(&holders, history, name);
@@ -112,8 +114,8 @@ fn held(
     let mut held = Held { who, when: Vec::new(), did: Vec::new(), behind: BehindWhom::new() };
     let mut end = 0;
     for hold in holds {
-        // A thread holds a lock once at a time; where lost events make it look otherwise, the
-        // later hold begins where the earlier ended.
+        // A thread holds a lock only once at a time. If lost events suggest otherwise, the later
+        // hold begins where the earlier hold ended.
         let stretch = Stretch::new(hold.from.max(end), hold.to);
         let Some(when) = stretch.meet(wait) else { continue };
         end = end.max(when.to);
@@ -126,7 +128,7 @@ fn held(
     (!held.when.is_empty()).then_some(held)
 }
 
-/// Adds those who ran on a CPU while a thread was runnable there.
+/// Adds the threads that ran on a CPU while another thread was runnable there.
 fn stand_behind(
     behind: &mut BehindWhom,
     history: &History,
@@ -143,15 +145,15 @@ fn stand_behind(
     }
 }
 
-/// What the holders do between two edges, and who of them is runnable, on which CPU.
+/// What the holders do between two edges; and which of them is runnable, on which CPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moment {
     doing: Option<Doing>,
     runnable: Option<(usize, u32)>,
 }
 
-/// What happened at each moment of a wait: running where any holder ran, preempted where none ran
-/// and one was runnable, blocked where one slept.
+/// Splits a wait by what the holders did at each moment: running if any holder ran, preempted if
+/// none ran and one was runnable, blocked if one slept.
 fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -> Split {
     let mut edges: Vec<u64> = holders
         .iter()
@@ -160,7 +162,7 @@ fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -
     edges.sort_unstable();
     edges.dedup();
     let mut ways = vec![Moment::default(); edges.len().saturating_sub(1)];
-    // The last to let go come first, so that the wait is charged to them.
+    // The holder that released last comes first, so that the time is charged to it.
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(holders[*index].who.to));
     for index in order {

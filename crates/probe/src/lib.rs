@@ -1,12 +1,13 @@
-//! Evidence: who waited, for what, who held it, and what the holder was doing meanwhile.
+//! Evidence: which threads waited, for what, which threads held it, and what the holders did
+//! meanwhile.
 //!
-//! Programs in the kernel (eBPF, feature `bpf`) filter and add up; they send only what ended and
-//! may matter. [`join`](mod@join) goes from a wait to its holders and to what ran instead of them,
-//! from events alone. A [`Session`] watches one trial; where programs cannot be had it falls back
-//! to /proc and reports what is missing and what would give it.
+//! Programs in the kernel (eBPF, feature `bpf`) filter and add up; they send only ended events
+//! that may matter. [`join`](mod@join) goes from a wait to its holders and to what ran instead of
+//! them, using events only. A [`Session`] watches one trial. If the programs cannot be loaded, it
+//! falls back to /proc, and reports what is missing and what would provide it.
 
-/// The name for an idle CPU among what ran while a thread was runnable: the thread was throttled,
-/// or had not been picked yet.
+/// The name of an idle CPU in the list of what ran while a thread was runnable: the thread was
+/// throttled, or the scheduler had not picked it yet.
 pub const IDLE: &str = "idle";
 
 pub mod calls;

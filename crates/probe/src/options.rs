@@ -8,18 +8,19 @@ use std::time::Duration;
 pub struct SessionOptions {
     /// The trees of /proc and /sys.
     pub roots: Roots,
-    /// Shorter waits are not reported.
+    /// Waits shorter than this are not reported.
     pub threshold: Duration,
-    /// Whether waits for the mmap lock and its holders are followed.
+    /// Whether waits for the mmap lock and its holders are recorded.
     pub lock: bool,
-    /// Whether calls of futex are counted; each system call of the machine costs a little then.
+    /// Whether futex calls are counted; this makes every system call on the machine slightly
+    /// slower.
     pub futex: bool,
-    /// Whether it is recorded which threads a quota throttles.
+    /// Whether the session records which threads a quota throttles.
     pub quota: bool,
 }
 
 impl SessionOptions {
-    /// The scheduler and the mmap lock, with waits from a millisecond on.
+    /// The scheduler and the mmap lock, with waits of at least one millisecond.
     pub fn new(roots: &Roots) -> Self {
         SessionOptions {
             roots: roots.clone(),

@@ -1,17 +1,17 @@
-//! Parts: their numbers, and which process belongs to which.
+//! Parts: their numbers, and the processes that belong to each.
 
 use crate::event::Event;
 use crate::watched::{Role, Watched};
 use model::evidence::{BehindKind, Task};
 use std::collections::HashMap;
 
-/// Parts that the kernel side distinguishes, beside all threads without a part.
+/// Most parts that the kernel programs distinguish, beside the threads without a part.
 const MOST: usize = 6;
 
-/// The number for an idle CPU.
+/// The part number of an idle CPU.
 const IDLE: u8 = 7;
 
-/// The processes that are watched, by part.
+/// The watched processes, by part.
 #[derive(Debug, Default)]
 pub struct Parts {
     names: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Adds a process; the number of its part, 0 where there are too many parts.
+    /// Adds a process; returns the number of its part, or 0 if there are too many parts.
     pub fn add(&mut self, watched: &Watched) -> u8 {
         let at = self.names.iter().position(|name| *name == watched.part).or_else(|| {
             (self.names.len() < MOST).then(|| {
@@ -33,7 +33,7 @@ impl Parts {
         number
     }
 
-    /// The name of a part; none for number 0.
+    /// The name of a part; None for number 0.
     pub fn name(&self, number: u8) -> Option<&str> {
         if number == IDLE {
             return Some(crate::IDLE);
@@ -42,7 +42,7 @@ impl Parts {
         self.names.get(index).map(String::as_str)
     }
 
-    /// What a number stands for among those who ran.
+    /// What a part number stands for in the list of threads that ran.
     pub fn kind(&self, number: u8) -> BehindKind {
         match self.name(number) {
             _ if number == IDLE => BehindKind::Idle,
@@ -51,7 +51,7 @@ impl Parts {
         }
     }
 
-    /// What a name stands for that [`Parts::call`] gave.
+    /// What a name returned by [`Parts::call`] stands for.
     pub fn kind_of(&self, name: &str) -> BehindKind {
         match self.names.iter().any(|part| part == name) {
             true => BehindKind::Part,
@@ -64,7 +64,7 @@ impl Parts {
         self.of.get(&pid).and_then(|(number, _)| self.name(*number))
     }
 
-    /// What a process means to the evidence.
+    /// The role of a process in the evidence.
     pub fn role(&self, pid: u32) -> Option<Role> {
         self.of.get(&pid).map(|(_, role)| *role)
     }
@@ -75,17 +75,17 @@ impl Parts {
         u32::try_from(of).unwrap_or(u32::MAX)
     }
 
-    /// Counts a process for which there was no place.
+    /// Counts a process that found no free slot.
     pub fn crowd(&mut self) {
         self.crowded += 1;
     }
 
-    /// Processes for which there was no place.
+    /// Processes that found no free slot.
     pub fn crowded(&self) -> u64 {
         self.crowded
     }
 
-    /// What a thread is called among others: its part, else its name.
+    /// The name of a thread in the list of threads that ran: its part, otherwise its own name.
     pub fn call(&self, event: &Event) -> String {
         self.part_of(event.pid).map_or_else(|| event.name.clone(), str::to_owned)
     }

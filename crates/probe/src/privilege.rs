@@ -1,4 +1,4 @@
-//! Whether this process and this kernel can have programs, before anything is tried.
+//! Checks whether this process and this kernel can load programs, before anything is tried.
 
 use host::roots::{Roots, read_start};
 use model::not_seen::NoPrograms;
@@ -7,10 +7,10 @@ const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
 const CAP_BPF: u64 = 1 << 39;
 
-/// Checks capabilities, lockdown and the kernel's description of itself.
+/// Checks the capabilities, the lockdown mode, and that the kernel describes its types (BTF).
 ///
 /// # Errors
-/// With what is missing.
+/// The first requirement that is missing.
 pub fn check(roots: &Roots) -> Result<(), NoPrograms> {
     let effective = capabilities(roots).unwrap_or(u64::MAX);
     let all = |wanted: u64| effective & wanted == wanted;
@@ -28,14 +28,14 @@ pub fn check(roots: &Roots) -> Result<(), NoPrograms> {
     Ok(())
 }
 
-/// The name of the PID namespace that every process begins in; the kernel fixes its inode
+/// The name of the first PID namespace, which the machine starts with; the kernel fixes its inode
 /// (`PROC_PID_INIT_INO`).
 const FIRST_PIDS: &str = "pid:[4026531836]";
 
-/// Checks that the PIDs that this process sees are those that programs in the kernel see.
+/// Checks that this process sees the same PIDs as the programs in the kernel.
 ///
 /// # Errors
-/// If it is in a PID namespace of its own.
+/// If this process is in another PID namespace than the first one.
 pub fn same_pids(roots: &Roots) -> Result<(), NoPrograms> {
     match std::fs::read_link(roots.proc.join("self/ns/pid")) {
         Ok(namespace) if namespace.as_os_str() != FIRST_PIDS => Err(NoPrograms::PidNamespace),
@@ -43,10 +43,10 @@ pub fn same_pids(roots: &Roots) -> Result<(), NoPrograms> {
     }
 }
 
-/// The PID namespace whose PIDs /proc shows, by its inode; none for the first one.
+/// The inode of the PID namespace whose PIDs /proc shows; None for the first namespace.
 ///
 /// # Errors
-/// If it cannot be told.
+/// If the namespace cannot be determined.
 pub fn shown_pids(roots: &Roots) -> Result<Option<u32>, NoPrograms> {
     let status = read_start(&roots.proc.join("self/status"), 1 << 16);
     let status = status.map_err(|_| NoPrograms::PidNamespace)?;
@@ -55,8 +55,9 @@ pub fn shown_pids(roots: &Roots) -> Result<Option<u32>, NoPrograms> {
     let Some(own) = status.lines().find_map(|line| line.strip_prefix("NSpid:")) else {
         return Ok(None);
     };
-    // A process has a number in its own namespace and in each one above, as far up as /proc shows
-    // them. Where /proc is one of those above, its first process is of the same one.
+    // A process has a number in its own namespace and in each namespace above it. /proc lists
+    // them, from the namespace of /proc down to that of the process. If there is more than one,
+    // /proc belongs to a namespace above; its process 1 is then in the namespace of /proc.
     let whose = if own.split_ascii_whitespace().count() == 1 { "self" } else { "1" };
     let link = std::fs::read_link(roots.proc.join(whose).join("ns/pid"));
     let link = link.map_err(|_| NoPrograms::PidNamespace)?;
@@ -108,7 +109,7 @@ mod tests {
         let (first, other) = (FIRST_PIDS, "pid:[4026532201]");
         assert_eq!(shown("Pid:\t7\nNSpid:\t7\n", first, first), Ok(None));
         assert_eq!(shown("Pid:\t7\nNSpid:\t7\n", other, ""), Ok(Some(4_026_532_201)));
-        // In a namespace with the /proc of the machine, or of a container around it.
+        // In a namespace, with the /proc of the machine or of an outer container.
         assert_eq!(shown("Pid:\t7\nNSpid:\t7\t2\n", "pid:[9]", first), Ok(None));
         assert_eq!(shown("Pid:\t7\nNSpid:\t7\t2\n", "pid:[9]", other), Ok(Some(4_026_532_201)));
         assert_eq!(shown("Pid:\t7\n", "", ""), Ok(None));

@@ -1,4 +1,4 @@
-//! What the quota of a group did to its threads.
+//! What the quota of a group did to the group's threads.
 
 use crate::event::Event;
 use crate::parts::Parts;
@@ -6,14 +6,14 @@ use crate::to_model::ms_after;
 use model::evidence::{QuotaEvidence, QuotaShare, ThreadEvidence, Throttle};
 use model::not_seen::EvidenceSource;
 
-/// Stretches without quota that are listed.
+/// Most throttled stretches that are listed.
 const STRETCHES: usize = 400;
 
-/// Threads that are listed: those that were throttled longest, and those that used most.
+/// Most threads that are listed: those that were throttled longest, and those that used most.
 const SHARES: usize = 64;
 
-/// Which threads used the quota and which were throttled; how often the group was throttled is left
-/// to the counters of the group.
+/// Which threads used the quota, and which were throttled. How often the group was throttled
+/// comes from the group's own counters.
 pub fn shares(threads: &[ThreadEvidence], source: EvidenceSource) -> QuotaEvidence {
     let mut shares: Vec<QuotaShare> = threads
         .iter()
@@ -30,14 +30,14 @@ pub fn shares(threads: &[ThreadEvidence], source: EvidenceSource) -> QuotaEviden
     QuotaEvidence { source, throttles: 0, throttled_ns: None, threads: shares, timeline }
 }
 
-/// Remembers a stretch without quota, unless there are many already.
+/// Stores a throttled stretch, unless `STRETCHES` are stored already.
 pub fn remember(stretches: &mut Vec<Event>, event: Event) {
     if stretches.len() < STRETCHES {
         stretches.push(event);
     }
 }
 
-/// When the group was held off each CPU.
+/// When the group was throttled on each CPU.
 pub fn timeline(stretches: Vec<Event>, parts: &Parts, zero: u64) -> Vec<Throttle> {
     let mut timeline: Vec<Throttle> = stretches
         .into_iter()

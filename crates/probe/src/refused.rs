@@ -1,4 +1,4 @@
-//! The error where the kernel takes no program.
+//! The error for a program that the kernel refuses.
 
 use model::not_seen::{NoPrograms, ProgramPart};
 

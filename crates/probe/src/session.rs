@@ -1,4 +1,4 @@
-//! Watching one trial, with programs where they can be had and with /proc where not.
+//! Watches one trial, with programs in the kernel if they can be loaded, otherwise with /proc.
 
 use crate::files::Files;
 use crate::options::SessionOptions;
@@ -9,7 +9,7 @@ use host::roots::Roots;
 use model::Evidence;
 use model::not_seen::{NotSeen, OnlyPrograms};
 
-/// A watch over one trial. Where it is dropped, nothing of it is left behind.
+/// A watch over one trial. When it is dropped, nothing of it stays behind.
 pub struct Session {
     roots: Roots,
     #[cfg(feature = "bpf")]
@@ -19,7 +19,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts; where programs cannot be had the evidence gives the reason.
+    /// Starts the watch. If the programs cannot be loaded, the evidence gives the reason.
     pub fn start(options: &SessionOptions) -> Self {
         let mut session = Session {
             roots: options.roots.clone(),
@@ -53,7 +53,7 @@ impl Session {
         false
     }
 
-    /// Watches these processes from now on.
+    /// Watches these processes, beginning with this call.
     pub fn watch(&mut self, watched: Vec<Watched>) {
         self.files.watch(&watched);
         #[cfg(feature = "bpf")]
@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    /// Marks the release of the load; times count from here.
+    /// Marks the release of the load; times are counted from here.
     pub fn release(&mut self) {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = &self.tracer {
@@ -72,7 +72,8 @@ impl Session {
         self.files.release(&self.roots);
     }
 
-    /// Ends the watch, while all that were watched still live; quick, since the load still runs.
+    /// Ends the watch, while all watched processes are still alive. This is quick, since the load
+    /// still runs.
     pub fn stop(&mut self) {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = &self.tracer {

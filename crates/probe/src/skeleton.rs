@@ -1,6 +1,7 @@
-//! What libbpf-cargo writes of a compiled program: its maps, their types, and how it is loaded.
+//! The code that libbpf-cargo generates from a compiled program: its maps, their types, and how
+//! it is loaded.
 
-/// The contents of a module that holds one of these files.
+/// The contents of a module for one generated file.
 macro_rules! skeleton {
     ($file:literal) => {
         #[allow(

@@ -1,6 +1,6 @@
 //! Stretches of time.
 
-/// From a moment until another; empty where it ends before it begins.
+/// From one moment to another; empty if the end is before the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
     /// Begin, in nanoseconds.
@@ -20,14 +20,14 @@ impl Stretch {
         self.to.saturating_sub(self.from)
     }
 
-    /// What it shares with another; none where they do not meet.
+    /// The part that two stretches share; None if they do not overlap.
     pub fn meet(self, other: Stretch) -> Option<Stretch> {
         let meet = Stretch::new(self.from.max(other.from), self.to.min(other.to));
         (meet.ns() > 0).then_some(meet)
     }
 }
 
-/// How long stretches are together, what they share counted once.
+/// The total length of the stretches; time that several of them share counts once.
 pub fn union_ns(mut stretches: Vec<Stretch>) -> u64 {
     stretches.sort_unstable();
     let (mut sum, mut end) = (0, 0);

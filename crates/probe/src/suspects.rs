@@ -1,5 +1,5 @@
-//! Waits outside the locks that have tracepoints: the kernel stacks of the waiter and of
-//! preempted threads show what it waited for.
+//! Waits for locks without tracepoints: the kernel stacks of the waiter and of preempted threads
+//! show what the waiter waited for.
 
 use crate::event::Event;
 use crate::history::History;
@@ -10,11 +10,12 @@ use model::evidence::Resource;
 
 /// Names of the functions on kernel stacks.
 pub trait Stacks {
-    /// The functions of a stack, innermost first; none where it is not known.
+    /// The functions of a stack, innermost first; empty if the stack is not known.
     fn names(&self, stack: u32) -> Vec<String>;
 }
 
-/// What a function that a thread of a process sleeps in waits for.
+/// The resource that a thread of `pid` waits for when it sleeps in `function`; None for other
+/// functions.
 pub fn place(function: &str, pid: u32) -> Option<Resource> {
     let starts = |start: &str| function.trim_start_matches('_').starts_with(start);
     if starts("vma_start_write") || starts("vma_enter_locked") {
@@ -28,8 +29,8 @@ pub fn place(function: &str, pid: u32) -> Option<Resource> {
     }
 }
 
-/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a
-/// function which takes no other. Kernels before 5.11 have no tracepoint for it.
+/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken in a
+/// function that takes no other semaphore. Kernels before 5.11 have no tracepoint for this lock.
 pub fn is_mmap_lock(stack: &[String]) -> bool {
     const TAKERS: [&str; 7] = [
         "vm_mmap_pgoff",
@@ -48,8 +49,8 @@ pub fn is_mmap_lock(stack: &[String]) -> bool {
     stack.windows(2).any(takes)
 }
 
-/// Whether a function on a stack shows that its thread was reading a map of mappings, and so may
-/// hold the lock of one.
+/// Whether a function on a stack shows that its thread was reading a process's list of mappings,
+/// and so may hold the lock of a mapping.
 fn reads_mappings(function: &str) -> bool {
     const READERS: [&str; 7] =
         ["m_start", "m_next", "m_stop", "show_map", "show_smap", "show_numa_map", "lock_next_vma"];
@@ -58,8 +59,8 @@ fn reads_mappings(function: &str) -> bool {
         || function.contains("procmap")
 }
 
-/// Joins a sleep with those suspects that were preempted in a place where they may have held what
-/// was waited for.
+/// Joins a sleep with the suspects that were preempted in a function where they may have held
+/// what the sleeper waited for.
 pub fn join(sleep: &Event, history: &History, parts: &Parts, stacks: &dyn Stacks) -> Joined {
     let is_suspect = |event: &Event| {
         parts.role(event.pid) == Some(Role::Suspect)

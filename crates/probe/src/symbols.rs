@@ -2,7 +2,7 @@
 
 use host::roots::{Roots, read_text_up_to};
 
-/// The largest table that is read, in bytes; ten times that of a common kernel.
+/// Most bytes of the table that are read; ten times the size on a common kernel.
 const LIMIT: u64 = 64 << 20;
 
 /// Functions of the kernel by address, ascending.
@@ -12,13 +12,13 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the table; empty where it cannot be read or hides the addresses.
+    /// Reads the table; empty if it cannot be read or hides the addresses.
     pub fn read(roots: &Roots) -> Self {
         let text = read_text_up_to(&roots.proc.join("kallsyms"), LIMIT).unwrap_or_default();
         Symbols::parse(&text)
     }
 
-    /// The functions in the text of such a table.
+    /// The functions in the text of /proc/kallsyms.
     pub fn parse(text: &str) -> Self {
         let mut all: Vec<(u64, Box<str>)> = text
             .lines()
@@ -34,13 +34,14 @@ impl Symbols {
         Symbols { all }
     }
 
-    /// Where the functions are that are wanted by name: from, and up to the next one.
+    /// The address ranges of the functions whose names pass `is_wanted`; each range ends at the
+    /// next function.
     pub fn ranges(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
         let of = |pair: &[(u64, Box<str>)]| is_wanted(&pair[0].1).then(|| (pair[0].0, pair[1].0));
         self.all.windows(2).filter_map(of).collect()
     }
 
-    /// The function that an address is in; the address itself where that is not known.
+    /// The function that contains an address; the address as text if no function is known.
     pub fn name(&self, address: u64) -> String {
         let after = self.all.partition_point(|(start, _)| *start <= address);
         match after.checked_sub(1).and_then(|index| self.all.get(index)) {

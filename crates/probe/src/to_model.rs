@@ -7,19 +7,19 @@ use crate::parts::Parts;
 use crate::span::{Stretch, union_ns};
 use model::evidence::{Behind, Holder, Resource, Span, Split, Wait};
 
-/// Holders of a wait that are listed.
+/// Most holders of a wait that are listed.
 const HOLDERS: usize = 12;
 
-/// How many names of what ran instead of a thread are listed.
+/// Most names that are listed for what ran instead of a thread.
 const BEHIND: usize = 6;
 
-/// Stretches in a timeline.
+/// Most spans of a timeline.
 const SPANS: usize = 300;
 
-/// Holders in a timeline.
+/// Most holders in a timeline.
 const TIMELINE_HOLDERS: usize = 4;
 
-/// Who ran meanwhile, longest first.
+/// What ran meanwhile, longest first.
 pub fn behind(whom: &BehindWhom, parts: &Parts) -> Vec<Behind> {
     let mut all: Vec<Behind> = whom
         .iter()
@@ -35,7 +35,7 @@ pub fn behind(whom: &BehindWhom, parts: &Parts) -> Vec<Behind> {
     all
 }
 
-/// How waits went by.
+/// The time of the waits by what the holders did.
 pub fn split(covered: u64, own: u64, ways: &Ways, parts: &Parts) -> Split {
     Split {
         covered_ns: covered,
@@ -47,14 +47,14 @@ pub fn split(covered: u64, own: u64, ways: &Ways, parts: &Parts) -> Split {
     }
 }
 
-/// Words for a lock of an address space.
+/// The word for the mode in which the lock of an address space is taken.
 pub fn mode(write: bool) -> String {
     if write { "write" } else { "read" }.to_owned()
 }
 
-/// A wait as it is in a record; `zero` is when the load was released.
+/// Converts a wait to its form in a record; `zero` is when the load was released.
 ///
-/// `throttled` is when a quota kept the watched group off each CPU.
+/// `throttled` says when a quota kept the watched group off each CPU.
 pub fn wait(
     joined: &Joined,
     parts: &Parts,
@@ -96,7 +96,7 @@ fn holder(held: &Held, parts: &Parts, throttled: &[Event]) -> Holder {
     }
 }
 
-/// How long a holder was runnable on a CPU off which the quota kept its group.
+/// How long a holder was runnable while its group was throttled on that CPU.
 fn throttled_ns(held: &Held, throttled: &[Event]) -> u64 {
     let on = |cpu| throttled.iter().filter(move |event| event.cpu == cpu);
     let runnable = held.did.iter().filter(|did| did.doing == Doing::Runnable);
@@ -106,7 +106,7 @@ fn throttled_ns(held: &Held, throttled: &[Event]) -> u64 {
     union_ns(both.collect())
 }
 
-/// What happened in a wait, moment by moment.
+/// What happened during a wait, in spans of time.
 pub fn timeline(joined: &Joined, parts: &Parts, history: &History, zero: u64) -> Vec<Span> {
     let span = |task, state: &str, cpu, when: Stretch| Span {
         task,
@@ -148,7 +148,7 @@ fn state(doing: Doing) -> &'static str {
     }
 }
 
-/// Milliseconds from one moment to another; negative where it came before.
+/// Milliseconds from `zero` to `at`; negative if `at` is earlier.
 pub(crate) fn ms_after(zero: u64, at: u64) -> f64 {
     (at as f64 - zero as f64) / 1e6
 }

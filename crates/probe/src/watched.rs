@@ -2,26 +2,26 @@
 
 use host::roots::{Roots, read_start};
 
-/// What a process means to the evidence.
+/// The role of a process in the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Its waits are what is explained; the lock of its address space is watched.
+    /// Its waits are explained; the lock of its address space is watched.
     Victim,
-    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken
-    /// where it is preempted.
+    /// It may hold a resource for which the kernel has no tracepoint. Its kernel stack is
+    /// recorded when it is preempted.
     Suspect,
-    /// Its CPU time is counted apart from that of all others.
+    /// Its CPU time is counted separately from that of the other threads.
     Bystander,
 }
 
-/// A process, and what it is in a scenario.
+/// A process and its role in a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
     /// Process.
     pub pid: u32,
-    /// Its part: `mapper`.
+    /// Its part, for example `mapper`.
     pub part: String,
-    /// What it means.
+    /// Its role.
     pub role: Role,
 }
 
@@ -31,7 +31,8 @@ impl Watched {
         Watched { pid, part: part.to_owned(), role }
     }
 
-    /// The children of a process, all of one part; the process itself where it has none.
+    /// The children of a process, all with the same part; the process itself if it has no
+    /// children.
     pub fn with_children(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
         let mut pids = children(roots, pid);
         if pids.is_empty() {
@@ -40,7 +41,7 @@ impl Watched {
         pids.into_iter().map(|pid| Watched::new(pid, part, role)).collect()
     }
 
-    /// All living descendants of a process, all of one part; not the process itself.
+    /// All living descendants of a process, all with the same part; without the process itself.
     pub fn descendants(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
         let parents: Vec<(u32, u32)> = pids(roots)
             .into_iter()
@@ -58,24 +59,24 @@ impl Watched {
     }
 }
 
-/// The children of a process; none where /proc cannot be read.
+/// The children of a process; empty if /proc cannot be read.
 fn children(roots: &Roots, pid: u32) -> Vec<u32> {
     let mut pids = pids(roots);
     pids.retain(|child| parent(roots, *child) == Some(pid));
     pids
 }
 
-/// All processes; none where /proc cannot be read.
+/// All processes; empty if /proc cannot be read.
 fn pids(roots: &Roots) -> Vec<u32> {
     let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The parent of a process; none where it is gone.
+/// The parent of a process; None if the process has ended.
 fn parent(roots: &Roots, pid: u32) -> Option<u32> {
     let stat = read_start(&roots.proc.join(pid.to_string()).join("stat"), 4096).ok()?;
     let stat = String::from_utf8_lossy(&stat).into_owned();
-    // The name is in parentheses and may hold some itself.
+    // The name is in parentheses, and the name itself may contain parentheses.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 

@@ -1,5 +1,5 @@
-//! A lock that is held for a set time by a reader that is preempted by a known spinner: the
-//! evidence names both, and the time.
+//! A reader holds a lock for a set time, while a known spinner preempts it. The evidence must
+//! name both, and the time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,10 +11,10 @@ use probe::{Role, Session, SessionOptions, Watched};
 use std::time::Duration;
 use workload::{SPIN, Worker, worker_main};
 
-/// How far the measured time may be from the true one.
+/// Largest relative error of the measured time.
 const TOLERANCE: f64 = 0.05;
 
-/// How long the workload runs: several spins.
+/// How long the workload runs; several spins fit in.
 const RUN: Duration = Duration::from_millis(2500);
 
 fn main() {
@@ -24,7 +24,7 @@ fn main() {
     let mut session = Session::start(&SessionOptions::new(&Roots::real()));
     if !session.is_traced() || workload::cpus().len() < 2 {
         let evidence = session.finish();
-        // Where programs cannot be had the evidence has to report it.
+        // If the programs cannot be loaded, the evidence has to report that.
         assert!(!evidence.missing.is_empty(), "neither probes nor a word about them");
         testing::skipped(format_args!("not traced here, or a single CPU: {:?}", evidence.missing));
         return;
@@ -49,7 +49,8 @@ fn main() {
         let behind = wait.holders.first().and_then(|holder| holder.behind.first());
         behind.filter(|behind| behind.name == "hog").map_or(0, |behind| behind.ns)
     };
-    // A hypervisor that takes the CPU at the end of a spin makes that one longer; not each of them.
+    // A hypervisor that takes the CPU at the end of a spin makes that spin longer, but not every
+    // spin.
     let spin = SPIN.as_nanos() as u64;
     let off = |wait: &&Wait| behind_hog(wait).abs_diff(spin);
     let wait = evidence.waits.iter().min_by_key(off).expect("no wait was seen");
@@ -64,8 +65,8 @@ fn main() {
     assert_eq!((holder.task.part.as_deref(), holder.task.nice), (Some("scanner"), Some(10)));
     assert_eq!((holder.mode.as_str(), holder.cpu), ("read", Some(cpus[1])));
     assert_eq!(holder.behind[0].threads, 1);
-    // Others may run on that CPU too, which makes the wait longer, but not what is known of it
-    // less.
+    // Other threads may also run on that CPU. They make the wait longer, but do not reduce the
+    // known part of it.
     assert!(holder.preempted_ns as f64 >= reported);
     let known = wait.covered_ns + wait.split.as_ref().map_or(0, |split| split.own_ns);
     assert!(known as f64 >= wait.took_ns as f64 * (1.0 - TOLERANCE), "{wait:#?}");

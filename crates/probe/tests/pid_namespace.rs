@@ -1,4 +1,4 @@
-//! In a PID namespace evidence comes from /proc, and says why; a live look translates PIDs.
+//! In a PID namespace, the evidence comes from /proc and says why; `watch` translates PIDs.
 
 #![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -10,7 +10,7 @@ use probe::{Role, Session, SessionOptions, Watched};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Set for the same test inside the namespace.
+/// Set for the run of the same test inside the namespace.
 const INSIDE: &str = "TAILBACK_TEST_INSIDE";
 
 #[test]
@@ -44,8 +44,7 @@ fn look() {
     assert!(evidence.threads.iter().any(|thread| thread.running_ns > 0), "{evidence:?}");
 }
 
-/// All threads of this process and no other have numbers of the namespace; those of outside are
-/// marked.
+/// All threads with ids of the namespace belong to this process; ids from outside are marked.
 fn look_live() {
     let mut probe = LiveProbe::start(&Roots::real()).unwrap();
     assert!(probe.seen().namespaced);

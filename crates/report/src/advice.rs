@@ -1,31 +1,31 @@
-//! What a record says should be changed, the surest first.
+//! The changes that a record recommends, those shown to help first.
 
 use crate::prose::fix::{effect, outcome};
 use crate::prose::{Prose, Step, suggestion};
 use model::{FixOutcome, Judged, Meta, State};
 
-/// How sure it is that a change helps.
+/// How certain it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sure {
-    /// It fixed the stall in this study.
+    /// The change fixed the stall in this study.
     Fixed,
-    /// It helped in this study.
+    /// The change helped in this study.
     Helped,
     /// It may help; the command measures whether it does.
     Try,
-    /// It was tried in this study, and was not shown to help.
+    /// The change was tried in this study and was not shown to help.
     NotShown,
-    /// It changes nothing: the next step of a study that found no stall, or could not tell.
+    /// A next step, for a study that found no stall or is undecided. It changes nothing.
     Next,
 }
 
 impl Sure {
-    /// Whether it was shown to help.
+    /// Whether the change was shown to help.
     pub fn is_shown(self) -> bool {
         matches!(self, Sure::Fixed | Sure::Helped)
     }
 
-    /// In a word or two; nothing for a next step.
+    /// A short label for the output; None for a next step.
     pub fn mark(self) -> Option<&'static str> {
         match self {
             Sure::Fixed => Some(outcome(FixOutcome::Fixed)),
@@ -47,21 +47,21 @@ impl From<FixOutcome> for Sure {
     }
 }
 
-/// One change, or a next step of a study that found no stall.
+/// One change, or the next step of a study that found no stall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// How sure it is.
+    /// How certain it is that the change helps.
     pub sure: Sure,
-    /// The scenario that it is about.
+    /// The scenario that the advice belongs to.
     pub scenario: String,
-    /// What to change, and what that did or may do.
+    /// What to change, and what the change did or may do.
     pub what: String,
-    /// The command that measures it.
+    /// The command that measures the effect of the change.
     pub command: Option<String>,
 }
 
-/// What stands over the advice of a record: that something should be changed is said where it was
-/// measured to help.
+/// The heading above the advice of a record. It recommends a change only if one was measured to
+/// help.
 pub fn heading(state: State, advice: &[Advice]) -> &'static str {
     let sure = advice.iter().any(|advice| advice.sure.is_shown());
     match state {
@@ -71,7 +71,7 @@ pub fn heading(state: State, advice: &[Advice]) -> &'static str {
     }
 }
 
-/// What one record advises, the surest first.
+/// The advice of one record, the most certain first.
 pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     let advice =
         |sure, what, command| Advice { sure, scenario: record.scenario.clone(), what, command };
@@ -96,16 +96,16 @@ pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     all
 }
 
-/// The fix that a suggestion is of which was tried with this outcome: certain where one fix alone
-/// has it.
+/// The tried fix that a suggestion refers to: the fix with this outcome. None if several fixes
+/// have this outcome.
 fn tried(fixes: &mut [Advice], sure: Sure) -> Option<&mut Advice> {
     let mut same = fixes.iter_mut().filter(|fix| fix.sure == sure && sure != Sure::Try);
     let first = same.next()?;
     same.next().is_none().then_some(first)
 }
 
-/// The surest change of each of several records, the surest first; what was not shown to help is
-/// none, and what a record that is not affected names as next steps has no place here.
+/// The most certain change of each affected record, the most certain first. Changes that were not
+/// shown to help are left out, and so are the next steps of records that are not affected.
 pub fn first<'a>(records: impl Iterator<Item = (&'a Judged, Option<&'a Meta>)>) -> Vec<Advice> {
     let affected = records.filter(|(record, _)| record.judgement.state == State::Affected);
     let mut all: Vec<Advice> =

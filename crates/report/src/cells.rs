@@ -1,10 +1,10 @@
-//! What stands in the tables of figures.
+//! The cells of tables of figures.
 
 use crate::grid::Column;
 use model::ArmResult;
 use model::scenario::MeasureMeta;
 
-/// The column of a figure.
+/// The column for a figure.
 pub(crate) fn column(measure: &MeasureMeta) -> Column {
     Column::figures(measure.heading, measure.unit.symbol())
 }

@@ -1,4 +1,4 @@
-//! A fleet's answer as text: a page of a terminal.
+//! The census of a fleet as text, about one screen of a terminal.
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
@@ -8,16 +8,16 @@ use model::Census;
 use model::census::{Counts, ScenarioCensus};
 use std::fmt::Write as _;
 
-/// Lines of all of it, at most.
+/// Most lines of the whole text.
 const MOST_LINES: usize = 20;
 
-/// Groups that are shown, at most.
+/// Most groups that are shown.
 const MOST_GROUPS: usize = 5;
 
-/// Scenarios whose hosts are told apart, at most.
+/// Most scenarios for which the differences between hosts are explained.
 const MOST_TOLD: usize = 3;
 
-/// The census; with `why` all of its lists.
+/// The census as text; with `why`, all of its lists.
 pub fn census(census: &Census, look: Look) -> String {
     let mut text = format!("{}\n", prose::headline(census));
     text += &table(&census.scenarios, look);
@@ -48,8 +48,9 @@ pub fn census(census: &Census, look: Look) -> String {
     text + &groups(census, left, look) + &below
 }
 
-/// A row a scenario; with `why` undecided hosts by their answer, of which what no host has gets no
-/// column. Hosts that are unreachable are so for all scenarios.
+/// A table with one row per scenario. With `why` the undecided hosts are split by their answer;
+/// an answer that no host gave has no column. Unreachable hosts are unreachable for every
+/// scenario.
 fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
     type Count = fn(&Counts) -> u64;
     let others: [(&str, Count); 4] = [
@@ -90,7 +91,7 @@ fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
     parts.iter().map(|part| part.text(look)).collect()
 }
 
-/// The groups, so many of them.
+/// The groups of hosts, at most `most` of them.
 fn groups(census: &Census, most: usize, look: Look) -> String {
     let mut text = look.paint(Style::new().bold(), "Same answers");
     text.push('\n');
@@ -113,7 +114,7 @@ fn groups(census: &Census, most: usize, look: Look) -> String {
     text
 }
 
-/// A line that fits.
+/// The line, cut to the width.
 fn short(line: &str, width: usize) -> String {
     match line.chars().count() > width {
         true => line.chars().take(width.saturating_sub(2)).chain("..".chars()).collect(),
@@ -121,7 +122,7 @@ fn short(line: &str, width: usize) -> String {
     }
 }
 
-/// Lines under a word; with `why` all of them, and whole.
+/// Lines below a title; with `why` all of them, uncut.
 fn section(text: &mut String, title: &str, lines: Vec<String>, most: usize, look: Look) {
     let indent = "           ";
     for (place, line) in lines.iter().take(look.most(most)).enumerate() {

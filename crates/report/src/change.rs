@@ -1,4 +1,4 @@
-//! What changed between the records of two sides, as text.
+//! The comparison of two sets of records, as text.
 
 use crate::Look;
 use crate::grid::{Cell, Column, Grid};
@@ -10,20 +10,20 @@ use model::prose::figures::{self, heading};
 use model::{Change, ChangeState, Difference, Meta, Role};
 use std::fmt::Write as _;
 
-/// Settings that differ that a short answer shows.
+/// Most differing settings in a short answer.
 const SHORT_SETTINGS: usize = 4;
 
-/// Figures that a short answer shows.
+/// Most figures in a short answer.
 const SHORT_FIGURES: usize = 4;
 
-/// The verdict on the difference, what is not the same, what changed most, and what to do; with
-/// [`Look::why`] every judged figure and the reasons too.
+/// The verdict on the difference, the settings that differ, the largest changes, and what to do.
+/// With [`Look::why`] also every judged figure and the reasons.
 pub fn text(change: &Change, meta: Option<&Meta>, look: Look) -> String {
     let mut text = format!("{}: {}\n", plain(&change.scenario), painted(change.state, look));
     let _ = writeln!(text, "{}", look.wrap(&prose::headline(change, meta), "  ", "  "));
     text.push_str(&settings(&change.differs, look));
     text.push_str(&judged_figures(change, meta, look));
-    // What stands in the way is the answer itself.
+    // If the records are not comparable, the reason is the answer.
     if look.why || change.state == ChangeState::NotComparable {
         reasons(&mut text, change, meta, look);
     }
@@ -45,7 +45,7 @@ fn color(state: ChangeState) -> AnsiColor {
     }
 }
 
-/// What is not the same on both sides.
+/// The settings that differ between the two sides.
 fn settings(differs: &[Setting], look: Look) -> String {
     if differs.is_empty() {
         return String::new();
@@ -59,17 +59,18 @@ fn settings(differs: &[Setting], look: Look) -> String {
     format!("\n{}{}", grid.text(look), left_out(differs.len(), most, "settings that differ"))
 }
 
-/// A judged figure of an arm.
+/// An arm, the name of a judged figure, and its difference.
 type Judged<'a> = (&'a str, &'a str, &'a Difference);
 
-/// The figures that are judged; of a short answer those of the cases that decided, largest first.
+/// The judged figures. A short answer has only those of the cases that decided, largest change
+/// first.
 fn judged_figures(change: &Change, meta: Option<&Meta>, look: Look) -> String {
     let shown = if look.why { all(change) } else { decisive(change) };
     if shown.is_empty() {
         return String::new();
     }
     let most = if look.why { shown.len() } else { SHORT_FIGURES };
-    // The same word in each row is what stands in the first line already.
+    // A column that repeats the verdict of the first line in every row is left out.
     let mixed = shown.iter().any(|(.., difference)| difference.state != Some(change.state));
     let mut columns = vec![Column::left("arm"), Column::left("figure")];
     columns.extend(["before", "after", "change"].map(Column::right));
@@ -104,14 +105,14 @@ fn row(
     cells
 }
 
-/// The judged figures of the cases.
+/// The judged figures of the arms with the cause.
 fn cases(change: &Change) -> Vec<Judged<'_>> {
     let mut all = all(change);
     all.retain(|(.., difference)| difference.state.is_some());
     all
 }
 
-/// The judged figures of the cases that decided, the largest change first.
+/// The judged figures that decided the verdict, the largest change first.
 fn decisive(change: &Change) -> Vec<Judged<'_>> {
     let mut decisive = cases(change);
     decisive.retain(|(.., difference)| difference.state == Some(change.state));
@@ -119,7 +120,7 @@ fn decisive(change: &Change) -> Vec<Judged<'_>> {
     decisive
 }
 
-/// The figures that are judged, of every arm; the page has the others too.
+/// The judged figures of every arm. The page has the other figures too.
 fn all(change: &Change) -> Vec<Judged<'_>> {
     let is_judged = |name: &str| {
         let cases = change.arms.iter().filter(|arm| arm.role == Role::Case);
@@ -153,13 +154,13 @@ fn next(text: &mut String, change: &Change, look: Look) {
     for step in steps {
         let _ = writeln!(text, "{}", look.wrap(&step.what, "  - ", "    "));
         if let Some(command) = step.command {
-            // Never broken, so that it can be copied.
+            // The command is never wrapped, so that it can be copied.
             let _ = writeln!(text, "      {command}");
         }
     }
 }
 
-/// A comparison with figures of its own, for tests.
+/// A comparison with made-up figures, for tests.
 #[cfg(test)]
 pub(crate) mod testing {
     use model::change::{
@@ -169,7 +170,7 @@ pub(crate) mod testing {
         Basis, Change, ChangeState, Comparison, Difference, Estimate, Machine, Role, State, Unit,
     };
 
-    /// A figure that went from one median to another.
+    /// A figure that changed from the median `before` to the median `after`.
     pub(crate) fn difference(before: f64, after: f64) -> Difference {
         let unit = Unit::MillisecondsPerSecond;
         let estimate = |median: f64| Estimate {
@@ -208,7 +209,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// One case and its control, with one figure that is judged.
+    /// One case and its control, with one judged figure.
     pub(crate) fn change(state: ChangeState, basis: Basis) -> Change {
         let difference = Difference { state: Some(state), ..difference(20.0, 900.0) };
         let headline = ChangeHeadline::Largest {
@@ -256,7 +257,7 @@ mod tests {
     use model::Basis;
     use model::change::{ChangeReason, SettingName};
 
-    /// A comparison of many arms and settings.
+    /// A comparison with many arms and settings.
     fn long(state: ChangeState) -> Change {
         let mut long = change(state, Basis::Blocks);
         let case = long.arms[1].clone();

@@ -1,4 +1,4 @@
-//! What the factors of a study did, as a table.
+//! The effects of the factors of a study, as a table.
 
 use crate::cells::column;
 use crate::grid::{Cell, Column, Grid};
@@ -10,10 +10,10 @@ use model::{Judged, Meta};
 use os::terminal::line as plain;
 use std::fmt::Write as _;
 
-/// Rows that a short answer shows.
+/// Rows in a short answer.
 const SHORT: usize = 8;
 
-/// The table with what is to be known of its figures; nothing for a record of no such study.
+/// The table, with notes on its figures. Empty if the study was not factorial.
 pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let Some(factorial) = &record.factorial else { return String::new() };
     let Some(all) = record.judgement.effects.as_ref().filter(|all| !all.shown.is_empty()) else {
@@ -25,7 +25,7 @@ pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String 
         all.shown.iter().any(|effect| effect.measures.contains_key(measure.name))
     };
     let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
-    // What is judged stands first, since a short answer may have room for it alone.
+    // The judged figure comes first: a short answer may have room for that column only.
     columns.sort_by_key(|measure| measure.name != judged);
     let title = format!("What each level did, against {} (* leaves out zero):", control(factorial));
     let mut text = format!("\n{}\n\n", look.wrap(&title, "  ", "  "));

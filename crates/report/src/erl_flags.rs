@@ -1,4 +1,4 @@
-//! The flags that a study of an Erlang node supports, ready to be pasted.
+//! The flags that a study of an Erlang node supports, ready to paste.
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
@@ -7,9 +7,9 @@ use model::prose::figures;
 use model::{Fix, FixOutcome, Judged, Meta, State};
 use std::fmt::Write as _;
 
-/// What `busy-wait` says for the flags of a node, and nothing that it did not measure.
+/// The flags of a node that `busy-wait` supports. Only measured flags are named.
 ///
-/// `place` says where it was measured: `8 schedulers, a quota of 0.5 CPUs, OTP 25`.
+/// `place` says where they were measured: `8 schedulers, a quota of 0.5 CPUs, OTP 25`.
 pub fn flags(record: &Judged, meta: Option<&Meta>, place: &str, look: Look) -> String {
     let prose = Prose::new(record, meta);
     let mut text = look.wrap(&format!("Measured on this machine: {}.", plain(place)), "", "");
@@ -35,7 +35,7 @@ pub fn flags(record: &Judged, meta: Option<&Meta>, place: &str, look: Look) -> S
     text
 }
 
-/// Every set of flags that was tried, with what it did.
+/// Every set of flags that was tried, with its effect.
 fn tried(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let mut grid = Grid::new(vec![
         Column::left("flags"),
@@ -55,7 +55,8 @@ fn tried(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     format!("  Tried here, judged by \"{heading}\":\n\n{}", grid.text(look))
 }
 
-/// The flags that leave the least of what is judged, of those that fixed it if any did.
+/// The flags with the lowest judged figure. Flags that fixed the stall come before flags that
+/// only helped.
 fn best(fixes: &[Fix]) -> Option<&str> {
     let left = |fix: &Fix| fix.with.get(&fix.measure).map_or(f64::INFINITY, |e| e.median);
     let fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;

@@ -1,4 +1,4 @@
-//! What can go wrong while a report is made.
+//! Errors of making a report.
 
 /// Why a report was not made.
 #[derive(Debug, thiserror::Error)]
@@ -6,23 +6,23 @@ pub enum ReportError {
     /// A figure could not be drawn.
     #[error("chart `{chart}`: {why}; the other formats of `tailback export` do without charts")]
     Chart {
-        /// Which.
+        /// The chart.
         chart: String,
-        /// What the drawing library says.
+        /// The message of the drawing library.
         why: String,
     },
-    /// A record has no program that shows its stall.
+    /// The record has no program that shows its stall.
     #[error("no reproducer: {0}")]
     NoReproducer(String),
-    /// A ladder has nothing that a regression report could say.
+    /// The ladder has nothing that a regression report could state.
     #[error("no regression report: {0}")]
     NoMail(String),
-    /// A file format could not hold what the record says.
+    /// A file format could not hold the content of the record.
     #[error("{format}: {why}; export another format")]
     Export {
-        /// Which format.
+        /// The format.
         format: &'static str,
-        /// What its library says.
+        /// The message of the format's library.
         why: String,
     },
 }

@@ -8,11 +8,11 @@ use model::explanation::Share;
 use model::{Explanation, Meta, State};
 use std::fmt::Write as _;
 
-/// Spans of a timeline that are written.
+/// Most spans of a timeline that are written.
 const SPANS: usize = 60;
 
-/// The explanation in about a dozen lines; `meta` is what its scenario says of itself, where this
-/// version knows it.
+/// The explanation in about a dozen lines. `meta` describes its scenario, if this version knows
+/// it.
 pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -> String {
     let mut text = String::new();
     let arm = explanation.arm.as_deref().map(|arm| format!(" ({})", plain(arm)));
@@ -49,12 +49,12 @@ fn fix(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: 
     let heading = if explanation.state == State::Affected { "Fix" } else { "Next" };
     line(text, look, "  ", &format!("{heading}: {}", step.what));
     if let Some(command) = step.command {
-        // Never broken, so that it can be copied.
+        // The command is never wrapped, so that it can be copied.
         let _ = writeln!(text, "      {command}");
     }
 }
 
-/// What the probes cost, where the evidence comes from, and what could not be had.
+/// The cost of the probes, the sources of the evidence, and the evidence that was not available.
 fn sources(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
     for cost in explanation.cost.iter().flat_map(|cost| prose::cost(cost, look.why, meta)) {
         line(text, look, "  ", &format!("Probes: {cost}"));
@@ -72,7 +72,7 @@ fn line(text: &mut String, look: Look, indent: &str, sentence: &str) {
     let _ = writeln!(text, "{}", look.wrap(sentence, indent, &rest));
 }
 
-/// The moments of a wait, one a line.
+/// The moments of a wait, one per line.
 pub fn timeline(wait: &Wait) -> String {
     let mut text = String::from("  from, ms  until, ms  cpu  who\n");
     for span in wait.timeline.iter().take(SPANS) {
@@ -106,7 +106,7 @@ pub(crate) mod testing {
     use model::not_seen::{EvidenceSource, NotSeen, Sees};
     use model::{Changed, Explanation, FixOutcome, State};
 
-    /// An explanation by a wait of which the holder is not known.
+    /// An explanation by a wait whose lock holder is not known.
     pub(crate) fn explanation() -> Explanation {
         let waiter = Task { tid: 5, name: "worker".to_owned(), ..Task::default() };
         let wait = Wait {

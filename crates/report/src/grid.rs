@@ -1,12 +1,12 @@
-//! Tables of text that fit a terminal: a layer over comfy-table, which gives cells their colour and
-//! leaves to others what does not fit.
+//! Text tables that fit a terminal: a layer over comfy-table. It gives cells their colour, and
+//! splits off the columns that do not fit.
 
 use crate::look::Look;
 use anstyle::AnsiColor;
 use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement, Table, presets};
 use model::State;
 
-/// A heading, and how its cells are aligned.
+/// A heading, and the alignment of its cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     title: String,
@@ -15,17 +15,17 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Of words.
+    /// A column of words.
     pub fn left(title: impl Into<String>) -> Self {
         Column { title: title.into(), unit: "", right: false }
     }
 
-    /// Of figures.
+    /// A column of figures.
     pub fn right(title: impl Into<String>) -> Self {
         Column { title: title.into(), unit: "", right: true }
     }
 
-    /// Of figures in a unit, which stands beside the heading or below it.
+    /// A column of figures with a unit. The unit is beside the heading or below it.
     pub fn figures(title: impl Into<String>, unit: &'static str) -> Self {
         Column { title: title.into(), unit, right: true }
     }
@@ -39,7 +39,7 @@ impl Column {
     }
 }
 
-/// What stands in a row and a column.
+/// The content of a row in a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cell {
     text: String,
@@ -52,7 +52,7 @@ impl Cell {
         Cell { text: text.into(), color: Some(color) }
     }
 
-    /// A verdict in a word, in its colour.
+    /// A verdict in its colour.
     pub fn state(state: State) -> Self {
         Cell::painted(state.word(), color(state))
     }
@@ -85,12 +85,12 @@ pub(crate) fn color(state: State) -> AnsiColor {
 pub(crate) struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// Whether units stand below their headings.
+    /// Whether units are below their headings.
     below: bool,
 }
 
 impl Grid {
-    /// One without rows.
+    /// A table without rows.
     pub fn new(columns: Vec<Column>) -> Self {
         Grid { columns, rows: Vec::new(), below: false }
     }
@@ -100,9 +100,9 @@ impl Grid {
         self.rows.push(cells);
     }
 
-    /// As many columns as fit this width side by side, with their units below the headings where
-    /// that makes room; the others in further tables, each of which begins with the first `lead`
-    /// columns.
+    /// Splits the table into tables that fit this width. Each further table begins with the first
+    /// `lead` columns again. If one table is too wide, units move below their headings to save
+    /// room.
     pub fn parts(&self, width: usize, lead: usize) -> Vec<Grid> {
         let beside = self.side_by_side(width, lead);
         match beside.len() {
@@ -122,7 +122,7 @@ impl Grid {
         for at in leading.len()..self.columns.len() {
             let Some(part) = parts.last_mut() else { break };
             part.push(at);
-            // A table has one column of its own at least, however wide.
+            // Every part has at least one column besides the leading ones, however wide.
             if taken(part) > width && part.len() > leading.len() + 1 {
                 part.pop();
                 parts.push(leading.iter().copied().chain([at]).collect());
@@ -131,7 +131,7 @@ impl Grid {
         parts.iter().map(|columns| self.only(columns)).collect()
     }
 
-    /// The table with these columns alone.
+    /// The table with only these columns.
     fn only(&self, columns: &[usize]) -> Grid {
         let pick =
             |row: &Vec<Cell>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
@@ -142,7 +142,7 @@ impl Grid {
         }
     }
 
-    /// The lines of the table, no wider than the look: what is wider is wrapped in its cell.
+    /// The lines of the table. Cells that make it wider than `look.width` are wrapped.
     pub fn lines(&self, look: Look) -> Vec<String> {
         let mut table = self.table(look.color);
         table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -150,7 +150,7 @@ impl Grid {
         table.lines().map(|line| format!(" {}", line.trim_end())).collect()
     }
 
-    /// The lines with a line feed each.
+    /// The lines, each with a line feed.
     pub fn text(&self, look: Look) -> String {
         self.lines(look).into_iter().map(|line| format!("{line}\n")).collect()
     }

@@ -1,20 +1,20 @@
-//! A series as a heat map of characters: a line for each column, time from left to right.
+//! A series as a heat map of characters: one line per column, time from left to right.
 
 use model::Series;
 use os::terminal::line as plain;
 use std::fmt::Write as _;
 
-/// From nothing to the largest figure of the map.
+/// Shades from zero to the largest figure of the map.
 const SHADES: &[u8] = b" .:-=+*#%@";
 
 /// A bin of time without a figure.
 const NO_SAMPLE: char = '?';
 
-/// The most lines of a map; a VM may have hundreds of schedulers.
+/// Most lines of a map; a VM may have hundreds of schedulers.
 const MOST_LINES: usize = 32;
 
-/// The series, and what it is, as lines of text no wider than `width`, with what its shades mean;
-/// empty where it has no figure.
+/// The series as lines of text no wider than `width`, with a title and a legend of the shades.
+/// Empty if the series has no figure.
 pub fn heat_map(series: &Series, title: &str, width: usize) -> String {
     let (Some(until), Some(most)) = (series.at_ms.last(), most(series)) else {
         return String::new();
@@ -48,7 +48,7 @@ fn most(series: &Series) -> Option<f64> {
     figures.copied().filter(|figure| figure.is_finite()).reduce(f64::max)
 }
 
-/// The largest figure of a column in each bin of time.
+/// The largest figure of a column in each time bin.
 fn binned(
     series: &Series,
     column: usize,
@@ -71,7 +71,7 @@ fn shade(value: Option<f64>, most: f64) -> char {
     if most <= 0.0 || value <= 0.0 {
         return ' ';
     }
-    // Whatever is above zero shows.
+    // Every figure above zero is visible.
     let steps = (SHADES.len() - 1) as f64;
     let step = (value / most * steps).ceil().clamp(1.0, steps);
     char::from(SHADES[step as usize])

@@ -5,36 +5,37 @@ use crate::look::Look;
 use model::{Estimate, Judged, State};
 use os::terminal::line as plain;
 
-/// Columns of the bar that shows a figure beside the others.
+/// Width of the bar beside the figures, in columns.
 const BAR: usize = 16;
 
-/// The longest name in a record that is shown, in bytes; many records are shown together.
+/// The longest name in a record that is shown, in bytes. Many records are shown together.
 const LONGEST_NAME: usize = 4096;
 
-/// What one record says of one figure.
+/// One figure of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Its scenario.
+    /// The scenario of the record.
     pub scenario: String,
-    /// The figure.
+    /// The name of the figure.
     pub measure: String,
-    /// When its study began (RFC 3339, UTC).
+    /// Start of the study (RFC 3339, UTC).
     pub started: String,
-    /// The kernel it ran on.
+    /// The kernel that the study ran on.
     pub kernel: String,
-    /// The arm that the figure is of.
+    /// The arm that has the figure.
     pub arm: String,
-    /// The figure.
+    /// The estimate of the figure.
     pub estimate: Estimate,
     /// The verdict of the record.
     pub verdict: State,
-    /// Its file.
+    /// The file of the record.
     pub path: String,
 }
 
 impl Line {
-    /// The figure of the worst arm of a record in this file; the judged figure where none is
-    /// named. None if the record does not have it, or if one of its names is too long.
+    /// The figure `measure` of the worst arm of the record in this file; without `measure`, the
+    /// judged figure. None if the record does not have the figure, or if one of its names is too
+    /// long.
     pub fn new(record: &Judged, path: &str, measure: Option<&str>) -> Option<Line> {
         let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
         let arm = model::worst_case(&record.judgement.arms, judged)?;
@@ -55,7 +56,7 @@ impl Line {
         })
     }
 
-    /// When, kernel, arm, median, interval and verdict, as cells of a table.
+    /// Start, kernel, arm, median, interval and verdict, as cells of a table.
     pub fn cells(&self) -> [String; 6] {
         [
             self.started.clone(),
@@ -68,7 +69,7 @@ impl Line {
     }
 }
 
-/// A table of records of one scenario, oldest first, each with a bar as long as its figure.
+/// A table of records of one scenario, oldest first, each with a bar in proportion to its figure.
 pub fn text(lines: &[Line], look: Look) -> String {
     let Some(first) = lines.first() else { return String::new() };
     let unit = first.estimate.unit.symbol();
@@ -90,7 +91,7 @@ pub fn text(lines: &[Line], look: Look) -> String {
         let (state, bar) = (Cell::state(line.verdict), Cell::from(bar(line.estimate.median, most)));
         grid.row(vec![started, arm, median, interval, state, bar, kernel]);
     }
-    // What does not fit beside the figures is left out: the page has all of it.
+    // Columns that do not fit beside the figures are left out. The page has all of them.
     let parts = grid.parts(look.width, 1);
     let shown = parts.first().map(|part| part.text(look));
     format!("{title}{}", shown.unwrap_or_default())

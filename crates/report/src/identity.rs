@@ -1,11 +1,11 @@
-//! What groups a machine with others, as text.
+//! The facts that put a machine into a group with others, as text.
 
 use crate::prose::plain;
 use model::Identity;
 use model::identity::{HostName, Identified};
 use std::fmt::Write as _;
 
-/// A line for each fact; what is not known has a dash.
+/// One line per fact. A fact that is not known has a dash.
 pub fn identity(found: &Identified) -> String {
     let mut text = String::new();
     for (name, value) in lines(&found.identity) {

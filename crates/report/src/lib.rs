@@ -1,8 +1,8 @@
-//! Renders records: as text, as an offline page, and as the formats of other tools.
+//! Renders records as text, as an offline page, and in the formats of other tools.
 //!
-//! A report reads records and nothing else, and computes nothing: every figure stands in the
-//! record. What is worked out here is where things stand on the page, and the sentences: a record
-//! holds typed facts, and [`prose`] alone puts them into English.
+//! A report reads only records and computes no figures: every figure is in the record. This crate
+//! decides the layout and the sentences. A record holds typed facts; only [`prose`] turns them
+//! into English.
 
 pub mod advice;
 mod cells;

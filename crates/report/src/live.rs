@@ -1,4 +1,4 @@
-//! What `tailback watch` saw, as a text of twenty lines.
+//! The result of `tailback watch`, as text of about twenty lines.
 
 use crate::look::Look;
 use crate::prose::live::{self as words, MetaOf};
@@ -9,19 +9,19 @@ use model::live::{AnswerState, Finding, Victim};
 use std::fmt::Write as _;
 use watch::Summary;
 
-/// Findings that are shown in full.
+/// Findings in a short answer. Only the first of them is shown in full.
 const FINDINGS: usize = 2;
 
-/// Erlang nodes that are shown.
+/// Erlang nodes in a short answer.
 const NODES: usize = 1;
 
-/// Programs that are listed.
+/// Programs in a short answer.
 const VICTIMS: usize = 4;
 
-/// Of each at most, even with --why: a record may come from anywhere.
+/// Most entries of each list, even with --why: a record may come from anywhere.
 const MOST: usize = 64;
 
-/// The text; all of it with [`Look::why`].
+/// The text; with [`Look::why`] all of it.
 pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     let mut text = head(live);
     let shown = look.most(FINDINGS).min(MOST);
@@ -73,7 +73,7 @@ fn head(live: &Live) -> String {
 
 fn write_finding(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, look: Look) {
     let name = words::stall_name(&finding.stall);
-    // The first is shown in full, so that all of it stays on a screen.
+    // Only the first finding is shown in full, so that the text fits a screen.
     if number > 1 && !look.why {
         let line = format!("{number}. {name}: {}", words::brief(finding));
         let _ = writeln!(text, "{}", look.wrap(&line, "", "   "));
@@ -94,7 +94,7 @@ fn write_finding(text: &mut String, number: usize, finding: &Finding, meta_of: M
     }
 }
 
-/// A table of the programs that lost most. Its figures are sums over all threads of a program.
+/// A table of the programs that lost most. Each figure is a sum over all threads of a program.
 fn victims(text: &mut String, live: &Live, look: Look) {
     if live.victims.is_empty() {
         return;
@@ -110,7 +110,7 @@ fn victims(text: &mut String, live: &Live, look: Look) {
     let is_double = |name: &str| shown.iter().filter(|one| one.program.name == name).count() > 1;
     for victim in shown {
         text.push_str(&row(victim, live.over_ns));
-        // What tells it from another one of its name.
+        // Tells the program apart from another one of the same name.
         if is_double(&victim.program.name) {
             let which = words::program(&victim.program);
             let _ = writeln!(text, "{}", look.wrap(&which, "  ", "  "));
@@ -125,9 +125,9 @@ fn row(victim: &Victim, over_ns: u64) -> String {
     format!("{name:<20}{} {worst:>8.1}\n", cells.concat())
 }
 
-/// The parts of the program that loses noticeably without a finding; with `--why` of all programs
-/// that have more than noise. Then each program whose parts do not add up to what the kernel
-/// counts.
+/// The parts of the program that loses noticeably but has no finding; with `--why`, of every
+/// program that loses more than noise. After them, each program whose parts do not add up to the
+/// kernel's total.
 fn accounts(text: &mut String, live: &Live, look: Look) {
     let told = match watch::summary(live) {
         Summary::Loses(loss) | Summary::Near(loss) | Summary::FindingBeside(loss) => Some(loss),
@@ -146,7 +146,8 @@ fn accounts(text: &mut String, live: &Live, look: Look) {
     }
 }
 
-/// The answers: all measured ones on one line, then those that cannot be measured, with the reason.
+/// The answers: first one line with all stalls that were measured, then the stalls that could not
+/// be measured, with the reasons.
 fn answers(text: &mut String, live: &Live, look: Look) {
     let measured = words::measured(live.answers.iter().take(MOST));
     if !measured.is_empty() {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
     use model::live::{AsleepBehind, Parts, Pod, Program, Workload};
 
-    /// What a record of version 2 held, in today's words.
+    /// A record of version 2, converted to the current names.
     const CONVERTED: &str = include_str!("../../model/tests/live.json");
 
     #[test]

@@ -1,15 +1,15 @@
-//! How a text looks.
+//! Layout of text output.
 
 use anstyle::Style;
 
-/// How the text looks.
+/// Colour, width and length of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Whether words are coloured.
+    /// Whether the text has colours.
     pub color: bool,
-    /// Width that sentences and tables keep to, in columns.
+    /// Width of sentences and tables, in columns.
     pub width: usize,
-    /// Whether all of it is shown: every figure, the reasons and the fine print.
+    /// Whether everything is shown: every figure, the reasons and the fine print.
     pub why: bool,
 }
 
@@ -20,27 +20,28 @@ impl Default for Look {
 }
 
 impl Look {
-    /// Words in a style, where there are colours.
+    /// The text in a style, if colours are on.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// A sentence in lines that fit, the first of them with an indent of its own.
+    /// A sentence wrapped to the width. Its first line has the indent `first`, the others have
+    /// `rest`.
     pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
         let options = textwrap::Options::new(self.width)
             .initial_indent(first)
             .subsequent_indent(rest)
-            // An arm, a flag and a verdict stay whole.
+            // Names of arms, flags and verdicts are not split at hyphens.
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::fill(text, options)
     }
 
-    /// How many lines a text takes.
+    /// The number of lines that a text takes.
     pub fn lines(self, text: &str) -> usize {
         self.wrap(text, "", "").lines().count()
     }
 
-    /// How much of a list is shown.
+    /// The number of entries of a list that are shown.
     pub(crate) fn most(self, short: usize) -> usize {
         if self.why { usize::MAX } else { short }
     }

@@ -1,4 +1,4 @@
-//! A table of versions and their verdicts, and where the effect changes.
+//! A table of versions with their verdicts, and the versions between which the effect changes.
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
@@ -6,24 +6,24 @@ use crate::prose::plain;
 use model::State;
 use std::fmt::Write as _;
 
-/// A version and what came of it.
+/// A version and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The name that the version was asked for by.
+    /// The name that was used to request the version.
     pub name: String,
-    /// Its release.
+    /// Its kernel release.
     pub release: String,
-    /// Its verdict, or how else its guest ended.
+    /// Its verdict, or the reason why its guest ended without one.
     pub result: Result<State, String>,
-    /// What the arm that is followed has over its control.
+    /// The difference of the followed arm over its control.
     pub effect: Option<String>,
     /// The verdict that was expected.
     pub expected: Option<String>,
-    /// What each change that was tried did.
+    /// The effect of each change that was tried.
     pub fixes: Vec<String>,
 }
 
-/// Lays the rows out.
+/// The table of these rows.
 pub fn matrix(rows: impl Iterator<Item = Row>, look: Look) -> String {
     let titles = ["version", "verdict", "effect", "expected", "release"];
     let mut grid = Grid::new(titles.map(Column::left).to_vec());
@@ -41,7 +41,7 @@ pub fn matrix(rows: impl Iterator<Item = Row>, look: Look) -> String {
     parts.iter().map(|part| part.text(look)).collect::<Vec<String>>().join("\n")
 }
 
-/// The numbers of a release; what stands behind them is in the JSON.
+/// The leading version number of a release. The full release is in the JSON.
 pub(crate) fn numbers(release: &str) -> &str {
     let end = release.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     match end.map_or(release, |end| &release[..end]) {
@@ -50,7 +50,7 @@ pub(crate) fn numbers(release: &str) -> &str {
     }
 }
 
-/// What is said below the table, a line each.
+/// The lines below the table.
 pub fn below_matrix(said: &[String], look: Look) -> String {
     let mut text = String::new();
     for line in said {
@@ -59,7 +59,7 @@ pub fn below_matrix(said: &[String], look: Look) -> String {
     text
 }
 
-/// The table, and what is said below it, as Markdown, for a document.
+/// The table and the lines below it, as Markdown.
 pub fn matrix_markdown(rows: impl Iterator<Item = Row>, said: &[String]) -> String {
     let rows: Vec<Row> = rows.collect();
     let with_fixes = rows.iter().any(|row| !row.fixes.is_empty());

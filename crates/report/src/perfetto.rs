@@ -1,9 +1,9 @@
-//! The timelines of a record as a trace for Perfetto's viewer and others: JSON trace events.
+//! The timelines of a record as a trace for Perfetto and other viewers: JSON trace events.
 //!
-//! Of a watch: the time that programs lost, as a counter each, and the findings.
+//! For a watch: a counter of lost time for each program, and the findings.
 //!
-//! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`),
-//! counters (`C`) and names (`M`), times in microseconds.
+//! The format is "Trace Event Format" by the Chromium project: complete events (`X`), counters
+//! (`C`) and names (`M`), with times in microseconds.
 
 use crate::prose::live as words;
 use model::evidence::{Span, Task};
@@ -13,7 +13,7 @@ use os::terminal::line as plain;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The trace; where the record has no timeline, one without events.
+/// The trace; without events if the record has no timeline.
 pub fn trace(record: &Judged) -> String {
     let mut events = Vec::new();
     let mut named = BTreeSet::new();
@@ -59,8 +59,8 @@ fn called(task: &Task) -> Value {
     })
 }
 
-/// What each program lost, interval by interval; nothing where it is not among those that lost
-/// most.
+/// The lost time of each program in each interval. The counter is 0 in intervals in which the
+/// program is not among those that lost most.
 fn counters(live: &Live) -> Vec<Value> {
     let kept_ns = live.intervals.iter().map(|interval| interval.over_ns).sum();
     let (mut at_ns, mut events) = (live.over_ns.saturating_sub(kept_ns), Vec::new());
@@ -79,7 +79,7 @@ fn counters(live: &Live) -> Vec<Value> {
     events
 }
 
-/// In milliseconds a second, by part.
+/// The lost time by part, in milliseconds a second.
 fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Value {
     let rate = |ns: u64| ns as f64 / over_ns.max(1) as f64 * 1e3;
     let columns = words::COLUMNS.into_iter().zip(words::columns(victim)).skip(1);
@@ -93,7 +93,7 @@ fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Valu
     })
 }
 
-/// A finding from when it was first seen to the end.
+/// A finding, from the time when it was first seen to the end.
 fn found(finding: &Finding, live: &Live) -> Value {
     let (begin, end) = (finding.since_s.max(0.0) * 1e6, live.over_ns as f64 / 1e3);
     let culprits: Vec<String> =
@@ -141,7 +141,7 @@ mod tests {
             .iter()
             .map(|e| (e["ts"].as_f64().unwrap(), e["args"]["quota"].as_f64().unwrap()))
             .collect();
-        // The first second is no longer there.
+        // The first second is no longer kept.
         assert_eq!(figures, [(1e6, 500.0), (2e6, 0.0)]);
         assert!(!events[0]["name"].as_str().unwrap().contains('\u{1b}'));
     }

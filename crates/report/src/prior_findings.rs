@@ -1,4 +1,4 @@
-//! What was found of a study's levels before, beside what is found today.
+//! Earlier findings about the levels of a study, beside the findings of this record.
 
 use crate::cells::{cell, column};
 use crate::grid::{Cell, Column, Grid};
@@ -8,7 +8,7 @@ use model::{ArmResult, Judged, Meta};
 use os::terminal::line as plain;
 use std::fmt::Write as _;
 
-/// A row for each level of which the file says what was found; nothing where it says nothing.
+/// One row for each level with an earlier finding in the study file; empty if there are none.
 pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let Some(factorial) = &record.factorial else { return String::new() };
     if factorial.found.is_empty() {
@@ -45,7 +45,7 @@ pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String 
     text
 }
 
-/// The arm with this level and the control's levels otherwise.
+/// The arm with this level of one factor, and with the control's levels of all others.
 fn arm_of<'a>(
     factorial: &Factorial,
     found: &PriorFinding,
@@ -64,7 +64,7 @@ mod tests {
     use crate::testing::record;
     use model::factorial::{Cell, Factor};
 
-    /// The record of the tests as a study: its case is the sink that is affected.
+    /// The tests' record as a factorial study: its case is the sink that is affected.
     fn study() -> Judged {
         let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let factor = |name: &str, levels| Factor { name: name.to_owned(), levels: names(levels) };

@@ -1,20 +1,21 @@
-//! The commands that make a record anew, from the words that made it.
+//! The commands that make a record again, built from its original command line.
 
 use model::Judged;
 use os::quote;
 
-/// Flags of the original command that have no part in what is measured.
+/// Flags of the original command that are dropped: they do not affect the measurement, or the new
+/// command sets them itself (`--seed`, `--only`).
 const OF_FILES: [&str; 8] =
     ["--record", "--report", "--only", "--skip", "--seed", "--format", "--undecided", "--exit-for"];
 
-/// What `tailback matrix` adds to the words of its runs.
+/// Flags that `tailback matrix` adds to the command of its runs.
 const OF_MATRIX: [&str; 1] = ["--at-least"];
 
-/// Switches that have no part in what is measured.
+/// Switches that do not affect the measurement.
 const OF_SHOWING: [&str; 2] = ["--json", "--why"];
 
-/// The command line of a study with the seed that it drew; one of a `check` with its scenario
-/// alone.
+/// The command line that runs the study again with the same seed. For a record of a `check`, it
+/// is limited to the scenario of the record.
 pub fn command(record: &Judged) -> String {
     if record.live.is_some() {
         return joined(record, &[]);
@@ -23,12 +24,12 @@ pub fn command(record: &Judged) -> String {
     joined(record, &["--seed", &seed])
 }
 
-/// The same command without a seed: it goes on with a study that was left undecided.
+/// The same command without a seed: it continues a study that was left undecided.
 pub fn command_to_go_on(record: &Judged) -> String {
     joined(record, &[])
 }
 
-/// The command line that runs the study of a record on these kernels in turns.
+/// The command line that runs the study of a record on these kernels, in turn.
 pub fn matrix(record: &Judged, kernels: &[&str]) -> String {
     let kernels = quote::word(&kernels.join(","));
     let mut words = ["tailback", "matrix"].map(str::to_owned).to_vec();
@@ -37,12 +38,13 @@ pub fn matrix(record: &Judged, kernels: &[&str]) -> String {
         words.extend(["--cpus".to_owned(), guest.cpus.to_string()]);
     }
     words.push("--".to_owned());
-    // The first two words of its runs are `run` and the scenario.
+    // The first two words of the original command are `run` and the scenario.
     words.extend(given(record, &OF_MATRIX).into_iter().skip(2));
     words.join(" ")
 }
 
-/// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
+/// The words of the record, each quoted. A record may come from anyone, so the first word is
+/// always `tailback`.
 fn joined(record: &Judged, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
     if let Some(guest) = record.machine.guest_of() {
@@ -59,8 +61,8 @@ fn joined(record: &Judged, more: &[&str]) -> String {
     words.join(" ")
 }
 
-/// The words behind the program, each quoted, without those that have no part in what is measured,
-/// and without these flags and their values.
+/// The words after the program name, each quoted. Words that do not affect the measurement are
+/// left out, and so are the flags in `without` with their values.
 fn given(record: &Judged, without: &[&str]) -> Vec<String> {
     let mut words = Vec::new();
     let mut given = record.tool.argv.iter().skip(1);

@@ -1,17 +1,17 @@
-//! A record about to be shown.
+//! A record with what is needed to show it.
 
 use model::{Explanation, Judged, Meta};
 
-/// A record with what is to be known beside it.
+/// A record and what belongs to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// The record.
     pub record: &'a Judged,
-    /// What its scenario says of itself, where this version knows it.
+    /// The description of its scenario, if this version knows it.
     pub meta: Option<&'a Meta>,
-    /// What the user calls it: its file.
+    /// The name that the user gave: its file.
     pub name: &'a str,
-    /// Who held up whom, where that was worked out.
+    /// The explanation of who held up whom, if there is one.
     pub explanation: Option<&'a Explanation>,
 }
 

@@ -1,4 +1,4 @@
-//! A record for tests, with figures of their own.
+//! A record with made-up figures, for tests.
 
 use model::prose::figures::plural;
 use model::record::Plan;
@@ -16,11 +16,11 @@ use std::sync::LazyLock;
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub enum Own {
-    /// Its headline, without a figure.
+    /// The headline, without a figure.
     WorkStalls,
-    /// Its headline.
+    /// The headline.
     Stalls { lost: Estimate },
-    /// What an arm changes.
+    /// The change that an arm makes.
     Fewer { readers: u64 },
 }
 
@@ -159,7 +159,7 @@ fn judgement() -> Judgement {
     }
 }
 
-/// What a change did to the case.
+/// A fix of the case with this outcome.
 pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
     let measures = |id: &str, median| result(id, median, None).measures;
     Fix {
@@ -179,7 +179,7 @@ pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
     }
 }
 
-/// A trial that lost so much.
+/// A trial that lost `lost` milliseconds a second.
 pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
     let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
     let measure = Measure::exact(lost, Unit::MillisecondsPerSecond);

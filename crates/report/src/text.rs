@@ -1,4 +1,4 @@
-//! A record as text for a terminal or a file: a short answer, or all of it.
+//! A record as text for a terminal or a file: a short answer, or everything.
 
 use crate::advice::{self, Advice};
 use crate::cells::{cell, column};
@@ -12,17 +12,17 @@ use model::scenario::MeasureMeta;
 use model::{ArmResult, Judged, Machine, Meta, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
 
-/// The most heat maps that a text shows.
+/// Most heat maps of a text.
 const MOST_MAPS: usize = 2;
 
-/// Things to change that a short answer names.
+/// Most changes that a short answer names.
 const SHORT_ADVICE: usize = 3;
 
-/// Arms that a short answer shows.
+/// Most arms that a short answer shows.
 const SHORT_ARMS: usize = 8;
 
-/// One record: verdict, table, what to change; with [`Look::why`] the reasons and the fine print
-/// too.
+/// The text of one record: verdict, table, what to change. With [`Look::why`], also the reasons
+/// and the fine print.
 pub fn record(shown: &Shown, look: Look) -> String {
     let (record, meta, prose) = (shown.record, shown.meta, shown.prose());
     let state = record.judgement.state;
@@ -50,7 +50,7 @@ fn painted(state: State, look: Look) -> String {
     look.paint(grid::color(state).on_default().bold(), state.word())
 }
 
-/// Reasons, limits, notes and what was left out.
+/// Reasons, limits, notes, and what was left out.
 fn in_full(text: &mut String, record: &Judged, prose: &Prose, look: Look) {
     heat(text, record, prose.meta(), look);
     list(text, look, "Why", &prose.why());
@@ -72,7 +72,7 @@ fn list(text: &mut String, look: Look, heading: &str, sentences: &[String]) {
     }
 }
 
-/// The table of estimates, and what its figures are.
+/// The table of estimates, and its legend.
 fn figures_of(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let columns = columns(record, meta);
     let (arms, left_out) = arms(record, look);
@@ -88,8 +88,8 @@ fn figures_of(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Loo
     }
 }
 
-/// The figures that have a column: what decided first, since a short answer may have room for
-/// little else.
+/// The figures that have a column. The judged figure is first, since a short answer may have room
+/// for little else.
 fn columns<'a>(record: &Judged, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
     let measures = meta.map_or(&[][..], |meta| meta.measures);
     let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
@@ -102,8 +102,8 @@ fn columns<'a>(record: &Judged, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> 
     columns
 }
 
-/// The arms that have a row, in the order of the record, and how many have none: a short answer
-/// keeps the controls and what is worst.
+/// The arms that have a row, in the order of the record, and the number of arms without one. A
+/// short answer keeps the controls and the worst arms.
 fn arms(record: &Judged, look: Look) -> (Vec<&ArmResult>, usize) {
     let most = look.most(SHORT_ARMS);
     if record.judgement.arms.len() <= most {
@@ -138,7 +138,7 @@ fn table(arms: &[&ArmResult], measures: &[&MeasureMeta]) -> Grid {
     grid
 }
 
-/// What is said of an arm; what a control and a baseline are for.
+/// The verdict on an arm; for a control or a baseline without a verdict, its role.
 fn verdict_of(arm: &ArmResult) -> Cell {
     match (arm.state, arm.role) {
         (Some(state), _) => Cell::state(state),
@@ -148,7 +148,7 @@ fn verdict_of(arm: &ArmResult) -> Cell {
     }
 }
 
-/// What the figures are, and where they are from.
+/// The kind of the figures, and the machine that they were measured on.
 fn legend(record: &Judged, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> String {
     let confidence = figures::percent(record.plan.judging.confidence);
     let bounded = |arm: &&ArmResult| {
@@ -161,7 +161,7 @@ fn legend(record: &Judged, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> Str
     format!("Figures are {intervals}; on {}.", host(&record.machine))
 }
 
-/// The series of the last trial with the cause.
+/// The heat maps of the last trial with the cause.
 fn heat(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let case = |trial: &&Trial| {
         let arm = record.plan.arms.iter().find(|arm| arm.id == trial.arm);
@@ -193,8 +193,8 @@ fn advise(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     shortened(text, look, &advice, |_| None);
 }
 
-/// As much advice as there is room for, each with the scenario that it is about where that is not
-/// clear.
+/// The first part of the advice; with [`Look::why`] all of it. `about` gives the scenario of each
+/// advice, if it is not clear.
 fn shortened(
     text: &mut String,
     look: Look,
@@ -216,7 +216,7 @@ fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<String>
     let sentence = format!("{scenario}{mark}{}", advice.what);
     let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
     if let Some(command) = &advice.command {
-        // Never broken, so that it can be copied.
+        // The command is never wrapped, so that it can be copied.
         let _ = writeln!(text, "      {command}");
     }
 }
@@ -242,14 +242,14 @@ fn further(text: &mut String, shown: &Shown, look: Look) {
     }
 }
 
-/// Whether the same command goes on with the study.
+/// Whether the same command continues the study.
 fn goes_on(record: &Judged) -> bool {
     let on =
         |caveat: &model::Caveat| matches!(caveat, model::Caveat::MoreBlocks { goes_on: true, .. });
     record.judgement.caveats.iter().any(on)
 }
 
-/// Several records: a table of verdicts, why what is not settled is not, and what to change.
+/// Several records: a table of verdicts, the reasons why verdicts are open, and what to change.
 pub fn check(all: &[Shown], look: Look) -> String {
     let mut grid = Grid::new(vec![
         Column::left("scenario"),
@@ -276,8 +276,8 @@ pub fn check(all: &[Shown], look: Look) -> String {
     text
 }
 
-/// What else a machine may stall by, and the command that measures each: suggestions that no record
-/// holds.
+/// Other stalls that the machine may have, with the command that measures each. These suggestions
+/// are in no record.
 pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
     let mut text = String::new();
     for (suggestion, meta) in all {
@@ -290,7 +290,8 @@ pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
     text
 }
 
-/// Why each verdict is open that settles nothing, and what would have shown where no stall did.
+/// The reason of each open verdict, and the loss that would have been detected in each study that
+/// found no stall.
 fn in_brief(text: &mut String, all: &[Shown], look: Look) {
     let grounds = all.iter().filter_map(|shown| {
         let prose = shown.prose();
@@ -307,7 +308,7 @@ fn in_brief(text: &mut String, all: &[Shown], look: Look) {
     }
 }
 
-/// The settings worth changing that a check found, the surest first.
+/// The changes that a check recommends, the most certain first.
 fn settings(all: &[Shown], look: Look) -> String {
     let advice = advice::first(all.iter().map(|shown| (shown.record, shown.meta)));
     if advice.is_empty() {

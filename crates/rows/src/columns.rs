@@ -1,12 +1,12 @@
-//! The columns of the two tables, and what a row has in them. Their names are those of the record's
-//! JSON.
+//! The columns of the two tables, and their values in a row. Column names are those of the
+//! record's JSON.
 
 use crate::table::Holds::{Double, Flag, Int, Long, Text, Time};
 use crate::table::{Cell, Column, always, maybe};
 use census::{TrialRow, Verdict};
 use model::Unit;
 
-/// A row a host and scenario; scenario and series of the kernel are in the names of the folders.
+/// One row per host and scenario. The scenario and the kernel series are in the folder names.
 pub(crate) const VERDICTS: [Column; 22] = [
     always("host", Text),
     always("state", Text),
@@ -32,7 +32,7 @@ pub(crate) const VERDICTS: [Column; 22] = [
     maybe("line", Long),
 ];
 
-/// A row a trial.
+/// One row per trial.
 pub(crate) const TRIALS: [Column; 21] = [
     always("host", Text),
     always("started", Time),
@@ -89,7 +89,7 @@ pub(crate) fn verdict(verdict: &Verdict) -> [Cell; 22] {
     ]
 }
 
-/// The row of a trial of a study, which is the `place`-th of it.
+/// The row of a trial of a study; `place` is its position in the study.
 pub(crate) fn trial(
     verdict: &Verdict,
     measure: Option<&str>,
@@ -122,12 +122,12 @@ pub(crate) fn trial(
     ]
 }
 
-/// A moment in milliseconds since 1970.
+/// A time as milliseconds since 1970.
 fn time(seconds: i64) -> Cell {
     Cell::Long(seconds.saturating_mul(1000))
 }
 
-/// A unit as it stands in a record.
+/// A unit as it is written in a record.
 fn word(unit: Unit) -> &'static str {
     match unit {
         Unit::Milliseconds => "ms",

@@ -1,4 +1,4 @@
-//! Why rows could not be written.
+//! Errors of writing rows.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 /// Why rows could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
-    /// Something else is in the folder.
+    /// The folder contains something else.
     #[error("{}: {what}, which no census wrote, and it stays; name an empty folder", .path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// What is in it.
+        /// What it contains.
         what: String,
     },
-    /// The kernel refuses.
+    /// A system call failed.
     #[error("{}: {source}; name a folder that can be written and has room", .path.display())]
     Io {
-        /// What was to be written.
+        /// The path that could not be written.
         path: PathBuf,
-        /// The kernel's reason.
+        /// The error from the kernel.
         source: io::Error,
     },
     /// A Parquet file could not be written.
@@ -27,16 +27,16 @@ pub enum RowsError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error from the Parquet library.
         source: parquet::errors::ParquetError,
     },
-    /// The caller wanted to end.
+    /// The caller interrupted the work.
     #[error("interrupted; nothing was written")]
     Interrupted,
 }
 
 impl RowsError {
-    /// A refusal of the kernel at this path.
+    /// An error from the kernel for this path.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> RowsError {
         let path = path.into();
         move |source| RowsError::Io { path, source }

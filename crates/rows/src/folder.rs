@@ -1,7 +1,8 @@
-//! A folder that is there as a whole or not at all.
+//! A folder that appears completely or not at all.
 //!
-//! Files are written into a hidden folder beside it, which takes its name by one rename once all
-//! are on disk. What a killed writer leaves is that hidden folder; the next one removes it.
+//! Files are written into a hidden folder beside it. When all are on disk, one rename gives that
+//! folder its final name. A killed writer leaves only the hidden folder, and the next writer
+//! removes it.
 
 use crate::error::RowsError;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with, syncfs};
@@ -13,22 +14,23 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The file that says whose a folder is; readers of Parquet skip what begins so.
+/// The file that marks a folder as written by tailback. Parquet readers skip names with this
+/// prefix.
 const MARK: &str = "_tailback.json";
 
-/// What [`MARK`] says.
+/// The schema in [`MARK`].
 const SCHEMA: &str = "tailback/rows/1";
 
-/// The folders in it.
+/// The folders of the tables.
 const TABLES: [&str; 2] = ["verdicts", "trials"];
 
-/// End of the name of the hidden folder.
+/// The suffix of the hidden folder's name.
 const SUFFIX: &str = ".tailback.tmp";
 
-/// The longest mark that is read, in bytes.
+/// The longest mark file that is read, in bytes.
 const LONGEST: u64 = 4096;
 
-/// What a folder is of.
+/// The origin of a folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Made {
     /// Version of the tailback that wrote it.
@@ -44,7 +46,8 @@ struct Mark {
     made: Made,
 }
 
-/// A folder for rows: not there yet, empty, or written by an earlier census, which is replaced.
+/// A folder for rows. It does not exist, is empty, or was written by an earlier census and is
+/// replaced.
 #[derive(Debug)]
 pub struct Folder {
     target: PathBuf,
@@ -52,10 +55,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Looks whether rows can be put there, before anything is read.
+    /// Checks that rows can be written there, before anything is read.
     ///
     /// # Errors
-    /// If something else is there, or the folder above it cannot be written.
+    /// If something else is there, or the parent folder is not writable.
     pub fn at(path: &Path) -> Result<Self, RowsError> {
         let target = std::path::absolute(path).map_err(RowsError::io(path))?;
         let parent = target.parent().unwrap_or(Path::new("/")).to_owned();
@@ -71,15 +74,15 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A file without a name beside it, which is gone with the process.
+    /// A file without a name in the parent folder. It disappears with the process.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn nameless(&self) -> Result<File, RowsError> {
         tempfile::tempfile_in(&self.parent).map_err(RowsError::io(&self.parent))
     }
 
-    /// Whether it is there, and ours.
+    /// Whether the folder exists and was written by tailback.
     fn check(&self) -> Result<bool, RowsError> {
         let found = match fs::symlink_metadata(&self.target) {
             Ok(found) => found,
@@ -106,7 +109,7 @@ impl Folder {
         }
     }
 
-    /// Begins to write.
+    /// Creates the hidden folder.
     pub(crate) fn begin(&self) -> Result<Beside<'_>, RowsError> {
         let name = self.target.file_name().unwrap_or_default();
         let mut hidden = OsString::from(".");
@@ -118,7 +121,7 @@ impl Folder {
         Ok(Beside { folder: self, path, _lock: lock })
     }
 
-    /// Removes what killed writers left: nobody holds it.
+    /// Removes the hidden folders of killed writers: those that nobody has locked.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.parent) else { return };
         let own = rustix::process::geteuid().as_raw();
@@ -131,7 +134,7 @@ impl Folder {
             let is_writer = ours.is_some_and(|pid| pid.parse::<u32>().is_ok());
             let mine = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
             if is_writer && mine() && lock(&entry.path()).is_some() {
-                // One that cannot be removed does no harm.
+                // A leftover that cannot be removed does no harm.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -142,8 +145,8 @@ fn foreign(path: &Path, what: &str) -> RowsError {
     RowsError::Foreign { path: path.to_owned(), what: what.to_owned() }
 }
 
-/// Whether a file is a mark. It may be anybody's, so neither a link is followed nor a pipe waited
-/// for.
+/// Whether a file is a mark. The file may come from anyone, so no link is followed, and a pipe
+/// does not block.
 fn is_mark(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let read = || -> std::io::Result<String> {
@@ -156,7 +159,7 @@ fn is_mark(path: &Path) -> bool {
     mark.is_some_and(|mark| mark.schema == SCHEMA)
 }
 
-/// The lock of a folder, which its writer holds as long as it lives.
+/// The lock of a folder, which its writer holds until it ends.
 fn lock(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
@@ -164,7 +167,7 @@ fn lock(path: &Path) -> Option<OwnedFd> {
     Some(folder)
 }
 
-/// The hidden folder while it is written; it goes when this is dropped.
+/// The hidden folder while it is written; removed on drop.
 pub(crate) struct Beside<'a> {
     folder: &'a Folder,
     path: PathBuf,
@@ -172,7 +175,7 @@ pub(crate) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// A new file in it, with the folders above it.
+    /// Creates a file in it, and the folders above the file.
     pub(crate) fn create(&self, below: &Path) -> Result<(File, PathBuf), RowsError> {
         let path = self.path.join(below);
         if let Some(folder) = path.parent() {
@@ -182,7 +185,7 @@ impl Beside<'_> {
         Ok((file, path))
     }
 
-    /// Gives it its name, in the place of what an earlier census wrote.
+    /// Gives it the final name, and so replaces the rows of an earlier census.
     pub(crate) fn put(self, made: &Made) -> Result<(), RowsError> {
         for table in TABLES {
             let path = self.path.join(table);
@@ -192,12 +195,12 @@ impl Beside<'_> {
         let path = self.path.join(MARK);
         let text = serde_json::to_string(&mark).unwrap_or_default();
         fs::write(&path, text + "\n").map_err(RowsError::io(&path))?;
-        // All of it is on disk before it has its name.
+        // Everything is on disk before it gets its final name.
         File::open(&self.path)
             .and_then(|folder| Ok(syncfs(folder)?))
             .map_err(RowsError::io(&self.path))?;
         let target = &self.folder.target;
-        // What came there meanwhile stays.
+        // If something else has appeared there meanwhile, it is kept.
         let flags = if self.folder.check()? { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
         renameat_with(CWD, &self.path, CWD, target, flags)
             .map_err(|error| RowsError::io(target)(error.into()))
@@ -206,7 +209,7 @@ impl Beside<'_> {
 
 impl Drop for Beside<'_> {
     fn drop(&mut self) {
-        // After the rename this is what was there before, or nothing.
+        // After the rename this path holds the old rows, or nothing.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

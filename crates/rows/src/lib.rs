@@ -1,7 +1,8 @@
-//! The rows of a census, for other programs: folders of Parquet files, with a row a host and
-//! scenario, and a row a trial, by scenario and kernel.
+//! Exports the rows of a census for other programs: folders of Parquet files by scenario and
+//! kernel. They have one row per host and scenario, and one row per trial.
 //!
-//! A census counts. These files hold every answer that it counted, for questions of other programs.
+//! A census only counts. These files hold every answer that it counted, so that other programs
+//! can query them.
 
 mod columns;
 mod error;
@@ -20,10 +21,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use table::{Column, Table};
 
-/// Answers after which it is looked whether the caller wants to end.
+/// Number of answers between two checks whether the caller wants to stop.
 const LOOKS: usize = 1 << 12;
 
-/// What was written.
+/// The numbers of what was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Rows of verdicts.
@@ -34,10 +35,10 @@ pub struct Written {
     pub files: u64,
 }
 
-/// Writes all answers of a fleet, and the trials that were kept in `trials` as it was read.
+/// Writes all answers of a fleet, and the trials that were stored in `trials` while it was read.
 ///
 /// # Errors
-/// If it cannot be written, or `ends` says that the caller wants to end: then nothing is left.
+/// If writing fails, or `ends` says that the caller wants to stop. Then nothing is left behind.
 pub fn write(
     fleet: &Fleet,
     trials: &File,
@@ -81,7 +82,7 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// The files of one scenario and one series of kernels.
+    /// The files of one scenario and one kernel series.
     fn part(
         &mut self,
         scenario: &str,

@@ -1,27 +1,29 @@
-//! The kernels that have folders of their own.
+//! The kernel series that have their own folders.
 
 use census::Verdicts;
 use std::collections::{BTreeMap, HashMap};
 
-/// Series of kernels with folders of their own, at most: a hostile fleet may have any number.
+/// Most kernel series with their own folders, since a hostile fleet may have any number of
+/// series.
 const MOST: usize = 200;
 
-/// Hosts whose kernel's release says no series.
+/// The folder of hosts whose kernel release has no series.
 const UNKNOWN: &str = "unknown";
 
-/// Hosts of further series.
+/// The folder of hosts with further series.
 const OTHERS: &str = "others";
 
-/// For each kind of hosts the name of its folder.
+/// The folder name for each kind of hosts.
 ///
-/// `linux-6.10` and not `6.10`, which readers that guess types would take for the number 6.1.
+/// Names are like `linux-6.10` and not `6.10`: readers that guess types would parse that as the
+/// number 6.1.
 pub(crate) struct Series {
     by_kind: Vec<u32>,
     names: Vec<String>,
 }
 
 impl Series {
-    /// The folders of all kinds: the series with the most answers have their own.
+    /// The folders of all kinds. The series with the most answers have their own folders.
     pub(crate) fn of(verdicts: &Verdicts) -> Self {
         let kinds = verdicts.kinds();
         let series = |kind: u32| kinds.get(kind as usize)?.identity.series.as_deref();
@@ -50,12 +52,12 @@ impl Series {
         Series { by_kind: kinds.iter().map(place).collect(), names }
     }
 
-    /// The place of a kind's folder among all.
+    /// The index of a kind's folder.
     pub(crate) fn place(&self, kind: Option<u32>) -> u32 {
         kind.and_then(|kind| self.by_kind.get(kind as usize).copied()).unwrap_or(0)
     }
 
-    /// The name of the folder at a place.
+    /// The name of the folder with this index.
     pub(crate) fn name(&self, place: u32) -> &str {
         self.names.get(place as usize).map_or(UNKNOWN, |name| name)
     }

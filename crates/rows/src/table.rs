@@ -1,4 +1,4 @@
-//! One Parquet file: typed columns that are filled row by row.
+//! One Parquet file with typed columns, written row by row.
 
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{
@@ -11,13 +11,14 @@ use parquet::schema::types::Type;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Rows that are held before they are written: they bound the memory of a file of any length.
+/// Rows that are buffered before they are written. This limits the memory for a file of any
+/// length.
 const ROWS: usize = 1 << 15;
 
-/// Bytes of texts that are held before they are written: names may be as long as paths.
+/// Bytes of text that are buffered before they are written. Names may be as long as paths.
 const BYTES: usize = 64 << 20;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Text,
@@ -34,21 +35,21 @@ pub(crate) enum Holds {
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) holds: Holds,
-    /// Whether a row may have nothing there.
+    /// Whether a row may have no value in it.
     pub(crate) optional: bool,
 }
 
-/// A column in which each row has something.
+/// A column with a value in each row.
 pub(crate) const fn always(name: &'static str, holds: Holds) -> Column {
     Column { name, holds, optional: false }
 }
 
-/// A column in which a row may have nothing.
+/// A column in which a row may have no value.
 pub(crate) const fn maybe(name: &'static str, holds: Holds) -> Column {
     Column { name, holds, optional: true }
 }
 
-/// What a row has in a column.
+/// The value of a row in a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     Nothing,
@@ -60,9 +61,9 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// A text of others, which a program may show on a terminal.
+    /// A text from others, made safe for programs that show it on a terminal.
     pub(crate) fn text(text: &str) -> Self {
-        // Nearly all of it is plain, and this is cheap to see.
+        // Nearly all text is plain, and this check is cheap.
         let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         match is_plain || !text.chars().any(os::terminal::steers) {
             true => Cell::Text(ByteArray::from(text)),
@@ -79,7 +80,7 @@ impl Cell {
     }
 }
 
-/// The values of a column that are held.
+/// The buffered values of a column.
 enum Values {
     Text(Vec<ByteArray>),
     Double(Vec<f64>),
@@ -90,7 +91,7 @@ enum Values {
 
 struct Held {
     column: Column,
-    /// For each row 1 where it has a value; empty where each has one.
+    /// For each row, 1 if it has a value, else 0. Empty if every row has one.
     levels: Vec<i16>,
     values: Values,
 }
@@ -115,7 +116,7 @@ impl Held {
             (Values::Int(all), Cell::Int(value)) => push(all, value),
             (Values::Long(all), Cell::Long(value)) => push(all, value),
             (Values::Flag(all), Cell::Flag(value)) => push(all, value),
-            // A column in which each row has something stays as long as the others.
+            // A column without optional values must stay as long as the others.
             (_, _) if optional => 0,
             (Values::Text(all), _) => push(all, ByteArray::from("")),
             (Values::Double(all), _) => push(all, 0.0),
@@ -161,12 +162,12 @@ pub(crate) struct Table {
     writer: SerializedFileWriter<File>,
     held: Vec<Held>,
     rows: usize,
-    /// Bytes of the texts in them.
+    /// Buffered bytes of text.
     bytes: usize,
 }
 
 impl Table {
-    /// Begins a file of these columns.
+    /// Creates a file with these columns.
     pub(crate) fn create(file: File, columns: &[Column]) -> Result<Self> {
         let fields = columns.iter().map(|column| field(*column)).collect::<Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("tailback").with_fields(fields).build()?;
@@ -179,7 +180,7 @@ impl Table {
         Ok(Table { writer, held, rows: 0, bytes: 0 })
     }
 
-    /// Adds a row: a cell for each column.
+    /// Adds a row, with one cell per column.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> Result<()> {
         let cells = cells.into_iter().chain(std::iter::repeat(Cell::Nothing));
         for (held, cell) in self.held.iter_mut().zip(cells) {
@@ -205,7 +206,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes what is left, and the end of the file.
+    /// Writes the buffered rows and the end of the file.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.writer.close().map(drop)

@@ -1,8 +1,8 @@
-//! New files: a text under the first name of several that nothing has.
+//! New files: a text is written under the first free name of several.
 //!
-//! Nothing that has such a name is touched, whoever made it: no file is replaced, and no link is
-//! followed. The folder is the one that was opened first ([`crate::save`]), whatever its path has
-//! come to mean since.
+//! A name that is taken stays as it is: no file is replaced, and no link is followed. The folder
+//! is the one that was opened first ([`mod@crate::save`]), even if its path leads to another folder
+//! since.
 
 use crate::save::{self, has_no_nameless_files, named_file, nameless_file};
 use rustix::fs::{AtFlags, CWD, RenameFlags, fsync, linkat, renameat_with, unlinkat};
@@ -13,8 +13,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// Opens a folder, which stays open for the files that are made in it, and finds out whether any
-/// can be. That it is full counts as that it can: it may have room later.
+/// Opens a folder and checks whether files can be made in it. It stays open for these files. A
+/// full disk is no error: there may be room later.
 ///
 /// # Errors
 /// If it is no folder, is behind a link that is not followed, or cannot be written.
@@ -31,11 +31,11 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a text into a new file of a folder, which a reader finds whole; its name, or none where
-/// something has each of the names.
+/// Writes a text into a new file of a folder; a reader sees only the whole file. Returns the
+/// file's name, or None if each of the names is taken.
 ///
 /// # Errors
-/// If the folder cannot be written or is full; nothing is left then.
+/// If the folder cannot be written or is full. Then nothing is left behind.
 pub fn create_text(
     text: &str,
     folder: &Path,
@@ -46,13 +46,13 @@ pub fn create_text(
         Err(error) if has_no_nameless_files(error) => by_rename(text, &folder, &mut names),
         file => by_link(text, file?.into(), &folder, &mut names),
     }?;
-    // The name itself survives a crash only once the folder is on disk; a folder that cannot be
-    // read or synced holds the file all the same.
+    // The name survives a crash only once the folder is on disk. If the folder cannot be read or
+    // synced, the file is in it all the same.
     let _ = fsync(&folder);
     Ok(created)
 }
 
-/// A file without a name gets one.
+/// Gives a name to a file that has none.
 fn by_link(
     text: &str,
     file: File,
@@ -64,8 +64,7 @@ fn by_link(
     first_free(names, |name| linkat(CWD, &nameless, folder, name, AtFlags::SYMLINK_FOLLOW))
 }
 
-/// A file with a name that nobody can guess gets another, for file systems that know no file
-/// without a name.
+/// Renames a file that has an unguessable name. For file systems without nameless files.
 fn by_rename(
     text: &str,
     folder: &OwnedFd,
@@ -76,7 +75,7 @@ fn by_rename(
     let named = fill(text, &file).and_then(|()| {
         first_free(names, |name| {
             match renameat_with(folder, &beside, folder, name, RenameFlags::NOREPLACE) {
-                // Some file systems have one of the two alone.
+                // Some file systems support only one of the two calls.
                 Err(Errno::INVAL | Errno::NOSYS) => {
                     linkat(folder, &beside, folder, name, AtFlags::empty())
                 }
@@ -84,12 +83,12 @@ fn by_rename(
             }
         })
     });
-    // Gone already where it was renamed.
+    // The file is gone already if it was renamed.
     let _ = unlinkat(folder, &beside, AtFlags::empty());
     named
 }
 
-/// A name for a moment; `save::sweep` knows whose it is.
+/// A temporary name; `save::sweep` can tell which process made it.
 fn unguessable() -> OsString {
     save::beside(OsStr::new(&format!("{:016x}", os::random::number())))
 }
@@ -99,7 +98,7 @@ fn fill(text: &str, mut file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The first name that `give` can give; it fails with EEXIST where something has the name.
+/// The first of the names that `give` could give. `give` fails with EEXIST if a name is taken.
 fn first_free(
     names: &mut dyn Iterator<Item = OsString>,
     mut give: impl FnMut(&OsStr) -> rustix::io::Result<()>,

@@ -15,9 +15,9 @@ pub enum Event<'a> {
         seed: u64,
         /// Arms of its plan.
         arms: usize,
-        /// Blocks after which a verdict may end it.
+        /// Number of blocks from which on a verdict may end it.
         min_blocks: u32,
-        /// Blocks at most.
+        /// Most blocks.
         max_blocks: u32,
         /// Time that one block is expected to take.
         block: Duration,
@@ -56,32 +56,32 @@ pub enum Event<'a> {
         /// The verdict so far.
         state: State,
     },
-    /// The verdict stands, and the study goes on to see what fixes the stall; told once.
+    /// The verdict stands, and the study continues to see what fixes the stall. Sent once.
     Stands {
         /// The verdict.
         state: State,
-        /// How long the study took until then.
+        /// How long the study had taken by then.
         after: Duration,
     },
-    /// The verdict stands, and a trial with probes begins, which shows who held up whom.
+    /// The verdict stands, and a trial with probes begins. It shows who held up whom.
     ProbedBegin {
         /// Its arm.
         arm: &'a str,
         /// Time that it is expected to take.
         expected: Duration,
     },
-    /// The record could not be saved; the study goes on in memory.
+    /// The record could not be saved. The study continues in memory.
     NotSaved {
-        /// Where to.
+        /// The path of the record.
         path: &'a Path,
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
 }
 
 /// A receiver of events.
 pub trait Listener {
-    /// Hears one.
+    /// Receives one event.
     fn on_event(&mut self, event: Event<'_>);
 }
 

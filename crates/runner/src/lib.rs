@@ -1,4 +1,4 @@
-//! Runs a study: arms in randomised blocks, judged after each, saved after each.
+//! Runs a study: arms in randomised blocks. The study is judged and saved after each block.
 
 mod create;
 mod events;

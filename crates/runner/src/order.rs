@@ -1,4 +1,4 @@
-//! Every random choice of a study, from its one seed.
+//! Every random choice of a study, derived from its one seed.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The order in which the arms run in a block: indices into the plan's arms.
 ///
-/// Each block has a stream of its own, so the order of a block does not depend on how many ran
+/// Each block has its own random stream, so its order does not depend on how many blocks ran
 /// before it.
 pub fn order_of_block(seed: u64, block: u32, arms: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..arms).collect();

@@ -1,5 +1,5 @@
-//! Trials with probes, once the verdict stands: they show who held up whom, and what the probes
-//! cost. They are kept apart from those that are judged.
+//! Trials with probes, run once the verdict stands. They show who held up whom, and what the
+//! probes cost. They are kept apart from the trials that are judged.
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, ProbeWhen, Study};
@@ -12,15 +12,15 @@ use os::time;
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
-/// Trials with probes at most, the control's among them.
+/// Most trials with probes, including the control's.
 const MOST: usize = 5;
 
-/// No further one begins after so long.
+/// Time budget. Except for the first, a trial that would exceed it is not started.
 const TIME: Duration = Duration::from_secs(20);
 
 impl Study<'_> {
-    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell
-    /// best what the probes cost since nothing else disturbs them.
+    /// Runs a trial with probes of each affected arm, and one of the control. The control's
+    /// figures show best what the probes cost, since nothing else disturbs them.
     pub(crate) fn run_probed(
         &self,
         record: &mut Judged,
@@ -57,7 +57,7 @@ impl Study<'_> {
     }
 }
 
-/// The affected arms, or all cases, the last that was declared first; then the control.
+/// The affected arms, or all cases too if `always`; the last declared first. Then the control.
 fn arms(record: &Judged, always: bool) -> Vec<usize> {
     let is_affected = |arm: &Arm| {
         let result = record.judgement.arms.iter().find(|result| result.id == arm.id);
@@ -76,7 +76,7 @@ fn arms(record: &Judged, always: bool) -> Vec<usize> {
     chosen
 }
 
-/// The record's entry where a trial with probes broke.
+/// The record's entry for a trial with probes that broke.
 fn without(why: Option<Problem>) -> TrialResult {
     let missing = why.map(|why| NotSeen::TrialBroke { why }).into_iter().collect();
     let evidence = Some(Evidence { missing, ..Evidence::default() });
@@ -84,7 +84,7 @@ fn without(why: Option<Problem>) -> TrialResult {
     TrialResult { observation, disturbance: Disturbance::default() }
 }
 
-/// The figures of a trial with probes beside those of the same arm without.
+/// The figures of a trial with probes beside those of the same arm without probes.
 fn cost(record: &Judged, probed: &Trial) -> Vec<ProbeCost> {
     let of_arm = || record.trials.iter().filter(|trial| trial.arm == probed.arm);
     let beside = |(name, with): (&String, &model::Measure)| {

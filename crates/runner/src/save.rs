@@ -1,9 +1,9 @@
-//! Saving a record so that a reader finds a whole one, whatever happens to the writer, and so that
+//! Saves a record so that a reader finds a whole one, whatever happens to the writer, and so that
 //! nobody else decides where it goes.
 //!
-//! Root may write into somebody's folder, who could put a link to another file in the record's
-//! place between two blocks, or another folder in the folder's. So a folder is opened once and kept
-//! open, and a link is followed only where it is the caller's or root's.
+//! Root may write into another user's folder. Between two blocks, that user could replace the
+//! record by a link, or the folder by another one. So a folder is opened once and kept open, and
+//! a link is followed only if it belongs to the caller or to root.
 
 use model::Judged;
 use rustix::fs::{
@@ -18,22 +18,22 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// End of the name that a file has between writing and renaming.
+/// The end of a file's name between writing and renaming.
 const SUFFIX: &str = ".tailback.tmp";
 
 /// Why a record was not saved.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", .path.display())]
 pub struct SaveError {
-    /// Where to.
+    /// The path of the record.
     pub path: PathBuf,
     /// The kernel's reason.
     pub source: std::io::Error,
 }
 
-/// Writes the record to `path`: a file without a name, synced, then named and renamed over the
-/// old one. A writer that is killed while it writes leaves nothing behind, and the old record
-/// stays.
+/// Writes the record to `path`: into a nameless file, which is synced, then named and renamed
+/// over the old record. A writer that is killed while it writes leaves nothing behind, and the
+/// old record stays.
 ///
 /// # Errors
 /// If the folder cannot be written or is full; the old record, if any, is untouched.
@@ -41,7 +41,7 @@ pub fn save(record: &Judged, path: &Path) -> Result<(), SaveError> {
     save_text(&record.to_json(), path)
 }
 
-/// Writes a text in the same way: a reader finds the old one or the whole new one.
+/// Writes a text in the same way: a reader finds the old text or the whole new one.
 ///
 /// # Errors
 /// If the folder cannot be written or is full; the old file, if any, is untouched.
@@ -49,7 +49,8 @@ pub fn save_text(text: &str, path: &Path) -> Result<(), SaveError> {
     save_with(&mut |out| out.write_all(text.as_bytes()), path)
 }
 
-/// What writes the content of a file; called again where the first way of making one is not there.
+/// Writes the content of a file. It is called again if the first way to make the file is not
+/// supported.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
 
 /// Writes what `fill` gives in the same way, however long it is.
@@ -62,17 +63,17 @@ pub fn save_with(fill: Fill, path: &Path) -> Result<(), SaveError> {
         .map_err(|source| SaveError { path: path.to_owned(), source })
 }
 
-/// Whether saving there would replace something by a record without trials, as of a study that was
-/// interrupted at once.
+/// Whether saving to `path` would replace a file by a record without trials, for example of a
+/// study that was interrupted at once.
 pub fn would_lose(record: &Judged, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 
-/// The file that a path names: behind a symbolic link, the file it leads to. Anything that is
-/// there and is no ordinary file would be destroyed by a rename, and is refused.
+/// The file that a path names. For a symbolic link, that is the file it leads to. Anything but an
+/// ordinary file is refused, since a rename would destroy it.
 ///
 /// # Errors
-/// If a folder, a device, a pipe or a socket stands there, or a link that is somebody else's.
+/// If a folder, a device, a pipe or a socket is there, or a link of another user or to nothing.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     let (folder, name) = split(path)?;
     let folder = match held(&folder) {
@@ -89,7 +90,7 @@ pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// What stands in the place of a record.
+/// What exists at the path of a record.
 enum Found {
     Nothing,
     File,
@@ -111,7 +112,7 @@ fn what_is_at(folder: &OwnedFd, name: &OsStr) -> std::io::Result<Found> {
     }
 }
 
-/// Whether a link is the caller's own or root's.
+/// Whether a link belongs to the caller or to root.
 fn is_trusted(link: &Stat) -> bool {
     link.st_uid == rustix::process::geteuid().as_raw() || link.st_uid == 0
 }
@@ -129,16 +130,16 @@ fn split(path: &Path) -> std::io::Result<(PathBuf, &OsStr)> {
     Ok((folder.unwrap_or(Path::new(".")).to_owned(), name))
 }
 
-/// Folders that something was saved in, by the path that was given. A static, since it keeps a
-/// promise of the whole process: a path that one part has checked leads every other to the same
-/// folder, also on another thread. Two values would be two answers to where a path leads.
+/// Folders in which something was saved, by the path that was given. A static, since it applies
+/// to the whole process: if one part has checked a path, the path leads every other part to the
+/// same folder, also on another thread. Two values would be two answers to where a path leads.
 static HELD: Mutex<BTreeMap<PathBuf, Arc<OwnedFd>>> = Mutex::new(BTreeMap::new());
 
-/// The folder of that path, the same one each time, whatever the path has come to mean since; one
-/// that has been deleted meanwhile is looked for again.
+/// The folder of that path: the same one each time, even if the path leads to another folder
+/// since. A folder that has been deleted meanwhile is looked up again.
 pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     let path = std::path::absolute(folder)?;
-    // Entries go in whole, so a panic elsewhere leaves nothing half done.
+    // Entries are inserted whole, so a panic elsewhere leaves nothing half done.
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(folder) = held.get(&path)
         && rustix::fs::fstat(folder)?.st_nlink > 0
@@ -147,7 +148,7 @@ pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     }
     let found = os::folders::hold(&path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // A folder that may be written and not read is held without reading.
+    // A folder that may be written but not read is held without read access.
     let folder = Arc::new(match openat(&found, ".", flags, Mode::empty()) {
         Err(Errno::ACCESS) => found,
         opened => opened?,
@@ -156,32 +157,32 @@ pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     Ok(folder)
 }
 
-/// Gives a file another name in its folder, which is the one that it was saved in, whatever the
-/// path has come to mean since.
+/// Renames a file within its folder. This is the folder in which the file was saved, even if the
+/// path leads to another folder since.
 ///
 /// # Errors
-/// If the folder cannot be opened, or the file not be renamed.
+/// If the folder cannot be opened, or the file cannot be renamed.
 pub fn rename(path: &Path, name: &OsStr) -> std::io::Result<()> {
     let (folder, old) = split(path)?;
     let folder = held(&folder)?;
     Ok(renameat(&folder, old, &folder, name)?)
 }
 
-/// Removes what writers left in a folder that were killed between naming and renaming: the files
-/// of processes that are gone.
+/// Removes the files of writers that were killed between naming and renaming: files whose process
+/// no longer exists.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let writer = name.to_str().and_then(writer);
         if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // One that cannot be removed does no harm.
+            // A file that cannot be removed does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
-/// The process that made a file of this name between writing and renaming.
+/// The process that made a file with this temporary name.
 fn writer(name: &str) -> Option<u32> {
     name.strip_prefix('.')?.strip_suffix(SUFFIX)?.rsplit_once('.')?.1.parse().ok()
 }
@@ -190,7 +191,8 @@ fn write_whole(fill: Fill, path: &Path) -> std::io::Result<()> {
     let (folder, name) = split(path)?;
     let folder = held(&folder)?;
     let beside = beside(name);
-    // What a writer of the same number left when it died between two calls is in the way.
+    // A writer with the same process id may have died between the two calls. Its file would be in
+    // the way.
     let _ = unlinkat(&folder, &beside, AtFlags::empty());
     let written =
         write_nameless(fill, &folder, &beside).or_else(|error| {
@@ -203,21 +205,21 @@ fn write_whole(fill: Fill, path: &Path) -> std::io::Result<()> {
     named.inspect_err(|_| {
         let _ = unlinkat(&folder, &beside, AtFlags::empty());
     })?;
-    // The rename itself survives a crash only once the folder is on disk; a folder that cannot be
-    // read or synced holds the new record all the same.
+    // The rename survives a crash only once the folder is on disk. If the folder cannot be read
+    // or synced, the new record is in it all the same.
     let _ = rustix::fs::fsync(&folder);
     Ok(())
 }
 
-/// The file that a save of this process makes before it takes the name of `path`, which a kill at
-/// that moment leaves.
+/// The temporary file that a save of this process makes before the file takes the name of `path`.
+/// A kill at that moment leaves it behind.
 pub fn unfinished(path: &Path) -> Option<PathBuf> {
     let target = target(path).ok()?;
     let name = beside(target.file_name()?);
     Some(target.with_file_name(name))
 }
 
-/// The name between writing and renaming; a hidden neighbour, told apart by the process.
+/// The name between writing and renaming: hidden, in the same folder, with the process id.
 pub(crate) fn beside(name: &OsStr) -> OsString {
     let mut beside = OsString::from(".");
     beside.push(name);
@@ -233,12 +235,12 @@ pub(crate) fn nameless_file(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     openat(folder, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, MODE)
 }
 
-/// Whether an attempt to make one failed since the file system knows none.
+/// Whether making a nameless file failed because the file system does not support it.
 pub(crate) fn has_no_nameless_files(error: Errno) -> bool {
     matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::BADF)
 }
 
-/// A new file, never one that somebody planted under that name.
+/// A new file, never one that somebody else put there under that name.
 pub(crate) fn named_file(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     openat(folder, name, flags, MODE)
@@ -343,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_link_that_another_user_put_in_the_records_place_is_not_followed() {
-        // Only root can make a link of somebody else.
+        // Only root can make a link that belongs to another user.
         if !testing::root_or_skip() {
             return;
         }

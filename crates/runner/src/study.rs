@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 pub struct Study<'a> {
     /// Its scenario.
     pub scenario: &'static dyn AnyScenario,
-    /// What is done.
+    /// What is run.
     pub plan: Plan,
-    /// After so long no further block begins, and the study ends with what it knows; one block is
-    /// run all the same. A study of a fixed number of blocks runs them.
+    /// Time budget: no new block begins after it, and the study ends with what it knows. One
+    /// block is run in any case. A study with a fixed number of blocks runs all of them.
     pub time: Duration,
     /// Where it runs.
     pub host: Host<'a>,
@@ -27,11 +27,11 @@ pub struct Study<'a> {
     pub spawner: LoadSpawner,
     /// The command line, for the record.
     pub argv: Vec<String>,
-    /// Where the record is kept after each block; nowhere where absent.
+    /// The path at which the record is saved after each block; None to save it nowhere.
     pub keep: Option<PathBuf>,
     /// When trials with probes are run, after those that are judged.
     pub probe: ProbeWhen,
-    /// Whether somebody wants it to end.
+    /// Whether the study is asked to end.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
@@ -40,13 +40,13 @@ pub struct Study<'a> {
 pub enum ProbeWhen {
     /// Never.
     Never,
-    /// Where a stall was found.
+    /// If a stall was found.
     Stalled,
-    /// Where none was found too.
+    /// Even if no stall was found.
     Always,
 }
 
-/// The time that a study has taken, with that of earlier sittings.
+/// The time that a study has taken, including earlier sittings.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock {
     before: Duration,
@@ -54,7 +54,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Goes on after so many seconds.
+    /// A clock that continues after this many seconds.
     pub(crate) fn after(elapsed_s: f64) -> Self {
         let before = Duration::try_from_secs_f64(elapsed_s).unwrap_or_default();
         Clock { before, began: Instant::now() }
@@ -68,11 +68,11 @@ impl Clock {
 /// How a study ended, beside its record.
 #[derive(Debug)]
 pub enum End {
-    /// It came to its end.
+    /// The study is complete.
     Complete,
-    /// Somebody ended it.
+    /// It was interrupted.
     Interrupted,
-    /// A setting turned out not to be usable, once it was tried.
+    /// A setting turned out to be unusable when it was tried.
     Unusable(Problem),
     /// A need was not met.
     Missing(Need),
@@ -92,7 +92,7 @@ impl Study<'_> {
         }
     }
 
-    /// How long a block takes until the verdict stands.
+    /// The expected time of a block until the verdict stands.
     pub(crate) fn expected_of_block(&self) -> Duration {
         let arms = scenarios::arms_of_verdict(&self.plan);
         self.scenario.expected_of_block(&arms, self.plan.wash_out)
@@ -146,8 +146,8 @@ impl Study<'_> {
         })
     }
 
-    /// The control that has to run, unjudged, before the next trial that is judged: after a trial
-    /// with the cause, and where a block begins, since another study may have had its turn before.
+    /// The control that has to run, unjudged, before the next judged trial. It runs after a trial
+    /// with the cause, and where a block begins: another study may have had its turn before.
     fn to_wash_out(&self, facts: &Facts, block: u32) -> Option<usize> {
         let arms = &self.plan.arms;
         let of_id = |id: &str| arms.iter().position(|arm| arm.id == id);
@@ -191,8 +191,8 @@ impl Study<'_> {
         }
     }
 
-    /// The record of a study of which no trial was begun, with how it ended instead: a need is
-    /// missing, or its load could not be tried out.
+    /// The record of a study in which no trial began, with the reason: a need is missing, or its
+    /// load could not be tried out.
     pub fn not_run(&self, end: &End) -> Judged {
         let cause = end.cause().unwrap_or(Cause::Interrupted);
         judged(Facts { ended: Ended::NotRun(Box::new(cause)), ..self.facts() })
@@ -207,7 +207,7 @@ impl Study<'_> {
 }
 
 impl End {
-    /// As it stands in the facts of a study that has begun.
+    /// This end, in the words of a study that has begun.
     pub(crate) fn ended(&self) -> Ended {
         match (self, self.cause()) {
             (_, Some(cause)) => Ended::Broken(Box::new(cause)),
@@ -216,7 +216,7 @@ impl End {
         }
     }
 
-    /// What kept the study from its end.
+    /// What kept the study from completing; None if nothing did.
     fn cause(&self) -> Option<Cause> {
         match self {
             End::Complete | End::Interrupted => None,

@@ -1,24 +1,24 @@
-//! Going on with a study that ended without a verdict.
+//! Continues a study that ended without a verdict.
 //!
-//! A study that is started from scratch after an undecided one would use twice the error rate that
-//! it promises. Going on with the same evidence keeps the promise: the test may be stopped and
-//! taken up at any time.
+//! Starting from scratch after an undecided study would use twice the error rate that a study
+//! promises. Continuing with the same evidence keeps the promise: the test may be stopped and
+//! resumed at any time.
 
 use crate::studies::whole_blocks;
 use model::record::Plan;
 use model::{Arm, Ended, Facts, Judgement, Machine, Role, State};
 use std::collections::BTreeSet;
 
-/// The plan with which an undecided study is continued, and its record without an unfinished block;
-/// `None` where the record is of another study, of another machine or version, or has a verdict.
+/// The plan that continues an undecided study, and its record without an unfinished block. `None`
+/// if the record is of another study, machine or version, or has a verdict.
 ///
-/// It keeps its seed, so that the order of the blocks to come is the one that it would have had,
-/// what it measured of the machine where a setting leaves that open (`auto`), and gets as many
-/// blocks again. A study whose evidence sufficed, and that is undecided since the machine was noisy
-/// or the load did not do its work, is not gone on with: more blocks beside those would not help
-/// it.
+/// The study keeps its seed, so the blocks to come have the order that they would have had. For
+/// settings that are open (`auto`), it keeps what it measured of the machine. The plan's number
+/// of blocks is added to those that were run. A study may be undecided although its evidence
+/// sufficed: the machine was noisy, or the load did not do its work. It is not continued, since
+/// more blocks beside those would not help.
 pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Facts)> {
-    // Other arms are not in every block.
+    // Other arms do not run in every block.
     let judged = |arm: &&Arm| matches!(arm.role, Role::Control | Role::Case);
     let judged: Vec<Arm> = old.plan.arms.iter().filter(judged).cloned().collect();
     let blocks = whole_blocks(&old, &judged);
@@ -45,8 +45,8 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
     Some((plan, old))
 }
 
-/// The arms of the new plan, each as the old one has it where it does: what a fix does is no part
-/// of what is undecided, so a study may go on with its fixes or without.
+/// The arms of the new plan. An arm that the old plan has too is taken from there. Fixes are no
+/// part of the open question, so a study may continue with or without them.
 fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
     let of_old = |arm: &Arm| old.arms.iter().find(|old| is_same_arm(old, arm)).cloned();
     new.arms.iter().map(|arm| of_old(arm).unwrap_or_else(|| arm.clone())).collect()
@@ -87,7 +87,7 @@ fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {
         && judged(&old.plan) == judged(plan)
 }
 
-/// Whether two arms are the same but for what the new one leaves open.
+/// Whether two arms are the same, except for settings that the new one leaves open.
 fn is_same_arm(old: &Arm, new: &Arm) -> bool {
     let settings = &old.settings.0;
     old.id == new.id

@@ -1,4 +1,4 @@
-//! A study that is run block by block, so that several can take turns.
+//! A study that runs block by block, so that several studies can take turns.
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, End, ProbeWhen, Study};
@@ -6,7 +6,7 @@ use model::record::Share;
 use model::{Caveat, Ended, Facts, Judged, Judgement, State};
 use std::time::Duration;
 
-/// Blocks that may begin after the time, where so many would settle the verdict.
+/// Most blocks that may begin after the time budget, if they would settle the verdict.
 const OVERTIME: u32 = 2;
 
 impl<'a> Study<'a> {
@@ -16,9 +16,9 @@ impl<'a> Study<'a> {
         self.go_on(facts, listener)
     }
 
-    /// Goes on with the blocks after those that a record holds, all of which have to be whole.
+    /// Continues with the blocks after those of a record, which all have to be whole.
     ///
-    /// The time that they took counts.
+    /// The time of those blocks counts too.
     pub fn go_on(self, facts: Facts, listener: &mut dyn Listener) -> (Judged, End) {
         let mut underway = self.begin(facts, listener);
         loop {
@@ -31,7 +31,7 @@ impl<'a> Study<'a> {
     /// Makes a study ready for further blocks, without running one.
     pub fn begin(self, mut facts: Facts, listener: &mut dyn Listener) -> Underway<'a> {
         facts.plan = self.plan.clone();
-        // Of several runs the one that was least alone.
+        // Of several runs, the one that was least protected from other runs counts.
         facts.machine.hold = facts.machine.hold.max(self.host.machine.hold);
         facts.ended = Ended::Running;
         listener.on_event(self.beginning());
@@ -39,18 +39,18 @@ impl<'a> Study<'a> {
     }
 }
 
-/// A study that has begun. Time between its turns is not its own.
+/// A study that has begun. Time between its turns does not count.
 pub struct Underway<'a> {
     study: Study<'a>,
-    /// What was measured so far, judged after each block.
+    /// What was measured so far. It is judged after each block.
     record: Judged,
     /// The first block of this run.
     first: u32,
     /// The block that comes next.
     next: u32,
-    /// Blocks that began after the time.
+    /// Blocks that began after the time budget.
     overtime: u32,
-    /// Whether it was told that the verdict stands.
+    /// Whether the event was sent that the verdict stands.
     told: bool,
 }
 
@@ -67,7 +67,8 @@ impl<'a> Underway<'a> {
         }
     }
 
-    /// Runs the next block, judges and saves; how the study ended, if that was the last.
+    /// Runs the next block, judges and saves. Returns how the study ended, if that was the last
+    /// block.
     pub fn turn(&mut self, listener: &mut dyn Listener) -> Option<End> {
         if self.is_over() {
             return Some(End::Complete);
@@ -93,7 +94,7 @@ impl<'a> Underway<'a> {
         None
     }
 
-    /// Tells of a verdict that stands in a study that goes on for its fixes.
+    /// Reports a verdict that stands while the study continues for its fixes.
     fn tell_verdict(&mut self, clock: Clock, listener: &mut dyn Listener) {
         let (plan, judgement) = (&self.study.plan, &self.record.judgement);
         let goes_on = plan.stop_when_settled && plan.settle_fixes;
@@ -103,7 +104,7 @@ impl<'a> Underway<'a> {
         }
     }
 
-    /// Whether no further block is to be run.
+    /// Whether no further block is run.
     fn is_over(&self) -> bool {
         let plan = &self.study.plan;
         let may_settle = plan.stop_when_settled && self.next > self.first;
@@ -144,12 +145,12 @@ impl<'a> Underway<'a> {
             || self.next > 0 && scenarios::settled(plan, &self.record.judgement)
     }
 
-    /// Blocks that would settle it, if they are like those so far.
+    /// Number of blocks that would settle the verdict, if they are like those so far.
     pub fn blocks_left(&self) -> u32 {
         scenarios::blocks_left(&self.study.plan, &self.record.judgement, self.next)
     }
 
-    /// How long a block takes: as those so far, or as is expected of one.
+    /// How long a block takes: the mean so far, or the expected time before the first block.
     pub fn block_time(&self) -> Duration {
         let study = &self.study;
         match self.next {
@@ -161,7 +162,7 @@ impl<'a> Underway<'a> {
         }
     }
 
-    /// What it says with another part of the error rate.
+    /// The verdict with another share of the error rate.
     pub fn state_with(&mut self, share: Share) -> State {
         let facts = &mut self.record.facts;
         let before = facts.plan.clone();
@@ -171,14 +172,15 @@ impl<'a> Underway<'a> {
         state
     }
 
-    /// Gives it another part of the error rate from here on.
+    /// Sets another share of the error rate, from then on.
     pub fn share_error_rate(&mut self, share: Share) {
         self.study.plan.share_error_rate(share);
         self.record.facts.plan.share_error_rate(share);
         self.record.judgement = scenarios::judge(&self.record.facts);
     }
 
-    /// Ends the study: its verdict, the trials with probes where it came to its end, its record.
+    /// Ends the study: judges it, runs the trials with probes if it is complete, and saves its
+    /// record.
     pub fn end(mut self, end: End, listener: &mut dyn Listener) -> (Judged, End) {
         let (study, record) = (&self.study, &mut self.record);
         record.facts.ended = end.ended();

@@ -1,4 +1,4 @@
-//! Studies one of whose factors is the kernel: their parts, and the record that they make together.
+//! Studies with the kernel as a factor: their parts, and the record that the parts make together.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -23,7 +23,7 @@ fn design() -> Design {
     design
 }
 
-/// What the guest of that kernel would bring back.
+/// What the guest of that kernel would return.
 fn part(kernel: &str) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let mut design = design();
@@ -70,7 +70,7 @@ fn parts_make_one_record_with_the_kernel_as_a_factor() {
         let alone = effects.iter().find(|e| e.changes.len() == 1 && e.changes[0].to == to);
         alone.unwrap().measures["stall"].shift
     };
-    // The fake scenario loses as much in either kernel.
+    // The fake scenario loses the same amount with either kernel.
     assert_eq!(shift("old"), 0.0);
     assert!(shift("10") > 50.0);
 }

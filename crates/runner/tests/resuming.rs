@@ -1,4 +1,4 @@
-//! Going on with studies, with a fake scenario that makes its figures up.
+//! Continuing studies, with a fake scenario that invents its figures.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use tailback_runner::studies::{Design, Standing, StudyError, standing};
 use tailback_runner::{End, Event};
 
-/// How far a study has come in this record.
+/// How far a study has come according to this record.
 fn stands(design: &Design, old: Facts, machine: &Machine) -> Result<Standing, StudyError> {
     let layout = layout(design);
     let plan = layout.plan(design, &FAKE, design.seed.unwrap_or(7));
     standing(old, Path::new("old.json"), &layout.factorial, &plan, machine)
 }
 
-/// A study of eight blocks that was ended in its third, as it is on disk.
+/// A study of eight blocks that was ended in its third block, as it is on disk.
 fn interrupted(design: &Design) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("a.json");

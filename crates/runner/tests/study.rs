@@ -1,5 +1,5 @@
-//! Studies of a fake scenario, which makes its figures up instead of running loads, so that nothing
-//! here takes time.
+//! Studies of a fake scenario. It invents its figures instead of running loads, so nothing here
+//! takes time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -27,7 +27,7 @@ thread_local! {
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A fake `mmap-lock`: its judge and its words, made-up figures, and no children.
+/// A fake `mmap-lock`: its judge and its words, invented figures, and no children.
 static FAKE: Scenario<MmapLockParams> = Scenario {
     meta: &META,
     generators: &[],
@@ -83,12 +83,12 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
     }
 }
 
-/// Runs a study; `on_event` hears its events and may ask for its end.
+/// Runs a study; `on_event` gets its events and may ask for its end.
 fn run(plan: Plan, keep: Option<&Path>, on_event: impl Fn(&Event) -> bool) -> (Judged, End) {
     run_for(Duration::from_secs(3600), None, plan, keep, on_event)
 }
 
-/// The same with that much time, after what a record holds.
+/// The same with this time budget, continuing after what a record holds.
 fn run_for(
     time: Duration,
     before: Option<Facts>,
@@ -152,10 +152,10 @@ fn a_study_whose_time_is_over_ends_after_the_block_and_says_why() {
     assert!(matches!(end, End::Complete));
     assert_eq!((record.judgement.state, record.trials.len()), (State::Inconclusive, 2));
     assert_eq!(record.judgement.reasons.last(), Some(&Reason::OutOfTime { blocks: 1 }));
-    // Where all blocks were run, it was not the time.
+    // If all blocks were run, the time is not the reason for the end.
     let (record, _) = run(plan(3, true), None, |_| false);
     assert!(!was_out_of_time(&record));
-    // Exactly so many blocks are exactly so many.
+    // A fixed number of blocks is run without a limit of time.
     let (record, _) = run_for(Duration::ZERO, None, plan(6, false), None, |_| false);
     assert_eq!(record.trials.len(), 12);
 }
@@ -206,7 +206,7 @@ fn a_verdict_is_told_once_when_it_stands_and_its_fix_is_measured_afterwards() {
     assert!(fix.left_at_most.is_some_and(|most| most < 0.15));
 }
 
-/// The blocks in which each of a study's arms ran: control, case, a fix and a baseline.
+/// The blocks in which each arm of a study ran: control, case, a fix and a baseline.
 fn blocks_of(plan: Plan, record: &Judged) -> [Vec<u32>; 4] {
     let blocks = |id: &str| {
         let of_arm = record.trials.iter().filter(|trial| trial.arm == id);
@@ -232,17 +232,17 @@ fn what_a_verdict_does_not_need_runs_where_there_is_a_stall_and_now_and_then() {
         let shown: Vec<String> = record.judgement.arms.iter().map(|arm| arm.id.clone()).collect();
         (blocks_of(plan, &record), record, shown)
     };
-    // No stall, no fix, and nothing of it is shown.
+    // Without a stall the fix does not run, and nothing of it is shown.
     LOST.set(0.0);
     let ([control, case, fix, alone], record, shown) = ran(true, true);
     assert_eq!(record.judgement.state, State::NotAffected);
     assert_eq!((control.len(), case.len(), fix.len()), (10, 10, 0));
     assert_eq!(alone, [0, 3, 6, 9]);
     assert_eq!(shown, ["control", "busy", "alone"]);
-    // Where the verdict ends the study, the fix runs unless the evidence is against a stall.
+    // If the verdict ends the study, the fix runs unless the evidence is against a stall.
     let ([control, _, fix, _], ..) = ran(false, true);
     assert_eq!((control.len(), fix), (10, vec![0]));
-    // A stall may show in another figure; the test is of one.
+    // A stall may show in another figure; the test looks at one figure only.
     let plan = with_fix_and_baseline(false, true);
     let also = vec![model::Judging { measure: "other".to_owned().into(), ..plan.judging.clone() }];
     let plan = Plan { also, max_blocks: 8, ..plan };
@@ -252,7 +252,7 @@ fn what_a_verdict_does_not_need_runs_where_there_is_a_stall_and_now_and_then() {
     let ([control, _, fix, _], record, _) = ran(false, true);
     assert_eq!((control.len(), fix), (6, vec![0, 1, 2, 3, 4, 5]));
     assert_eq!(record.judgement.fixes.len(), 1);
-    // Else once it stands.
+    // Otherwise the fix runs once the verdict stands.
     let ([control, _, fix, _], ..) = ran(true, true);
     assert_eq!((control.len(), fix), (28, (6..28).collect::<Vec<_>>()));
     // A fixed number of blocks runs everything.
@@ -309,11 +309,12 @@ fn a_wash_out_runs_between_a_case_and_the_next_judged_trial() {
     });
     let ran = ran.take();
     assert!(ran.windows(2).all(|pair| pair[0] == "control" || pair[1] == "control"), "{ran:?}");
-    // One where each block begins, and one after each case that its block does not end with.
+    // One wash-out at the start of each block, and one after each case that does not end its
+    // block.
     let first = |trials: &[model::Trial]| usize::from(trials[0].arm == "busy");
     let washes = 9 + record.trials.chunks(2).map(first).sum::<usize>();
     assert_eq!((record.trials.len(), record.wash_outs.len(), ran.len()), (18, washes, 18 + washes));
-    // Whether what ran last before a trial, among these, was a case.
+    // Whether the last trial before this one, among `among`, was a case.
     let follows = |trial: &model::Trial, among: &[&model::Trial]| {
         let before = among.iter().filter(|other| other.started_ms < trial.started_ms);
         let last = before.max_by(|a, b| a.started_ms.total_cmp(&b.started_ms));
@@ -358,7 +359,7 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     assert_eq!(record.judgement.suggestions, [What::RunAgain.into()]);
     let read = Facts::from_json(&record.to_json()).unwrap();
     assert_eq!(scenarios::judge(&read), record.judgement, "its file must not forget what broke");
-    // Six whole blocks said so of the arm; the verdict above it does not.
+    // After six whole blocks the arm was affected. A broken study no longer says that of the arm.
     LOST.set(700.0);
     BREAKS.set(12);
     let (record, _) = run(plan(24, false), None, |_| false);

@@ -1,4 +1,4 @@
-//! Study files: their content, their mistakes, and the arms that they make.
+//! Study files: their content, their errors, and the arms that they make.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, MOST_ARMS, StudyError, lay_out};
 
-/// What is wrong with a file that differs from a good one in these lines.
+/// The error of a file that differs from a good one in these lines.
 fn wrong(change: &[(&str, &str)]) -> String {
     let mut text = FILE.to_owned();
     for (from, to) in change {
@@ -93,7 +93,7 @@ fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (6, 6));
 }
 
-/// The arms of the scenario itself, and not of the fake scenario.
+/// The arms of the real scenario, and not of the fake scenario.
 fn real_layout(text: &str) -> Layout {
     let cpus = [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
     let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
@@ -188,7 +188,7 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     assert_eq!(refused, ScenarioError::Unusable(ArmsProblem::ControlNotHad { arm, why }.into()));
 }
 
-/// Line and column of each mistake, and the words that help.
+/// Line and column of each error, and the words that help.
 #[test]
 fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
     let cases: [(&[(&str, &str)], &str); 23] = [
@@ -286,7 +286,7 @@ proptest! {
         let _ = read(&text);
     }
 
-    /// Texts that are nearly right come further than those that are noise.
+    /// Texts that are nearly right get further than noise does.
     #[test]
     fn no_damaged_file_makes_the_reader_panic(
         from in 0..FILE.len(), length in 0usize..40, put in "[a-z0-9\\[\\]{}=\", .\n\u{e9}]{0,12}",

@@ -1,4 +1,4 @@
-//! Going on with a study that was left undecided, with a fake scenario that makes its figures up.
+//! Continuing undecided studies, with a fake scenario that invents its figures.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,7 +17,7 @@ fn left_open() -> Facts {
     facts
 }
 
-/// A study without factors that ended after so many blocks.
+/// A study without factors that ended after this many blocks.
 fn after(blocks: u32) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let mut design = read(FILE).unwrap();
@@ -38,7 +38,7 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
     let (plan, record) = undecided(old.clone(), &wanted, &Machine::default()).unwrap();
     assert_eq!((plan.seed, plan.max_blocks), (old.plan.seed, 27));
     assert_eq!(record.trials, old.trials);
-    // A block that is not whole is run again.
+    // An incomplete block is run again.
     let mut torn = old.clone();
     torn.trials.pop();
     let (plan, record) = undecided(torn, &wanted, &Machine::default()).unwrap();
@@ -61,7 +61,7 @@ fn what_the_study_found_out_of_the_machine_stays() {
     let placed = Facts { plan: with(Auto::Is(Cpu::new(1))), ..old.clone() };
     let (plan, _) = undecided(placed.clone(), &open, &Machine::default()).unwrap();
     assert_eq!(plan.arms, placed.plan.arms);
-    // What the new one asks for has to be what the old one had.
+    // A setting that the new plan fixes has to be what the old plan had.
     assert!(undecided(old, &placed.plan, &Machine::default()).is_none());
 }
 
@@ -97,7 +97,7 @@ fn what_is_not_the_same_study_is_left_alone() {
     let settled = after(8);
     assert_eq!(scenarios::judge(&settled).state, State::Affected);
     assert!(undecided(settled.clone(), &settled.plan, &machine).is_none());
-    // The blocks suffice, and the control read nothing: more of them would not help.
+    // The blocks suffice, but no trial has `scan_bytes`: more blocks would not help.
     let mut spoilt = settled;
     let control = spoilt.control().unwrap().id.clone();
     for arm in spoilt.plan.arms.iter_mut().filter(|arm| arm.id != control) {

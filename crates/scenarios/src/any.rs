@@ -1,5 +1,5 @@
-//! Every scenario as one whose parameters are the settings of a record: the one place where the two
-//! are made into each other.
+//! Every scenario with its parameters as the settings of a record. Only this file converts between
+//! the two.
 
 use crate::params::{self, Params};
 use crate::{
@@ -13,40 +13,40 @@ use model::{
 };
 use std::time::Duration;
 
-/// A scenario whose parameters are settings, as they stand in a record: what the list of all
-/// scenarios has. Every [`Scenario`] is one.
+/// A scenario whose parameters are settings, in the form of a record. The list of all scenarios
+/// holds these. Every [`Scenario`] is one.
 pub trait AnyScenario: Sync {
-    /// As [`Scenario::meta`].
+    /// See [`Scenario::meta`].
     fn meta(&self) -> &'static Meta;
 
-    /// As [`Scenario::generators`].
+    /// See [`Scenario::generators`].
     fn generators(&self) -> &'static [OwnGenerator];
 
-    /// As [`Scenario::missing`].
+    /// See [`Scenario::missing`].
     fn missing(&self, host: &Host) -> Option<Need>;
 
-    /// As [`Scenario::of_old_kernels`].
+    /// See [`Scenario::of_old_kernels`].
     fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion>;
 
-    /// Adds a flag for each parameter to a command that has no other yet.
+    /// Adds a flag for each parameter to a command without other flags.
     fn flags(&self, command: Command) -> Command;
 
-    /// What the flags of such a command say.
+    /// Reads the settings from the flags of such a command.
     ///
     /// # Errors
-    /// If the command has not all of the flags.
+    /// If the command lacks a flag.
     fn settings(&self, matches: &ArgMatches) -> Result<Settings, clap::Error>;
 
-    /// As [`Scenario::arms`].
+    /// See [`Scenario::arms`].
     ///
     /// # Errors
-    /// As there, or if the settings are none of this scenario's.
+    /// Those of [`Scenario::arms`], or if the settings are not of this scenario.
     fn arms(&self, settings: &Settings, host: &Host) -> Result<Arms, ScenarioError>;
 
-    /// As [`Scenario::calibrate`].
+    /// See [`Scenario::calibrate`].
     ///
     /// # Errors
-    /// As there, or if settings are none of this scenario's.
+    /// Those of [`Scenario::calibrate`], or if any settings are not of this scenario.
     fn calibrate(
         &self,
         arms: &mut [Arm],
@@ -54,26 +54,26 @@ pub trait AnyScenario: Sync {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError>;
 
-    /// As [`Scenario::cell`].
+    /// See [`Scenario::cell`].
     ///
     /// # Errors
-    /// As there, or if the settings are none of this scenario's.
+    /// Those of [`Scenario::cell`], or if the settings are not of this scenario.
     fn cell(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
 
-    /// As [`Scenario::sketch`].
+    /// See [`Scenario::sketch`].
     ///
     /// # Errors
-    /// As there, or if the settings are none of this scenario's.
+    /// Those of [`Scenario::sketch`], or if the settings are not of this scenario.
     fn sketch(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
 
-    /// As [`Scenario::judging`]; as declared where the settings are none of this scenario's.
+    /// See [`Scenario::judging`]. If the settings are not of this scenario, the declared judging.
     fn judging(&self, settings: &Settings) -> Vec<Judging>;
 
-    /// As [`Scenario::expected`]; no time where the settings are none of this scenario's.
+    /// See [`Scenario::expected`]. Zero if the settings are not of this scenario.
     fn expected(&self, arm: &Arm) -> Duration;
 
-    /// How long a trial of each arm takes; where the study washes out, with one of the control
-    /// before all and after each arm with the cause.
+    /// Expected time of one trial of each arm. If the study washes out, a trial of the control is
+    /// added at the start and after each arm with the cause.
     fn expected_of_block(&self, arms: &[Arm], wash_out: bool) -> Duration {
         let of_arms: Duration = arms.iter().map(|arm| self.expected(arm)).sum();
         let control = arms.iter().find(|arm| arm.role == Role::Control).filter(|_| wash_out);
@@ -82,16 +82,16 @@ pub trait AnyScenario: Sync {
         of_arms + control.map_or(Duration::ZERO, |arm| self.expected(arm)).saturating_mul(washes)
     }
 
-    /// As [`Scenario::trial`].
+    /// See [`Scenario::trial`].
     ///
     /// # Errors
-    /// As there, or if the settings are none of this scenario's.
+    /// Those of [`Scenario::trial`], or if the settings are not of this scenario.
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError>;
 
-    /// As [`Scenario::review`].
+    /// See [`Scenario::review`].
     fn review(&self, results: &Results) -> Review;
 
-    /// As [`Scenario::summary`].
+    /// See [`Scenario::summary`].
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
 }
 

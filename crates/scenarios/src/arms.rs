@@ -5,9 +5,9 @@ use model::{Arm, LeftOut, Settings};
 /// The arms of a study.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Arms<S = Settings> {
-    /// Those that can be had, control first.
+    /// The arms that can run here, the control first.
     pub arms: Vec<Arm<S>>,
-    /// Those that cannot, and why.
+    /// The arms that cannot run here, with the reasons.
     pub left_out: Vec<LeftOut>,
 }
 

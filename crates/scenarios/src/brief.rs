@@ -1,4 +1,4 @@
-//! A study in brief, made of its record.
+//! A short form of a study, made from its record.
 
 use crate::find;
 use crate::judging::ground;
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The longest headline or reason that stands in a brief, in bytes of JSON.
+/// The longest headline or reason in a brief, in bytes of JSON.
 const LONGEST_FACT: usize = 1 << 10;
 
-/// A study in brief; `identity` is that of its machine, and `host` its name.
+/// The brief of a study. `identity` is the identity of its machine, and `host` its name.
 pub fn brief(record: &Judged, identity: Identity, host: Option<HostName>) -> Brief {
     let known = ground(record);
     let tests = tests(record);
@@ -43,13 +43,13 @@ pub fn brief(record: &Judged, identity: Identity, host: Option<HostName>) -> Bri
     brief.fitted()
 }
 
-/// The version of the OTP that the trials ran in.
+/// The OTP version of the trials.
 fn otp(record: &Judged) -> Option<String> {
     let vm = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref())?;
     Some(vm.otp.clone())
 }
 
-/// The counts by each judged figure, the one that decided by itself in front as in the plan.
+/// The counts for each judged figure. As in the plan, the figure that decides alone comes first.
 fn tests(record: &Judged) -> Vec<Tested> {
     let judged = !matches!(record.ended.progress(), Progress::NotRun | Progress::Broken);
     if !judged || find(&record.scenario).is_none() {
@@ -79,7 +79,7 @@ fn plan(record: &Judged) -> PlanBrief {
 
 /// SHA-256 of a plan without its seed.
 fn hash(plan: &Plan) -> String {
-    // Text keys in one order and finite numbers only, which always serialise.
+    // Text keys in a fixed order and finite numbers always serialise.
     let text = serde_json::to_string(&Plan { seed: 0, ..plan.clone() }).unwrap_or_default();
     Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -106,7 +106,7 @@ fn is_short(fact: &impl serde::Serialize) -> bool {
     serde_json::to_string(fact).is_ok_and(|text| text.len() <= LONGEST_FACT)
 }
 
-/// The arms with their judged figures: the control, and then those that say most.
+/// The arms with their judged figures. The control comes first, then the most informative arms.
 fn arms(record: &Judged) -> Vec<ArmBrief> {
     let figures = || std::iter::once(&record.plan.judging).chain(&record.plan.also);
     let first = record.plan.judging.measure.as_ref();
@@ -134,7 +134,7 @@ fn arms(record: &Judged) -> Vec<ArmBrief> {
     arms.into_iter().map(brief).collect()
 }
 
-/// The judged ones of some figures.
+/// The judged figures among these.
 fn chosen<'a, T: Clone>(
     all: &BTreeMap<String, T>,
     judged: impl Iterator<Item = &'a Judging>,

@@ -4,17 +4,17 @@ use crate::{Arms, ScenarioError};
 use model::problem::ArmsProblem;
 use model::{Arm, Role, Settings};
 
-/// The arm of a combination of settings, and the control that its scenario makes for them.
+/// The arm for a combination of settings, and its control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell<S = Settings> {
-    /// The same work without the cause, else with these settings.
+    /// The work without the cause, otherwise with the same settings.
     pub control: Arm<S>,
-    /// The work with these settings; that of the control where they hold no cause.
+    /// The work with these settings. It equals the control if the settings have no cause.
     pub case: Arm<S>,
 }
 
 impl<S> Cell<S> {
-    /// The same with its settings in another form.
+    /// The same cell with its settings in another form.
     pub fn map<T>(self, form: impl Fn(S) -> T) -> Cell<T> {
         Cell { control: self.control.map(&form), case: self.case.map(&form) }
     }
@@ -34,7 +34,7 @@ impl<S> Cell<S> {
         }
     }
 
-    /// The same, with the control as the case's own.
+    /// The same, but the case names this control as its own.
     pub fn of_pair(control: S, case: S) -> Self {
         let Cell { control, case } = Self::of_settings(control, case);
         Cell { case: Arm { against: Some(control.id.clone()), ..case }, control }
@@ -42,12 +42,12 @@ impl<S> Cell<S> {
 }
 
 impl<S: Clone> Cell<S> {
-    /// Takes control and case from the arms that a scenario makes of a combination; its fixes are
-    /// left, since a study varies what may fix it by factors of its own.
+    /// Takes control and case from the arms that a scenario makes for a combination. Its fixes are
+    /// ignored, because a study varies fixes by its own factors.
     ///
     /// # Errors
-    /// If there are several cases, so that it is not clear which one is meant, or if the case
-    /// cannot be had.
+    /// If there are several cases, so that the right one is unclear, or if the case cannot run
+    /// here.
     pub fn of(arms: Arms<S>) -> Result<Self, ScenarioError> {
         let Arms { arms, left_out } = arms;
         let cases: Vec<&Arm<S>> = arms.iter().filter(|arm| arm.role == Role::Case).collect();

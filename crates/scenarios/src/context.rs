@@ -1,4 +1,4 @@
-//! What a trial is given, and what it gives back.
+//! The input and the result of a trial.
 
 use crate::LoadSpawner;
 use crate::erlang::Otps;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Host<'a> {
     /// The trees of /proc and /sys.
     pub roots: &'a Roots,
-    /// What is known of the machine.
+    /// The facts about the machine.
     pub machine: &'a Machine,
     /// The OTPs that were found so far.
     pub otps: &'a Otps,
@@ -20,20 +20,20 @@ pub struct Host<'a> {
 pub struct Context<'a> {
     /// Where it runs.
     pub host: &'a Host<'a>,
-    /// How children are executed.
+    /// How to start child processes.
     pub spawner: &'a LoadSpawner,
     /// Seed of this trial's random choices.
     pub seed: u64,
-    /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial
-    /// with it is never judged.
+    /// Whether evidence is collected: which thread waited for which. This costs some time, so a
+    /// trial with evidence is never judged.
     pub probe: bool,
-    /// Whether somebody wants the study to end.
+    /// Whether the user wants the study to end.
     pub interrupted: &'a dyn Fn() -> bool,
-    /// Hears how the trial goes, a few times a second.
+    /// Receives the progress of the trial, a few times per second.
     pub tick: &'a mut dyn FnMut(Tick),
 }
 
-/// How a trial goes.
+/// The progress of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tick {
     /// Time since the trial's load was released.
@@ -42,11 +42,11 @@ pub struct Tick {
     pub worst: Duration,
 }
 
-/// What one trial saw, and what the machine did meanwhile.
+/// The result of a trial, and the disturbances of the machine during it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// What it saw.
+    /// The figures of the trial.
     pub observation: Observation,
-    /// What the machine did meanwhile.
+    /// The disturbances during the trial.
     pub disturbance: Disturbance,
 }

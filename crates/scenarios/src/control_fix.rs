@@ -1,14 +1,15 @@
-//! The control as a fix, where the case is the control without a change.
+//! The control as a fix, if the case is the control without a change.
 //!
-//! A control that says what it changes (`Arm::change`) is the node with the cure: where the case is
-//! affected, the test that found the stall is the test that the change makes it less. That nothing
-//! of the stall is left with it is no finding, since the stall is what the case has over that very
-//! control; so such a change is said to have helped, and never to have fixed the stall.
+//! A control that states a change (`Arm::change`) is the node with the fix. If the case is
+//! affected, the test that found the stall also shows that the change reduces it. That no stall is
+//! left with the change is not a result, because the stall is measured against this control. So
+//! the change counts as helpful, but never as a complete fix.
 
 use analysis::Outcome;
 use model::{ArmResult, Comparison, Facts, Fix, FixOutcome, Role, State};
 
-/// What the control's change did to what is affected, where a study of one factor has one.
+/// The effect of the control's change on the affected case. None for a study of several factors,
+/// or if the control has no change.
 pub(crate) fn control_fix(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Option<Fix> {
     if facts.factorial.is_some() {
         return None;
@@ -41,8 +42,8 @@ pub(crate) fn control_fix(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) 
     })
 }
 
-/// The comparison from the other side; none where an end of it is open, which the other side has
-/// not.
+/// The comparison in the opposite direction. None if its shift is only a lower bound, which the
+/// opposite direction does not have.
 fn reversed(c: &Comparison) -> Option<Comparison> {
     let other = |end: Option<f64>| end.map(|end| -end);
     let chance = |end: Option<f64>| end.map(|end| 1.0 - end);

@@ -1,13 +1,13 @@
-//! CPUs that somebody named, checked against those that there are.
+//! Checks of the CPUs that a user named against the CPUs of the machine.
 
 use crate::ScenarioError;
 use model::problem::{Problem, UnusableCpu};
 use model::{Machine, Need};
 
-/// The CPU of that number, if this process may use it.
+/// The CPU with this number, if this process may use it.
 ///
 /// # Errors
-/// What is wrong with it, with the CPUs there are.
+/// Why the CPU cannot be used, with the CPUs that could be used.
 pub fn check(cpu: u32, machine: &Machine) -> Result<u32, UnusableCpu> {
     let online = ids(machine);
     if !online.contains(&cpu) {
@@ -19,10 +19,11 @@ pub fn check(cpu: u32, machine: &Machine) -> Result<u32, UnusableCpu> {
     Err(UnusableCpu::Forbidden { allowed: machine.allowed_cpus.clone() })
 }
 
-/// The value of `--on-cpus`: so many CPUs as are asked for, else `usual` or all that there are.
+/// The value of `--on-cpus`: the requested number of CPUs. 0 means `usual`, or all CPUs if there
+/// are fewer.
 ///
 /// # Errors
-/// If this process may not use so many.
+/// If this process may not use that many CPUs.
 pub(crate) fn on_cpus(asked: u32, usual: u32, machine: &Machine) -> Result<u32, ScenarioError> {
     let there = u32::try_from(machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
     match asked {
@@ -32,14 +33,14 @@ pub(crate) fn on_cpus(asked: u32, usual: u32, machine: &Machine) -> Result<u32, 
     }
 }
 
-/// The need of so many CPUs, where the process may use fewer.
+/// The need for `least` CPUs. None if the process may use that many.
 pub(crate) fn missing(least: usize, machine: &Machine) -> Option<Need> {
     let allowed = machine.allowed_cpus.len();
     let number = |cpus: usize| u32::try_from(cpus).unwrap_or(u32::MAX);
     (allowed < least).then(|| Need::Cpus { least: number(least), allowed: number(allowed) })
 }
 
-/// The CPUs that are online; where /sys does not tell, those that may be used.
+/// The CPUs that are online. If /sys does not list them, the CPUs that this process may use.
 fn ids(machine: &Machine) -> Vec<u32> {
     let online: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.id).collect();
     if online.is_empty() { machine.allowed_cpus.clone() } else { online }

@@ -1,4 +1,4 @@
-//! Why a study could not begin or go on. It is told where it is shown, by `report`.
+//! Why a study could not start or continue. The `report` crate makes the message.
 
 use load::protocol::FailureKind;
 use load::{Awaited, Death, LoadError};
@@ -6,26 +6,26 @@ use model::generator::{GeneratorEnd, GeneratorProblem};
 use model::{Fact, Need, Problem};
 use os::time;
 
-/// Why a study could not begin or go on.
+/// Why a study could not start or continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScenarioError {
     /// A setting cannot be used.
     Unusable(Problem),
     /// A need is not met.
     Missing(Need),
-    /// Somebody ended the study.
+    /// The user ended the study.
     Interrupted,
-    /// A trial broke.
+    /// A trial failed.
     Broken(Problem),
 }
 
 impl ScenarioError {
-    /// A setting that cannot be used, as only the scenario can say.
+    /// A setting that cannot be used, described by a fact of the scenario.
     pub(crate) fn unusable(fact: impl Into<Fact>) -> Self {
         ScenarioError::Unusable(Problem::Scenario(fact.into()))
     }
 
-    /// What went wrong; nothing where somebody ended the study.
+    /// The problem. None if the user ended the study.
     pub fn problem(self) -> Option<Problem> {
         match self {
             ScenarioError::Unusable(problem) | ScenarioError::Broken(problem) => Some(problem),
@@ -35,7 +35,7 @@ impl ScenarioError {
     }
 }
 
-/// Figures of a generator's report, or the report itself, that cannot be read.
+/// The error for figures of a generator's report, or a whole report, that cannot be read.
 pub(crate) fn unreadable(series: &str, error: impl ToString) -> ScenarioError {
     let (series, error) = (series.to_owned(), error.to_string());
     ScenarioError::Broken(Problem::Unreadable { series, error })
@@ -54,7 +54,7 @@ impl From<LoadError> for ScenarioError {
     }
 }
 
-/// A generator's error as a record has it.
+/// Converts a generator's error into the form of a record.
 fn generator(error: LoadError) -> GeneratorProblem {
     let of =
         |role: &str, pid: Option<u32>, what| GeneratorProblem { role: role.to_owned(), pid, what };

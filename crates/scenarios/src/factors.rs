@@ -1,5 +1,5 @@
-//! A study of several factors: what its levels did, and its headline, which no scenario has, since
-//! the combinations are the study's own.
+//! Studies of several factors: the effects of their levels, and their headline. No scenario has
+//! this headline, because each study chooses its own combinations.
 
 use crate::AnyScenario;
 use analysis::Outcome;
@@ -7,9 +7,9 @@ use model::factorial::Effects;
 use model::reason::StudyHeadline;
 use model::{ArmResult, Factorial, Facts, Headline, Role, State};
 
-/// What the factors of a study did, where the facts are of one.
+/// The effects of the factors of a study. None if the study has no factors.
 ///
-/// Figures are those that its scenario shows in tables, and those that it judges by.
+/// The figures are those that the scenario shows in tables, and those by which it judges.
 pub(crate) fn effects(scenario: &dyn AnyScenario, facts: &Facts) -> Option<Effects> {
     let factorial = facts.factorial.as_ref()?;
     let plan = &facts.plan;
@@ -25,7 +25,7 @@ pub(crate) fn effects(scenario: &dyn AnyScenario, facts: &Facts) -> Option<Effec
     Some(analysis::effects(factorial, &facts.trials, &measures, plan.judging.confidence))
 }
 
-/// What such a study found.
+/// The headline of a study with factors.
 pub(crate) fn headline(factorial: &Factorial, outcome: &Outcome, arms: &[ArmResult]) -> Headline {
     let cases = || arms.iter().filter(|arm| arm.role == Role::Case);
     let affected = || cases().filter(|arm| arm.state == Some(State::Affected));

@@ -1,11 +1,11 @@
-//! What is not known of trials that hung.
+//! What stays unknown about trials that hung.
 
 use model::{Amount, ArmResult, Caveat, Unit};
 use os::time;
 use std::time::Duration;
 
-/// That a trial was cut off after so long, where one of a study hung; `parameter` lets one hang
-/// longer.
+/// The caveat that a trial was cut off after this time. None if no trial of the study hung.
+/// `parameter` names the parameter that lets a trial hang longer.
 pub(crate) fn cut_off(
     arms: &[ArmResult],
     after: Duration,

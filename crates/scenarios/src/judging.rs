@@ -1,4 +1,4 @@
-//! From facts to a judgement: one pure function, called once.
+//! Turns facts into a judgement, with one pure function that is called once.
 
 use crate::review::{self, Objection, Results, TakenBack, set_back};
 use crate::{AnyScenario, control_fix, factors, find, suggest};
@@ -10,8 +10,8 @@ use model::{
     Need, Plan, Reason, Role, State, Suggestion, Test, Trial, What,
 };
 
-/// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
-/// always give the same judgement.
+/// The judgement of a study or a watch. It depends only on the facts, so the same facts always
+/// give the same judgement.
 pub fn judge(facts: &Facts) -> Judgement {
     if let Some(live) = &facts.live {
         return watched(live);
@@ -28,27 +28,28 @@ pub fn judge(facts: &Facts) -> Judgement {
     Judgement { arms, effects: factors::effects(scenario, facts), ..stopped }
 }
 
-/// Facts with what follows from them.
+/// Facts together with their judgement.
 pub fn judged(facts: Facts) -> Judged {
     let judgement = judge(&facts);
     Judged { facts, judgement }
 }
 
-/// What a watch found stands in its facts.
+/// The judgement of a watch. Its findings are in its facts.
 fn watched(live: &Live) -> Judgement {
     let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
     let kind = live.findings.first().map(|first| first.stall.clone());
     Judgement { kind, ..Judgement::new(state, Headline::Watched) }
 }
 
-/// Of a scenario that this version does not know the trials are shown, and nothing is concluded.
+/// The judgement of a scenario that this version does not know. The trials are shown, but nothing
+/// is concluded.
 fn unknown(facts: &Facts) -> Judgement {
     let mut arms = analysis::estimate_arms(&facts.plan, &facts.trials);
     set_back(&mut arms, State::Inconclusive, TakenBack::Study);
     Judgement { arms, ..Judgement::new(State::Inconclusive, Headline::UnknownScenario) }
 }
 
-/// A study of which no trial was begun.
+/// The judgement of a study without any trial.
 fn not_run(cause: &Cause) -> Judgement {
     let next = match cause {
         Cause::Missing(need) => grant(need),
@@ -61,7 +62,8 @@ fn not_run(cause: &Cause) -> Judgement {
     }
 }
 
-/// A study that stopped among its trials, with what they would have made of it until then.
+/// The judgement of a study that stopped during its trials, with the judgement of the trials until
+/// then.
 fn broken(cause: &Cause, until_then: Option<Judgement>) -> Judgement {
     let grant = match cause {
         Cause::Missing(need) => Some(grant(need)),
@@ -100,7 +102,7 @@ fn grant(need: &Need) -> Suggestion {
     What::Grant(Box::new(need.clone())).into()
 }
 
-/// What the trials say.
+/// The judgement of the trials.
 fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     let (plan, trials) = (&facts.plan, &facts.trials);
     let mut arms = analysis::estimate_arms(plan, trials);
@@ -111,7 +113,7 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     }
     let mut review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
     if let Some(objection) = left_behind(plan, trials, &arms, &outcome) {
-        // The objection says it already.
+        // The objection already states this.
         outcome.caveats.retain(|caveat| !matches!(caveat, Caveat::CarryOver(_)));
         review.objections.push(objection);
     }
@@ -124,7 +126,8 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     put_together(scenario, facts, arms, doubted, outcome)
 }
 
-/// That the outcome may rest on what trials leave behind alone, in a figure that it rests on.
+/// An objection if the outcome may be caused only by what earlier trials leave behind. It checks
+/// the figures on which the outcome rests.
 fn left_behind(
     plan: &Plan,
     trials: &[Trial],
@@ -142,7 +145,8 @@ fn left_behind(
     found.map(|found| Objection { arm: None, reason: Reason::CarryOver(found) })
 }
 
-/// What wash-outs kept out of the verdict, by the first figure that shows it.
+/// The caveat about carry-over that wash-outs kept out of the verdict, for the first figure that
+/// shows it.
 fn washed_out(facts: &Facts) -> Option<Caveat> {
     let plan = &facts.plan;
     let all = std::iter::once(&plan.judging).chain(&plan.also);
@@ -152,13 +156,13 @@ fn washed_out(facts: &Facts) -> Option<Caveat> {
     found.flatten().next().map(Caveat::WashedOut)
 }
 
-/// The plan, judged by another figure.
+/// The same plan, judged by another figure.
 fn judged_by(plan: &Plan, judging: &Judging) -> Plan {
     Plan { judging: judging.clone(), ..plan.clone() }
 }
 
-/// Judges by another figure too: a stall in any of them is a stall, and none is only where none
-/// shows one.
+/// Adds the judgement of another figure. A stall in one figure is a stall. The study is not
+/// affected only if no figure shows one.
 fn judge_also(
     plan: &Plan,
     judging: &Judging,
@@ -191,18 +195,19 @@ fn judge_also(
         (State::NotAffected, _) => {
             outcome.state = State::Inconclusive;
             let why = other.reasons.into_iter().next().map(Box::new);
-            // What keeps the verdict open is the one reason that a short answer has room for.
+            // A short answer has room for one reason, so the reason that keeps the verdict open
+            // comes first.
             outcome.reasons.insert(0, Reason::NotSettledIn { measure: other.measure, why });
             outcome.caveats = other.caveats;
         }
         _ => {}
     }
-    // A brief is judged by that rule alone.
+    // A brief is judged by this rule alone.
     debug_assert_eq!(outcome.state, together);
 }
 
-/// What each fix did to what is affected, but those whose arms are `doubted`, and those of which so
-/// few trials say nothing yet.
+/// The effect of each fix on the affected case. Leaves out arms that are `doubted`, and arms with
+/// too few trials for a result.
 fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcome) -> Vec<Fix> {
     if outcome.state != State::Affected {
         return Vec::new();
@@ -218,16 +223,17 @@ fn fixes(facts: &Facts, arms: &[ArmResult], doubted: &[String], outcome: &Outcom
     control.into_iter().chain(tried).collect()
 }
 
-/// Of how many blocks one runs the baselines, which are shown and never judged.
+/// The baselines run in one of this many blocks. They are shown, but never judged.
 const BASELINE_EVERY: u32 = 3;
 
-/// Whether the next block, of that number, runs an arm of a study with these facts.
+/// Whether block number `block` runs this arm in a study with these facts.
 ///
-/// A verdict takes controls and cases alone, so those run in every block. A study that goes on for
-/// its fixes tries them once its verdict stands. One that ends with its verdict tries them from the
-/// first block on; where it judges by one figure, it stops while the evidence is against a stall.
-/// Whether a fix is tried follows from earlier blocks, so its own blocks are as fair as all others.
-/// A study of a fixed number of blocks and one of factors run every arm.
+/// A verdict needs only controls and cases, so they run in every block. A study that continues
+/// after its verdict, to settle its fixes, runs fixes once the verdict stands. A study that ends
+/// with its verdict runs fixes from the first block. If it judges by one figure, it pauses them
+/// while the evidence is against a stall. Whether a fix runs depends on earlier blocks, so its own
+/// blocks are as fair as all others. A study with a fixed number of blocks, or with factors, runs
+/// every arm.
 pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bool {
     if facts.factorial.is_some() || !facts.plan.stop_when_settled {
         return true;
@@ -239,8 +245,8 @@ pub fn is_due(arm: &Arm, block: u32, facts: &Facts, judgement: &Judgement) -> bo
     }
 }
 
-/// The arms that blocks run until the verdict stands. Baselines are among them, and run in some of
-/// these blocks only.
+/// The arms that run until the verdict stands. They include baselines, which run only in some
+/// blocks.
 pub fn arms_of_verdict(plan: &Plan) -> Vec<Arm> {
     let waits = |arm: &Arm| arm.role == Role::Fix && plan.stop_when_settled && plan.settle_fixes;
     plan.arms.iter().filter(|arm| !waits(arm)).cloned().collect()
@@ -251,19 +257,20 @@ fn fixes_are_due(plan: &Plan, judgement: &Judgement) -> bool {
         return judgement.state == State::Affected && stands(plan, judgement);
     }
     let against = |test: &Test| test.e_value_not_affected > test.e_value_affected;
-    // The test is that of one figure, and a stall may show in another.
+    // The test covers one figure. A stall may show in another figure.
     !plan.also.is_empty() || !judgement.test.as_ref().is_some_and(against)
 }
 
-/// Whether a study may stop: it has seen the least number of blocks, and its verdict stands.
+/// Whether a study may stop: it has run the least number of blocks, and its verdict stands.
 ///
-/// The least number is there for the intervals of medians and no part of the test; a study whose
-/// time is over ends without it. A disturbed machine does not end it, since a disturbance may pass.
+/// The least number is needed for the intervals of medians, not for the test. A study whose time
+/// is over ends before it. A disturbed machine does not end the study, because a disturbance may
+/// pass.
 pub fn settled(plan: &Plan, judgement: &Judgement) -> bool {
     stands(plan, judgement) && !(plan.settle_fixes && fixes_are_open(plan, judgement))
 }
 
-/// Whether more blocks could say more of what fixes the stall.
+/// Whether more blocks could show more about the fixes.
 fn fixes_are_open(plan: &Plan, judgement: &Judgement) -> bool {
     let trials = |arm: &Arm| {
         let result = judgement.arms.iter().find(|result| result.id == arm.id);
@@ -275,18 +282,18 @@ fn fixes_are_open(plan: &Plan, judgement: &Judgement) -> bool {
     judgement.state == State::Affected && (early || judgement.fixes.iter().any(analysis::is_open))
 }
 
-/// Whether its verdict stands, although it may not be known yet what fixes the stall.
+/// Whether the verdict stands, even if the fixes are not settled yet.
 pub fn stands(plan: &Plan, judgement: &Judgement) -> bool {
     let blocks = judgement.test.as_ref().map_or(0, |test| test.blocks);
     let says = matches!(judgement.state, State::Affected | State::NotAffected);
-    // What matters most is waited for, as long as the study may go on.
+    // The most important figure is waited for, as long as the study may continue.
     let first_open = judgement.open.iter().any(|name| *name == plan.judging.measure);
     says && !first_open && blocks >= plan.min_blocks
 }
 
-/// How many blocks the verdict takes after the first `blocks`, if they are like those; at least 1.
-/// Before the first block, as few as a verdict can take: a study that was not tried yet is not put
-/// off for taking long.
+/// How many blocks the verdict needs after the first `blocks`, if the next ones are like those. At
+/// least 1. Before the first block, the fewest blocks that a verdict can need. So a study that was
+/// not tried yet is not postponed for being long.
 pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
     if blocks == 0 {
         return plan.min_blocks.max(1);
@@ -300,8 +307,8 @@ pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
     more.unwrap_or(clean).max(plan.min_blocks.saturating_sub(blocks)).max(1)
 }
 
-/// That the time was over before the study was settled. A study that runs until it is settled ends
-/// before its last block for no other reason.
+/// The reason that the time was over before the study was settled. This is the only reason for
+/// which a study that runs until it is settled ends before its last block.
 fn out_of_time(facts: &Facts) -> Option<Reason> {
     let run = facts.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
     let most = facts.plan.max_blocks;
@@ -318,7 +325,7 @@ pub(crate) fn ground(facts: &Facts) -> Ground {
     }
 }
 
-/// Reasons that are not of the test: how the study ended.
+/// Reasons from the end of the study, not from the test.
 fn of_the_end(facts: &Facts, state: State) -> impl Iterator<Item = Reason> {
     let open = state == State::Inconclusive;
     let interrupted = (facts.ended == Ended::Interrupted && open).then_some(Reason::Interrupted);
@@ -335,7 +342,7 @@ fn put_together(
     outcome: Outcome,
 ) -> Judgement {
     let plan = &facts.plan;
-    // A fix that was not tried, or a baseline that did not run, has nothing to show.
+    // A fix or a baseline that did not run has nothing to show.
     let is_shown = |arm: &ArmResult| matches!(arm.role, Role::Control | Role::Case);
     arms.retain(|arm| arm.trials > 0 || is_shown(arm));
     let summary = scenario.summary(plan, &outcome, &arms);
@@ -344,7 +351,7 @@ fn put_together(
         Some(factorial) => factors::headline(factorial, &outcome, &arms),
         None => Headline::Scenario(summary.headline),
     };
-    // What may fix a combination of a study is a level of one of its factors.
+    // In a study of factors, a fix is a level of a factor, so it is not suggested.
     let own = summary.suggestions.into_iter().filter(|_| facts.factorial.is_none());
     let fixes = fixes(facts, &arms, &doubted, &outcome);
     let mut suggestions: Vec<Suggestion> = outcome.suggestions.into_iter().chain(own).collect();

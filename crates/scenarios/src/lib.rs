@@ -1,7 +1,7 @@
-//! The known stalls, one folder each, and the one list of them.
+//! The known stalls, one folder for each, and the list of all of them.
 //!
-//! Adding a scenario is a folder with a [`Scenario`] and a line in [`ALL`] (`list.rs`);
-//! flags, help, man page and completions follow from its [`model::Meta`] and its struct of
+//! To add a scenario, add a folder with a [`Scenario`] and a line in [`ALL`] (`list.rs`). Flags,
+//! help, man page and completions are derived from its [`model::Meta`] and its struct of
 //! parameters ([`params`]).
 
 mod any;

@@ -1,4 +1,4 @@
-//! The one list of all scenarios.
+//! The list of all scenarios.
 
 use crate::{AnyScenario, OwnGenerator};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     preempted_holder, quota_blind,
 };
 
-/// Every scenario, in the order that `list` and `check` take.
+/// Every scenario, in the order of `list` and `check`.
 pub const ALL: &[&dyn AnyScenario] = &[
     &mmap_lock::SCENARIO,
     &cpu_quota::SCENARIO,
@@ -19,12 +19,12 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &held_mutex::SCENARIO,
 ];
 
-/// The scenario of that id.
+/// The scenario with this id.
 pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
-/// The load generators that scenarios bring themselves.
+/// The load generators that belong to single scenarios.
 pub fn generators() -> Vec<OwnGenerator> {
     ALL.iter().flat_map(|scenario| scenario.generators()).copied().collect()
 }
@@ -59,7 +59,8 @@ mod tests {
         }
     }
 
-    /// A capital at its start, a full stop at its end, single spaces between.
+    /// Checks a text: it starts with a capital letter, ends with a full stop and has single
+    /// spaces.
     fn assert_is_sentence(text: &str) {
         let capital = text.starts_with(|c: char| c.is_ascii_uppercase());
         assert!(capital && text.ends_with('.') && !text.contains("  "), "{text}");

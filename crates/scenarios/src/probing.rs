@@ -1,4 +1,4 @@
-//! Evidence of one trial: whom a scenario has watched, and what came of it.
+//! Evidence of one trial: which processes a scenario watches, and the result.
 
 use host::roots::Roots;
 use model::Evidence;
@@ -7,33 +7,33 @@ use probe::{Role, Session, SessionOptions, Watched};
 /// A process of a trial, or the leader of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The process; its children are the same part.
+    /// The process. Its children belong to the same part.
     pub pid: u32,
-    /// What it is: `mapper`.
+    /// The name of the part: `mapper`.
     pub part: &'static str,
-    /// What it means to the evidence.
+    /// Its role in the evidence.
     pub role: Role,
 }
 
-/// Probes around a trial, where they are wanted; every call does nothing where they are not.
+/// The probes around a trial. If they are not wanted, every call does nothing.
 pub struct Probing {
     roots: Roots,
     session: Option<Session>,
 }
 
 impl Probing {
-    /// Loads the probes, before anything is set up.
+    /// Loads the probes. This must happen before the set-up of the trial.
     pub fn start(wanted: bool, roots: &Roots) -> Self {
         Probing::start_with(wanted, &SessionOptions::new(roots))
     }
 
-    /// Loads the probes as a scenario wants them.
+    /// Loads the probes with the options of a scenario.
     pub fn start_with(wanted: bool, options: &SessionOptions) -> Self {
         let session = wanted.then(|| Session::start(options));
         Probing { roots: options.roots.clone(), session }
     }
 
-    /// Watches a process with its children.
+    /// Watches a process and its children.
     pub fn watch(&mut self, process: &Part) {
         if let Some(session) = &mut self.session {
             let Part { pid, part, role } = *process;
@@ -41,7 +41,7 @@ impl Probing {
         }
     }
 
-    /// Watches a process alone, and all that it started as another part.
+    /// Watches a process. All processes that it started are watched as another part.
     pub fn watch_tree(&mut self, process: &Part, offspring: &str) {
         if let Some(session) = &mut self.session {
             let Part { pid, part, role } = *process;
@@ -50,21 +50,21 @@ impl Probing {
         }
     }
 
-    /// Says that the load is released.
+    /// Marks the release of the load.
     pub fn release(&mut self) {
         if let Some(session) = &mut self.session {
             session.release();
         }
     }
 
-    /// Ends the watch, while all that were watched still live.
+    /// Ends the watch. All watched processes must still be alive.
     pub fn end(&mut self) {
         if let Some(session) = &mut self.session {
             session.stop();
         }
     }
 
-    /// What was seen, once the load is gone; putting it together takes a moment.
+    /// The evidence, after the load is gone. Collecting it takes a moment.
     pub fn evidence(self) -> Option<Evidence> {
         self.session.map(Session::finish)
     }

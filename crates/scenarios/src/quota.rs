@@ -1,5 +1,5 @@
-//! The quota of a group: whether it can be had, and what its own counters say in the evidence of a
-//! trial, beside what was seen of its threads.
+//! The quota of a group: whether it is available, and what its counters add to the evidence of a
+//! trial, which covers its threads.
 
 use crate::params::{Quota, Time};
 use crate::{Host, ScenarioError};
@@ -8,16 +8,16 @@ use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
 use model::{Evidence, Need, Problem};
 use os::time;
 
-/// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
-/// kernel's `min_cfs_rq_runtime`.
+/// CPU time that a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds:
+/// the kernel's `min_cfs_rq_runtime`.
 pub(crate) const KEPT_MS: f64 = 1.0;
 
-/// What is missing to give a group of this process's a quota; nothing is changed for it.
+/// What is missing to give a group of this process a quota. This changes nothing.
 pub(crate) fn missing(host: &Host) -> Option<Need> {
     ParentGroup::find(host.roots).err().map(Need::Quota)
 }
 
-/// Quota, period and burst as a group has them.
+/// Quota, period and burst in the form that a group takes.
 pub(crate) fn bandwidth(quota: Time, period: Time, burst: Time) -> Bandwidth {
     let [quota_us, period_us, burst_us] =
         [quota, period, burst].map(|length| time::whole_us(length.get()));
@@ -25,19 +25,19 @@ pub(crate) fn bandwidth(quota: Time, period: Time, burst: Time) -> Bandwidth {
 }
 
 impl Quota {
-    /// The same as a group has it.
+    /// The same in the form that a group takes.
     pub(crate) fn bandwidth(self) -> Bandwidth {
         bandwidth(self.quota(), self.period(), self.burst())
     }
 }
 
-/// Makes sure that this quota can be had, by a group that has it for a moment; returns whether the
-/// other one, which has a burst, can be had too.
+/// Checks that this quota is available, by giving it to a temporary group. Returns whether the
+/// other quota, which has a burst, is available too.
 ///
-/// What a run that was killed left behind is removed first.
+/// First removes what an earlier, killed run left behind.
 ///
 /// # Errors
-/// If it cannot be had: as a need that is missing where a privilege or a controller is.
+/// If the quota is not available. A missing privilege or controller is reported as a need.
 pub(crate) fn try_out(
     host: &Host,
     bandwidth: &Bandwidth,
@@ -56,15 +56,15 @@ pub(crate) fn try_out(
     Ok(has_burst)
 }
 
-/// The group below which groups with a quota are made.
+/// The parent group for groups with a quota.
 ///
 /// # Errors
-/// If there is none: as a need that is missing.
+/// If there is none. This is reported as a need.
 pub(crate) fn home(host: &Host) -> Result<ParentGroup, ScenarioError> {
     ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(Need::Quota(error)))
 }
 
-/// A group error as a scenario's.
+/// Converts a group error into a scenario error.
 pub(crate) fn refused(error: CgroupError) -> ScenarioError {
     if error.is_bad_value() {
         ScenarioError::Unusable(Problem::Group(error))
@@ -75,15 +75,16 @@ pub(crate) fn refused(error: CgroupError) -> ScenarioError {
     }
 }
 
-/// A group error in a trial as a scenario's.
+/// Converts a group error during a trial into a scenario error.
 pub(crate) fn broken(error: CgroupError) -> ScenarioError {
     ScenarioError::Broken(Problem::Group(error))
 }
 
-/// Lays what the group's counters gained over what was seen of its threads.
+/// Adds the counters of the group to the evidence about its threads.
 ///
-/// A thread is caught while it is runnable on a CPU off which the quota holds its group. Where the
-/// kernel lets nobody look at the end of that, it ends when a thread of the group runs there again.
+/// A thread counts as throttled while it is runnable on a CPU on which its group is throttled. If
+/// the kernel does not show the end of the throttling, it ends when a thread of the group runs
+/// there again.
 pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
     if evidence.quota.is_none() {
         evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::Throttled));

@@ -1,18 +1,18 @@
-//! What a review says of a tested outcome, as data, and the one engine that applies it.
+//! The review of a tested outcome, as data, and the one function that applies it.
 
 use analysis::Outcome;
 use model::{ArmResult, Caveat, Plan, Reason, Role, State, Suggestion, Trial};
 
-/// What the test made of a study, for a review.
+/// The results of the test, as input of a review.
 #[derive(Debug, Clone, Copy)]
 pub struct Results<'a> {
-    /// What was to be done.
+    /// The plan of the study.
     pub plan: &'a Plan,
     /// Every trial.
     pub trials: &'a [Trial],
-    /// The estimates of each arm, with what the test says of it.
+    /// The estimates of each arm, and the state that the test gives it.
     pub arms: &'a [ArmResult],
-    /// What the test says of the study.
+    /// The outcome of the test for the study.
     pub outcome: &'a Outcome,
 }
 
@@ -22,40 +22,40 @@ impl<'a> Results<'a> {
         self.arms.iter().find(|arm| arm.id == id)
     }
 
-    /// What the test says of an arm.
+    /// The state that the test gives an arm.
     pub fn says(&self, id: &str) -> Option<State> {
         self.arm(id)?.state
     }
 }
 
-/// What only a scenario knows of an outcome.
+/// The scenario's own review of an outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Review {
-    /// Why the test alone says too much.
+    /// Why the test alone concludes too much.
     pub objections: Vec<Objection>,
-    /// How what was found comes about; said before the grounds of the test.
+    /// How the found stall comes about. Shown before the reasons of the test.
     pub causes: Vec<Reason>,
-    /// What else was seen; said after them.
+    /// Other observations. Shown after the reasons of the test.
     pub also: Vec<Reason>,
-    /// What would settle what the objections leave open, where they take the verdict back.
+    /// How to settle the questions that the objections leave open, if they withdraw the verdict.
     pub settles: Option<Caveat>,
-    /// What the study cannot tell besides.
+    /// What else the study cannot show.
     pub caveats: Vec<Caveat>,
-    /// What to do next in that case.
+    /// What to do next, if the objections withdraw the verdict.
     pub suggestions: Vec<Suggestion>,
 }
 
-/// Why the test alone says too much.
+/// Why the test alone concludes too much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objection {
-    /// What it says too much of: an arm by its name, or the whole study.
+    /// The arm that the objection is about, by its id. None: the whole study.
     pub arm: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
 impl Objection {
-    /// Nothing can be concluded from the study, for this fact of its scenario.
+    /// Nothing can be concluded from the study, because of this fact of its scenario.
     pub fn to_study(why: impl Into<model::Fact>) -> Self {
         Objection { arm: None, reason: Reason::Scenario(why.into()) }
     }
@@ -66,8 +66,8 @@ impl Objection {
     }
 }
 
-/// Applies a review. A study to which it objects settles nothing; nor does one whose verdict rests
-/// on arms to which it objects.
+/// Applies a review. If it objects to the study, or to arms that carry the verdict, the study
+/// becomes inconclusive.
 pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcome) {
     let Review { objections, causes, also, settles, caveats, suggestions } = review;
     for id in objections.iter().filter_map(|objection| objection.arm.as_ref()) {
@@ -92,7 +92,7 @@ pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcom
     } else {
         outcome.state = State::Inconclusive;
         outcome.reasons.splice(0..0, whys);
-        // More blocks like these would not settle it; what would comes first.
+        // More blocks like these would not settle the study. What would settle it comes first.
         outcome.caveats.retain(is_of_the_machine);
         outcome.caveats.splice(0..0, settles);
         outcome.suggestions.extend(suggestions);
@@ -103,7 +103,7 @@ pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcom
     outcome.caveats.extend(caveats);
 }
 
-/// Whether a caveat holds whatever the verdict is.
+/// Whether a caveat holds for any verdict.
 fn is_of_the_machine(caveat: &Caveat) -> bool {
     matches!(
         caveat,
@@ -116,23 +116,23 @@ fn is_of_the_machine(caveat: &Caveat) -> bool {
     )
 }
 
-/// What a review took back of what the test says.
+/// What a review withdrew from the result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TakenBack {
     Nothing,
-    /// The verdict, for the sake of arms that it set back itself.
+    /// The verdict, because of single arms that the review already set back.
     Arms,
-    /// The verdict, for a reason that holds for the study as a whole.
+    /// The verdict, for a reason that holds for the whole study.
     Study,
 }
 
-/// Sets back what is said of single arms to what the verdict leaves of it, so that no table says
-/// more than the verdict above it. Whatever is taken back of a verdict goes through here.
+/// Limits the states of single arms to what the verdict allows, so that no table claims more than
+/// the verdict above it. Every withdrawal of a verdict goes through this function.
 ///
-/// Where nothing can be trusted, that is so of every arm. Where a study is inconclusive, no arm
-/// with the cause is affected, and not all of them are cleared. What a review takes back of the
-/// study as a whole, as where the control had no room, holds for every arm; and what it takes back
-/// of an arm with the cause holds for what should fix it.
+/// If the study is untrustworthy, so is every arm. If the study is inconclusive, no arm with the
+/// cause is affected, and not all of them are cleared. If a review withdraws the verdict for the
+/// whole study, such as when the control had no room, this holds for every arm. If it withdraws
+/// the state of an arm with the cause, this holds for its fixes too.
 pub(crate) fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
     let says = |arm: &ArmResult| matches!(arm.state, Some(State::Affected | State::NotAffected));
     let is_case = |arm: &ArmResult| arm.role == Role::Case;
@@ -160,7 +160,7 @@ mod tests {
     use model::testing::result;
     use model::{Test, What};
 
-    /// What is left of what is said of these arms; those named `fix` are to fix the stall.
+    /// The states that are left for these arms. Arms with the id `fix` are fixes.
     fn left(says: &[(&str, State)], verdict: State, taken_back: TakenBack) -> Vec<State> {
         let role = |id: &str| if id == "fix" { Role::Fix } else { Role::Case };
         let arm = |(id, state): &(&str, State)| result(id, role(id), Some(*state));
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(left(&says, Inconclusive, Arms), [Inconclusive, NotAffected, Inconclusive]);
         assert_eq!(left(&says, Inconclusive, Study), [Inconclusive; 3]);
         assert_eq!(left(&says, Untrustworthy, Nothing), [Untrustworthy; 3]);
-        // One that is cleared stays so beside one that is not settled.
+        // A cleared arm stays cleared next to an arm that is not settled.
         let open = [("one", NotAffected), ("two", Inconclusive), ("fix", NotAffected)];
         assert_eq!(left(&open, Inconclusive, Nothing), open.map(|(_, state)| state));
         let clear = [("one", NotAffected), ("two", NotAffected), ("fix", Affected)];
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(left(&clear, Inconclusive, Nothing), [Inconclusive, Inconclusive, Affected]);
     }
 
-    /// An outcome with two cases, after a review with this objection.
+    /// The outcome with two cases, after a review with this objection.
     fn reviewed(state: State, objection: Objection) -> (Outcome, Vec<Option<State>>) {
         let mut outcome = Outcome::new(state, "lost", Test::default());
         let more = Caveat::MoreBlocks { more: 3, blocks: 9, goes_on: false };

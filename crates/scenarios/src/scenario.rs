@@ -1,4 +1,4 @@
-//! What a scenario is.
+//! The definition of a scenario.
 
 use crate::{
     Arms, Cell, Context, Host, OwnGenerator, Results, Review, ScenarioError, Summary, TrialResult,
@@ -8,50 +8,51 @@ use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion};
 use std::time::Duration;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-/// What is made of parameters on a machine.
+/// A function from parameters and the host to a result.
 type Made<P, T> = fn(&P, &Host) -> Result<T>;
 type Calibrate<P> = fn(&mut [Arm<P>], &Host, &dyn Fn() -> bool) -> Result<()>;
 
-/// One known stall: what it says of itself, and what it does with its parameters.
+/// One known stall: its description, and what it does with its parameters.
 pub struct Scenario<P> {
-    /// What it says of itself.
+    /// The description of the scenario.
     pub meta: &'static Meta,
-    /// Load generators of its own, which run as children of the tool.
+    /// Load generators that belong to this scenario. They run as children of the tool.
     pub generators: &'static [OwnGenerator],
-    /// What of its needs this machine lacks; none where it can run.
+    /// What this machine lacks for the scenario. None if it can run.
     pub missing: fn(&Host) -> Option<Need>,
-    /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run
-    /// with its defaults shows.
+    /// Settings of this scenario that stall on a kernel as old as the machine's. No run with the
+    /// defaults shows these stalls.
     pub of_old_kernels: Option<fn(&Machine) -> Vec<Suggestion>>,
-    /// The arms for these parameters, control first. Fails if a value cannot be used on this
-    /// machine, or needs a privilege that is missing.
+    /// The arms for these parameters, the control first. Fails if a value cannot be used on this
+    /// machine, or if it needs a privilege that is missing.
     pub arms: Made<P, Arms<P>>,
-    /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
-    /// open: by a short try-out before the first trial, so that the record holds what was run.
-    /// Where nothing is run, as for a plan that is only shown, it is not called.
+    /// Sets values that depend on the speed of this machine, such as a rate of requests, in arms
+    /// that leave them open. It measures them shortly before the first trial, so that the record
+    /// holds the values that were used. It is not called if nothing is run, such as for a plan
+    /// that is only shown.
     pub calibrate: Option<Calibrate<P>>,
-    /// The one arm with the cause for these parameters, and the control that it is held against,
-    /// for a study that combines values of its own choice. Without it, those of the arms; then
-    /// values that make several arms with the cause are an error.
+    /// The one arm with the cause for these parameters, and its control, for a study that combines
+    /// values of its own. If absent, they are taken from `arms`. In that case, values that make
+    /// several arms with the cause are an error.
     pub cell: Option<Made<P, Cell<P>>>,
-    /// The same as far as it can be told from the parameters alone: for a dry run, which runs no
-    /// program and changes nothing. Without it, the parameters as they are.
+    /// The same, as far as the parameters alone determine it. It is for a dry run, which runs no
+    /// program and changes nothing. If absent, the parameters are used as they are.
     pub sketch: Option<Made<P, Cell<P>>>,
-    /// How trials of these parameters are judged, the figure that matters most first; as declared
-    /// where absent.
+    /// How trials of these parameters are judged, the most important figure first. If absent, as
+    /// declared in `meta`.
     pub judging: Option<fn(&P) -> Vec<Judging>>,
-    /// How long a trial with these parameters is expected to take, for a progress bar.
+    /// Expected duration of a trial with these parameters, for a progress bar.
     pub expected: fn(&P) -> Duration,
-    /// How long the load of a trial with these parameters runs at least before what is measured
-    /// begins. None where both begin together.
+    /// Least time that the load of a trial with these parameters runs before the measurement
+    /// begins. None if both begin together.
     pub warm_up: Option<fn(&P) -> Duration>,
-    /// Runs one trial to its end or to its deadline. Fails if it could not be run or was
-    /// interrupted; a hang is no error.
+    /// Runs one trial until its end or its deadline. Fails if it could not run or was interrupted.
+    /// A hang is not an error.
     pub trial: fn(&P, &mut Context) -> Result<TrialResult>,
-    /// What only this scenario knows of an outcome, as whether the cause was there at all, and what
-    /// its figures need to be understood.
+    /// The scenario's own review of an outcome. For example, it checks whether the cause was
+    /// present, and explains the figures.
     pub review: Option<fn(&Results) -> Review>,
-    /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of
-    /// a study of several factors, the headline is not asked for.
+    /// The summary of an outcome, as facts for its sentences. The headline is not used if the
+    /// outcome is untrustworthy, or for a study of several factors.
     pub summary: fn(&Plan, &Outcome, &[ArmResult]) -> Summary,
 }

@@ -1,5 +1,4 @@
-//! What to do next, as data: fixes with the runs that measure them, and other runs worth their
-//! time.
+//! What to do next, as data: fixes with the runs that measure them, and other useful runs.
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;
@@ -7,7 +6,7 @@ use model::{
     Arm, ArmResult, Fact, Fix, FixOutcome, Meta, Plan, Role, Run, Settings, Suggestion, What,
 };
 
-/// A run of a scenario; what is as its defaults say is left out.
+/// A run of a scenario. Settings that equal the defaults are left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
     Run {
         command: Command::Run,
@@ -16,21 +15,21 @@ pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
     }
 }
 
-/// The fixes that are not in force already, each with the run that measures it.
+/// The fixes that these settings do not have yet, each with the run that measures it.
 pub(crate) fn fixes(meta: &Meta, asked: &Settings) -> Vec<Suggestion> {
     meta.fixes.iter().filter_map(|one| fix(meta, one, asked)).collect()
 }
 
-/// A fix with the run that measures it; none where it is in force already.
+/// A fix with the run that measures it. None if the settings already have the fix.
 pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Suggestion> {
     let fixed = (fix.change)(asked)?;
     let what = What::Fix(fix.id.to_owned());
     (fixed != *asked).then(|| Suggestion { run: Some(run(meta, &fixed)), ..what.into() })
 }
 
-/// The fixes that no arm of the study that ran has in force, besides the case: those speak for
-/// themselves. Nor those whose arm was left out, since they cannot be had here. `results` are of
-/// the arms that ran.
+/// The fixes that are worth a run. A fix is left out if an arm that ran already has it, other than
+/// the case. A fix is also left out if its arm was left out, because it cannot run here. `results`
+/// are the arms that ran.
 pub(crate) fn untried(
     meta: &Meta,
     plan: &Plan,
@@ -46,12 +45,12 @@ pub(crate) fn untried(
     meta.fixes.iter().filter(|fix| !tried(fix)).filter_map(|one| fix(meta, one, asked)).collect()
 }
 
-/// Another run of the same scenario, and what it is for.
+/// Another run of the same scenario, and its purpose.
 pub(crate) fn other_run(meta: &Meta, why: impl Into<Fact>, settings: &Settings) -> Suggestion {
     Suggestion { run: Some(run(meta, settings)), ..What::Scenario(why.into()).into() }
 }
 
-/// Says of each suggested fix what it did, where an arm of this study has it.
+/// Adds to each suggested fix its measured effect, if an arm of this study has it.
 pub(crate) fn add_measured(
     suggestions: &mut [Suggestion],
     plan: &Plan,
@@ -66,7 +65,7 @@ pub(crate) fn add_measured(
     }
 }
 
-/// What an arm with a fix in force did, where it was held against one without.
+/// The effect of an arm with this fix, if it was compared with an arm without it.
 fn measured(fix: &FixMeta, plan: &Plan, tried: &[Fix]) -> Option<FixOutcome> {
     let in_force = |id: &str| {
         let arm = plan.arms.iter().find(|arm| arm.id == id)?;
@@ -117,7 +116,7 @@ mod tests {
         assert!(advice(&alone).contains(&dam));
         let both = Plan { arms: vec![case, tried], ..plan(&[]) };
         assert!(!advice(&both).contains(&dam));
-        // A study that ended before it came to its fix.
+        // A study that ended before it ran its fix.
         assert!(advice_of(&both, &ran(&alone)).contains(&dam));
         let why = WhyLeftOut::Scenario(Fact::new("why"));
         let left_out = vec![LeftOut { id: "dam".to_owned(), why }];

@@ -1,19 +1,19 @@
-//! What a scenario says of an outcome.
+//! The summary that a scenario gives for an outcome.
 
 use model::{ArmResult, Fact, Plan, Role, Suggestion};
 
-/// What a scenario says of an outcome.
+/// The summary that a scenario gives for an outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// The verdict in one sentence.
     pub headline: Fact,
     /// What to do next.
     pub suggestions: Vec<Suggestion>,
-    /// Which of several stalls, where the scenario has several.
+    /// The name of the stall, if the scenario has several stalls.
     pub kind: Option<String>,
 }
 
-/// The control that an arm is held against.
+/// The control that an arm is compared with.
 pub(crate) fn control_of<'a>(
     plan: &Plan,
     arm: &ArmResult,

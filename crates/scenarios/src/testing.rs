@@ -1,4 +1,4 @@
-//! Facts as their scenario writes them, and settings.
+//! Helpers for tests: the sentences of facts, and settings.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,12 +7,12 @@ use crate::{Results, Review, ScenarioError};
 use analysis::Outcome;
 use model::{ArmResult, Fact, Meta, Plan, Problem, Settings, Trial};
 
-/// A fact's sentence; fails where its scenario does not know it.
+/// The sentence of a fact. Fails if its scenario does not know the fact.
 pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
     (meta.sentence)(fact).unwrap()
 }
 
-/// Why a setting is refused, in the scenario's own sentence; fails where something else is said.
+/// The scenario's own sentence for a refused setting. Fails for any other result.
 pub(crate) fn refused<T: std::fmt::Debug>(meta: &Meta, result: Result<T, ScenarioError>) -> String {
     match result {
         Err(ScenarioError::Unusable(Problem::Scenario(fact))) => told(meta, &fact),
@@ -35,7 +35,7 @@ pub(crate) fn value_of(settings: &Settings, name: &str) -> Option<String> {
     values.get(name).map(ToString::to_string)
 }
 
-/// Has a review speak of an outcome, and applies what it says.
+/// Reviews an outcome and applies the review.
 pub(crate) fn reviewed_by(
     review: fn(&Results) -> Review,
     plan: &Plan,

@@ -1,11 +1,11 @@
-//! Waiting for children, until somebody interrupts.
+//! Waiting for child processes, until the user interrupts.
 
 use crate::ScenarioError;
 use load::protocol::{Ready, Report};
 use load::{Awaited, Child};
 use std::time::{Duration, Instant};
 
-/// How often an interruption is noticed.
+/// Interval between two checks for an interruption.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Waits until a child is set up.
@@ -28,7 +28,7 @@ pub(crate) fn report(
     report.ok_or_else(|| child.late(Awaited::Report, limit).into())
 }
 
-/// Waits for the report of a child that may hang; none after the limit.
+/// Waits for the report of a child that may hang. None after the limit.
 pub(crate) fn report_before(
     child: &mut Child,
     limit: Duration,
@@ -37,7 +37,7 @@ pub(crate) fn report_before(
     until(limit, interrupted, |deadline| child.report_before(deadline))
 }
 
-/// Asks again and again until there is an answer; none after the limit.
+/// Asks repeatedly until there is an answer. None after the limit.
 pub(crate) fn until<T>(
     limit: Duration,
     interrupted: &dyn Fn() -> bool,

@@ -1,5 +1,5 @@
-//! A brief says what its record says, can be judged again by its counts alone, and is short,
-//! whatever the trials were.
+//! A brief agrees with its record, can be judged again from its counts alone, and is short, for
+//! any trials.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,11 +14,11 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use tailback_scenarios::{self as scenarios, AnyScenario};
 
-/// One trial as it comes: how much was lost, whether it hung, the share of its time without a CPU,
-/// and that the hypervisor took.
+/// One trial: the lost time, whether it hung, and two shares of its time: without a CPU, and taken
+/// by the hypervisor.
 type Reading = (u16, bool, f64, f64);
 
-/// A study of a scenario by its own settings, of so many cases.
+/// A study of a scenario with its own settings and `cases` cases.
 fn record(scenario: &dyn AnyScenario, cases: usize, readings: &[Reading], tainted: bool) -> Judged {
     let plan = plan(scenario, cases);
     let trials = trials(&plan, scenario, readings, tainted);
@@ -109,7 +109,7 @@ fn trials(
     all
 }
 
-/// Holds the brief of a record against it; its verdict.
+/// Checks that the brief of a record agrees with it. Returns the verdict.
 fn assert_alike(record: Judged) -> State {
     let brief = scenarios::brief(&record, Identity::default(), None);
     assert_eq!(brief.verdict.state, record.judgement.state);
@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// Otherwise the property above would hold of one answer alone.
+/// Otherwise the property above might hold only for one kind of answer.
 #[test]
 fn all_answers_come_by() {
     let of = |name: &str, readings: &[Reading]| {

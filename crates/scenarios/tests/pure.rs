@@ -1,4 +1,4 @@
-//! Judging is a function of the facts alone: it reads no verdict, and the same facts give the same
+//! Judging depends only on the facts: it reads no verdict, and the same facts give the same
 //! judgement.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tailback_scenarios::{ALL, blocks_left, judge, judged};
 
-/// A study of a scenario whose case loses so much in each of so many blocks.
+/// A study of a scenario whose case loses `lost` in each of `blocks` blocks.
 fn study(scenario: &str, blocks: u32, lost: f64) -> Facts {
     let plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
     let of_block = |block| [trial(block, "control", 0.0), trial(block, "case", lost)];
@@ -85,11 +85,11 @@ fn nothing_that_judges_reads_a_verdict() {
             }
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             let text = std::fs::read_to_string(&path).unwrap();
-            // Tests look at what they judged.
+            // Tests may look at a judgement.
             let code = text.split("#[cfg(test)]").next().unwrap();
             let reads = code.contains(".judgement") || code.contains("&Judged");
             files += 1;
-            // A brief tells what was judged.
+            // A brief reports what was judged.
             assert!(!reads || name == "brief.rs", "{} reads one", path.display());
         }
     }

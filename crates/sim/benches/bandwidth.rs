@@ -1,4 +1,4 @@
-//! How long the simulation of a machine takes.
+//! Time to simulate a machine.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::time::Duration;
@@ -8,7 +8,8 @@ fn fibtest(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("fibtest for 5 s");
     group.sample_size(20);
     group.measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_secs(1));
-    // The eras at the size of the published table, then how the cost grows with the machine.
+    // The eras at the size of the published table, then larger machines to see how the cost
+    // grows.
     let runs = [(64, Era::B), (64, Era::C), (64, Era::G), (256, Era::G), (1024, Era::G)];
     for (cpus, era) in runs {
         let config = Config::new(cpus, era);

@@ -1,4 +1,5 @@
-//! Requests that arrive by chance, drawn beforehand: so that they are the same under every quota.
+//! Random request arrivals. They are drawn before the run, so that they are the same under every
+//! quota.
 
 use crate::error::Error;
 use crate::request::{LONGEST_NS, Request, require};
@@ -6,26 +7,26 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-/// Most requests of a run.
+/// Most requests in a run.
 pub(crate) const MOST_REQUESTS: usize = 10_000_000;
 
-/// Stream of the generator that arrivals are drawn from, apart from those of the scheduler.
+/// Random stream for the arrivals, separate from the scheduler's streams.
 const STREAM: u64 = 1;
 
-/// Open-loop arrivals: they come whether or not earlier ones are done.
+/// Open-loop arrivals: requests come whether or not earlier ones are finished.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Arrivals {
-    /// Mean time between two requests, in nanoseconds; they form a Poisson process.
+    /// Mean time between two requests of a Poisson process, in nanoseconds.
     pub mean_gap_ns: u64,
-    /// Bursts on top of that.
+    /// Additional bursts.
     pub bursts: Option<Bursts>,
     /// CPU time of a request.
     pub service: Service,
-    /// Threads that serve them, each in turn, on whichever CPU is free.
+    /// Threads that serve the requests. Each serves one request at a time, on any free CPU.
     pub workers: u32,
 }
 
-/// Bursts: several requests at once, at the times of a Poisson process of their own.
+/// Bursts of several simultaneous requests, at the times of a separate Poisson process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Bursts {
     /// Mean time between two bursts, in nanoseconds.
@@ -37,14 +38,14 @@ pub struct Bursts {
 /// CPU time of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Service {
-    /// Always the same, in nanoseconds.
+    /// A constant time, in nanoseconds.
     Fixed(u64),
-    /// Exponential.
+    /// An exponential distribution.
     Exponential {
         /// Mean, in nanoseconds.
         mean_ns: u64,
     },
-    /// Log-normal: most requests are short, some are very long.
+    /// A log-normal distribution: most requests are short, some are very long.
     LogNormal {
         /// Median, in nanoseconds.
         median_ns: u64,
@@ -132,12 +133,13 @@ impl Service {
     }
 }
 
-/// An exponential variate, by inversion.
+/// An exponential random number, by inversion.
 fn exponential(rng: &mut ChaCha8Rng, mean_ns: u64) -> f64 {
     -(1.0 - rng.random::<f64>()).ln() * mean_ns as f64
 }
 
-/// A standard normal variate, by Box and Muller (Annals of Mathematical Statistics 29, 1958).
+/// A standard normal random number, by Box and Muller (Annals of Mathematical Statistics 29,
+/// 1958).
 fn standard_normal(rng: &mut ChaCha8Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
     radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
@@ -162,7 +164,8 @@ mod tests {
     fn the_draws_have_the_moments_asked_for() {
         let load = arrivals(Service::Exponential { mean_ns: 50_000 });
         let requests = load.draw(10 * SECOND, 7).unwrap();
-        // 100,000 expected, standard deviation 316: five of them.
+        // 100,000 requests are expected, with a standard deviation of 316; the limits are five of
+        // these.
         assert!((98_400..=101_600).contains(&requests.len()), "{}", requests.len());
         let served = mean(requests.iter().map(|request| request.service_ns));
         assert!((49_000.0..51_000.0).contains(&served), "{served}");

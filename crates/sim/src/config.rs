@@ -10,48 +10,49 @@ const HOUR: u64 = 3_600_000 * MS;
 /// Most CPUs that a machine may have.
 pub(crate) const MOST_CPUS: u32 = 65_536;
 
-/// Most CPU time that a run may offer, in CPU seconds: some minutes of simulating.
+/// Most CPU time that the load of a run may need, in CPU seconds: some minutes of simulation.
 const MOST_CPU_SECONDS: u64 = 2_000_000;
 
-/// How the scheduler ticks of the CPUs lie to one another.
+/// The time offsets between the scheduler ticks of the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum TickLayout {
-    /// All CPUs tick at once: the kernel's default.
+    /// All CPUs tick at the same time: the kernel's default.
     Aligned,
-    /// Ticks are spread over half a tick, as with `skew_tick=1`.
+    /// Ticks are spread over half a tick period, as with `skew_tick=1`.
     Skewed,
 }
 
-/// All that a run depends on, apart from its load.
+/// Everything that a run depends on, except its load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Config {
-    /// CPUs of the machine; the group may use all of them.
+    /// Number of CPUs of the machine. The group may use all of them.
     pub cpus: u32,
-    /// Scheduler ticks a second on a busy CPU.
+    /// Scheduler ticks per second on a busy CPU.
     pub hz: u32,
-    /// How the ticks of the CPUs lie to one another.
+    /// The time offsets between the ticks of the CPUs.
     pub tick_layout: TickLayout,
-    /// When CPU 0 ticks first, in nanoseconds; drawn from the seed where absent.
+    /// Time of the first tick of CPU 0, in nanoseconds. If None, it is drawn from the seed.
     pub tick_phase_ns: Option<u64>,
-    /// CPU time that the group may use in a period, in nanoseconds; no limit where absent.
+    /// CPU time that the group may use in a period, in nanoseconds. If None, there is no limit.
     pub quota_ns: Option<u64>,
     /// Length of a period, in nanoseconds.
     pub period_ns: u64,
-    /// When the first period ends, in nanoseconds after the load begins; drawn from the seed where
-    /// absent, since the kernel's timer knows nothing of the load.
+    /// End of the first period, in nanoseconds after the load begins. If None, it is drawn from
+    /// the seed, since the kernel's timer is independent of the load.
     pub period_phase_ns: Option<u64>,
     /// CPU time that may be carried over, in nanoseconds.
     pub burst_ns: u64,
-    /// What a CPU takes from the pool at a time, in nanoseconds
+    /// Runtime that a CPU takes from the pool at a time, in nanoseconds
     /// (`sched_cfs_bandwidth_slice_us`).
     pub slice_ns: u64,
-    /// The era of the kernel.
+    /// The era of the simulated kernel.
     pub era: Era,
-    /// Its rules; [`Era::rules`] unless a switch was turned.
+    /// Its rules: [`Era::rules`], unless single rules were switched.
     pub rules: Rules,
-    /// With the distribution race: time to hand runtime to one throttled CPU, in nanoseconds.
+    /// With the distribution race: time to give runtime to one throttled CPU, in nanoseconds.
     pub distribution_step_ns: u64,
-    /// With throttling at the return to user mode: CPU time from waking to there, in nanoseconds.
+    /// With throttling at the return to user mode: CPU time from wakeup to that return, in
+    /// nanoseconds.
     pub return_to_user_ns: u64,
     /// Seed of every random choice.
     pub seed: u64,
@@ -60,7 +61,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A machine with a group limited to 10 ms in 100 ms, for 5 s; HZ 250, burst 0, seed 1.
+    /// A machine with a quota of 10 ms per 100 ms, for 5 s; HZ 250, burst 0, seed 1.
     pub fn new(cpus: u32, era: Era) -> Self {
         Config {
             cpus,
@@ -81,13 +82,13 @@ impl Config {
         }
     }
 
-    /// Length of a tick, in nanoseconds.
+    /// Length of a tick period, in nanoseconds.
     pub fn tick_ns(&self) -> u64 {
         1_000_000_000 / u64::from(self.hz.max(1))
     }
 
-    /// CPU time that the group may use over the run, in nanoseconds: its quota in proportion, and
-    /// never more than its CPUs have.
+    /// CPU time that the group may use over the run, in nanoseconds: its quota for the length of
+    /// the run, and at most the time of all CPUs.
     pub fn entitled_ns(&self) -> u64 {
         let machine = u128::from(self.cpus) * u128::from(self.duration_ns);
         let entitled = self.quota_ns.map_or(machine, |quota| {
@@ -97,13 +98,14 @@ impl Config {
         u64::try_from(entitled).unwrap_or(u64::MAX)
     }
 
-    /// The most that a group may use beyond its quota: a tick on each CPU, on which nobody looks
-    /// between two ticks, in nanoseconds.
+    /// Most CPU time that a group may use beyond its quota, in nanoseconds. On each CPU this is
+    /// one tick period, since the kernel checks only at ticks, and one return to user mode.
     pub fn overrun_ns(&self) -> u64 {
         u64::from(self.cpus) * (self.tick_ns() + self.return_to_user_ns)
     }
 
-    /// Whether the kernel would take these limits, and the model this machine.
+    /// Checks that the kernel would accept these limits, and that the model supports this
+    /// machine.
     ///
     /// # Errors
     /// A sentence that names the value and its range.

@@ -1,7 +1,7 @@
 //! The bandwidth controller: a pool for the group, an account for each CPU, two timers.
 //!
-//! It knows nothing of tasks. The engine reports what ran and asks what may run on; the times at
-//! which it is to be called next are in its `*_at` fields.
+//! It has no notion of tasks. The engine reports the CPU time that was used, and asks what may
+//! continue to run. The `*_at` fields hold the times at which the engine must call it next.
 
 use crate::config::Config;
 use crate::era::Rules;
@@ -10,36 +10,37 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// What a CPU keeps when its last task leaves (`min_cfs_rq_runtime`).
+/// Runtime that a CPU keeps when its last task leaves (`min_cfs_rq_runtime`).
 const KEEPS_NS: i64 = MS as i64;
 
-/// From a return of runtime to its distribution (`cfs_bandwidth_slack_period`).
+/// Delay from a return of runtime to its distribution (`cfs_bandwidth_slack_period`).
 const SLACK_NS: u64 = 5 * MS;
 
-/// So shortly before a refill the slack timer does nothing (`min_bandwidth_expiration`).
+/// The slack timer does nothing if a refill is closer than this (`min_bandwidth_expiration`).
 const TOO_LATE_NS: u64 = 2 * MS;
 
 /// The account of one CPU.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
     pub(crate) remaining: i64,
-    /// [slices expire] When `remaining` is lost, and the refill it came from.
+    /// [slices expire] The time at which `remaining` expires. `sequence` is the refill it came
+    /// from.
     pub(crate) deadline: u64,
     sequence: u64,
     pub(crate) throttled: bool,
-    /// Since when the throttling counts.
+    /// The time from which its throttling counts.
     pub(crate) throttled_since: Option<u64>,
-    /// Nothing to run here.
+    /// Whether the CPU has nothing to run.
     pub(crate) empty: bool,
 }
 
-/// A distribution that takes its time, while others spend the same pool.
+/// A distribution in progress, during which other CPUs use the same pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Distribution {
-    /// What is left of the snapshot.
+    /// The rest of the snapshot.
     pub(crate) budget: u64,
     pub(crate) given: u64,
-    /// Throttled CPUs still to be visited.
+    /// Throttled CPUs that it still has to visit.
     pub(crate) left: usize,
     pub(crate) by_period_timer: bool,
 }
@@ -55,7 +56,7 @@ pub(crate) struct Controller {
     tick: u64,
     pub(crate) step: u64,
     pub(crate) pool: u64,
-    /// The pool after the last refill, to know how much of a burst was used.
+    /// The pool after the last refill; used to compute how much of a burst was used.
     pool_after_refill: u64,
     pub(crate) deadline: u64,
     sequence: u64,
@@ -63,23 +64,23 @@ pub(crate) struct Controller {
     next_refill: u64,
     pub(crate) locals: Vec<Local>,
     pub(crate) throttled: VecDeque<u32>,
-    /// CPUs throttled during a distribution, which does not see them.
+    /// CPUs that were throttled during a distribution. It does not visit them.
     pub(crate) throttled_meanwhile: VecDeque<u32>,
     pub(crate) distribution: Option<Distribution>,
-    /// When the period timer fires; absent while it is stopped.
+    /// Time at which the period timer fires. None while it is stopped.
     pub(crate) period_at: Option<u64>,
-    /// When the slack timer fires; absent while it is not armed.
+    /// Time at which the slack timer fires. None while it is not armed.
     pub(crate) slack_at: Option<u64>,
-    /// When the distribution under way comes to its next CPU.
+    /// Time at which the distribution in progress visits its next CPU.
     pub(crate) step_at: Option<u64>,
-    /// CPUs that were unthrottled and that the engine has not taken yet.
+    /// CPUs that were unthrottled and that the engine has not processed yet.
     pub(crate) unthrottled: VecDeque<u32>,
     pub(crate) tally: Tally,
     pub(crate) stranded: Idle,
 }
 
 impl Controller {
-    /// A full pool, empty CPUs, and a running period timer.
+    /// A controller with a full pool, CPUs without tasks, and a running period timer.
     pub(crate) fn new(config: &Config, first_refill: u64) -> Self {
         let local = Local {
             remaining: 0,
@@ -118,7 +119,8 @@ impl Controller {
         }
     }
 
-    /// Charges what ran on a CPU, and fetches more runtime if that used up what it had.
+    /// Charges the time that ran on a CPU. If its runtime is used up, it fetches more from the
+    /// pool.
     pub(crate) fn account(&mut self, cpu: u32, now: u64, ran: u64) {
         self.tally.used += ran;
         if self.quota.is_none() {
@@ -145,7 +147,7 @@ impl Controller {
         self.locals[cpu as usize].throttled
     }
 
-    /// A CPU that had nothing to run gets its first task.
+    /// A CPU without tasks gets its first task.
     pub(crate) fn enter(&mut self, cpu: u32, now: u64) {
         let local = &mut self.locals[cpu as usize];
         local.empty = false;
@@ -160,7 +162,8 @@ impl Controller {
         }
     }
 
-    /// The last task of a CPU leaves: what it holds above its due goes back to the pool.
+    /// The last task of a CPU leaves. Runtime above the amount that a CPU keeps goes back to the
+    /// pool.
     pub(crate) fn leave(&mut self, cpu: u32, now: u64) {
         let local = &mut self.locals[cpu as usize];
         local.empty = true;
@@ -186,8 +189,8 @@ impl Controller {
         }
     }
 
-    /// Throttles a CPU that has no runtime, unless the rules let it ask once more and it gets some.
-    /// Returns whether it is throttled now.
+    /// Throttles a CPU without runtime. If the rules allow it, the CPU first asks the pool once
+    /// more. Returns whether it is throttled.
     pub(crate) fn throttle(&mut self, cpu: u32, now: u64) -> bool {
         if self.rules.last_chance && self.assign(cpu, now, 1) {
             return false;
@@ -211,7 +214,7 @@ impl Controller {
         !self.throttled.is_empty() || !self.throttled_meanwhile.is_empty()
     }
 
-    /// [slices expire] Takes the runtime of a CPU whose deadline has passed.
+    /// [slices expire] Removes the runtime of a CPU whose deadline has passed.
     fn expire(&mut self, cpu: u32, now: u64) {
         let local = &mut self.locals[cpu as usize];
         if now < local.deadline || local.remaining < 0 {
@@ -226,7 +229,8 @@ impl Controller {
         }
     }
 
-    /// Fills a CPU up to `target` from the pool as far as that goes. Returns whether it may run.
+    /// Fills a CPU's runtime up to `target`, as far as the pool allows. Returns whether it may
+    /// run.
     fn assign(&mut self, cpu: u32, now: u64, target: i64) -> bool {
         self.start_period_timer(now);
         let local = &mut self.locals[cpu as usize];
@@ -270,7 +274,7 @@ impl Controller {
         self.next_refill.saturating_sub(now) < span
     }
 
-    /// The slack timer fires: what was given back goes to throttled CPUs.
+    /// The slack timer fires: returned runtime goes to throttled CPUs.
     pub(crate) fn on_slack_timer(&mut self, now: u64) {
         self.slack_at = None;
         if self.distribution.is_some() || self.refill_within(now, TOO_LATE_NS) {
@@ -281,7 +285,8 @@ impl Controller {
         }
     }
 
-    /// The period timer fires: the pool is refilled and throttled CPUs get what they owe.
+    /// The period timer fires: the pool is refilled, and throttled CPUs get the runtime that they
+    /// owe.
     pub(crate) fn on_period_timer(&mut self, now: u64) {
         let throttled = self.somebody_throttled();
         self.note_period(throttled);
@@ -319,7 +324,8 @@ impl Controller {
         self.pool = all.min(most);
         self.tally.granted += quota;
         self.tally.unused += all - self.pool;
-        // What the last period took beyond its quota was carried over from an earlier one.
+        // Runtime that the last period used beyond its quota was carried over from an earlier
+        // period.
         if self.rules.burst && self.pool_after_refill > all {
             self.tally.bursts += 1;
             self.tally.burst_ns += self.pool_after_refill - all;
@@ -329,7 +335,7 @@ impl Controller {
         self.sequence += 1;
     }
 
-    /// The run is over: closes what is under way.
+    /// The run ends: settles the distribution and the throttled times in progress.
     pub(crate) fn finish(&mut self, now: u64) {
         if let Some(distribution) = self.distribution.take() {
             self.settle_distribution(&distribution);
@@ -339,7 +345,7 @@ impl Controller {
         }
     }
 
-    /// What is left in the pool, on CPUs, and owed by CPUs, in nanoseconds.
+    /// Runtime in the pool, held by CPUs, and owed by CPUs, in nanoseconds.
     pub(crate) fn left(&self) -> (u64, u64, u64) {
         let held = self.locals.iter().map(|local| above_zero(local.remaining)).sum();
         let owed = self.locals.iter().map(|local| above_zero(-local.remaining)).sum();

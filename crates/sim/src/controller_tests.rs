@@ -6,7 +6,7 @@ use crate::era::Era;
 
 const MS: u64 = 1_000_000;
 
-/// 10 ms in 100 ms on four CPUs, the first refill after 100 ms.
+/// A quota of 10 ms per 100 ms on four CPUs, with the first refill after 100 ms.
 fn controller(era: Era, change: impl FnOnce(&mut Config)) -> Controller {
     let mut config = Config::new(4, era);
     change(&mut config);
@@ -34,7 +34,8 @@ fn a_cpu_takes_a_slice_and_owes_what_it_ran_beyond() {
     let mut controller = plain(Era::G);
     controller.enter(0, 0);
     assert_eq!((controller.pool, remaining(&controller, 0)), (5 * MS, 5 * MS as i64));
-    // 7 ms run, 2 ms of debt: the pool pays the debt and a slice, as far as it goes.
+    // After 7 ms of running with 2 ms of debt, the pool pays the debt and as much of a slice as
+    // it can.
     controller.account(0, 7 * MS, 7 * MS);
     assert_eq!((controller.pool, remaining(&controller, 0)), (0, 3 * MS as i64));
 }
@@ -96,7 +97,7 @@ fn the_race_pays_from_a_snapshot_that_others_spend_meanwhile() {
             continue;
         }
         let at = controller.step_at.unwrap();
-        // Two CPUs take all of the pool before CPU 0 is visited.
+        // Two CPUs empty the pool before CPU 0 is visited.
         controller.enter(1, 100 * MS);
         controller.enter(2, 100 * MS);
         controller.on_distribution_step(at);
@@ -111,7 +112,7 @@ fn a_last_chance_takes_no_more_than_a_nanosecond_beyond_the_debt() {
         let mut controller = plain(era);
         controller.enter(0, 0);
         controller.account(0, 12 * MS, 12 * MS);
-        // CPU 1 gives something back between the accounting and the throttling of CPU 0.
+        // CPU 1 returns runtime between the accounting and the throttling of CPU 0.
         controller.pool = 3 * MS;
         let throttled = controller.throttle(0, 12 * MS);
         assert_eq!(throttled, era < Era::E);
@@ -181,7 +182,7 @@ fn a_burst_is_kept_up_to_its_limit() {
     controller.enter(0, 0);
     controller.account(0, 12 * MS, 12 * MS);
     controller.on_period_timer(100 * MS);
-    // All 14 ms were taken out; 4 ms of them were the burst.
+    // All 14 ms were used; 4 ms of them came from the burst.
     assert_eq!((controller.pool, controller.tally.burst_ns), (10 * MS, 4 * MS));
     controller.leave(0, 101 * MS);
     controller.on_period_timer(200 * MS);

@@ -1,25 +1,25 @@
-//! A set of CPUs that is searched in a ring.
+//! A set of CPUs that is searched cyclically.
 
-/// CPUs as bits.
+/// A bit set of CPUs.
 #[derive(Debug)]
 pub(crate) struct CpuSet {
     words: Vec<u64>,
 }
 
 impl CpuSet {
-    /// None of so many CPUs.
+    /// An empty set for `cpus` CPUs.
     pub(crate) fn new(cpus: u32) -> Self {
         CpuSet { words: vec![0; cpus.div_ceil(64) as usize] }
     }
 
-    /// Puts a CPU in or takes it out.
+    /// Adds a CPU to the set, or removes it.
     pub(crate) fn set(&mut self, cpu: u32, is_in: bool) {
         let bit = 1 << (cpu % 64);
         let word = &mut self.words[(cpu / 64) as usize];
         *word = if is_in { *word | bit } else { *word & !bit };
     }
 
-    /// The first CPU of the set from `cpu` on, round the ring.
+    /// The first CPU in the set from `cpu` on, cyclically.
     pub(crate) fn next_from(&self, cpu: u32) -> Option<u32> {
         let start = (cpu / 64) as usize;
         let above = u64::MAX << (cpu % 64);

@@ -1,9 +1,10 @@
-//! Handing the pool to throttled CPUs, with and without the race.
+//! Distribution of the pool to throttled CPUs, with and without the race.
 
 use crate::controller::{Controller, Distribution, above_zero};
 
 impl Controller {
-    /// Hands the pool to throttled CPUs: at once, or in steps that others come between.
+    /// Distributes the pool to throttled CPUs: at once, or in steps between which other CPUs may
+    /// run.
     pub(crate) fn distribute(&mut self, now: u64, by_period_timer: bool) {
         if self.rules.distribution_race && self.step > 0 {
             self.begin_distribution(now, by_period_timer);
@@ -26,7 +27,7 @@ impl Controller {
         self.step_at = Some(now + self.step);
     }
 
-    /// [race] The distribution under way comes to its next CPU.
+    /// [race] The distribution in progress visits its next CPU.
     pub(crate) fn on_distribution_step(&mut self, now: u64) {
         self.step_at = None;
         let Some(mut distribution) = self.distribution.take() else { return };
@@ -47,7 +48,7 @@ impl Controller {
         }
     }
 
-    /// [race] Only now is the pool charged, by no more than it still has.
+    /// [race] The pool is charged only after the distribution, by no more than it still holds.
     pub(crate) fn settle_distribution(&mut self, distribution: &Distribution) {
         let charged = distribution.given.min(self.pool);
         self.pool -= charged;
@@ -57,8 +58,9 @@ impl Controller {
         }
     }
 
-    /// Gives a throttled CPU what it owes and a nanosecond more, out of `budget`; it is
-    /// unthrottled, or heads the list if that was not enough. Returns the amount.
+    /// Pays the debt of a throttled CPU plus one nanosecond, out of `budget`. The CPU is then
+    /// unthrottled; if the budget was too small, it becomes the first of the list. Returns the
+    /// amount.
     fn pay(&mut self, cpu: u32, now: u64, budget: u64) -> u64 {
         let deadline = self.deadline;
         let local = &mut self.locals[cpu as usize];

@@ -1,4 +1,4 @@
-//! The simulation: events, CPUs, threads and the controller, wired together.
+//! The simulation engine: events, CPUs, threads and the controller together.
 
 use crate::config::{Config, TickLayout};
 use crate::controller::Controller;
@@ -12,7 +12,7 @@ use crate::workload::Workload;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Stream of the generator that phases of timers are drawn from.
+/// Random stream for the phases of timers.
 const PHASE_STREAM: u64 = 2;
 
 /// Simulates a load in a group under a quota.
@@ -25,7 +25,8 @@ pub fn simulate(config: &Config, workload: &Workload) -> Result<Outcome, Error> 
     simulate_requests(config, workload).map(|(outcome, _)| outcome)
 }
 
-/// As [`simulate`]; also when each request was done, in nanoseconds, or 0.
+/// The same as [`simulate`]. It also returns the time at which each request was finished, in
+/// nanoseconds; 0 if never.
 pub(crate) fn simulate_requests(
     config: &Config,
     workload: &Workload,
@@ -37,7 +38,7 @@ pub(crate) fn simulate_requests(
     Ok(engine.finish())
 }
 
-/// The actors of the queue: a CPU's number, then a thread's, then these.
+/// Actors in the event queue: first the CPUs, then the threads, then these.
 struct Actors {
     first_task: u32,
     period_timer: u32,
@@ -54,11 +55,11 @@ struct Engine<'a> {
     cpus: Vec<RunQueue>,
     tasks: Vec<Task>,
     threads: Threads<'a>,
-    /// What the queue knows of the controller's timers.
+    /// The controller's timers as last passed to the queue.
     timers: [Option<u64>; 3],
     tick: u64,
     tick_phase: u64,
-    /// CPUs with no task, and CPUs with a task to spare, where threads may move.
+    /// CPUs without a task, and CPUs with a waiting task, if threads may move.
     idle: CpuSet,
     spare: CpuSet,
     may_move: bool,
@@ -79,7 +80,7 @@ impl<'a> Engine<'a> {
         };
         let mut rng = ChaCha8Rng::seed_from_u64(config.seed);
         rng.set_stream(PHASE_STREAM);
-        // Both are drawn in any case, so that giving one does not change the other.
+        // Both are always drawn, so that setting one of them does not change the other.
         let (drawn_tick, drawn_period) =
             (rng.random_range(0..config.tick_ns()), rng.random_range(1..=config.period_ns));
         let mut idle = CpuSet::new(config.cpus);
@@ -189,7 +190,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Charges what the running task ran.
+    /// Charges the time that the running task has used.
     fn settle(&mut self, cpu: u32, now: u64) {
         let queue = &mut self.cpus[cpu as usize];
         if queue.current != NOBODY {
@@ -223,7 +224,7 @@ impl<'a> Engine<'a> {
         self.enqueue(id, cpu, now);
     }
 
-    /// Where a waking thread goes: to its last CPU if that is idle, else to the next idle one.
+    /// Chooses the CPU of a waking thread: its last CPU if that is idle, else the next idle one.
     fn choose_cpu(&mut self, id: u32) {
         let from = self.tasks[id as usize].cpu;
         let Some(to) = self.idle.next_from(from).filter(|to| *to != from) else { return };
@@ -250,7 +251,7 @@ impl<'a> Engine<'a> {
         self.reschedule(cpu, now);
     }
 
-    /// Decides who runs on a CPU, and when to look again.
+    /// Decides which task runs on a CPU, and when the next event of the CPU is.
     fn reschedule(&mut self, cpu: u32, now: u64) {
         let controller = &mut self.controller;
         let throttled = controller.is_throttled(cpu)
@@ -279,7 +280,7 @@ impl<'a> Engine<'a> {
         self.look_again(cpu, throttled, now);
     }
 
-    /// Sets the CPU's next event: a tick, or the end of what the running task may do.
+    /// Sets the next event of the CPU: a tick, or the end of the running task's time.
     fn look_again(&mut self, cpu: u32, throttled: bool, now: u64) {
         let queue = &self.cpus[cpu as usize];
         let Some(task) = self.tasks.get(queue.current as usize) else {
@@ -300,7 +301,7 @@ impl<'a> Engine<'a> {
         now + self.tick - since_tick
     }
 
-    /// An idle CPU takes a waiting thread from another.
+    /// An idle CPU takes a waiting thread from another CPU.
     fn pull(&mut self, cpu: u32, now: u64) {
         if !self.cpus[cpu as usize].is_empty() || self.controller.is_throttled(cpu) {
             return;

@@ -3,10 +3,10 @@
 use crate::error::Error;
 use serde::Serialize;
 
-/// A span of kernel versions with the same rules.
+/// A range of kernel versions with the same rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Era {
-    /// 3.16 to 4.17: slices never expire, by accident (51f2176d74ac).
+    /// 3.16 to 4.17: slices never expire, because of a bug (51f2176d74ac).
     A,
     /// 4.18 to 5.3, and 4.14.95 and later: slices expire (512ac999d275).
     B,
@@ -22,25 +22,26 @@ pub enum Era {
     G,
 }
 
-/// The rules of one era, each a switch of its own so that it can be turned by itself.
+/// The rules of one era. Each rule is a separate switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rules {
-    /// Runtime that a CPU holds is lost once the pool's period has passed.
+    /// Runtime that a CPU holds expires with the period of the pool.
     pub slices_expire: bool,
-    /// A CPU that is throttled is served before those throttled earlier, so that the earlier may
-    /// starve (3.17, c06f04c70489, to 4.18; from 4.19 on it queues, baa9be4ffb55).
+    /// The CPU that was throttled last is served first, so that CPUs throttled earlier may starve
+    /// (3.17, c06f04c70489, to 4.18; a FIFO queue from 4.19 on, baa9be4ffb55).
     pub newest_first: bool,
-    /// Each return of runtime pushes the pending slack timer back (before 5.3, 66567fcbaeca).
+    /// Each return of runtime postpones the pending slack timer (before 5.3, 66567fcbaeca).
     pub slack_pushed_back: bool,
-    /// A CPU that is throttled asks the pool for nothing more.
+    /// A throttled CPU does not ask the pool for more runtime.
     pub throttled_asks_nothing: bool,
-    /// The pool is handed out from a snapshot and charged afterwards, so others spend it meanwhile.
+    /// The pool is distributed from a snapshot and charged afterwards. Others can use it
+    /// meanwhile.
     pub distribution_race: bool,
     /// A CPU asks the pool once more before it is throttled.
     pub last_chance: bool,
-    /// The pool keeps up to the burst of what was left over, and is refilled before it goes idle.
+    /// The pool keeps unused runtime up to the burst, and is refilled before the timer stops.
     pub burst: bool,
-    /// A throttled task runs on in the kernel until it returns to user mode.
+    /// A throttled task continues to run in the kernel until it returns to user mode.
     pub throttle_at_user_return: bool,
 }
 
@@ -59,13 +60,14 @@ impl Era {
     /// All eras, in order.
     pub const ALL: [Era; 7] = [Era::A, Era::B, Era::C, Era::D, Era::E, Era::F, Era::G];
 
-    /// The era of a kernel, from its version as `uname -r` prints it: `4.18`, `6.18.44-generic`.
+    /// The era of a kernel version as printed by `uname -r`: `4.18`, `6.18.44-generic`.
     ///
-    /// Known back-ports of the end of expiry count: to the stable series 4.14, 4.19 and 5.3, to
-    /// RHEL 8 and to Ubuntu's generic kernels. Others cannot be seen in the version.
+    /// Known back-ports of the removal of expiry are recognised: in the stable series 4.14, 4.19
+    /// and 5.3, in RHEL 8, and in Ubuntu's generic kernels. Other back-ports cannot be recognised
+    /// by the version.
     ///
     /// # Errors
-    /// If the text is no version, or one before 3.16.
+    /// If the text is not a version, or a version before 3.16.
     pub fn for_kernel(text: &str) -> Result<Self, Error> {
         let (major, minor, patch) = version(text)?;
         match (major, minor, patch) {
@@ -93,7 +95,7 @@ impl Era {
         }
     }
 
-    /// The versions it covers, in words.
+    /// The versions that it covers, in words.
     pub fn versions(self) -> &'static str {
         match self {
             Era::A => "3.16 to 4.17",
@@ -108,11 +110,11 @@ impl Era {
 }
 
 impl Rules {
-    /// The rules of a kernel; finer than those of its era, since 5.3 already has the steady slack
-    /// timer, and the order of throttled CPUs changed within eras.
+    /// The rules of a kernel version. They are more precise than those of its era: 5.3 already
+    /// has the fixed slack timer, and the order of throttled CPUs changed within eras.
     ///
     /// # Errors
-    /// As [`Era::for_kernel`].
+    /// The same as for [`Era::for_kernel`].
     pub fn for_kernel(text: &str) -> Result<Self, Error> {
         let mut rules = Era::for_kernel(text)?.rules();
         let (major, minor, _) = version(text)?;
@@ -122,8 +124,8 @@ impl Rules {
     }
 }
 
-/// Distributions that ended expiry in a kernel whose version does not show it: how the release
-/// ends, its version, and the first numbers after it that have the change.
+/// Distribution kernels without expiry whose version does not show it: a mark in the release, the
+/// kernel version, and the first build numbers with the change.
 const DISTRIBUTIONS: &[(&str, &str, &[u32])] = &[
     (".el8", "4.18.0-", &[147, 2, 1]),
     ("-generic", "4.15.0-", &[67]),
@@ -132,7 +134,7 @@ const DISTRIBUTIONS: &[(&str, &str, &[u32])] = &[
     ("-lowlatency", "5.3.0-", &[24]),
 ];
 
-/// Whether a distribution's release has the end of expiry as a back-port.
+/// Whether a distribution's release has back-ported the removal of expiry.
 fn distribution_fixed(text: &str) -> bool {
     DISTRIBUTIONS.iter().any(|(sign, version, first)| {
         let Some(rest) = text.trim().strip_prefix(version) else { return false };
@@ -144,7 +146,7 @@ fn distribution_fixed(text: &str) -> bool {
     })
 }
 
-/// Major, minor and patch of a version; what follows the numbers is of the distribution.
+/// Major, minor and patch number of a version. The rest of the release is ignored.
 fn version(text: &str) -> Result<(u32, u32, u32), Error> {
     let bad = || Error::Kernel { text: text.to_owned(), why: "write it as 4.18 or 6.18.44" };
     let text = text.trim();

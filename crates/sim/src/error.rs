@@ -1,6 +1,6 @@
-//! Why a simulation was refused.
+//! Errors of a simulation.
 
-/// Why a configuration, a load, a trace or a plan was refused.
+/// Why a configuration, a load, a trace or a plan is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A value of the configuration is out of range.
@@ -9,12 +9,12 @@ pub enum Error {
     /// A value of the load is out of range.
     #[error("{0}")]
     Workload(String),
-    /// A text is not the version of a kernel whose rules are known.
+    /// The text is not a kernel version with known rules.
     #[error("`{text}` is not a kernel version that the model knows: {why}")]
     Kernel {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// A line of a trace is malformed.
@@ -22,13 +22,13 @@ pub enum Error {
     Trace {
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// A trace is too long, or has no request.
+    /// A trace is too long, or has no requests.
     #[error("trace: {0}")]
     TraceSize(String),
-    /// A goal that no run could meet or miss.
+    /// A goal that is out of range.
     #[error("{0}")]
     Plan(String),
 }

@@ -1,12 +1,12 @@
 //! The kernel's CFS bandwidth controller as a discrete-event model.
 //!
-//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] runs a [`Workload`] in a
-//! group with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the
-//! group used, how often it was throttled, how long its requests took, and where the quota went.
-//! [`find_quota`] answers the inverse question: which quota is enough?
+//! The model is pure and deterministic: no I/O, no clock, no threads. [`simulate`] runs a
+//! [`Workload`] in a group with a quota, under the rules of one kernel [`Era`]. It returns an
+//! [`Outcome`]: the CPU time of the group, its throttling, the latency of its requests, and where
+//! the quota went. [`find_quota`] answers the inverse question: which quota is enough?
 //!
-//! The rules, what is left out, and how the model compares with real kernels are written up in
-//! `docs/bandwidth.md`.
+//! `docs/bandwidth.md` describes the rules, the limits of the model, and how it compares with
+//! real kernels.
 
 mod arrivals;
 mod config;

@@ -1,4 +1,4 @@
-//! Which quota is enough: the inverse question to the simulation.
+//! Finds a quota that is enough: the inverse of the simulation.
 
 use crate::config::Config;
 use crate::engine::simulate_requests;
@@ -8,22 +8,22 @@ use crate::search::least_holding;
 use crate::workload::Workload;
 use serde::Serialize;
 
-/// Most runs of each quota.
+/// Most runs per quota.
 const MOST_RUNS: u32 = 1_000;
 
-/// What must hold.
+/// The goal that a quota must meet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Goal {
-    /// Share of the requests that must stay within the target, out of 100: 99 for p99.
+    /// Percentile of the requests that must meet the target: 99 for p99.
     pub percentile: f64,
-    /// Latency that they must stay within, in nanoseconds.
+    /// The latency target, in nanoseconds.
     pub target_ns: u64,
-    /// Largest burst that may be granted, in nanoseconds; 0 for none.
+    /// The largest allowed burst, in nanoseconds; 0 for none.
     pub burst_ns: u64,
-    /// Step between two quotas, in nanoseconds; at least 1 ms makes sense.
+    /// The step between two quotas, in nanoseconds. Less than 1 ms makes no sense.
     pub step_ns: u64,
-    /// Runs of each quota, with timers in other phases and other arrivals; their requests are
-    /// pooled.
+    /// Runs per quota, each with other timer phases and other arrivals. The requests of all runs
+    /// are combined.
     pub runs: u32,
 }
 
@@ -55,52 +55,53 @@ pub struct Tried {
     pub quota_ns: u64,
     /// Burst, in nanoseconds.
     pub burst_ns: u64,
-    /// The percentile of the latency, in nanoseconds; absent where so many requests were still
-    /// open when their target had passed that it is not known.
+    /// The percentile of the latency, in nanoseconds. None if too many requests were not finished
+    /// within the target.
     pub latency_ns: Option<u64>,
     /// Whether the goal was met.
     pub holds: bool,
 }
 
-/// The least quota that was found to hold.
+/// The smallest quota that meets the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Holding {
-    /// Quota, in nanoseconds; all larger ones that were tried hold too.
+    /// Quota, in nanoseconds. All larger quotas that were tried also meet the goal.
     pub quota_ns: u64,
     /// Burst, in nanoseconds.
     pub burst_ns: u64,
-    /// The percentile of the latency under them, in nanoseconds.
+    /// The percentile of the latency with this quota and burst, in nanoseconds.
     pub latency_ns: u64,
 }
 
-/// What a plan found.
+/// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// The percentile of the latency with no quota at all, in nanoseconds; absent where it is not
-    /// known, as in [`Tried`].
+    /// The percentile of the latency without any quota, in nanoseconds. None if it is not known,
+    /// as in [`Tried`].
     pub without_quota_ns: Option<u64>,
-    /// The least quota without burst.
+    /// The smallest quota without a burst.
     pub quota: Option<Holding>,
-    /// The least quota with a burst, and the least burst that it needs; absent where no burst was
-    /// granted.
+    /// The smallest quota with a burst, and the smallest burst that it needs. None if no burst is
+    /// allowed.
     pub with_burst: Option<Holding>,
-    /// Why there is no quota, in one sentence.
+    /// Why no quota was found, in one sentence.
     pub why_none: Option<String>,
-    /// Requests of all runs of one quota.
+    /// Number of requests in all runs of one quota.
     pub requests: usize,
-    /// Simulations that it took.
+    /// Number of simulations.
     pub simulations: u32,
-    /// All that was tried, in order.
+    /// Everything that was tried, in order.
     pub tried: Vec<Tried>,
 }
 
-/// Finds the smallest quota under which a percentile of the latency stays within its target.
+/// Finds the smallest quota for which a percentile of the latency stays within its target.
 ///
-/// Bisects over simulated runs. Every quota meets the same requests and the same phases of all
-/// timers (common random numbers). More quota is not taken to be better: neighbours above are
-/// tried too, and the answer is the smallest such that all larger ones that were tried hold. A run
-/// goes on for the target's time after its last request, so each request is known to have met it
-/// or not. The load must be of requests; `config` gives all but quota, burst and seed.
+/// It bisects over simulated runs. All quotas are tried with the same requests and the same timer
+/// phases (common random numbers). It does not assume that more quota is always better: larger
+/// neighbours are tried too, and all larger quotas that were tried must meet the goal. A run
+/// continues after its last request for the length of the target, so that each request is known
+/// to have met the target or not. The load must consist of requests. `config` gives everything
+/// except quota, burst and seed.
 ///
 /// # Errors
 /// If the goal, the configuration or the load is out of range, or the load has no requests.
@@ -132,7 +133,7 @@ pub fn find_quota(config: &Config, workload: &Workload, goal: &Goal) -> Result<A
     Ok(Answer { quota, with_burst, ..answer })
 }
 
-/// One simulated world: its requests and its seed.
+/// One set of random choices: the requests and the seed.
 struct World {
     load: Workload,
     config: Config,
@@ -175,10 +176,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The least quota with a burst of up to `burst_ns`.
+    /// The smallest quota with a burst of at most `burst_ns`.
     fn least_quota(&mut self, burst_ns: u64) -> Result<Option<Holding>, Error> {
         let step = self.goal.step_ns;
-        // The kernel takes no quota below 1 ms.
+        // The kernel accepts no quota below 1 ms.
         let least_steps = 1_000_000u64.div_ceil(step);
         let most_steps = self.most_steps.max(least_steps);
         let found = least_holding(least_steps, most_steps, |steps| {
@@ -195,7 +196,7 @@ impl<'a> Plan<'a> {
         let found = least_holding(0, steps, |steps| {
             self.try_out(Some(quota), steps * step).map(|tried| tried.holds)
         })?;
-        // The whole steps within the burst may fail where the burst itself held.
+        // The burst rounded down to whole steps may fail although the burst itself met the goal.
         Ok(found.and_then(|steps| self.holding(quota, steps * step)).or(Some(holding)))
     }
 
@@ -250,7 +251,8 @@ impl World {
         }
     }
 
-    /// Latencies of all requests in nanoseconds, the greatest of all for those not done in time.
+    /// Latencies of all requests, in nanoseconds; `u64::MAX` for requests that were not finished
+    /// in time.
     fn run(
         &self,
         quota_ns: Option<u64>,
@@ -293,7 +295,7 @@ mod tests {
         let answer = find_quota(&config(), &load(), &goal).unwrap();
         let found = answer.quota.unwrap();
         assert!(found.latency_ns <= 20 * MS);
-        // Half a CPU is asked for on average, so less than 50 ms in 100 ms cannot do.
+        // The mean demand is half a CPU, so less than 50 ms per 100 ms cannot be enough.
         assert!((50 * MS..200 * MS).contains(&found.quota_ns), "{found:?}");
         let below = answer.tried.iter().filter(|t| t.quota_ns == found.quota_ns - MS);
         assert!(below.clone().count() > 0 && below.clone().all(|tried| !tried.holds));

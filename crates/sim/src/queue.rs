@@ -1,9 +1,9 @@
-//! The event queue: for each actor the one event that it waits for.
+//! The event queue, with at most one pending event per actor.
 //!
-//! An actor that changes its mind moves its event instead of leaving a stale one behind, so the
-//! queue never holds more events than there are actors and allocates nothing once it is made.
+//! If the time of an event changes, it is moved, and no stale event is left behind. So the queue
+//! never holds more events than actors, and allocates no memory after its creation.
 
-/// Bits of an event's key that hold its actor; the rest hold its time.
+/// Bits of an event's key that hold its actor. The other bits hold its time.
 const ACTOR_BITS: u32 = 21;
 
 /// Most actors that a queue may have.
@@ -12,28 +12,28 @@ pub(crate) const MOST_ACTORS: usize = 1 << ACTOR_BITS;
 /// The position of an actor without an event.
 const NOWHERE: u32 = u32::MAX;
 
-/// Children of a node: four to a cache line's half, so that the heap is shallow.
+/// Children of a node. Four children take half a cache line, and the heap is shallow.
 const FAN: usize = 4;
 
-/// Pending events, earliest first; at the same time the lower actor goes first.
+/// Pending events, earliest first. At the same time, the actor with the lower number is first.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// A heap of `time << ACTOR_BITS | actor`.
     heap: Vec<u64>,
     /// The position of each actor's event in the heap.
     place: Vec<u32>,
-    /// Events after this never come, in nanoseconds.
+    /// Events after this time are dropped, in nanoseconds.
     horizon: u64,
 }
 
 impl EventQueue {
-    /// No events, for actors numbered from 0; later events than `horizon` (ns) are dropped.
+    /// An empty queue for actors numbered from 0. Events after `horizon` (ns) are dropped.
     pub(crate) fn new(actors: usize, horizon: u64) -> Self {
         debug_assert!(actors <= MOST_ACTORS && horizon < 1 << (63 - ACTOR_BITS));
         EventQueue { heap: Vec::with_capacity(actors), place: vec![NOWHERE; actors], horizon }
     }
 
-    /// Lets an actor wait for a time, in nanoseconds, instead of what it waited for before.
+    /// Sets the event of an actor to this time, in nanoseconds. It replaces its previous event.
     pub(crate) fn set(&mut self, actor: u32, at: u64) {
         if at > self.horizon {
             return self.cancel(actor);
@@ -48,7 +48,7 @@ impl EventQueue {
         }
     }
 
-    /// Lets an actor wait for nothing.
+    /// Removes the event of an actor.
     pub(crate) fn cancel(&mut self, actor: u32) {
         let place = std::mem::replace(&mut self.place[actor as usize], NOWHERE);
         if place == NOWHERE {
@@ -61,7 +61,7 @@ impl EventQueue {
         }
     }
 
-    /// The next event, as its time in nanoseconds and its actor; the actor then waits for nothing.
+    /// Removes the next event, and returns its time in nanoseconds and its actor.
     pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
         let key = *self.heap.first()?;
         let actor = actor_of(key);

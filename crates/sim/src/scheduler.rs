@@ -1,8 +1,8 @@
-//! The run queues of the group's tasks: enough of fair scheduling to decide what runs.
+//! The run queues of the group's tasks: a minimal fair scheduler that decides what runs.
 //!
-//! A CPU picks the task with the least virtual runtime. A task that wakes preempts one that is
-//! well ahead of it; at a tick a task that has had its turn is preempted. All tasks weigh the same,
-//! and no other load runs on the CPU.
+//! A CPU runs the task with the smallest virtual runtime. A waking task preempts the running task
+//! if it is far enough behind it. At a tick, a task that has used its time slice is preempted.
+//! All tasks have the same weight, and no other load runs on the CPU.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,33 +10,33 @@ use std::collections::{BinaryHeap, VecDeque};
 /// No task.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// Work without end.
+/// Work that never ends.
 pub(crate) const ENDLESS: u64 = u64::MAX;
 
-/// How long a task runs before a tick may take it off, in nanoseconds.
+/// Running time of a task before a tick may preempt it, in nanoseconds.
 const TURN_NS: u64 = 3_000_000;
 
-/// What a task that slept may be behind the others, in nanoseconds.
+/// How far a waking task may be behind the others, in nanoseconds of virtual runtime.
 const SLEEPER_CREDIT_NS: u64 = 3_000_000;
 
-/// By how much a waking task must be behind to preempt, in nanoseconds.
+/// How far a waking task must be behind to preempt, in nanoseconds of virtual runtime.
 const PREEMPTS_NS: u64 = 1_000_000;
 
 /// A task of the group.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
-    /// The CPU it is on, or was on last.
+    /// The CPU that it is on or was last on.
     pub(crate) cpu: u32,
     vruntime: u64,
-    /// CPU time to the end of its burst, in nanoseconds, or [`ENDLESS`].
+    /// Remaining CPU time of its burst, in nanoseconds, or [`ENDLESS`].
     pub(crate) left: u64,
-    /// How much of that is spent in the kernel on the way to user mode.
+    /// The part of it that is spent in the kernel before the return to user mode.
     pub(crate) in_kernel: u64,
     pub(crate) used: u64,
 }
 
 impl Task {
-    /// A task that sleeps.
+    /// A sleeping task.
     pub(crate) fn on(cpu: u32) -> Self {
         Task { cpu, vruntime: 0, left: 0, in_kernel: 0, used: 0 }
     }
@@ -45,14 +45,14 @@ impl Task {
 /// The run queue of one CPU.
 #[derive(Debug)]
 pub(crate) struct RunQueue {
-    /// The task that runs, or [`NOBODY`].
+    /// The running task, or [`NOBODY`].
     pub(crate) current: u32,
-    /// Up to when the running task was charged.
+    /// The time up to which the running task was charged.
     charged_to: u64,
     turn_since: u64,
     min_vruntime: u64,
     ready: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Woke while the CPU was throttled and may run until they reach user mode.
+    /// Tasks that woke while the CPU was throttled. They may run until they reach user mode.
     leaving_kernel: VecDeque<u32>,
 }
 
@@ -68,7 +68,7 @@ impl RunQueue {
         }
     }
 
-    /// Up to when the running task was charged, in nanoseconds.
+    /// The time up to which the running task was charged, in nanoseconds.
     pub(crate) fn charged_to(&self) -> u64 {
         self.charged_to
     }
@@ -78,12 +78,12 @@ impl RunQueue {
         self.current == NOBODY && self.ready.is_empty() && self.leaving_kernel.is_empty()
     }
 
-    /// Whether a task waits for the CPU.
+    /// Whether a task waits for this CPU.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Charges the running task up to `now`. Returns what it ran, in nanoseconds.
+    /// Charges the running task up to `now`. Returns its running time, in nanoseconds.
     pub(crate) fn charge(&mut self, tasks: &mut [Task], now: u64) -> u64 {
         let ran = now - self.charged_to;
         self.charged_to = now;
@@ -100,7 +100,7 @@ impl RunQueue {
         ran
     }
 
-    /// Queues a task that woke. `kernel_only`: it may run no further than to user mode.
+    /// Queues a waking task. With `kernel_only` it may only run until it reaches user mode.
     pub(crate) fn wake(&mut self, tasks: &mut [Task], id: u32, kernel_only: bool) {
         let task = &mut tasks[id as usize];
         let least = self.least_vruntime(task.vruntime, tasks);
@@ -113,7 +113,7 @@ impl RunQueue {
         }
     }
 
-    /// The floor of the queue's virtual time, which never falls.
+    /// The smallest virtual runtime of the queue, which never decreases.
     fn least_vruntime(&mut self, own: u64, tasks: &[Task]) -> u64 {
         let running = tasks.get(self.current as usize).map(|task| task.vruntime);
         let waiting = self.ready.peek().map(|Reverse((vruntime, _))| *vruntime);
@@ -122,12 +122,12 @@ impl RunQueue {
         self.min_vruntime
     }
 
-    /// Whether a waiting task is so far behind the running one that it takes the CPU at once.
+    /// Whether a waiting task is so far behind the running task that it preempts it at once.
     pub(crate) fn wakeup_preempts(&self, tasks: &[Task]) -> bool {
         self.waiting_is_behind(tasks, PREEMPTS_NS)
     }
 
-    /// Whether the running task has had its turn and another is behind it.
+    /// Whether the running task has used its time slice and a waiting task is behind it.
     pub(crate) fn turn_is_over(&self, tasks: &[Task], now: u64) -> bool {
         now - self.turn_since >= TURN_NS && self.waiting_is_behind(tasks, 0)
     }
@@ -148,18 +148,18 @@ impl RunQueue {
         }
     }
 
-    /// The running task leaves. Returns it.
+    /// Removes the running task and returns it.
     pub(crate) fn drop_current(&mut self) -> u32 {
         std::mem::replace(&mut self.current, NOBODY)
     }
 
-    /// Lets the task with the least virtual runtime run. Returns whether there is one.
+    /// Runs the task with the smallest virtual runtime. Returns whether there is one.
     pub(crate) fn pick(&mut self, now: u64) -> bool {
         let next = self.ready.pop().map(|Reverse((_, id))| id);
         self.run(next, now)
     }
 
-    /// Lets a task run that has yet to leave the kernel. Returns whether there is one.
+    /// Runs a task that has not yet left the kernel. Returns whether there is one.
     pub(crate) fn pick_in_kernel(&mut self, now: u64) -> bool {
         let next = self.leaving_kernel.pop_front();
         self.run(next, now)
@@ -173,14 +173,14 @@ impl RunQueue {
         true
     }
 
-    /// The CPU is no longer throttled: all tasks may run in user mode, too.
+    /// The CPU is unthrottled: all tasks may run in user mode again.
     pub(crate) fn release(&mut self, tasks: &[Task]) {
         while let Some(id) = self.leaving_kernel.pop_front() {
             self.ready.push(Reverse((tasks[id as usize].vruntime, id)));
         }
     }
 
-    /// Gives away a waiting task, its virtual runtime counted from this queue's floor.
+    /// Removes a waiting task. Its virtual runtime becomes relative to the minimum of this queue.
     pub(crate) fn give_away(&mut self, tasks: &mut [Task]) -> Option<u32> {
         let Reverse((_, id)) = self.ready.pop()?;
         let task = &mut tasks[id as usize];
@@ -195,7 +195,7 @@ impl RunQueue {
         task.vruntime += self.min_vruntime;
     }
 
-    /// A sleeping task will wake elsewhere.
+    /// A sleeping task will wake on another CPU.
     pub(crate) fn forget(&self, task: &mut Task) {
         task.vruntime = task.vruntime.saturating_sub(self.min_vruntime);
     }

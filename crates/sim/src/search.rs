@@ -1,21 +1,22 @@
-//! A search for the least value that holds, which does not take it for granted that more is
-//! better.
+//! A search for the smallest value that meets a condition. It does not assume that larger values
+//! always meet it too.
 
 use std::collections::BTreeMap;
 
-/// How far above a candidate the search looks for one that fails.
+/// Distances above a candidate at which the search tries to find a failing value.
 const NEIGHBOURS: [u64; 4] = [1, 2, 4, 8];
 
-/// Most values that are tried: enough for a bisection and many surprises.
+/// Most values that are tried: enough for a bisection and for many failing neighbours.
 const MOST_TRIED: usize = 100;
 
-/// The least value of `low..=high` that holds, such that all larger ones that were tried hold too.
+/// The smallest value of `low..=high` that holds, such that all larger values that were tried
+/// hold too.
 ///
-/// Bisects between the largest that fails and the next that holds. Then it looks at neighbours
-/// above; one that fails sends it upwards again. Absent if `high` fails.
+/// It bisects between the largest failing value and the next value that holds. Then it tries
+/// neighbours above; if one fails, the search continues above it. None if `high` fails.
 ///
 /// # Errors
-/// Those of `holds`.
+/// The errors of `holds`.
 pub(crate) fn least_holding<E>(
     low: u64,
     high: u64,

@@ -1,19 +1,19 @@
-//! What the controller counts, and what idle CPUs hold.
+//! The counters of the controller, and the runtime that idle CPUs hold.
 
-/// Flows of runtime between pool and CPUs, in nanoseconds, and the kernel's own counters.
+/// Flows of runtime between pool and CPUs, in nanoseconds, and the kernel's counters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
-    /// Put into the pool: its first filling and each refill.
+    /// Added to the pool: its first filling and each refill.
     pub(crate) granted: u64,
-    /// Left in the pool at a refill and dropped there.
+    /// Left in the pool at a refill and discarded.
     pub(crate) unused: u64,
-    /// Handed out beyond what the pool held, by the race.
+    /// Given out beyond the content of the pool, because of the race.
     pub(crate) overdrawn: u64,
     /// Charged to CPUs.
     pub(crate) used: u64,
-    /// Lost on CPUs by expiry, or on its way back to the pool.
+    /// Expired on CPUs, or on the way back to the pool.
     pub(crate) expired: u64,
-    /// Given back to the pool.
+    /// Returned to the pool.
     pub(crate) returned: u64,
     pub(crate) periods: u64,
     pub(crate) throttled_periods: u64,
@@ -24,24 +24,24 @@ pub(crate) struct Tally {
     pub(crate) burst_ns: u64,
 }
 
-/// Runtime held by CPUs with nothing to run, over time.
+/// Runtime that is held by CPUs without a task, over time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Idle {
-    /// Now, in nanoseconds of CPU time.
+    /// The current amount, in nanoseconds of CPU time.
     level: u64,
     since: u64,
     /// Integral over time, in ns of CPU time x ns.
     area: u128,
-    /// Most at any time.
+    /// Maximum over time.
     pub(crate) most: u64,
-    /// Most at the end of a period.
+    /// Maximum at the end of a period.
     pub(crate) most_at_end: u64,
     sum_at_ends: u128,
     ends: u64,
 }
 
 impl Idle {
-    /// Replaces `old` nanoseconds that a CPU held by `new`.
+    /// Changes the amount that a CPU holds from `old` to `new` nanoseconds.
     pub(crate) fn change(&mut self, now: u64, old: u64, new: u64) {
         self.area += u128::from(self.level) * u128::from(now - self.since);
         self.since = now;
@@ -49,7 +49,7 @@ impl Idle {
         self.most = self.most.max(self.level);
     }
 
-    /// Records what is held at the end of a period.
+    /// Records the amount at the end of a period.
     pub(crate) fn note_period_end(&mut self) {
         self.ends += 1;
         self.sum_at_ends += u128::from(self.level);

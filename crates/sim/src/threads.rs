@@ -1,4 +1,4 @@
-//! What each thread does next: the loads, seen from the scheduler.
+//! The next action of each thread: the loads from the scheduler's view.
 
 use crate::config::Config;
 use crate::error::Error;
@@ -11,26 +11,26 @@ use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Largest latency that is recorded as it is, in nanoseconds: over two hours, beyond any run.
+/// The largest recorded latency, in nanoseconds: over two hours, longer than any run.
 const MOST_LATENCY_NS: u64 = 1 << 43;
 
 /// Iterations of a slow thread between two sleeps.
 const SLOW_ITERATIONS: u64 = 100;
 
-/// What a thread does after a burst of work.
+/// The action of a thread after a burst of work.
 pub(crate) enum Next {
-    /// It goes on at once, for so many nanoseconds of CPU time.
+    /// It continues at once, for this CPU time in nanoseconds.
     Run(u64),
-    /// It sleeps until then, in nanoseconds.
+    /// It sleeps until this time, in nanoseconds.
     Sleep(u64),
-    /// It waits to be given work.
+    /// It waits for work.
     Wait,
 }
 
 /// The threads of a load.
 pub(crate) struct Threads<'a> {
     load: Load<'a>,
-    /// Bursts of work that each thread has done.
+    /// The number of finished bursts of each thread.
     pub(crate) bursts: Vec<u64>,
     latency: Option<Histogram<u64>>,
     rng: ChaCha8Rng,
@@ -38,7 +38,7 @@ pub(crate) struct Threads<'a> {
 
 enum Load<'a> {
     Fibtest(Fibtest),
-    /// Tasks with the release of the job that each is at, in nanoseconds.
+    /// Periodic tasks, and the release time of the current job of each, in nanoseconds.
     Periodic(Vec<Periodic>, Vec<u64>),
     Requests(Requests<'a>),
 }
@@ -46,18 +46,18 @@ enum Load<'a> {
 struct Requests<'a> {
     requests: Cow<'a, [Request]>,
     arrived: usize,
-    /// The request to be served next.
+    /// The next request to serve.
     next: usize,
-    /// The one that each worker serves.
+    /// The request that each worker serves.
     serves: Vec<usize>,
     /// Workers without a request, the longest idle first.
     free: VecDeque<u32>,
-    /// When each request was done, or 0.
+    /// The finish time of each request, or 0.
     done_at: Vec<u64>,
 }
 
 impl<'a> Threads<'a> {
-    /// The threads of a load that was checked.
+    /// The threads of a load that passed its check.
     pub(crate) fn new(config: &Config, workload: &'a Workload) -> Result<Self, Error> {
         let load = match workload {
             Workload::Fibtest(load) => Load::Fibtest(load.clone()),
@@ -101,7 +101,7 @@ impl<'a> Threads<'a> {
         matches!(self.load, Load::Requests(_))
     }
 
-    /// When a thread wakes first, in nanoseconds, unless it waits for work.
+    /// The first wakeup of a thread, in nanoseconds. None if it waits for work.
     pub(crate) fn first_wake(&self, id: u32) -> Option<u64> {
         match &self.load {
             Load::Fibtest(load) => Some(u64::from(id) * load.spawn_gap_ns),
@@ -114,7 +114,7 @@ impl<'a> Threads<'a> {
     pub(crate) fn burst(&mut self, id: u32) -> u64 {
         match &self.load {
             Load::Fibtest(load) if id < load.fast => ENDLESS,
-            // With equal bursts all CPUs would run in step, which no machine does.
+            // With equal bursts all CPUs would run in lockstep, which no real machine does.
             Load::Fibtest(load) => {
                 self.rng.random_range(load.slow_burst_ns.div_ceil(2)..=load.slow_burst_ns * 3 / 2)
             }
@@ -123,7 +123,7 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// A thread is through with its burst.
+    /// A thread has finished its burst.
     pub(crate) fn done(&mut self, id: u32, now: u64) -> Next {
         self.bursts[id as usize] += 1;
         match &mut self.load {
@@ -144,7 +144,7 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// When the next request arrives, in nanoseconds.
+    /// The arrival of the next request, in nanoseconds.
     pub(crate) fn next_arrival(&self) -> Option<u64> {
         match &self.load {
             Load::Requests(all) => all.requests.get(all.arrived).map(|request| request.at_ns),
@@ -160,7 +160,7 @@ impl<'a> Threads<'a> {
         requests.take(worker).map(|_| worker)
     }
 
-    /// Iterations of Fibonacci numbers that a thread has done with `used` nanoseconds.
+    /// Fibonacci iterations that a thread has done in `used` nanoseconds.
     pub(crate) fn iterations(&self, id: u32, used: u64) -> u64 {
         match &self.load {
             Load::Fibtest(load) if id < load.fast => {
@@ -171,8 +171,8 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// The run is over: latencies of what was done, how many requests were not, and when each
-    /// request was done (0: never).
+    /// The run ends. Returns the latencies of finished requests or jobs, the number of unfinished
+    /// requests, and the finish time of each request (0: never).
     pub(crate) fn finish(self) -> (Option<Histogram<u64>>, u64, Vec<u64>) {
         match self.load {
             Load::Requests(requests) => {
@@ -206,7 +206,8 @@ impl<'a> Requests<'a> {
         self.requests[self.serves[worker as usize]].service_ns.max(1)
     }
 
-    /// Gives a worker the next request that waits, or lets it wait. Returns its service time.
+    /// Gives a worker the next waiting request, or marks it as free. Returns the request's CPU
+    /// time.
     fn take(&mut self, worker: u32) -> Option<u64> {
         if self.next == self.arrived {
             self.free.push_back(worker);
@@ -217,7 +218,7 @@ impl<'a> Requests<'a> {
         Some(self.service(worker))
     }
 
-    /// A worker has served its request. Returns the request's latency, in nanoseconds.
+    /// A worker has finished its request. Returns the latency of the request, in nanoseconds.
     fn done(&mut self, worker: u32, now: u64) -> u64 {
         let request = self.serves[worker as usize];
         self.done_at[request] = now;

@@ -1,22 +1,22 @@
-//! Traces of requests as text: a request a line.
+//! Traces of requests as text, one request per line.
 
 use crate::arrivals::MOST_REQUESTS;
 use crate::error::Error;
 use crate::request::{LONGEST_NS, Request};
 use model::units::parse_duration;
 
-/// How much of a bad line is quoted, in characters.
+/// Most characters of a bad line that are quoted.
 const QUOTED: usize = 60;
 
-/// Reads a trace: on each line when a request arrives and how much CPU time it takes.
+/// Reads a trace. Each line has the arrival time of a request and its CPU time.
 ///
-/// Fields are separated by a comma or blanks. A time has its unit (`1.5ms`, `20us`) or is in
-/// milliseconds. What follows `#` is a comment, and a first line of words is a heading. Lines need
-/// not be in order. Requests that arrive at the same time keep the order of their lines.
+/// Fields are separated by a comma or blanks. A time has a unit (`1.5ms`, `20us`) or is in
+/// milliseconds. The text after `#` is a comment. A first line of words is a heading. Lines may
+/// be in any order. Requests with the same arrival time keep the order of their lines.
 ///
 /// # Errors
-/// The number of the first malformed line and what is wrong with it; or that there are no
-/// requests, or more than ten million.
+/// If a line is malformed: its number and the reason. Also if there are no requests, or more than
+/// ten million.
 pub fn parse_trace(text: &str) -> Result<Vec<Request>, Error> {
     let mut requests = Vec::new();
     let mut may_be_heading = true;
@@ -44,7 +44,7 @@ pub fn parse_trace(text: &str) -> Result<Vec<Request>, Error> {
 }
 
 fn fields(content: &str) -> impl Iterator<Item = &str> {
-    // A comma may have blanks around it; two commas enclose an empty field.
+    // A comma may have blanks around it. Two commas enclose an empty field.
     content.split(',').flat_map(|part| {
         let part = part.trim();
         let empty = part.is_empty().then_some("");

@@ -1,4 +1,4 @@
-//! Loads: what the threads of the group do.
+//! Loads: the work of the group's threads.
 
 use crate::arrivals::Arrivals;
 use crate::config::Config;
@@ -13,49 +13,50 @@ const MOST_THREADS: u32 = 1_000_000;
 /// Shortest sleep or period of a thread, in nanoseconds.
 const SHORTEST_NS: u64 = 10_000;
 
-/// What the threads of the group do.
+/// The work of the group's threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Workload {
-    /// Fast threads that never sleep, and slow ones that hardly do anything else.
+    /// Fast threads that never sleep, and slow ones that sleep almost all the time.
     Fibtest(Fibtest),
-    /// A thread for each, working at fixed intervals.
+    /// One thread per entry, each working at fixed intervals.
     Periodic(Vec<Periodic>),
-    /// Requests that arrive by chance.
+    /// Requests that arrive at random.
     Arrivals(Arrivals),
     /// Requests that arrive at the times of a trace.
     Trace {
-        /// The requests, by time of arrival.
+        /// The requests, sorted by arrival.
         requests: Vec<Request>,
-        /// Threads that serve them, each in turn, on whichever CPU is free.
+        /// Threads that serve the requests. Each serves one request at a time, on any free CPU.
         workers: u32,
     },
 }
 
-/// The load of fibtest: thread i is pinned to CPU i modulo CPUs; the fast ones come first.
+/// The load of fibtest. Thread i is pinned to CPU i modulo the number of CPUs. The fast threads
+/// come first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fibtest {
-    /// All threads.
+    /// Number of all threads.
     pub threads: u32,
-    /// Those that never sleep.
+    /// Number of threads that never sleep.
     pub fast: u32,
-    /// Mean CPU time from the waking of a slow thread to its next sleep, in nanoseconds; each is
-    /// drawn evenly from half to one and a half of this.
+    /// Mean CPU time of a slow thread from wakeup to its next sleep, in nanoseconds. Each one is
+    /// drawn uniformly from 0.5 to 1.5 times this value.
     ///
-    /// The 100 iterations themselves take some 30 ns. The rest is the system call, the timer and
-    /// two switches: 2 to 5 us on bare metal, 8 to 55 us measured on a virtual machine.
+    /// The 100 iterations themselves take about 30 ns. The rest is the system call, the timer and
+    /// two context switches: 2 to 5 us on bare metal, 8 to 55 us measured on a virtual machine.
     pub slow_burst_ns: u64,
     /// How long a slow thread sleeps, in nanoseconds.
     pub sleep_ns: u64,
-    /// By how much a sleep may be late, in nanoseconds; each one is drawn evenly up to this.
+    /// Largest delay of a wakeup, in nanoseconds. Each delay is drawn uniformly up to this.
     pub timer_slack_ns: u64,
-    /// From the start of one thread to that of the next, in nanoseconds.
+    /// Time between the starts of two threads, in nanoseconds.
     pub spawn_gap_ns: u64,
     /// CPU time of one iteration, in picoseconds.
     pub iteration_ps: u64,
 }
 
 impl Fibtest {
-    /// One fast thread on CPU 0 and slow ones up to `threads`.
+    /// One fast thread on CPU 0, and slow threads up to a total of `threads`.
     pub fn new(threads: u32) -> Self {
         Fibtest {
             threads,
@@ -69,10 +70,10 @@ impl Fibtest {
     }
 }
 
-/// A thread that works for a while at fixed intervals.
+/// A thread that does a job at fixed intervals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Periodic {
-    /// From one release to the next, in nanoseconds.
+    /// Time between two releases of a job, in nanoseconds.
     pub period_ns: u64,
     /// CPU time of each job, in nanoseconds.
     pub cost_ns: u64,
@@ -83,10 +84,10 @@ pub struct Periodic {
 }
 
 impl Workload {
-    /// Whether the load makes sense on this machine.
+    /// Checks that the load is valid on this machine.
     ///
     /// # Errors
-    /// A sentence that names the value and what is wrong with it.
+    /// A sentence that names the value and the reason.
     pub fn check(&self, config: &Config) -> Result<(), Error> {
         match self {
             Workload::Fibtest(load) => check_fibtest(load),
@@ -104,7 +105,7 @@ impl Workload {
         require(actors + 8 < MOST_ACTORS as u64, || "too many CPUs and threads".to_owned())
     }
 
-    /// Threads of the load.
+    /// The number of threads of the load.
     pub fn threads(&self) -> u32 {
         match self {
             Workload::Fibtest(load) => load.threads,

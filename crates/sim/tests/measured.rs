@@ -1,8 +1,8 @@
-//! The model against a real kernel: 6.18, HZ 250, 2 CPUs, measured while the machine was quiet.
+//! Compares the model with a real kernel: 6.18, HZ 250, 2 CPUs, measured on a quiet machine.
 //!
-//! Taken from each run, not fitted: when its first period ended, and the CPU time from waking to
-//! sleep of its slow threads. The phase of the ticks is not known, so the model runs through
-//! several.
+//! From each run two values are taken, and nothing is fitted: the end of its first period, and
+//! the CPU time of its slow threads from wakeup to sleep. The tick phase is not known, so the
+//! model tries several.
 
 use tailback_sim::{Config, Era, Fibtest, Outcome, Workload, simulate};
 
@@ -20,7 +20,7 @@ struct Run {
     throttled: u64,
 }
 
-/// A line of the table below.
+/// A row of the table below.
 type Line = (u64, u32, u32, u64, u64, u64, u64, u64);
 
 /// First period (us), threads, fast, quota, burst (ms), slow burst (ns): usage (ms), throttled.
@@ -57,7 +57,7 @@ const RUNS: [Line; 29] = [
     ( 71913,  8, 8,  20, 20,      0, 1043, 50),
 ];
 
-/// Tick phases that are tried.
+/// The number of tick phases that are tried.
 const PHASES: u64 = 9;
 
 fn runs() -> impl Iterator<Item = Run> {
@@ -87,7 +87,7 @@ fn runs() -> impl Iterator<Item = Run> {
 }
 
 impl Run {
-    /// The model's outcomes, one for each phase of the ticks, by usage.
+    /// The model's outcomes for all tick phases, sorted by usage.
     fn simulate(&self) -> Vec<Outcome> {
         let load = Fibtest {
             fast: self.fast,
@@ -114,13 +114,13 @@ impl Run {
         format!("{} threads, {} + {} ms", self.threads, self.quota_ms, self.burst_ms)
     }
 
-    /// The quota is what the fast thread can use at most. Whether a period is throttled then hangs
-    /// on some microseconds of the slow threads, and on what the host takes away.
+    /// The quota is exactly what the fast thread can use. Whether a period is throttled then
+    /// depends on a few microseconds of the slow threads, and on time that the host takes away.
     fn on_the_edge(&self) -> bool {
         self.quota_ms == 100 && self.threads > 1
     }
 
-    /// The quota is a single slice: one CPU takes all of it, and which one is a matter of chance.
+    /// The quota is a single slice: one CPU takes all of it, and it is random which one.
     fn single_slice(&self) -> bool {
         self.quota_ms == 5 && self.threads > 2
     }
@@ -151,7 +151,7 @@ fn where_chance_decides_the_kernel_lies_within_what_the_model_gives() {
     for run in runs().filter(Run::single_slice) {
         let outcomes = run.simulate();
         let (least, most) = (outcomes[0].usage_ns / MS, outcomes[outcomes.len() - 1].usage_ns / MS);
-        // A tenth beyond, since nine phases do not exhaust them.
+        // The range is widened by a tenth, since nine phases do not cover all cases.
         let band = least * 9 / 10..=most * 11 / 10;
         assert!(band.contains(&run.usage_ms), "{}: {least} to {most}", run.name());
     }

@@ -1,6 +1,6 @@
-//! What holds of every run.
+//! Properties of every run.
 //!
-//! Tests are built with overflow checks, so a time or balance that went below zero would end them.
+//! Tests are built with overflow checks, so a negative time or balance would make them fail.
 
 use proptest::prelude::*;
 use tailback_sim::*;
@@ -98,7 +98,7 @@ proptest! {
         let limit = config.quota_ns.unwrap() * (seen.nr_periods + 1) + config.burst_ns;
         prop_assert!(seen.quota.granted_ns <= limit);
         prop_assert!(seen.quota.owed_at_end_ns <= config.overrun_ns()
-            // Each task that wakes on a throttled CPU adds its way to user mode.
+            // Each task that wakes on a throttled CPU may run until it reaches user mode.
             + seen.threads.iter().map(|t| t.bursts + 1).sum::<u64>() * config.return_to_user_ns);
         if config.era >= Era::D {
             prop_assert_eq!(seen.quota.overdrawn_ns, 0);
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(seen.nr_throttled <= seen.nr_periods);
         prop_assert!(seen.longest_throttled <= seen.nr_throttled);
         let most_latency = seen.latency.as_ref().map_or(0, |latency| latency.max());
-        // A histogram of three digits rounds up by a thousandth.
+        // A histogram with three digits rounds up by at most a thousandth.
         prop_assert!(most_latency <= config.duration_ns + config.duration_ns / 1000 + 1);
     }
 
@@ -144,7 +144,7 @@ proptest! {
         let usage = |quota| {
             let config = Config { quota_ns: Some(quota), burst_ns: 0, ..config.clone() };
             let seen = simulate(&config, &load).unwrap();
-            // What the race hands out beyond the quota does not count.
+            // Runtime that the race gives out beyond the quota does not count.
             (seen.usage_ns, seen.quota.overdrawn_ns)
         };
         let ((less, beyond), (most, _)) = (usage(quota), usage(quota + more));
@@ -196,7 +196,7 @@ fn a_job_that_misses_its_period_is_late_by_what_it_waited() {
     let config = Config { quota_ns: None, duration_ns: 100 * MS, ..Config::new(1, Era::G) };
     let task = Periodic { period_ns: 10 * MS, cost_ns: 20 * MS, offset_ns: 0, cpu: 0 };
     let seen = simulate(&config, &Workload::Periodic(vec![task])).unwrap();
-    // Job k is released at 10 k and done at 20 (k + 1): five jobs, 20 to 60 ms late.
+    // Job k is released at 10 k ms and finished at 20 (k + 1) ms: five jobs, 20 to 60 ms late.
     let latency = seen.latency.unwrap();
     assert_eq!(latency.len(), 5);
     assert!(latency.equivalent(latency.max(), 60 * MS), "{}", latency.max());

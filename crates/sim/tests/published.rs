@@ -1,11 +1,11 @@
-//! The model against the figures published for fibtest.
+//! Compares the model with the figures published for fibtest.
 //!
-//! HZ, version and cost of a wake-up of those machines are not known. Nothing is fitted: what is
-//! published must lie within what the model gives over all that it may have been.
+//! HZ, kernel version and wakeup cost of those machines are not known. Nothing is fitted: the
+//! published figures must be in the range that the model gives over all plausible values.
 
 use tailback_sim::{Config, Era, Fibtest, Rules, Workload, simulate};
 
-/// Least and most usage in milliseconds, over HZ, the race, costs and phases.
+/// Minimum and maximum usage in milliseconds, over HZ, the race, wakeup costs and phases.
 fn band(cpus: u32, threads: u32, rules: &[Rules]) -> (u64, u64) {
     let mut usages = Vec::new();
     for rules in rules {

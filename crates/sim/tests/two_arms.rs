@@ -1,4 +1,4 @@
-//! One test body, two arms: the model and the kernel have to reach the same verdict.
+//! One test body with two arms: the model and the kernel must reach the same verdict.
 
 #[path = "body/quota.rs"]
 mod quota;

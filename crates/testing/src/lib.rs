@@ -1,4 +1,4 @@
-//! What the tests of several crates share. No part of tailback: tests alone may use it.
+//! What the tests of several crates share. It is not part of tailback; only tests use it.
 
 mod tree;
 
@@ -13,7 +13,7 @@ pub use tree::{CGROUP2, Tree};
 ///
 /// # Panics
 ///
-/// Where all tests are wanted: `TAILBACK_SKIP_NOTHING` is set, as `make test` sets it.
+/// If no test may be skipped: `TAILBACK_SKIP_NOTHING` is set, as in `make test`.
 #[track_caller]
 pub fn skipped(why: impl Display) {
     assert!(
@@ -23,11 +23,11 @@ pub fn skipped(why: impl Display) {
     eprintln!("skipped: {why}");
 }
 
-/// Whether a test has what it needs; prints that it is skipped where it has not.
+/// Whether a test has what it needs. If it does not, this prints that the test is skipped.
 ///
 /// # Panics
 ///
-/// As [`skipped`] does.
+/// Under the same condition as [`skipped`].
 #[track_caller]
 pub fn has_or_skip(has: bool, why: impl Display) -> bool {
     if !has {
@@ -36,13 +36,13 @@ pub fn has_or_skip(has: bool, why: impl Display) -> bool {
     has
 }
 
-/// Writes a program that can be started at once. A child writes it: a file that this process had
-/// open for writing may still be open in a child that another thread has just forked, and is then
-/// busy.
+/// Writes a program that can be executed at once. A child process writes the file. If this
+/// process wrote it, a child that another thread forks meanwhile could inherit the open file, and
+/// the program would be busy.
 ///
 /// # Panics
 ///
-/// Where it cannot be written.
+/// If it cannot be written.
 pub fn write_program(path: &Path, text: &str) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path).stdin(Stdio::piped());
@@ -51,11 +51,11 @@ pub fn write_program(path: &Path, text: &str) {
     assert!(child.wait().expect("its end").success(), "{} is not written", path.display());
 }
 
-/// Whether this is root; prints that the test is skipped where it is not.
+/// Whether this process runs as root. If not, this prints that the test is skipped.
 ///
 /// # Panics
 ///
-/// As [`skipped`] does.
+/// Under the same condition as [`skipped`].
 #[track_caller]
 pub fn root_or_skip() -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// What tells that a machine has cgroup v2 alone, and that we are in its topmost group.
+/// The files that show that a machine has only cgroup v2, and that this process is in the root
+/// group.
 pub const CGROUP2: [(&str, &str); 2] = [
     ("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
     ("proc/self/cgroup", "0::/\n"),
 ];
 
-/// A folder of files; it goes with its value.
+/// A folder of files. It is deleted when this value is dropped.
 #[derive(Debug)]
 pub struct Tree(tempfile::TempDir);
 
@@ -17,7 +18,7 @@ impl Tree {
     ///
     /// # Panics
     ///
-    /// Where no file can be written.
+    /// If a file cannot be written.
     pub fn new<T: AsRef<[u8]>>(files: &[(&str, T)]) -> Self {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("a temporary folder: {error}"));
         let tree = Tree(dir);
@@ -29,7 +30,7 @@ impl Tree {
     ///
     /// # Panics
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         let written = std::fs::create_dir_all(path.parent().unwrap_or(self.root()))
@@ -37,7 +38,7 @@ impl Tree {
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
-    /// Where a file or folder is; a leading slash stands for the root.
+    /// The path of a file or folder. A leading slash is the root of the tree.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root().join(path.trim_start_matches('/'))
     }

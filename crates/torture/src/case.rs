@@ -1,83 +1,84 @@
-//! What is done to one run of tailback, and what came of it: as JSON, so that one can be run again
-//! alone.
+//! One run of tailback, the trouble it gets, and the result. A case is JSON, so that it can be
+//! run again alone.
 
 use serde::{Deserialize, Serialize};
 
-/// One run of tailback, and what is done to it.
+/// One run of tailback, and the trouble it gets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Case {
-    /// Which command, by its name in the list of commands.
+    /// The command, by its name in the list of commands.
     pub command: String,
-    /// What is done to it.
+    /// The trouble.
     #[serde(flatten)]
     pub blow: Blow,
 }
 
-/// What is done to a run.
+/// The trouble that a run gets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "blow")]
 pub enum Blow {
     /// Processes are killed at a moment.
     Moment {
-        /// When, in milliseconds after the start.
+        /// The moment, in milliseconds after the start.
         at_ms: u64,
-        /// Which processes.
+        /// The processes to kill.
         whom: Whom,
-        /// How long the tool may go on without them before it is killed too, in milliseconds.
+        /// How long the tool may continue without them before it is killed too, in milliseconds.
         then_ms: u64,
-        /// Chooses among the processes.
+        /// Seed for the choice of the processes.
         seed: u64,
     },
-    /// Every process that makes its n-th call of a kind is killed in it.
+    /// Every traced process is killed in its n-th call of a kind.
     Call {
-        /// Of which kind.
+        /// The kind of calls.
         calls: Calls,
-        /// The n-th, from 1.
+        /// The number n, from 1.
         number: u64,
-        /// What is started by the tool too, its helper included; else only its main thread.
+        /// Whether all processes that the tool starts are traced too, including its helper.
+        /// Otherwise only its main thread is.
         children: bool,
     },
-    /// Tool and helper are killed, then `tailback restore` in its n-th call of a kind; the next
-    /// `restore` has to put all of it right.
+    /// Tool and helper are killed. Then `tailback restore` is killed in its n-th call of a kind.
+    /// The next `restore` has to restore everything.
     Restore {
         /// When tool and helper are killed, in milliseconds after the start.
         at_ms: u64,
-        /// Calls of which kind.
+        /// The kind of calls.
         calls: Calls,
-        /// The n-th, from 1.
+        /// The number n, from 1.
         number: u64,
     },
     /// The disk of the records is full.
     Full {
         /// Its size, in KiB.
         kib: u64,
-        /// The folder for temporary files is on it too, so that there is no other place.
+        /// Whether the folder for temporary files is on it too, so that there is no other place.
         everywhere: bool,
     },
-    /// The n-th call of a kind by the tool's main thread fails.
+    /// The n-th call of a kind in the tool's main thread fails.
     Fails {
-        /// The system call, or several with commas between.
+        /// The system call, or several with commas between them.
         calls: String,
-        /// The error, as ENOSPC.
+        /// The error, for example ENOSPC.
         error: String,
-        /// The n-th, from 1; `3+` is the third and all later ones.
+        /// The number n, from 1. `3+` means the third call and all later ones.
         number: String,
     },
 }
 
-/// Which processes are killed.
+/// The processes to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whom {
-    /// The tool alone.
+    /// Only the tool.
     Tool,
-    /// One of all, the helper too.
+    /// One of all processes, which may be the helper.
     One,
-    /// Each with a chance of a half.
+    /// Each process with a probability of one half.
     Some,
-    /// All but the helper.
+    /// All except the helper.
     AllButHelper,
-    /// All.
+    /// All processes.
     All,
 }
 
@@ -85,13 +86,13 @@ pub enum Whom {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calls {
-    /// Those that make, name or remove something.
+    /// Calls that make, name or remove something.
     Changes,
-    /// Those that write: settings, members of groups, journals, records.
+    /// Calls that write: settings, members of groups, journals, records.
     Writes,
-    /// Those that open.
+    /// Calls that open something.
     Opens,
-    /// Those that start, end and steer processes.
+    /// Calls that start, end and control processes.
     Processes,
 }
 
@@ -99,7 +100,8 @@ impl Calls {
     /// All kinds.
     pub const ALL: [Calls; 4] = [Calls::Changes, Calls::Writes, Calls::Opens, Calls::Processes];
 
-    /// The calls, as strace takes them: a question mark before those that not every machine has.
+    /// The names of the calls for strace. A question mark precedes names that not every machine
+    /// has.
     pub fn names(self) -> &'static str {
         match self {
             Calls::Changes => {
@@ -117,16 +119,17 @@ impl Calls {
     }
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// The case.
     pub case: Case,
-    /// Who was killed by us, by role.
+    /// The processes that this program killed, by role.
     pub victims: Vec<String>,
-    /// Whether something was there to be put right once all had ended, and `tailback restore` did.
+    /// Whether something was left after all processes had ended, and `tailback restore` had to
+    /// undo it.
     pub restored: bool,
-    /// What was left in spite of everything, or is wrong: a line each.
+    /// What was left anyway, or is wrong: one line each.
     pub wrong: Vec<String>,
     /// How the tool ended.
     pub end: String,
@@ -135,7 +138,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether a signal of ours was the end of something, or a call failed as it was to.
+    /// Whether a signal killed something, or a call failed as planned.
     pub fn hit(&self) -> bool {
         !self.victims.is_empty()
     }

@@ -1,35 +1,35 @@
-//! The commands that are killed.
+//! The commands of the cases.
 
 /// A command, and how long it takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
     /// Its name here.
     pub name: &'static str,
-    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel, `{node}`
-    /// an Erlang node and `{cookie}` the file of its cookie.
+    /// Its words. `{folder}` is the folder of the studies, `{kernel}` the guest's kernel,
+    /// `{node}` an Erlang node, and `{cookie}` the file of its cookie.
     pub words: &'static str,
-    /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over
-    /// it.
+    /// About how long it takes on a machine with two CPUs, in milliseconds. Kills are spread over
+    /// this time.
     pub lasts_ms: u64,
-    /// How often it is chosen, beside the others.
+    /// How often it is chosen, relative to the others.
     pub weight: u32,
-    /// Whether it is short enough to be killed in its n-th call, again and again.
+    /// Whether it is short enough to be run and killed many times in its n-th call.
     pub short: bool,
 }
 
-/// What there is here that not every command can do without.
+/// Things on this machine that only some commands need.
 #[derive(Debug, Clone, Copy)]
 pub struct Here {
     /// A guest's kernel.
     pub kernel: bool,
-    /// Control groups of v2 with the memory controller, as in a guest.
+    /// Control groups v2 with the memory controller, as in a guest.
     pub memory: bool,
     /// An Erlang node.
     pub node: bool,
 }
 
 impl Here {
-    /// With or without a guest's kernel and a node.
+    /// Looks at this machine; the caller says whether there are a guest's kernel and a node.
     pub fn with(kernel: bool, node: bool) -> Self {
         let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
         let controllers = controllers.unwrap_or_default();
@@ -39,7 +39,7 @@ impl Here {
 }
 
 impl Command {
-    /// Whether it can be run.
+    /// Whether this command can run here.
     pub fn runs(&self, here: Here) -> bool {
         (here.kernel || !self.words.contains("{kernel}"))
             && (here.memory || !self.words.contains("memory-high"))
@@ -55,7 +55,7 @@ const fn short(name: &'static str, words: &'static str, lasts_ms: u64) -> Comman
     Command { name, words, lasts_ms, weight: 1, short: true }
 }
 
-/// With all that it can have open at once; it would go on until it is killed.
+/// With everything that it can have open at once. It runs until it is killed.
 const WATCH: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.0.0.1:0";
 const WATCH_NODE: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.0.0.1:0 \
      --node {node} --cookie-file {cookie}";
@@ -63,7 +63,7 @@ const WATCH_NODE: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen
 const COMPARE: &str =
     "compare --run {folder}/proc-vs-map.toml {folder}/proc-vs-map.toml --quick --pairs 2";
 
-/// All of them.
+/// All commands.
 pub const ALL: &[Command] = &[
     long("mmap-lock", "run mmap-lock --quick", 15_000, 3),
     long("cpu-quota", "run cpu-quota --quick", 14_000, 4),
@@ -99,7 +99,7 @@ pub const ALL: &[Command] = &[
     short("short-probed", "run mmap-lock --busy 1 --samples 1 --duration 50ms", 2_000),
 ];
 
-/// The command of that name.
+/// The command with this name.
 pub fn find(name: &str) -> Option<&'static Command> {
     ALL.iter().find(|command| command.name == name)
 }

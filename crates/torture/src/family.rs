@@ -1,7 +1,7 @@
-//! Processes that descend from this one, and what each of them is.
+//! Processes that descend from this one, and their roles.
 //!
-//! This process adopts what its children leave behind, so whatever descends from a run stays a
-//! descendant of this process however the run ends, and no other program's process can be.
+//! This process adopts the orphans of its children. So all descendants of a run stay descendants
+//! of this process, however the run ends. No process of another program can be among them.
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A process.
 #[derive(Debug, Clone)]
 pub struct Process {
-    /// Its number.
+    /// Its process number.
     pub pid: i32,
     parent: i32,
     /// Its name, as ps shows it.
@@ -23,17 +23,17 @@ pub struct Process {
 }
 
 impl Process {
-    /// Whether this is the helper that puts right what its tool leaves.
+    /// Whether this is the helper that undoes what its tool leaves.
     pub fn is_helper(&self) -> bool {
         self.argv.get(1).is_some_and(|word| word == "restore")
     }
 
-    /// Whether this watches a run for us.
+    /// Whether this is a tracer, which only watches a run.
     fn is_tracer(&self) -> bool {
         self.name == "strace"
     }
 
-    /// What it is to the run of `tool`.
+    /// Its role in the run of `tool`.
     pub fn role(&self, tool: i32) -> String {
         match self.name.as_str() {
             _ if self.pid == tool => "tool".to_owned(),
@@ -48,25 +48,25 @@ impl Process {
     }
 }
 
-/// How processes ended that this one has reaped.
+/// How the processes ended that this process has reaped.
 #[derive(Debug, Default)]
 pub struct Ends(BTreeMap<i32, WaitStatus>);
 
 impl Ends {
-    /// Reaps what has ended.
+    /// Reaps the processes that have ended.
     pub fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             self.0.insert(pid.as_raw_pid(), status);
         }
     }
 
-    /// Forgets those that have ended: their numbers are given away again.
+    /// Forgets the ended processes, since their numbers are used again.
     pub fn forget(&mut self) {
         self.reap();
         self.0.clear();
     }
 
-    /// How a child ended, if it has.
+    /// How a child ended; None if it has not ended.
     pub fn of(&mut self, pid: i32) -> Option<WaitStatus> {
         self.reap();
         self.0.get(&pid).copied()
@@ -83,8 +83,8 @@ impl Ends {
         }
     }
 
-    /// Waits until nothing is left that descends from this process; what is left after `limit` is
-    /// killed, and answered with.
+    /// Waits until this process has no descendants. Kills what is left after `limit`, and returns
+    /// it.
     pub fn wait_until_alone(&mut self, limit: Duration) -> Vec<Process> {
         let deadline = Instant::now() + limit;
         loop {
@@ -97,7 +97,7 @@ impl Ends {
                 left.iter().for_each(kill);
                 std::thread::sleep(Duration::from_millis(100));
                 self.reap();
-                // A tracer that waited for the others is nothing that the run left.
+                // A tracer that waited for the others does not belong to the run.
                 return left.into_iter().filter(|process| !process.is_tracer()).collect();
             }
             std::thread::sleep(PAUSE);
@@ -105,12 +105,12 @@ impl Ends {
     }
 }
 
-/// This process.
+/// The number of this process.
 pub fn own() -> i32 {
     rustix::process::getpid().as_raw_pid()
 }
 
-/// All processes below one that live, without those that only watch.
+/// All live descendants of this process, with `tool` first, and without tracers.
 pub fn of_run(tool: i32) -> Vec<Process> {
     let run = below(own()).into_iter().filter(|process| !process.is_tracer());
     let (first, mut others): (Vec<_>, Vec<_>) = run.partition(|process| process.pid == tool);
@@ -118,7 +118,7 @@ pub fn of_run(tool: i32) -> Vec<Process> {
     others
 }
 
-/// Kills a process; one that has gone meanwhile needs no signal.
+/// Kills a process. If it has gone, nothing happens.
 pub fn kill(process: &Process) {
     if let Some(pid) = Pid::from_raw(process.pid) {
         let _ = kill_process(pid, Signal::KILL);

@@ -1,5 +1,5 @@
-//! `torture`: kills and troubles runs of tailback, and looks for what is left. `make torture` calls
-//! it, as root.
+//! `torture`: kills and disturbs runs of tailback, and looks for what is left. `make torture`
+//! runs it as root.
 
 mod case;
 mod commands;
@@ -25,12 +25,12 @@ use std::process::ExitCode;
 use tally::Tally;
 use workers::{Answer, Request};
 
-/// Kills tailback, and what it starts, at random moments and in its n-th system call, fills its
-/// disks, lets its calls fail, and looks for what is left: processes, control groups, mounts,
-/// files, settings, records that cannot be read.
+/// Kills tailback and the processes that it starts, at random moments and in their n-th system
+/// call. Also fills its disks and makes its calls fail. Then looks for what is left: processes,
+/// control groups, mounts, files, settings, unreadable records.
 ///
 /// Each worker has a mount namespace with its own /run/tailback, /tmp, cache and governors. Ends
-/// with 1 where something was left or wrong. A case that is printed can be run again alone: --case
+/// with exit code 1 if something was left or wrong. A printed case can be run again alone: --case
 /// 'JSON'.
 #[derive(Debug, Parser)]
 struct Flags {
@@ -40,46 +40,46 @@ struct Flags {
     /// The folder of the studies
     #[arg(long, default_value = "studies")]
     studies: PathBuf,
-    /// The folder of built kernels; without it no guest is started
+    /// The folder of built kernels; without it, no guest is started
     #[arg(long)]
     kernels: Option<PathBuf>,
-    /// The guest's kernel, one of those
+    /// The guest's kernel, one of the built kernels
     #[arg(long, default_value = "built:plain")]
     kernel: String,
-    /// An Erlang node that watch asks; without it none is asked
+    /// An Erlang node for watch to ask; without it, no node is asked
     #[arg(long, requires = "cookie_file")]
     node: Option<String>,
-    /// The file of its cookie, outside of /tmp
+    /// The file with the node's cookie, outside of /tmp
     #[arg(long)]
     cookie_file: Option<PathBuf>,
-    /// Kills at random moments
+    /// Number of kills at random moments
     #[arg(long, default_value_t = 100)]
     moments: u64,
-    /// This command alone: at random moments, in its n-th call, before `tailback restore`
+    /// Use only this command: at random moments, in its n-th call, before `tailback restore`
     #[arg(long)]
     only: Option<String>,
-    /// Kills in the n-th system call, at most so many for a command and a kind of calls
+    /// Most kills in the n-th system call, for each command and kind of calls
     #[arg(long, default_value_t = 10)]
     calls: u64,
-    /// Kills of `tailback restore`, after runs of that command or of short-quota
+    /// Number of kills of `tailback restore`, after runs of that command or of short-quota
     #[arg(long, default_value_t = 30)]
     restores: u64,
     /// Leave out full disks and failing calls
     #[arg(long)]
     no_saves: bool,
-    /// Which moments and processes
+    /// Seed of the moments and of the choice of processes
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Cases at once
+    /// Number of cases at the same time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Write all outcomes here, a line of JSON each
+    /// Write all outcomes to this file, one line of JSON each
     #[arg(long)]
     log: Option<PathBuf>,
-    /// One case alone
+    /// Run only this case
     #[arg(long)]
     case: Option<String>,
-    /// Requests come on standard input
+    /// Read requests from standard input
     #[arg(long, hide = true)]
     worker: bool,
 }
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing was left and nothing was wrong.
+/// Runs all cases. Returns whether nothing was left and nothing was wrong.
 fn torture(flags: &Flags) -> io::Result<bool> {
     let setup = Setup {
         binary: flags.binary.clone().unwrap_or_default().canonicalize()?,
@@ -148,7 +148,7 @@ fn tell(outcome: &Outcome, always: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// All cases, in random order of their kinds, so that a part of them is a fair part.
+/// All cases, with the kinds mixed evenly, so that a part of them is representative.
 fn all(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
     let here = Here::with(flags.kernels.is_some(), flags.node.is_some());
     let mut kinds = vec![plan::moments(flags.seed, flags.moments, here, flags.only.as_deref())];
@@ -188,7 +188,7 @@ fn in_calls(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
     Ok(cases.collect())
 }
 
-/// Takes of each kind its part all the time.
+/// Mixes the kinds, so that each is spread evenly over the whole list.
 fn interleaved(kinds: Vec<Vec<Case>>) -> Vec<Case> {
     let mut placed: Vec<(f64, Case)> = Vec::new();
     for kind in kinds {

@@ -1,24 +1,25 @@
-//! Which cases there are: the seed decides.
+//! The cases of a run. The seed decides them.
 
 use crate::case::{Blow, Calls, Case, Whom};
 use crate::commands::{self, Command, Here};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// How many processes each choice kills, weighted: the tool alone is what happens most.
+/// The choices of processes to kill, with weights. A kill of the tool alone is the most common in
+/// practice.
 const WHOM: &[(Whom, u32)] =
     &[(Whom::Tool, 8), (Whom::One, 4), (Whom::Some, 4), (Whom::AllButHelper, 2), (Whom::All, 2)];
 
-/// The command after which `restore` is killed, where no other is asked for.
+/// The command before a killed `restore`, if no other is requested.
 pub const RESTORED: &str = "short-quota";
 
-/// Of so many moments one lies in the first fifth, where a run sets up.
+/// Share of the moments that are drawn from the first fifth of a run, in which it sets up.
 const EARLY: f64 = 0.3;
 
-/// Sizes of the disks that fill, in KiB.
+/// Sizes of the disks that fill up, in KiB.
 const DISKS: &[u64] = &[8, 16, 64, 128, 256, 512, 1024];
 
-/// System calls that fail while something is saved, and how.
+/// System calls that fail during a save, with their errors.
 const FAILURES: &[(&str, &str)] = &[
     ("write", "ENOSPC"),
     ("write", "EIO"),
@@ -36,7 +37,7 @@ const FAILURES: &[(&str, &str)] = &[
     ("flock", "ENOLCK"),
 ];
 
-/// Processes killed at random moments.
+/// Cases that kill processes at random moments.
 pub fn moments(seed: u64, count: u64, here: Here, only: Option<&str>) -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let fits =
@@ -50,7 +51,7 @@ pub fn moments(seed: u64, count: u64, here: Here, only: Option<&str>) -> Vec<Cas
         let blow = Blow::Moment {
             at_ms: (command.lasts_ms as f64 * span * random.random_range(0.0..1.0)) as u64,
             whom: WHOM[chosen(&whom, &mut random)].0,
-            // A child that is missing shows at once, or at the end of its trial.
+            // The loss of a child shows at once, or at the end of its trial.
             then_ms: [0, 50, 300, 3000][random.random_range(0..4)],
             seed: random.random_range(0..u64::from(u32::MAX)),
         };
@@ -69,25 +70,25 @@ fn chosen(weights: &[u32], random: &mut ChaCha8Rng) -> usize {
     weights.iter().position(fits).unwrap_or(0)
 }
 
-/// A command that is killed in calls of a kind of which its main thread makes so many: at most
-/// `most` of them, evenly spread.
+/// Cases that kill a command in a call of this kind. Its main thread makes `count` of these
+/// calls. At most `most` of them are used, evenly spread.
 pub fn calls(command: &str, calls: Calls, count: u64, most: u64) -> Vec<Case> {
     let step = count.div_ceil(most.max(1)).max(1);
     let numbers = (1..=count).step_by(usize::try_from(step).unwrap_or(1));
     let case = |number| {
-        // Whether the children count too changes from one to the next.
+        // Every other case traces the children too.
         let children = (number / step) % 2 == 1;
         Case { command: command.to_owned(), blow: Blow::Call { calls, number, children } }
     };
     numbers.map(case).collect()
 }
 
-/// `tailback restore` killed in its n-th call, after a run of this command was.
+/// Cases that kill `tailback restore` in its n-th call, after a run of this command was killed.
 pub fn restores(most: u64, command: &Command) -> Vec<Case> {
     let kinds = [Calls::Changes, Calls::Writes, Calls::Opens];
     let case = |number: u64| {
         let calls = kinds[usize::try_from(number).unwrap_or(0) % kinds.len()];
-        // Groups are there for most of a run's time; now and then none is.
+        // Groups exist for most of a run's time. In a few cases there is none.
         let lasts_ms = command.lasts_ms;
         let at_ms = lasts_ms * 7 / 20 + number * 37 % (lasts_ms * 9 / 20);
         let blow = Blow::Restore { at_ms, calls, number: 1 + number / 3 };
@@ -96,7 +97,7 @@ pub fn restores(most: u64, command: &Command) -> Vec<Case> {
     (0..most).map(case).collect()
 }
 
-/// Disks that are full, and calls that fail.
+/// Cases with a full disk, and cases with a failing call.
 pub fn saves() -> Vec<Case> {
     let mut cases = Vec::new();
     for command in ["short-mmap", "short-quota", "short-probed", "mmap-lock"] {

@@ -1,9 +1,9 @@
-//! Records that a hit run left: each has to be readable.
+//! Checks that every record of a disturbed run is readable.
 
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with the records that there are, a line for each that is.
+/// One line for each unreadable record.
 pub fn unreadable(workspace: &Workspace) -> Vec<String> {
     let folders = [
         workspace.records(),
@@ -19,13 +19,13 @@ pub fn unreadable(workspace: &Workspace) -> Vec<String> {
     records.filter_map(|record| why_not(workspace, record)).collect()
 }
 
-/// What is in a folder; nothing where it is none.
+/// The entries of a folder; none if it is no folder.
 fn within(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// A study's record can be judged, and what `watch` saw can be explained.
+/// Why a record is unreadable. A study must be readable by `judge`, and a watch by `explain`.
 fn why_not(workspace: &Workspace, record: &Path) -> Option<String> {
     let ran = ["judge", "explain"]
         .map(|command| workspace.command(&workspace.program()).arg(command).arg(record).output());

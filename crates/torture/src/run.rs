@@ -1,4 +1,4 @@
-//! One case: the command is started, hit, and what it leaves is looked for.
+//! Runs one case: starts the command, disturbs it, and looks for what it leaves.
 
 use crate::case::{Blow, Case, Outcome, Whom};
 use crate::commands;
@@ -17,29 +17,30 @@ use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a command may take whose call failed, or of which a child was killed.
+/// How long a command may take after a call failed or a child was killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long what a run started may take to go once its tool has ended. The helper waits for up to
-/// five seconds for each group.
+/// How long the processes of a run may take to end after their tool has ended. The helper waits
+/// up to five seconds for each group.
 const LEAVING: Duration = Duration::from_secs(25);
 
-/// The number of the signal that kills.
+/// The number of SIGKILL.
 const SIGKILL: i32 = 9;
 
-/// How long a difference has to last to be one: other runs on the machine make some for a moment.
+/// How long a difference has to last before it counts. Other runs on the machine cause short
+/// ones.
 const LASTING: Duration = Duration::from_secs(3);
 
-/// What runs cases.
+/// Runs cases.
 #[derive(Debug)]
 pub struct Runner {
     workspace: Workspace,
     ends: Ends,
-    /// What stands for words of a command.
+    /// The placeholders in the words of commands, and their values.
     stands_for: Vec<(&'static str, String)>,
 }
 
-/// A run that was hit.
+/// A run that was disturbed.
 struct Hit {
     tool: i32,
     victims: Vec<String>,
@@ -47,7 +48,7 @@ struct Hit {
 }
 
 impl Runner {
-    /// In this place.
+    /// Runs cases in this workspace.
     pub fn new(workspace: Workspace, setup: &Setup) -> Self {
         let mut stands_for = vec![
             ("{folder}", setup.studies.display().to_string()),
@@ -63,7 +64,7 @@ impl Runner {
     /// Runs one case.
     ///
     /// # Errors
-    /// If the command cannot be started, or there is none of that name.
+    /// If the command cannot be started, or there is none with this name.
     pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
         let began = Instant::now();
         self.workspace
@@ -86,10 +87,10 @@ impl Runner {
         })
     }
 
-    /// How many calls of each kind the main thread of a command makes.
+    /// Counts the calls of this kind in the main thread of a command.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If the command cannot be started.
     pub fn count(&mut self, command: &str, calls: crate::case::Calls) -> io::Result<u64> {
         self.workspace.clean(false);
         let command = trace::counting(calls, self.words(command)?, &self.workspace);
@@ -176,11 +177,11 @@ impl Runner {
             of_run(tool).iter().filter(|process| process.pid == tool).for_each(kill);
             end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
         }
-        // The tracer writes its last lines when all have ended.
+        // The tracer writes its last lines when all processes have ended.
         let left = self.ends.wait_until_alone(LEAVING);
         let mut victims = trace::victims(&self.workspace, tool);
         let killed = end.is_some_and(|end| end.terminating_signal() == Some(SIGKILL));
-        // A thread of it was hit.
+        // Another thread of the tool was hit.
         if killed && !victims.iter().any(|victim| victim == "tool") {
             victims.push("tool".to_owned());
         }
@@ -208,12 +209,13 @@ impl Runner {
         wrong
     }
 
-    /// What differs, once `tailback restore` has put right what it may have to; whether it had to.
+    /// The differences that remain after `tailback restore`, and whether it was run. It runs only
+    /// if the case may need it.
     fn put_right(&self, case: &Case, hit: &Hit, before: &State) -> (Vec<String>, bool) {
         let mut differs = self.differs(hit.tool, before);
-        // Where the helper lives nothing is left to anybody.
+        // If the helper lives, nothing may be left for others to restore.
         let excused = hit.victims.iter().any(|victim| victim == "helper")
-            // So it is where a call failed by which something was to be removed.
+            // The same holds if a call failed that should have removed something.
             || matches!(case.blow, Blow::Restore { .. } | Blow::Fails { .. });
         if differs.is_empty() || !excused {
             return (differs, false);
@@ -239,7 +241,7 @@ impl Runner {
         }
     }
 
-    /// Whether the tool ended as it may, and said why.
+    /// The problems with the end of the tool: a wrong exit code, or no reason for it.
     fn said_wrongly(&self, case: &Case, hit: &Hit) -> Vec<String> {
         let said = std::fs::read(self.workspace.at("out/err")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
@@ -247,7 +249,7 @@ impl Runner {
         if said.contains("panicked") {
             wrong.push(format!("panic: {said}"));
         }
-        // Where nothing can be written any more, nothing can be said.
+        // If every write fails, the tool cannot print anything.
         let mute = matches!(&case.blow, Blow::Fails { calls, number, .. }
             if calls == "write" && number.ends_with('+'));
         let killed = hit.victims.iter().any(|victim| victim == "tool" || victim == "restore");
@@ -292,12 +294,12 @@ impl Runner {
         command.stdout(file("out")?).stderr(file("err")?);
         self.ends.forget();
         let child = command.spawn()?;
-        // It is reaped with all others.
+        // It is reaped together with all others.
         i32::try_from(child.id()).map_err(io::Error::other)
     }
 }
 
-/// Those of a run that are killed.
+/// The processes of a run to kill.
 fn chosen(run: &[Process], whom: Whom, seed: u64) -> Vec<Process> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let one = random.random_range(0..run.len().max(1));

@@ -1,19 +1,19 @@
-//! What there is to run cases with.
+//! The inputs of all cases.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What every worker needs.
+/// The inputs that every worker needs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Setup {
     /// The program under test.
     pub binary: PathBuf,
     /// The folder of the studies.
     pub studies: PathBuf,
-    /// The folder of built kernels; none where there is none.
+    /// The folder of built kernels, if there is one.
     pub kernels: Option<PathBuf>,
-    /// What a guest's kernel is called.
+    /// The name of the guest's kernel.
     pub kernel: String,
-    /// The name of an Erlang node, and the file of its cookie; none where there is none.
+    /// The name of an Erlang node and the file of its cookie, if there is a node.
     pub node: Option<(String, PathBuf)>,
 }

@@ -1,28 +1,28 @@
-//! What may not differ after a run: control groups, settings, mounts, files.
+//! The state that a run must not change: control groups, settings, mounts, files.
 
 use crate::workspace::{GOVERNORS, Workspace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Where control groups are.
+/// The folder of control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Limits that a run could have set on a group that is not its own.
+/// Limits that a run could have set on a group of others.
 const LIMITS: [&str; 4] = ["cpu.max", "memory.high", "memory.max", "memory.swap.max"];
 
-/// What a machine is like, a line for each thing.
+/// The state of a machine, one line for each item.
 #[derive(Debug, Clone)]
 pub struct State(BTreeSet<String>);
 
 impl State {
-    /// As it is now; of control groups those that `tool` would have made.
+    /// The current state. Of tailback's control groups, only those of `tool` count.
     pub fn now(workspace: &Workspace, tool: i32) -> Self {
         let mut lines = BTreeSet::new();
         groups(Path::new(GROUPS), &format!("tailback-{tool}-"), &mut lines);
         settings(&mut lines);
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        // The small disk of a case is ours.
+        // The small disk of a case belongs to the case.
         let disk = format!(" {} ", workspace.at("full").display());
         let mounts = mounts.lines().filter(|line| !line.contains(&disk));
         lines.extend(mounts.map(|line| format!("mount {line}")));
@@ -32,7 +32,7 @@ impl State {
         State(lines)
     }
 
-    /// What differs from what was before.
+    /// The differences from an earlier state.
     pub fn since(&self, before: &State) -> Vec<String> {
         let new = self.0.difference(&before.0).map(|line| format!("new: {line}"));
         let gone = before.0.difference(&self.0).map(|line| format!("gone: {line}"));
@@ -40,8 +40,8 @@ impl State {
     }
 }
 
-/// Groups of the run, wherever they are, and what groups of the machine pass on and are limited to.
-/// Those of other runs come and go meanwhile.
+/// The groups of the run, wherever they are, and the enabled controllers and limits of other
+/// groups. Groups of other tailback runs come and go, so they are skipped.
 fn groups(folder: &Path, own: &str, lines: &mut BTreeSet<String>) {
     let control = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
     if !control.trim().is_empty() {
@@ -72,8 +72,9 @@ fn settings(lines: &mut BTreeSet<String>) {
     for cpu in fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten() {
         for (file, initial) in GOVERNORS {
             let path = cpu.path().join("cpufreq").join(file);
-            // Ours is a plain file, which a writer empties first; one of the kernel takes a value
-            // whole or not at all, so a kill between the two is none that could happen.
+            // Our governor is a plain file, which a writer empties first. A kernel file takes a
+            // value as a whole or not at all. So a kill between emptying and writing cannot
+            // happen on a real machine.
             if fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
                 let _ = fs::write(&path, initial);
             }
@@ -96,27 +97,28 @@ fn files(folder: &Path, workspace: &Workspace, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// What a run is meant to leave; what is in a folder is looked at one by one.
+/// Whether a run may leave this file. Entries of a folder are checked one by one.
 fn may_stay(path: &Path, workspace: &Workspace) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // What is half made begins with a dot, wherever it is.
+    // Unfinished files begin with a dot, wherever they are.
     if name.starts_with('.') {
         return false;
     }
-    // A lock is only a lock where its file stays. One is empty, the other names the last run.
+    // A lock only works if its file stays. One of these files is empty, the other names the last
+    // run.
     let locks = ["lock", "run"].map(|name| Path::new("/run/tailback").join(name));
-    // Records and pages are what a run is for: each record is read after the case.
+    // Records and pages are the results of a run. Each record is read after the case.
     let results = ["state/tailback", "full/tailback", "tmp", "full"].map(|name| workspace.at(name));
-    // The folder of the locks of records; a lock in it goes with the run that held it.
+    // The folder of the locks of records. Each lock in it is removed with its run.
     let of_locks = results[..2].iter().any(|folder| *folder.join("locks-0") == *path);
     let is_result = name.ends_with(".json") || name.ends_with(".html");
     let is_there = |folder: Option<&Path>| results.iter().any(|one| Some(one.as_path()) == folder);
-    // The pairs of `compare --run` have a folder of their own.
+    // Each run of `compare --run` has its own folder for its pairs.
     let is_of_pairs = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("compare-") && is_there(folder.parent())
     };
-    // So is what was compiled and unpacked, but no dump of a node.
+    // Compiled and unpacked files in the cache may stay too, but no dump of a node.
     let cache = workspace.at("cache/tailback");
     let is_cached = path.starts_with(&cache) && !name.ends_with(".dump");
     locks.iter().any(|lock| lock == path)

@@ -1,9 +1,9 @@
-//! What came of all cases, by kind.
+//! The results of all cases, by kind.
 
 use crate::case::{Blow, Outcome};
 use std::collections::BTreeMap;
 
-/// Cases of one kind.
+/// The cases of one kind.
 #[derive(Debug, Default, Clone, Copy)]
 struct Line {
     cases: u64,
@@ -22,7 +22,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes one in.
+    /// Adds an outcome.
     pub fn add(&mut self, outcome: &Outcome) {
         let kills = !matches!(outcome.case.blow, Blow::Full { .. } | Blow::Fails { .. });
         for name in [kind(&outcome.case.blow), "all"] {
@@ -39,7 +39,7 @@ impl Tally {
         }
     }
 
-    /// How many left something or went wrong.
+    /// Number of cases that left something or went wrong.
     pub fn wrong(&self) -> u64 {
         self.lines.get("all").map_or(0, |line| line.wrong)
     }

@@ -1,4 +1,5 @@
-//! strace around a run: it counts system calls, kills in the n-th, or lets the n-th fail.
+//! Runs a command under strace, which counts system calls, kills in the n-th one, or makes the
+//! n-th one fail.
 
 use crate::case::Calls;
 use crate::workspace::Workspace;
@@ -6,13 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// A run that is only watched.
+/// A run that is only observed.
 pub fn counting(calls: Calls, words: Vec<String>, workspace: &Workspace) -> Command {
     strace(workspace, words, &["-e", &format!("trace={}", calls.names())])
 }
 
-/// A run of which every traced thread is killed in its n-th call; with the children of the tool,
-/// each counts for itself.
+/// A run in which every traced thread is killed in its n-th call. If children are traced, the
+/// calls of each thread are counted separately.
 pub fn killing(
     calls: Calls,
     number: u64,
@@ -22,7 +23,7 @@ pub fn killing(
 ) -> Command {
     let names = calls.names();
     let inject = format!("inject={names}:signal=KILL:when={number}");
-    // The start of a program tells who it is.
+    // The execve call of a process shows its role.
     let trace = format!("trace={names},execve");
     let mut options = vec!["-e", trace.as_str(), "-e", inject.as_str()];
     if children {
@@ -31,7 +32,7 @@ pub fn killing(
     strace(workspace, words, &options)
 }
 
-/// A run whose main thread is told an error for its n-th call.
+/// A run in which the n-th call of the main thread fails with this error.
 pub fn failing(
     calls: &str,
     error: &str,
@@ -46,31 +47,31 @@ pub fn failing(
 
 fn strace(workspace: &Workspace, words: Vec<String>, options: &[&str]) -> Command {
     let mut command = workspace.command(Path::new("strace"));
-    // The tracer is beside the tool, which so is the child that was asked for.
+    // With -D, the tracer is a separate process, so the started child is the tool itself.
     command.args(["-D", "-q", "-o"]).arg(workspace.at("out/strace")).args(options);
     command.arg(workspace.program()).args(words);
     command
 }
 
-/// What strace wrote, a line each; where it follows children, each begins with a process.
+/// The lines of strace. If it follows children, each line begins with a process number.
 fn log(workspace: &Workspace) -> Vec<String> {
     let bytes = std::fs::read(workspace.at("out/strace")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
-/// How many calls a counted run made.
+/// Number of calls in a counted run.
 pub fn count_of(workspace: &Workspace) -> u64 {
     let calls = log(workspace).iter().filter(|line| line.contains('(')).count();
     u64::try_from(calls).unwrap_or(u64::MAX)
 }
 
-/// Whether a call was told an error.
+/// Whether a call got the error.
 pub fn has_failed(workspace: &Workspace) -> bool {
     log(workspace).iter().any(|line| line.contains("(INJECTED)"))
 }
 
-/// Whom strace killed, by role: with the tool, also what died of the tool's death by the same
-/// signal.
+/// The roles of the processes that strace killed. If the tool was killed, this includes processes
+/// that its death killed with the same signal.
 pub fn victims(workspace: &Workspace, tool: i32) -> Vec<String> {
     victims_in(&log(workspace), tool)
 }
@@ -85,7 +86,7 @@ fn victims_in(log: &[String], tool: i32) -> Vec<String> {
             }
             _ => (tool, line.as_str()),
         };
-        // The line of a call is in two parts where another process came in between.
+        // If another process came in between, a call has two lines.
         if rest.starts_with("execve(") && (rest.ends_with("= 0") || rest.ends_with("...>")) {
             roles.insert(pid, role_of(rest));
         }
@@ -97,7 +98,7 @@ fn victims_in(log: &[String], tool: i32) -> Vec<String> {
     victims
 }
 
-/// What a program is, by how it was started: `execve("/path/tailback", ["/path/tailback",
+/// The role of a program, by its command line: `execve("/path/tailback", ["/path/tailback",
 /// "restore", ..`.
 fn role_of(execve: &str) -> String {
     let words: Vec<&str> = execve.split('"').skip(1).step_by(2).collect();

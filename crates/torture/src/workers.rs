@@ -1,4 +1,4 @@
-//! Several cases at once, each in a process with a workspace of its own.
+//! Runs several cases at once, each in a process with its own workspace.
 
 use crate::case::{Calls, Case, Outcome};
 use crate::run::Runner;
@@ -11,29 +11,30 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a worker is asked for.
+/// A request to a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// To count the calls that a command makes.
+    /// Count the calls that a command makes.
     Count(String, Calls),
-    /// To run a case.
+    /// Run a case.
     Run(Case),
 }
 
-/// What it answers.
+/// The answer of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// So many calls.
+    /// The number of calls.
     Counted(String, Calls, u64),
-    /// What came of the case.
+    /// The result of the case.
     Ran(Box<Outcome>),
-    /// It could not be done.
+    /// The request failed, for this reason.
     Failed(String),
 }
 
-/// Has the requests carried out by `jobs` workers; the answers come as they are there.
+/// Lets `jobs` workers carry out the requests. The answers come in the order in which they are
+/// ready.
 pub fn carry_out(setup: &Setup, jobs: usize, requests: Vec<Request>) -> Receiver<Answer> {
     let requests = Arc::new(Mutex::new(VecDeque::from(requests)));
     let (sender, answers) = channel();
@@ -76,12 +77,13 @@ fn drive(
 fn start() -> io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped());
-    // The thread that starts it stays for as long as it does.
+    // The thread that starts the worker lives as long as the worker.
     os::death::bind(&mut command, rustix::process::Signal::KILL);
     command.spawn()
 }
 
-/// A worker: requests on standard input, answers on standard output, a line each.
+/// A worker: reads requests from standard input and writes answers to standard output, one line
+/// each.
 ///
 /// # Errors
 /// If its workspace cannot be made.
@@ -90,7 +92,7 @@ pub fn work() -> io::Result<()> {
     let first = lines.next().ok_or_else(|| io::Error::other("nothing was asked for"))??;
     let setup: Setup = serde_json::from_str(&first)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // No other user may write to a folder above the cache, so it is not in /tmp.
+    // No other user may write to a folder above the cache, so this is not in /tmp.
     let base = tempfile::Builder::new().prefix("tailback-torture-").tempdir_in("/run")?;
     let workspace = Workspace::make(base.path(), &setup.binary, setup.kernels.as_deref())?;
     let mut runner = Runner::new(workspace, &setup);

@@ -1,7 +1,7 @@
-//! A workspace of its own for runs, so that what they leave can be told from what others do on the
-//! machine: a mount namespace with its own /run/tailback, /tmp and /dev/shm, folders for records
-//! and cache, and frequency governors that are plain files, since few machines that tests run on
-//! have some.
+//! A separate workspace for runs, so that their leftovers can be told from changes of other
+//! programs. It is a mount namespace with its own /run/tailback, /tmp and /dev/shm, and folders
+//! for records and cache. Its frequency governors are plain files, since few test machines have
+//! real ones.
 
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
@@ -14,20 +14,20 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where the kernel shows the CPUs.
+/// The kernel's folder of the CPUs.
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The files of a governor, and what they hold where nobody has set them.
+/// The files of a governor, with their initial values.
 pub const GOVERNORS: [(&str, &str); 2] =
     [("scaling_governor", "powersave"), ("energy_performance_preference", "balance_power")];
 
-/// The files beside them that list their values: a restore puts back no other.
+/// The files beside them that list the allowed values. A restore writes no other value.
 const LISTS: [(&str, &str); 2] = [
     ("scaling_available_governors", "performance powersave"),
     ("energy_performance_available_preferences", "performance balance_power"),
 ];
 
-/// The largest file of the kernel that is copied, in bytes.
+/// The most bytes that are copied of a file in /sys.
 const MOST: u64 = 64 << 10;
 
 /// The workspace of one worker.
@@ -37,11 +37,11 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes it below an empty folder, with a copy of the program, and of the kernels that a guest
-    /// may be started with.
+    /// Makes the workspace in an empty folder, with a copy of the program and of the kernels for
+    /// guests.
     ///
     /// # Errors
-    /// If this is not root, or something cannot be mounted.
+    /// If this does not run as root, or a mount fails.
     pub fn make(base: &Path, program: &Path, kernels: Option<&Path>) -> io::Result<Self> {
         // SAFETY: this process has one thread, and no descriptor is shared or closed.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
@@ -60,12 +60,12 @@ impl Workspace {
         memory(Path::new("/run/tailback"), "mode=700")?;
         memory(Path::new("/dev/shm"), "mode=1777")?;
         governors(&workspace.at("cpus"))?;
-        // Last, since what was named so far may be in there.
+        // This mount comes last, because paths used before may be in /tmp.
         mount_bind(workspace.at("tmp"), "/tmp")?;
         Ok(workspace)
     }
 
-    /// A path in it.
+    /// A path in the workspace.
     pub fn at(&self, name: &str) -> PathBuf {
         self.base.join(name)
     }
@@ -80,7 +80,7 @@ impl Workspace {
         self.at("state/tailback")
     }
 
-    /// Another program that ends up as the copy, in this workspace.
+    /// A command in this workspace. The program may be another one that starts the copy.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.at("work")).env("HOME", self.at("home"));
@@ -92,34 +92,36 @@ impl Workspace {
         command
     }
 
-    /// The folders in which a run may leave nothing but what is told in [`crate::state`].
+    /// The folders that are checked after a run. Only the files that [`crate::state`] allows may
+    /// be left there.
     pub fn watched(&self) -> Vec<PathBuf> {
         let own = ["tmp", "state", "cache", "work", "home", "full"].map(|name| self.at(name));
         own.into_iter().chain(["/run/tailback", "/dev/shm"].map(PathBuf::from)).collect()
     }
 
-    /// Empties what the next case is to find empty; with the cache, now and then.
+    /// Empties the folders for the next case, including the cache of Erlang files if `cache` is
+    /// set.
     pub fn clean(&self, cache: bool) {
         for folder in ["tmp", "state", "work", "home"] {
             empty(&self.at(folder));
         }
         if cache {
-            // Kernels stay: they are what was copied.
+            // The copied kernels stay.
             let _ = fs::remove_dir_all(self.at("cache/tailback/erlang"));
         }
     }
 
-    /// Gives a folder a disk of that size.
+    /// Mounts a disk of this size on a folder.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// If the kernel refuses the mount.
     pub fn small_disk(&self, kib: u64) -> io::Result<PathBuf> {
         let folder = self.at("full");
         memory(&folder, &format!("mode=755,size={kib}k"))?;
         Ok(folder)
     }
 
-    /// Takes it away again.
+    /// Unmounts the small disk.
     pub fn no_small_disk(&self) {
         let _ = unmount(self.at("full"), UnmountFlags::DETACH);
     }
@@ -140,7 +142,7 @@ fn memory(at: &Path, options: &str) -> io::Result<()> {
     Ok(mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str())?)
 }
 
-/// Puts a copy of the kernel's description of the CPUs in its workspace, with governors.
+/// Mounts a copy of the kernel's description of the CPUs in this namespace, with governors.
 fn governors(copied: &Path) -> io::Result<()> {
     copy(Path::new(CPUS), copied)?;
     for entry in fs::read_dir(copied)?.flatten() {
@@ -158,7 +160,8 @@ fn governors(copied: &Path) -> io::Result<()> {
     Ok(mount_bind(copied, CPUS)?)
 }
 
-/// Copies folders, links and small files; what cannot be read is left out.
+/// Copies folders, links and files. Of a file in /sys, only the first [`MOST`] bytes are copied;
+/// if it cannot be read, it is left out.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     use io::Read;
     fs::create_dir_all(to)?;

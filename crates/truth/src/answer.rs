@@ -1,9 +1,9 @@
-//! The answers that a run can give, in one word.
+//! The possible answers of a run, as one word each.
 
 use model::{ChangeState, FixOutcome, State};
 use serde::{Deserialize, Serialize};
 
-/// The word of a verdict, of a fix, of a comparison, of a ladder, of a census, or of a check.
+/// The result of a study, a fix, a comparison, a ladder, a census, or a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -17,58 +17,58 @@ pub enum Answer {
     Untrustworthy,
     /// The verdict of a study.
     Skipped,
-    /// Outcome of a fix.
+    /// The outcome of a fix.
     Fixed,
-    /// Outcome of a fix.
+    /// The outcome of a fix.
     Helped,
-    /// Outcome of a fix, also where the study found no stall.
+    /// The outcome of a fix, and also used if the study found no stall.
     NotShown,
-    /// Outcome of a comparison.
+    /// The outcome of a comparison.
     Worse,
-    /// Outcome of a comparison.
+    /// The outcome of a comparison.
     Better,
-    /// Outcome of a comparison.
+    /// The outcome of a comparison.
     Differs,
-    /// Outcome of a comparison.
+    /// The outcome of a comparison.
     NoDifferenceShown,
-    /// Outcome of a comparison.
+    /// The outcome of a comparison.
     NotComparable,
-    /// A ladder names the boundary that there is, and no other.
+    /// A ladder names the existing boundary and no other.
     Boundary,
-    /// A ladder names a boundary that there is not.
+    /// A ladder names a boundary that does not exist.
     WrongBoundary,
     /// A ladder names no boundary.
     NoBoundary,
-    /// The range of a census holds the share.
+    /// The range of a census contains the true share.
     Covered,
-    /// It does not.
+    /// The range of a census does not contain the true share.
     NotCovered,
-    /// A census names the factor that is the cause.
+    /// A census names the factor that is the true cause.
     FactorNamed,
-    /// A census names a factor that is no cause.
+    /// A census names a factor that is not a cause.
     WrongFactorNamed,
     /// A census names no factor.
     NoFactorNamed,
-    /// Every study of a check has a verdict, and none is wrong.
+    /// Every study of a check has a verdict, and none of them is wrong.
     AllSettled,
     /// A verdict of a check is wrong.
     WrongClaim,
 }
 
 impl Answer {
-    /// Whether it leaves open what was asked.
+    /// Whether the answer leaves the question open.
     pub fn is_open(self) -> bool {
         use Answer::{Inconclusive, NotComparable, Skipped, Untrustworthy};
         matches!(self, Inconclusive | Untrustworthy | Skipped | NotComparable)
     }
 
-    /// The answer of that word.
+    /// The answer with this word.
     pub fn of_word(word: &str) -> Option<Self> {
         serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
     }
 }
 
-/// The word, as records and rows have it.
+/// The word, as used in records and rows.
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
@@ -99,7 +99,7 @@ impl From<FixOutcome> for Answer {
 
 impl From<ChangeState> for Answer {
     fn from(state: ChangeState) -> Self {
-        // By its word, so that a state that `compare` learns later needs a line above only.
+        // Conversion by word, so that a new state of `compare` only needs a line above.
         Answer::of_word(state.word()).unwrap_or(Answer::NotComparable)
     }
 }

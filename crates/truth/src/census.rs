@@ -1,8 +1,8 @@
-//! Fleets of which the truth is known, for the statistics of a census: whether the ranges of a
-//! share hold it, and whether a factor is named that is none.
+//! Simulated fleets with a known truth, for the statistics of a census. They test whether the
+//! ranges of a share contain the true share, and whether a factor is named that is not a cause.
 //!
-//! A fleet follows from its seed. It has counts of hosts and no records: `crates/census/tests` read
-//! records.
+//! A fleet is determined by its seed. It has counts of hosts and no records; the tests in
+//! `crates/census/tests` read records.
 
 use crate::Answer;
 use analysis::fleet::{Apart, Factor, KindCounts, OwnedKind, Sample, apart, by_owner, share};
@@ -11,70 +11,72 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Confidence of the interval, as in a census.
+/// Confidence of the interval, the same as in a census.
 const CONFIDENCE: f64 = 0.95;
 
-/// The level at which a census of one scenario names a first factor.
+/// The error rate at which a census of one scenario names a first factor.
 const LEVEL: f64 = 0.025;
 
-/// Levels of each simulated factor, and whether they have an order: kernel, HZ, machine, CPUs.
+/// The number of levels of each simulated factor, and whether they are ordered: kernel, HZ,
+/// machine, CPUs.
 const FACTORS: [(u32, bool); 4] = [(6, true), (3, true), (6, false), (6, true)];
 
-/// The chance that a kind has the level that its owner prefers.
+/// The probability that a kind has the preferred level of its owner.
 const PREFERRED: f64 = 0.9;
 
-/// The planted cause is at this level of the first factor.
+/// The level of the first factor that has the planted cause.
 const PLANTED: u32 = 3;
 
-/// A fleet, and what is asked of its census.
+/// A fleet, and the question for its census.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fleet {
-    /// What is asked.
+    /// The question.
     pub asks: Asks,
-    /// Kinds of hosts; of each owner, where there are owners.
+    /// The number of kinds of hosts. With owners, the number per owner.
     pub kinds: u32,
-    /// How many hosts they have.
+    /// The number of hosts per kind.
     pub sizes: Sizes,
-    /// Which share of a kind is affected.
+    /// The share of affected hosts in a kind.
     pub rates: Vec<Rate>,
-    /// The same of kinds that are larger than the mean; as `rates` where empty.
+    /// The same for kinds larger than the mean. If empty, `rates` is used.
     #[serde(default)]
     pub rates_of_large: Vec<Rate>,
-    /// Chance that an affected host has no settled answer.
+    /// The probability that an affected host has no settled answer.
     #[serde(default)]
     pub affected_missing: f64,
-    /// Chance that a clear host has no settled answer.
+    /// The probability that a clear host has no settled answer.
     #[serde(default)]
     pub clear_missing: f64,
-    /// Whose hosts they are.
+    /// The owners of the hosts.
     pub owners: Option<Owners>,
-    /// The share of hosts that is affected at one level of the first factor, for a cause that the
-    /// census has to find.
+    /// The share of affected hosts at one level of the first factor. This is the cause that the
+    /// census must find.
     pub planted: Option<f64>,
 }
 
-/// What is asked of a census.
+/// The question for a census.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asks {
-    /// Whether the interval holds the share that kinds are drawn from.
+    /// Whether the interval contains the share that the kinds are drawn from.
     FleetsLikeIt,
-    /// Whether the bounds hold the share of this very fleet.
+    /// Whether the bounds contain the share of this fleet.
     ThisFleet,
     /// Which factor tells affected hosts from clear ones.
     Factor,
 }
 
-/// Hosts of the kinds.
+/// The number of hosts per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// So many of each.
+    /// This number of hosts in each kind.
     Equal(u32),
-    /// So many of the largest, and of each other one that by its rank.
+    /// This number of hosts in the largest kind. For each other kind it is divided by the rank of
+    /// the kind.
     ByRank(u32),
-    /// So many of the first, and of each other one the second number.
+    /// The first number of hosts in the first kind, and the second number in each other kind.
     OneLarge(u32, u32),
 }
 
@@ -94,29 +96,29 @@ impl Sizes {
     }
 }
 
-/// Kinds that are affected alike.
+/// A group of kinds with similar shares of affected hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Which share of the kinds they are.
+    /// The share of the kinds that belong to the group.
     pub of: f64,
-    /// The least share of their hosts that is affected.
+    /// The smallest share of affected hosts in such a kind.
     pub least: f64,
-    /// The most.
+    /// The largest share.
     pub most: f64,
 }
 
-/// The owners of a fleet, who prefer levels of each factor.
+/// The owners of a fleet. Each owner prefers a level of each factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owners {
-    /// How many.
+    /// The number of owners.
     pub number: u32,
-    /// Chance that an owner has a cause of its own.
+    /// The probability that an owner has its own cause.
     pub chance: f64,
-    /// The share of the hosts of such an owner that is affected.
+    /// The share of affected hosts of such an owner.
     pub rate: f64,
-    /// Whether the census is told whose hosts they are.
+    /// Whether the census knows the owners.
     pub known: bool,
 }
 
@@ -125,16 +127,17 @@ pub struct Owners {
 pub struct Drawn {
     kinds: Vec<KindCounts>,
     owned: Vec<OwnedKind>,
-    /// The share that kinds and owners are drawn from.
+    /// The share that the kinds and owners are drawn from.
     expected: f64,
-    /// Hosts that are affected, whether they have a settled answer or not.
+    /// Affected hosts, with or without a settled answer.
     affected: u32,
     /// All hosts.
     hosts: u32,
 }
 
 impl Drawn {
-    /// As JSON: for each kind affected hosts, hosts with a settled answer and others, and whose.
+    /// The counts as JSON: for each kind its affected hosts, hosts with a settled answer, other
+    /// hosts, and owner.
     pub fn to_json(&self) -> String {
         let row = |one: &OwnedKind| {
             let KindCounts { affected, of, undecided, levels } = &one.counts;
@@ -149,7 +152,7 @@ impl Drawn {
     }
 }
 
-/// The answer of the census of one fleet of that seed.
+/// The answer of the census for the fleet with this seed.
 pub fn simulate(fleet: &Fleet, seed: u64) -> (Answer, Drawn) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drawn = draw(fleet, &mut rng);
@@ -162,8 +165,8 @@ pub fn simulate(fleet: &Fleet, seed: u64) -> (Answer, Drawn) {
     (answer, drawn)
 }
 
-/// Whether the range of the share holds the truth. A census without an answer holds it: it says
-/// nothing.
+/// Whether the range of the share contains the truth. A census without a range also counts as
+/// covering it, since it claims nothing.
 fn holds(asks: Asks, drawn: &Drawn, owned: &[OwnedKind]) -> Answer {
     let sample = Sample { kinds: &drawn.kinds, owners: &by_owner(owned), unmeasured: 0 };
     let Some(found) = share(sample, CONFIDENCE) else { return Answer::Covered };
@@ -173,12 +176,12 @@ fn holds(asks: Asks, drawn: &Drawn, owned: &[OwnedKind]) -> Answer {
         }
         _ => (found.low.unwrap_or(0.0), drawn.expected, found.high.unwrap_or(1.0)),
     };
-    // Rounding must not move a count out of its bounds.
+    // Rounding errors must not put a count outside its bounds.
     let inside = low - 1e-12 <= truth && truth <= high + 1e-12;
     if inside { Answer::Covered } else { Answer::NotCovered }
 }
 
-/// Which factor is named.
+/// Which factor the census names.
 fn factor(fleet: &Fleet, kinds: &[KindCounts], owned: &[OwnedKind], seed: u64) -> Answer {
     let factors = FACTORS.map(|(levels, ordered)| Factor { levels, ordered });
     match apart(kinds, owned, &factors, seed) {
@@ -226,7 +229,7 @@ fn draw(fleet: &Fleet, rng: &mut ChaCha8Rng) -> Drawn {
     drawn
 }
 
-/// The answers of the hosts of a kind.
+/// Draws the answers of the hosts of a kind.
 fn answers(
     fleet: &Fleet,
     of: u32,
@@ -249,13 +252,13 @@ fn answers(
     counts
 }
 
-/// A level of each factor.
+/// A random level for each factor.
 fn levels(rng: &mut ChaCha8Rng) -> [u32; 4] {
     FACTORS.map(|(levels, _)| rng.random_range(0..levels))
 }
 
-/// The share of a kind that is affected. The rates are taken for all kinds that there are, so the
-/// last one has what the others leave.
+/// Draws the share of affected hosts of a kind. The rates cover all kinds, so the last rate takes
+/// the rest.
 fn pick(rates: &[Rate], rng: &mut ChaCha8Rng) -> f64 {
     let mut at = rng.random_range(0.0..1.0);
     let found = rates.iter().find(|rate| {
@@ -267,10 +270,10 @@ fn pick(rates: &[Rate], rng: &mut ChaCha8Rng) -> f64 {
     found.or(rates.last()).map_or(0.0, |rate| rate.least + (rate.most - rate.least) * within)
 }
 
-/// The mean share of affected hosts that a kind is drawn with, without a planted cause.
+/// The mean share of affected hosts of a drawn kind, without a planted cause.
 fn mean_rate(rates: &[Rate], owners: Option<&Owners>) -> f64 {
     let with = |least: f64| -> f64 {
-        // An owner's cause hits no fewer hosts than the kind's own.
+        // An owner's cause never affects fewer hosts than the kind's own cause.
         let mean = |rate: &Rate| {
             let (low, high) = (rate.least.max(least), rate.most.max(least));
             if rate.least >= least || rate.most <= least {

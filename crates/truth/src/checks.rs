@@ -1,8 +1,8 @@
-//! Studies that are reported together, as those of `tailback check`: how often one of them claims
-//! something wrong, and how many blocks they take.
+//! Studies that are reported together, like those of `tailback check`: how often one of them
+//! makes a wrong claim, and how many blocks they take.
 //!
-//! The test alone judges them, many times for each block. A review can only take verdicts back, so
-//! a real check has no more wrong claims, and may leave more studies open.
+//! Only the test judges them, many times for each block. A review can only withdraw verdicts, so
+//! a real check has at most as many wrong claims, and may leave more studies open.
 
 use crate::Answer;
 use analysis::together::{Claims, share as share_out};
@@ -10,31 +10,32 @@ use model::record::Share;
 use model::{Facts, State};
 use serde::{Deserialize, Serialize};
 
-/// Studies of one check. The stall that is injected beside it hits the first of them alone.
+/// The studies of one check. The injected stall affects only the first `stalling` of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// How many there are.
+    /// The number of studies.
     pub studies: u32,
-    /// How many of them have the stall.
+    /// The number of studies with the stall.
     pub stalling: u32,
-    /// Each has an equal part of the error rate, whatever they claim; else they share it.
+    /// Whether each study has a fixed equal part of the error rate. Otherwise the studies share
+    /// it according to their claims.
     #[serde(default)]
     pub apart: bool,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Came {
     /// Its answer.
     pub answer: Answer,
-    /// Blocks of a study, on average.
+    /// Mean number of blocks per study.
     pub blocks: f64,
-    /// A study with that answer; none where the check has no study.
+    /// A study with that answer. None if the check has no studies.
     pub study: Option<Facts>,
 }
 
-/// A study under way.
+/// A study in progress.
 struct Study {
     facts: Facts,
     stalls: bool,
@@ -57,7 +58,7 @@ impl Study {
         facts
     }
 
-    /// Its part of the answer.
+    /// The contribution of the study to the answer.
     fn answer(&self, share: Share) -> Answer {
         match (self.state(share), self.stalls) {
             (State::Affected, true) | (State::NotAffected, false) => Answer::AllSettled,
@@ -74,8 +75,8 @@ impl Study {
 }
 
 impl Check {
-    /// Simulates one: `begin` makes a study of that number, and `run` a block of it, with the stall
-    /// or without.
+    /// Simulates one check. `begin` creates the study with a number. `run` runs one block of a
+    /// study, with or without the stall.
     pub fn simulate(
         &self,
         begin: impl Fn(u32) -> Facts,
@@ -113,7 +114,7 @@ impl Check {
     }
 }
 
-/// A wrong claim counts first, then a study without a verdict.
+/// Wrong claims come first, then studies without a verdict.
 fn together(answers: &[Answer]) -> Answer {
     let order = [Answer::WrongClaim, Answer::Inconclusive];
     order.into_iter().find(|one| answers.contains(one)).unwrap_or(Answer::AllSettled)

@@ -1,4 +1,4 @@
-//! What keeps the table from being run.
+//! Errors of running the table.
 
 /// Why the table could not be run at all.
 #[derive(Debug, thiserror::Error)]
@@ -6,25 +6,25 @@ pub enum TruthError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: std::path::PathBuf,
-        /// The kernel's reason.
+        /// The error from the kernel.
         source: std::io::Error,
     },
-    /// A line of the history that no run wrote.
+    /// A line of the history that no run can have written.
     #[error("{path}, line {line}: {why}; repair it, or take the file from git")]
     History {
-        /// Which file.
+        /// The file.
         path: std::path::PathBuf,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// What is wrong with it.
         why: String,
     },
-    /// A row that makes no sense.
+    /// A row that is not valid.
     #[error("{0}")]
     Row(String),
-    /// Another one is at it.
+    /// Another process uses the folder.
     #[error("{0}: another run of the table uses this folder; wait for its end")]
     Busy(std::path::PathBuf),
 }

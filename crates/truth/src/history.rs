@@ -1,7 +1,7 @@
-//! What each row answered: lines of JSON that are appended and never removed.
+//! The answers of each row: JSON lines that are appended and never removed.
 //!
 //! A line is one run of a command, or all studies of a simulated row. The file is part of the
-//! repository, and anybody may have changed it, so nothing in it is trusted.
+//! repository, and anyone may have changed it. So nothing in it is trusted.
 
 use crate::{Answer, Row, TruthError, judge};
 use rustix::fs::{FlockOperation, flock};
@@ -12,53 +12,53 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the file that are read at most.
+/// Most bytes of the file that are read.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Runs that a line counts at most.
+/// Most runs in a line.
 const MOST_RUNS: u32 = 1_000_000;
 
-/// Runs with a forbidden answer that a line names at most.
+/// Most runs with a forbidden answer that a line lists.
 pub const MOST_AGAIN: usize = 5;
 
-/// Bytes of a text in a line at most.
+/// Most bytes of a text in a line.
 const LONGEST: usize = 2_000;
 
-/// What a row answered.
+/// The answers of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The name of the row.
     pub row: String,
-    /// What was run, as [`Row::asked`] has it.
+    /// What was run, in the form of [`Row::asked`].
     pub asked: String,
-    /// How often each answer came.
+    /// The number of runs with each answer.
     pub answers: BTreeMap<Answer, u32>,
-    /// The first runs of a simulated row that gave a forbidden answer, for `truth --again`.
+    /// The first runs of a simulated row with a forbidden answer, for `truth --again`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<u32>,
-    /// The judge, as [`judge::of`] has it; absent of answers from before it was kept.
+    /// The judge, in the form of [`judge::of`]. None in lines from before judges were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
     /// The build.
     pub build: Build,
     /// The machine.
     pub machine: Machine,
-    /// The day on which it ended, in UTC, as 2026-11-25.
+    /// The day on which it ended, in UTC, such as 2026-11-25.
     pub day: String,
-    /// How long a run took, in seconds; absent where it is simulated.
+    /// Duration of a run, in seconds. None for simulated rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Blocks of a simulated study, on average; absent where it is no study.
+    /// Mean number of blocks of a simulated study. None if it is not a study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<f64>,
 }
 
-/// The build that answered.
+/// The build that gave the answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
-    /// The commit; absent where git does not know, and of answers from before it was kept.
+    /// The commit. None if git does not know it, and in lines from before commits were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Whether sources were changed after that commit.
@@ -66,15 +66,15 @@ pub struct Build {
     pub changed: bool,
 }
 
-/// The machine on which it was run.
+/// The machine of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its kernel's release. A guest has another, which stands in what was asked.
+    /// The release of its kernel. A guest has another kernel, which is part of `asked`.
     pub kernel: String,
-    /// How many CPUs it has.
+    /// The number of its CPUs.
     pub cpus: u32,
-    /// The model of its CPUs, where the kernel knows it.
+    /// The model of its CPUs, if the kernel knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
 }
@@ -98,12 +98,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Line {
-    /// How many runs it counts.
+    /// The number of runs.
     pub fn runs(&self) -> u32 {
         self.answers.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Whether it is what this row asks today, by today's judge.
+    /// Whether the line is of the current content of this row and of the current judge.
     fn is_current(&self, row: &Row) -> bool {
         self.row == row.id
             && self.judge.is_some()
@@ -111,7 +111,8 @@ impl Line {
             && self.asked == row.asked()
     }
 
-    /// Refuses what no run could have written, and what could steer a terminal or a page.
+    /// Rejects lines that no run can have written, and text that could control a terminal or
+    /// change a page.
     fn check(&self) -> Result<(), String> {
         let hex = |text: &Option<String>, lengths: RangeInclusive<usize>| {
             let digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -156,10 +157,11 @@ pub struct History {
 }
 
 impl History {
-    /// Reads a file; one that is not there has no lines.
+    /// Reads a file. A missing file has no lines.
     ///
     /// # Errors
-    /// If it cannot be read, or at its first line that is not one of a history, with its number.
+    /// If it cannot be read, or if a line is invalid. The error has the number of the first such
+    /// line.
     pub fn read(path: &Path) -> Result<Self, TruthError> {
         let text = text(path)?;
         let mut history = History { path: path.to_owned(), lines: Vec::new(), is_torn: false };
@@ -179,8 +181,8 @@ impl History {
         Ok(history)
     }
 
-    /// Whether the last line was torn, as by a crash of the machine. It counts nothing, and the
-    /// next [`add`](Self::add) takes its place.
+    /// Whether the last line is incomplete, for example after a crash of the machine. Such a line
+    /// does not count, and the next [`add`](Self::add) replaces it.
     pub fn is_torn(&self) -> bool {
         self.is_torn
     }
@@ -190,8 +192,9 @@ impl History {
         &self.lines
     }
 
-    /// The lines of a row that count: what it asks today, by today's judge. A simulated row gives
-    /// the same answers each time, so the longest of its lines stands for all of them.
+    /// The lines of a row that count: those of its current content and of the current judge. A
+    /// simulated row gives the same answers each time, so only its line with the most runs
+    /// counts.
     pub fn counted(&self, row: &Row) -> Vec<&Line> {
         let current = self.lines.iter().filter(|line| line.is_current(row));
         match row.simulate {
@@ -200,8 +203,9 @@ impl History {
         }
     }
 
-    /// The newest answers of a row that count no more, as another judge gave them or the row asked
-    /// something else: all lines that agree with the newest one in both.
+    /// The newest lines of a row that no longer count, because the judge or the content of the
+    /// row has changed. Only lines with the same judge and content as the newest one are
+    /// returned; for a simulated row, only the newest one.
     pub fn stale(&self, row: &Row) -> Vec<&Line> {
         let old = || self.lines.iter().filter(|line| line.row == row.id && !line.is_current(row));
         let Some(newest) = old().next_back() else { return Vec::new() };
@@ -212,18 +216,18 @@ impl History {
         }
     }
 
-    /// How many runs of a row there are, by whatever judge.
+    /// The number of runs of a row, with any judge.
     pub fn runs_ever(&self, row: &Row) -> u32 {
         let lines = self.lines.iter().filter(|line| line.row == row.id);
         lines.fold(0, |sum, line| sum.saturating_add(line.runs()))
     }
 
-    /// Appends a line, which has reached the disk when this returns.
+    /// Appends a line. It is on disk when this returns.
     ///
-    /// The file is opened anew each time, since git puts another one in its place while rows run.
+    /// The file is opened each time, since git may replace it while rows run.
     ///
     /// # Errors
-    /// If it cannot be written; nothing of the line is in the file then.
+    /// If it cannot be written. Then no part of the line is in the file.
     pub fn add(&mut self, line: Line) -> Result<(), TruthError> {
         let problem = |source| TruthError::file(&self.path, source);
         line.check().map_err(|why| TruthError::Row(format!("row {}: {why}", line.row)))?;
@@ -247,11 +251,12 @@ fn text(path: &Path) -> Result<String, TruthError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(TruthError::file(path, std::io::ErrorKind::FileTooLarge.into()));
     }
-    // What is no UTF-8 becomes a character that no line may have, and so is named with its number.
+    // Invalid UTF-8 becomes a character that no valid line has, so the error names the line.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a last line broke off: a whole one that cannot be read is no torn one.
+/// Whether the last line is incomplete. A complete line that cannot be parsed does not count as
+/// torn.
 fn is_torn(line: &str) -> bool {
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
     !line.ends_with('\n') && parsed.is_err_and(|error| error.is_eof())
@@ -269,13 +274,14 @@ fn append(path: &Path, text: &str) -> std::io::Result<()> {
     let whole = whole_lines(&mut file)?;
     let wrote = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
     if wrote.is_err() {
-        // The disk may be full: what is there already must stay readable.
+        // The disk may be full. The existing lines must stay readable.
         file.set_len(whole)?;
     }
     wrote
 }
 
-/// Cuts off a torn last line, and ends a whole one that lacks its end; how long the file then is.
+/// Removes an incomplete last line, or ends a complete one without a line feed. Returns the new
+/// length of the file.
 fn whole_lines(file: &mut File) -> std::io::Result<u64> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -334,7 +340,7 @@ pub(crate) mod tests {
         history.add(line(&row(), Answer::Inconclusive)).unwrap();
         let history = History::read(&path).unwrap();
         assert_eq!((history.counted(&row()).len(), history.is_torn()), (2, false));
-        // An editor left out the end of the last line, which is whole all the same.
+        // An editor left out the last line feed; the line is complete anyway.
         std::fs::write(&path, whole.trim_end()).unwrap();
         let mut history = History::read(&path).unwrap();
         assert_eq!((history.lines().len(), history.is_torn()), (1, false));

@@ -1,4 +1,4 @@
-//! A process that uses up a CPU, as long as its guard lives.
+//! A process that uses a whole CPU while its guard lives.
 
 use crate::row::Hog;
 use os::pin::Mask;
@@ -6,14 +6,14 @@ use rustix::process::{Signal, nice};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// A hog that runs; it ends with this guard, and with this process however that ends.
+/// A running hog. It ends when this guard is dropped, and when this process ends in any way.
 pub(crate) struct RunningHog(Child);
 
 impl RunningHog {
-    /// Starts one.
+    /// Starts a hog.
     ///
     /// # Errors
-    /// If the CPU is not there or the nice value may not be had.
+    /// If the CPU does not exist, or the nice value is not permitted.
     pub(crate) fn start(hog: &Hog) -> std::io::Result<Self> {
         let mask = match hog.cpu {
             Some(cpu) => Some(Mask::from_cpus(&[u32::try_from(cpu).unwrap_or(u32::MAX)])?),
@@ -24,7 +24,7 @@ impl RunningHog {
         command.args(["-c", "while :; do :; done"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         os::death::bind(&mut command, Signal::KILL);
-        // SAFETY: each of these is a single system call and allocates nothing, so it may be made
+        // SAFETY: each of these is a single system call that allocates nothing, so it is allowed
         // between fork and exec.
         unsafe {
             command.pre_exec(move || {
@@ -39,7 +39,7 @@ impl RunningHog {
 
 impl Drop for RunningHog {
     fn drop(&mut self) {
-        // One that has ended by itself leaves nothing to do.
+        // A hog that has already ended needs nothing.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

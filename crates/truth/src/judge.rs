@@ -1,15 +1,15 @@
-//! Which judge an answer is of.
+//! The judge of an answer.
 
 use crate::Row;
 
-/// A digest of the sources that decide, for each scenario and for what is simulated; `build.rs`
-/// takes it.
+/// The digests of the sources that decide, for each scenario and for simulated rows; computed by
+/// `build.rs`.
 const JUDGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/judges.rs"));
 
-/// The judge that this program has for a row: 16 hexadecimal digits, which are others where sources
-/// changed that could change its answer. These are the statistics, the types of records, what all
-/// scenarios share, and the scenario of the row; for a simulated row also the simulation. None
-/// where the row runs no scenario that there is.
+/// The judge of this program for a row: 16 hexadecimal digits. They change if a source changes
+/// that could change an answer of the row. These sources are the statistics, the types of
+/// records, the common parts of scenarios, and the scenario of the row. For a simulated row they
+/// include the simulation. None if the row runs an unknown scenario.
 pub fn of(row: &Row) -> Option<&'static str> {
     let name = match &row.simulate {
         Some(_) => "simulated".to_owned(),
@@ -18,7 +18,7 @@ pub fn of(row: &Row) -> Option<&'static str> {
     JUDGES.iter().find(|(of, _)| *of == name).map(|(_, digest)| *digest)
 }
 
-/// The judge of each scenario, and of what is simulated, a line each.
+/// The judges of each scenario and of simulated rows, one per line.
 pub fn list() -> String {
     JUDGES.iter().map(|(of, digest)| format!("{digest} {of}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! Simulated ladders of versions: which boundary there is, is known.
+//! Simulated ladders of versions with a known boundary.
 
 use crate::Answer;
 use crate::random::normal;
@@ -10,43 +10,43 @@ use scenarios::mmap_lock::META;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 
-/// The parameter that chooses the version, as in `tailback matrix`.
+/// The parameter that selects the version, as in `tailback matrix`.
 const BY: &str = "otp";
 
-/// Pairs that gave no figure and are made again, as in `tailback matrix`.
+/// The number of pairs without a figure that are repeated, as in `tailback matrix`.
 const MADE_AGAIN: usize = 2;
 
 /// A ladder of versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ladders {
-    /// How many versions.
+    /// The number of versions.
     pub versions: u32,
-    /// Standard deviation between runs of one version of what the arm with the cause loses, in
-    /// ms/s; every run of a version draws its own.
+    /// Standard deviation of the loss of the arm with the cause between runs of one version, in
+    /// ms/s. Each run of a version draws its own value.
     pub spread: f64,
-    /// The boundary; all versions are equal where absent.
+    /// The boundary. If None, all versions are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<Boundary>,
-    /// Whether only as many versions are run as `--bisect` takes.
+    /// Whether only those versions are run that `--bisect` needs.
     #[serde(default)]
     pub bisect: bool,
 }
 
-/// Where versions differ.
+/// The place where versions differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Boundary {
     /// The first version that differs from the one before it, from 0.
     pub at: u32,
-    /// How much more its arm with the cause loses, in ms/s; less where it is negative.
+    /// How much more its arm with the cause loses, in ms/s. Negative values mean less.
     pub change: f64,
 }
 
-/// Makes a run whose arm with the cause loses so much more.
+/// Makes a run whose arm with the cause loses this much more.
 type Run<'a> = &'a mut dyn FnMut(f64, &mut ChaCha8Rng) -> Judged;
 
-/// Simulates a ladder; its answer, and the record of the first version.
+/// Simulates a ladder. Returns its answer, and the record of the first version.
 pub fn simulate(ladders: &Ladders, rng: &mut ChaCha8Rng, run: Run<'_>) -> (Answer, Judged) {
     let mut versions = Versions::new(ladders, rng, run);
     let count = versions.names.len();
@@ -80,17 +80,18 @@ pub fn simulate(ladders: &Ladders, rng: &mut ChaCha8Rng, run: Run<'_>) -> (Answe
 }
 
 impl Boundary {
-    /// Whether it lies between the versions of a step.
+    /// Whether the boundary is between the versions of a step.
     fn is_in(&self, step: &Step) -> bool {
         let place = |name: &str| name.parse::<u32>().ok();
         place(&step.from) < Some(self.at) && place(&step.to) >= Some(self.at)
     }
 }
 
-/// What a ladder answers; `holds` says whether the boundary lies in a step, where there is one.
+/// The answer of a ladder. `holds` says whether a step contains the boundary; it is None if there
+/// is no boundary.
 ///
-/// That the first version differs from the last names no place. So it says nothing wrong of a
-/// ladder that has a boundary, and does not find it either.
+/// A difference between the first and the last version names no place. So it is not wrong for a
+/// ladder with a boundary, but it does not find the boundary either.
 pub fn answer(ladder: &Ladder, holds: Option<&dyn Fn(&Step) -> bool>) -> Answer {
     let holds_it = |step: &&Step| holds.is_some_and(|holds| holds(step));
     let named: Vec<&Step> = ladder.steps.iter().filter(|step| step.is_boundary()).collect();
@@ -103,7 +104,7 @@ pub fn answer(ladder: &Ladder, holds: Option<&dyn Fn(&Step) -> bool>) -> Answer 
     }
 }
 
-/// Versions of which some were run.
+/// The versions of a ladder, with the records of those that were run.
 struct Versions<'a> {
     ladders: &'a Ladders,
     rng: &'a mut ChaCha8Rng,
@@ -119,14 +120,14 @@ impl<'a> Versions<'a> {
         Versions { ladders, rng, run, names, records }
     }
 
-    /// A run of a version.
+    /// A new run of a version.
     fn fresh(&mut self, place: usize) -> Judged {
         let changed = self.ladders.boundary.as_ref().filter(|b| place >= b.at as usize);
         let own = self.ladders.spread * normal(self.rng);
         (self.run)(changed.map_or(0.0, |boundary| boundary.change) + own, self.rng)
     }
 
-    /// Makes the pairs of a step, as `tailback matrix` does; none where they cannot be compared.
+    /// Makes the pairs of a step, as `tailback matrix` does. None if they cannot be compared.
     fn repeat(
         &mut self,
         ladder: &Ladder,
@@ -145,7 +146,7 @@ impl<'a> Versions<'a> {
         Some(repeating.end())
     }
 
-    /// The record of the first version, which every ladder runs.
+    /// The record of the first version. Every ladder runs it.
     fn first(mut self) -> Judged {
         match self.records[0].take() {
             Some(record) => record,

@@ -1,10 +1,10 @@
-//! The table of known answers: commands and simulated studies of which it is known which answers
-//! are right and which are wrong.
+//! The table of known answers: commands and simulated studies whose right and wrong answers are
+//! known.
 //!
-//! The rows are in `truth/*.toml` ([`row`]). [`session`] runs what is missing of each, on this
-//! machine ([`real`]) or without one ([`simulate`]), and appends what came of it to a file
-//! ([`history`]), so that it can be stopped at any time and resumes. An answer counts as long as
-//! today's [`judge`] is the one that gave it. [`page`] and [`table`] write docs/truth.md and
+//! The rows are in `truth/*.toml` ([`row`]). [`session`] runs the missing runs of each row, on
+//! this machine ([`real`]) or simulated ([`simulate`]), and appends the answers to a file
+//! ([`history`]). So it can be stopped at any time and resumed. An answer counts as long as the
+//! current [`judge`] is the one that gave it. [`page`] and [`table`] write docs/truth.md and
 //! truth/table.md from the rows and the history.
 
 pub mod answer;

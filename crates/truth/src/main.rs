@@ -17,49 +17,49 @@ use tailback_truth::session::{Session, seed, today};
 use tailback_truth::standing::Standing;
 use tailback_truth::{Row, TruthError, judge, row, simulate, table};
 
-/// Runs what is missing of the table of known answers.
+/// Makes the missing runs of the table of known answers.
 ///
-/// It can be stopped at any time and resumes where it was. Ends with 1 where an answer was wrong,
-/// with 3 where a run has no answer.
+/// It can be stopped at any time and resumes at the same place. The exit code is 1 if an answer
+/// was wrong, and 3 if a run has no answer.
 #[derive(Debug, Parser)]
 struct Flags {
-    /// Rows by name, with commas between; `*` stands for any characters
+    /// Run only these rows: names separated by commas; `*` stands for any characters
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only the part that `make test` runs
+    /// Run only the small part that `make test` runs
     #[arg(long)]
     small: bool,
-    /// Another number of runs than in the rows
+    /// Number of runs per row, instead of the number in the row
     #[arg(long)]
     runs: Option<u32>,
-    /// Name the rows and what is missing of each, and run nothing
+    /// List the rows and how many of their runs are done, and run nothing
     #[arg(long)]
     list: bool,
-    /// Print which judge each scenario has: a digest of the sources that decide
+    /// Print the judge of each scenario: a digest of the sources that decide its answers
     #[arg(long)]
     judges: bool,
-    /// Run nothing, and write the page and the table from the history
+    /// Run nothing; only write the page and the table from the history
     #[arg(long)]
     no_run: bool,
-    /// Print the record of one run of a simulated row again, as in sim-no-stall:17
+    /// Repeat one run of a simulated row and print its record, such as sim-no-stall:17
     #[arg(long, value_name = "ROW:RUN")]
     again: Option<String>,
-    /// Write the page here when done
+    /// Write the page to this file at the end
     #[arg(long)]
     write: Option<PathBuf>,
-    /// Write the table of all rows here when done
+    /// Write the table of all rows to this file at the end
     #[arg(long)]
     table: Option<PathBuf>,
-    /// The program under test
+    /// Program under test
     #[arg(long, default_value = "target/x86_64-unknown-linux-gnu/release/tailback")]
     binary: PathBuf,
-    /// The folder of the rows
+    /// Folder with the rows
     #[arg(long, default_value = "truth")]
     rows: PathBuf,
-    /// The file of all answers
+    /// File with the history of all answers
     #[arg(long, default_value = "truth/history.jsonl")]
     history: PathBuf,
-    /// The folder of records
+    /// Folder for the records
     #[arg(long, default_value = "target/truth")]
     folder: PathBuf,
 }
@@ -108,12 +108,12 @@ fn run(flags: &Flags) -> Result<u8, TruthError> {
     Ok(code)
 }
 
-/// Puts a file in its place whole, so that an interruption leaves the old one.
+/// Replaces a file as a whole, so that an interruption leaves the old one.
 fn write(path: &Path, text: &str) -> Result<(), TruthError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let place = || {
         let mut builder = tempfile::Builder::new();
-        // As a file that an editor makes; the user's mask takes from it what it takes from those.
+        // The usual permissions of a new file; the user's umask applies.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
         let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         file.write_all(text.as_bytes())?;
@@ -132,7 +132,7 @@ fn session(
 ) -> Result<u8, TruthError> {
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Where a handler cannot be had the signal ends it at once, and what it started with it.
+        // Without a handler, the signal ends this process and its children at once.
         let _ = signal_hook::flag::register(signal, Arc::clone(&stopped));
     }
     let programs = Programs { tailback: absolute(&flags.binary) };
@@ -156,7 +156,7 @@ fn session(
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    // One that is not there is named as it was given when it is first used.
+    // A missing program is reported with the given path when it is first used.
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -183,9 +183,9 @@ fn again(rows: &[Row], which: &str) -> Result<u8, TruthError> {
     Ok(0)
 }
 
-/// What git says of the sources, of which `make truth` has just built both programs.
+/// The state of the sources in git. `make truth` has just built both programs from them.
 fn build(flags: &Flags) -> Build {
-    // What this program itself writes changes while it runs, and decides no answer.
+    // The files that this program writes change during the run, and decide no answer.
     let written = [Some(&flags.history), flags.write.as_ref(), flags.table.as_ref()];
     let written = written.into_iter().flatten().map(|path| format!(":(exclude){}", path.display()));
     let written: Vec<String> = written.collect();
@@ -193,12 +193,12 @@ fn build(flags: &Flags) -> Build {
     status.extend(written.iter().map(String::as_str));
     Build {
         commit: git(&["rev-parse", "--short=8", "HEAD"]).filter(|commit| !commit.is_empty()),
-        // Where git does not say that nothing changed, something may have.
+        // Sources count as changed unless git confirms that they are not.
         changed: git(&status).is_none_or(|text| !text.is_empty()),
     }
 }
 
-/// What git says; none without git or outside its trees.
+/// The output of git. None without git or outside a git work tree.
 fn git(words: &[&str]) -> Option<String> {
     let output = Command::new("git").args(words).output().ok()?;
     let text = output.status.success().then_some(output.stdout)?;

@@ -1,4 +1,4 @@
-//! docs/truth.md: how many rows are right, which are not, and how a row is added.
+//! Writes docs/truth.md: how many rows are right, which are not, and how to add a row.
 
 use crate::history::Build;
 use crate::standing::{Progress, Standing, build_name};
@@ -6,22 +6,22 @@ use crate::table::with_share;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Columns of the prose.
+/// Width of the text, in columns.
 const COLUMNS: usize = 100;
 
-/// Rows with forbidden answers that are listed.
+/// Most rows with forbidden answers that are listed.
 const MOST_FORBIDDEN: usize = 30;
 
-/// Names of rows in a sentence.
+/// Most names of rows in a sentence.
 const MOST_NAMES: usize = 60;
 
-/// What the page is made of.
+/// The data of the page.
 pub struct Page<'a> {
-    /// How the rows stand.
+    /// The state of each row.
     pub rows: &'a [Standing<'a>],
-    /// The day, as 2026-11-21.
+    /// The day, such as 2026-11-21.
     pub day: &'a str,
-    /// The build that writes it.
+    /// The build that writes the page.
     pub build: &'a Build,
 }
 
@@ -89,7 +89,7 @@ impl Page<'_> {
         text
     }
 
-    /// The machines of the commands that count.
+    /// The machines on which the counted commands ran.
     fn machines(&self) -> String {
         let real = self.rows.iter().filter(|standing| standing.row.simulate.is_none());
         let lines = real.flat_map(|standing| &standing.lines);
@@ -103,7 +103,7 @@ impl Page<'_> {
         machines.into_iter().collect::<Vec<_>>().join("; ")
     }
 
-    /// A line for each file of rows, and the sums.
+    /// One line per file of rows, and the sums.
     fn counts(&self, text: &mut String) {
         text.push_str(
             "| rows of | rows | complete | begun | stale | not run | runs | forbidden | wrong rows \
@@ -124,7 +124,7 @@ impl Page<'_> {
         self.rows.iter().filter(|standing| chosen(standing)).collect()
     }
 
-    /// The rows with forbidden answers, those that are wrong first.
+    /// The rows with forbidden answers. Rows that are wrong come first.
     fn forbidden(&self, text: &mut String) {
         let mut rows = self.those(|standing| standing.tally.forbidden > 0);
         if rows.is_empty() {
@@ -157,7 +157,7 @@ impl Page<'_> {
         }
     }
 
-    /// The rows that have not all of their runs.
+    /// The rows that do not have all of their runs.
     fn open(&self, text: &mut String) {
         let words = [
             (Progress::Begun, "Not all runs of these rows were made"),
@@ -180,7 +180,7 @@ impl Page<'_> {
     }
 }
 
-/// Names of rows stay whole, so that they can be searched for.
+/// Names of rows are not broken, so that they can be searched for.
 fn wrapped(text: &str) -> String {
     let whole = textwrap::WordSplitter::NoHyphenation;
     let options = textwrap::Options::new(COLUMNS).word_splitter(whole);

@@ -1,7 +1,8 @@
-//! Runs whose offsets are known, in pairs: what a comparison is made of.
+//! Pairs of runs with known offsets, for comparisons.
 //!
-//! An offset moves a whole run and not single trials, so only other runs show how large it is. It
-//! may resemble the offset of the run before, grow from run to run, or jump in the middle.
+//! An offset shifts a whole run and not single trials, so only other runs can show how large it
+//! is. It may be correlated with the offset of the previous run, grow from run to run, or jump in
+//! the middle.
 
 use crate::Answer;
 use crate::random::normal;
@@ -11,33 +12,34 @@ use rand_chacha::ChaCha8Rng;
 use scenarios::mmap_lock::META;
 use serde::{Deserialize, Serialize};
 
-/// How two sides of a comparison differ.
+/// The differences between the two sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     /// Standard deviation of the offset of a run, in standard deviations of the stall within a
-    /// study; drift and step are in the same unit.
+    /// study. Drift and step have the same unit.
     pub day_offset: f64,
-    /// Whether the offset shifts the arm with the cause alone; else all arms alike.
+    /// Whether the offset shifts only the arm with the cause. Otherwise it shifts all arms
+    /// equally.
     #[serde(default)]
     pub case_alone: bool,
-    /// How many ms/s the second side truly lost more.
+    /// The true additional loss of the second side, in ms/s.
     #[serde(default)]
     pub change: f64,
-    /// Records a side.
+    /// Records per side.
     #[serde(default = "one")]
     pub records: u32,
-    /// In which order they are made.
+    /// The order in which they are made.
     #[serde(default)]
     pub order: Order,
-    /// Correlation of the offset of a run with that of the run before (an autoregressive process of
-    /// first order).
+    /// Correlation between the offsets of consecutive runs (a first-order autoregressive
+    /// process).
     #[serde(default)]
     pub rho: f64,
-    /// By how much the offset grows from each run to the next.
+    /// Growth of the offset from each run to the next.
     #[serde(default)]
     pub drift: f64,
-    /// By how much it is higher from the middle of all runs on.
+    /// Increase of the offset from the middle of all runs on.
     #[serde(default)]
     pub step: f64,
 }
@@ -46,7 +48,7 @@ fn one() -> u32 {
     1
 }
 
-/// In which order the records of two sides are made.
+/// The order in which the records of the two sides are made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -55,20 +57,20 @@ pub enum Order {
     Strict,
     /// Before, after, after, before.
     TurnedRound,
-    /// As chance decides in each pair; the records say so.
+    /// Random in each pair; the records contain the order.
     Chance,
 }
 
-/// A run that is to be simulated.
+/// A run to be simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Whether it is of the second side.
+    /// Whether it belongs to the second side.
     pub after: bool,
     /// Its offset, in standard deviations of the stall within a study.
     pub offset: f64,
-    /// When it began (RFC 3339, UTC).
+    /// Its start (RFC 3339, UTC).
     pub started: String,
-    /// Its pair, where chance decided the order.
+    /// Its pair, if the order was random.
     pub pair: Option<Pair>,
 }
 
@@ -105,12 +107,12 @@ impl Compare {
     }
 }
 
-/// A time an hour after that of the run before.
+/// The start of a run, one hour after that of the previous run.
 fn hour(place: u32) -> String {
     format!("1970-01-{:02}T{:02}:00:00Z", 1 + place / 24 % 28, place % 24)
 }
 
-/// The answer of `tailback compare` on two sides.
+/// The answer of `tailback compare` for two sides.
 pub fn compared(before: &[Judged], after: &[Judged]) -> Answer {
     let before: Vec<(&Judged, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Judged, &str)> = after.iter().map(|record| (record, "after")).collect();
@@ -147,7 +149,7 @@ mod tests {
         assert_eq!(sides(Order::TurnedRound), [b, a, a, b, b, a, a, b]);
         let by_chance = runs(&of(400, Order::Chance, 0.0));
         let after_first = by_chance.iter().step_by(2).filter(|run| run.after).count();
-        // Five standard deviations of a fair coin.
+        // The limits are five standard deviations of a fair coin.
         assert!((150..250).contains(&after_first), "{after_first}");
         for two in by_chance.chunks(2) {
             let pairs = [0, 1].map(|place| two[place].pair.unwrap());
@@ -163,7 +165,7 @@ mod tests {
                 runs(&of(5000, Order::Chance, rho)).iter().map(|run| run.offset).collect();
             let products = offsets.windows(2).map(|two| two[0] * two[1]).sum::<f64>();
             let found = products / offsets.iter().map(|one| one * one).sum::<f64>();
-            // Five standard errors of 10,000 offsets without correlation.
+            // The limit is five standard errors for 10,000 uncorrelated offsets.
             assert!((found - rho).abs() < 0.05, "{rho}: {found}");
         }
         let still = of(2, Order::Strict, 0.0);

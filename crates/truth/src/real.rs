@@ -16,35 +16,35 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a run has ended: rarely, since it is measured meanwhile.
+/// Interval between checks whether a run has ended. It is long, since the run is being measured.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long a run that was asked to end may take for it.
+/// Time that a run has to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Period of the quota of a limited group, in microseconds: the kernel's own default.
+/// Quota period of a limited group, in microseconds: the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
-/// The command whose own words end at `--`.
+/// The command whose own arguments end at `--`.
 const MATRIX: &str = "matrix";
 
-/// The user `nobody`, without any privilege.
+/// The user `nobody`, who has no privileges.
 const ORDINARY: u32 = 65_534;
 
-/// What a run left.
+/// The results of a run.
 pub struct Ran {
-    /// What it answered.
+    /// Its answer.
     pub answer: Answer,
-    /// The record, as it was printed.
+    /// The record, as printed.
     pub record: String,
 }
 
 /// Why a run has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// Somebody wants the table to end.
+    /// The user interrupted the table.
     Interrupted,
-    /// It could not be run, or did not come to its end: what, in a sentence.
+    /// It could not be run, or did not finish. The text is a sentence about it.
     Failed(String),
 }
 
@@ -54,14 +54,14 @@ impl NoAnswer {
     }
 }
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// `tailback`.
     pub tailback: PathBuf,
 }
 
-/// Removes groups that a table which was killed has left behind.
+/// Removes groups that a killed table has left behind.
 pub fn tidy() {
     if let Ok(parent_group) = ParentGroup::find(&Roots::real()) {
         sweep(&parent_group);
@@ -71,12 +71,12 @@ pub fn tidy() {
 /// Runs the command of a row once.
 ///
 /// # Errors
-/// If it has no answer; nothing of it is left then either.
+/// If it has no answer. Then the run leaves nothing behind.
 pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ran, NoAnswer> {
     let folder = tempfile::tempdir().map_err(NoAnswer::failed)?;
     let out = folder.path().join("out");
     let err = folder.path().join("err");
-    // Guards, in the order in which they are to end: the run, its group, the hog.
+    // The guards end in reverse order of their creation: the run, its group, the hog.
     let _hog = match &row.environment.hog {
         Some(hog) => {
             Some(RunningHog::start(hog).map_err(|e| NoAnswer::failed(format!("the hog: {e}")))?)
@@ -100,18 +100,19 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
     }
 }
 
-/// What `matrix --json` prints, as far as it is read here.
+/// The used parts of the output of `matrix --json`.
 #[derive(Deserialize)]
 struct Versions {
     schema: String,
     ladder: Ladder,
 }
 
-/// The schema of it.
+/// The schema of that output.
 const VERSIONS: &str = "tailback/matrix/1";
 
-/// What was answered: by a record of `run`, by a comparison, or by the versions of `matrix`. A
-/// comparison that could not make all its pairs ends with another exit code than its answer has.
+/// The answer of a run: from a record of `run`, from a comparison, or from the versions of
+/// `matrix`. The exit code of a comparison that could not make all its pairs differs from that of
+/// its answer.
 fn answer(row: &Row, printed: &str, code: Option<i32>) -> Option<Answer> {
     if let Ok(facts) = Facts::from_json(printed) {
         return Some(scenarios::judge(&facts).state.into());
@@ -131,15 +132,14 @@ fn answer(row: &Row, printed: &str, code: Option<i32>) -> Option<Answer> {
     (schema == VERSIONS && compared && ran).then_some(answer)
 }
 
-/// Whether a step, which may leave out versions between, holds the step from one version to the
-/// next.
+/// Whether a step contains the step between two neighbouring versions. It may skip versions.
 fn is_in(ladder: &Ladder, [from, to]: &[String; 2], step: &Step) -> bool {
     let place = |name: &str| ladder.rungs.iter().position(|rung| rung.name == name);
     let within = |name: &str| place(&step.from) <= place(name) && place(name) <= place(&step.to);
     place(from).is_some() && place(to).is_some() && within(from) && within(to)
 }
 
-/// The last line that a run without a record printed, and how it ended.
+/// The exit status of a run without a record, and the last line that it printed.
 fn why_none(status: ExitStatus, err: &Path) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(err).unwrap_or_default()).into_owned();
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
@@ -148,18 +148,18 @@ fn why_none(status: ExitStatus, err: &Path) -> String {
 }
 
 fn limited(cpus: f64) -> Result<BandwidthGroup, NoAnswer> {
-    // As data: the sentences are made where records are shown.
+    // The error as data. Sentences are made only where records are shown.
     let failed = |error: CgroupError| NoAnswer::Failed(format!("{error:?}"));
     let parent_group = ParentGroup::find(&Roots::real()).map_err(failed)?;
     let group = BandwidthGroup::create(&parent_group).map_err(failed)?;
-    // A share of CPUs as whole microseconds.
+    // The CPU limit in whole microseconds per period.
     let quota_us = (cpus * PERIOD_US as f64).round() as u64;
     let bandwidth = Bandwidth { quota_us, period_us: PERIOD_US, burst_us: 0 };
     group.set(&bandwidth).map_err(failed)?;
     Ok(group)
 }
 
-/// The words of the whole command, program first.
+/// The words of the whole command, with the program first.
 fn words(
     row: &Row,
     programs: &Programs,
@@ -168,7 +168,7 @@ fn words(
     let text = |path: &Path| path.display().to_string();
     let mut words = Vec::new();
     if let Some(group) = group {
-        // The shell joins the group before the run begins, so all of it is inside.
+        // The shell joins the group before the run starts, so the whole run is inside the group.
         let join = "while [ \"$1\" != -- ]; do echo $$ >\"$1/cgroup.procs\" || exit 3; shift; done; \
                     shift; exec \"$@\"";
         words.extend(["sh", "-c", join, "truth"].map(str::to_owned));
@@ -184,7 +184,7 @@ fn words(
     if let Some(suite) = &row.environment.root {
         words.extend(["--otp".to_owned(), format!("debian:{suite}")]);
     }
-    // What stands behind `--` is another command's.
+    // The words after `--` belong to another command.
     let end = words.iter().position(|word| word == MATRIX).map_or(words.len(), |place| place + 1);
     words.insert(end, "--json".to_owned());
     Ok(words)
@@ -195,7 +195,7 @@ fn command(row: &Row, words: &[String], folder: &Path) -> Command {
     command.args(&words[1..]).stdin(Stdio::null());
     command.env("XDG_STATE_HOME", folder.join("state"));
     if row.environment.ordinary_user {
-        // Its files go to a folder that it may write to.
+        // Its files go to a folder that it can write to.
         let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777));
         command.env("XDG_CACHE_HOME", folder.join("cache")).env("HOME", folder);
         command.uid(ORDINARY).gid(ORDINARY).current_dir("/");
@@ -204,7 +204,7 @@ fn command(row: &Row, words: &[String], folder: &Path) -> Command {
     command
 }
 
-/// A run under way; it is ended with this guard.
+/// A run in progress. It is ended when this guard is dropped.
 struct Running(Child);
 
 impl Running {
@@ -212,7 +212,7 @@ impl Running {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.0.try_wait().map_err(NoAnswer::failed)? {
-                // A Ctrl-C reaches the run too, and it may be the first to end.
+                // Ctrl-C also reaches the run, which may end first.
                 return if stop() { Err(NoAnswer::Interrupted) } else { Ok(status) };
             }
             if stop() {
@@ -227,7 +227,7 @@ impl Running {
         }
     }
 
-    /// Asks it to end, so that it puts back what it changed, and insists after a while.
+    /// Asks the run to end, so that it restores what it changed. After a timeout it is killed.
     fn end(&mut self) {
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
         let begun = Instant::now();
@@ -259,7 +259,7 @@ mod tests {
         Programs { tailback: "/bin/tailback".into() }
     }
 
-    /// Two versions of which the effect differs, by pairs that were made again.
+    /// Two versions whose effect differs, with fresh pairs.
     fn versions(verdict: &str, again: &str) -> String {
         let rung =
             |name: &str, verdict: &str| format!(r#"{{"name":"{name}","release":""{verdict}}}"#);

@@ -1,4 +1,4 @@
-//! The records of runs, kept for a closer look in a folder that one session uses at a time.
+//! Keeps the records of runs for inspection, in a folder that one session uses at a time.
 
 use crate::TruthError;
 use flate2::Compression;
@@ -8,17 +8,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A folder of records, locked.
+/// A locked folder of records.
 pub struct Records {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Records {
-    /// Locks a folder, which is made where it is not there.
+    /// Locks a folder. It is created if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be written, or if another process has the lock.
+    /// If it cannot be written, or if another process holds the lock.
     pub fn open(folder: &Path) -> Result<Self, TruthError> {
         std::fs::create_dir_all(folder).map_err(|e| TruthError::file(folder, e))?;
         let path = folder.join("lock");
@@ -28,7 +28,7 @@ impl Records {
         Ok(Records { folder: folder.to_owned(), _lock: lock })
     }
 
-    /// Keeps the record of a run of a row; its path.
+    /// Stores the record of a run of a row. Returns its path.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,4 +1,4 @@
-//! The rows: what is run, where, and which answers are allowed.
+//! The rows: what to run, where, and which answers are allowed.
 
 use crate::simulate::Simulation;
 use crate::{Answer, TruthError};
@@ -15,7 +15,7 @@ struct File {
     row: Vec<Row>,
 }
 
-/// Something of which the answer is known.
+/// A question with a known answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -23,40 +23,40 @@ pub struct Row {
     pub id: String,
     /// Why its answer is known, in a sentence.
     pub why: String,
-    /// Words behind `tailback`, as a shell splits them; absent where it is simulated.
+    /// The words after `tailback`, as a shell splits them. None for a simulated row.
     pub command: Option<String>,
-    /// Studies without a machine; absent where a command is run.
+    /// Simulated studies. None for a row with a command.
     pub simulate: Option<Simulation>,
-    /// The scenario, where the command does not name one: `compare --run`.
+    /// The scenario, if the command does not name it: `compare --run`.
     pub scenario: Option<String>,
-    /// The two versions between which the effect changes; absent where `matrix` compares versions
-    /// that are alike, and of other commands.
+    /// The two versions between which the effect changes. None if `matrix` compares equal
+    /// versions, and for other commands.
     pub boundary: Option<[String; 2]>,
-    /// Where the command runs.
+    /// The environment of the command.
     #[serde(default)]
     pub environment: Environment,
-    /// Allowed answers.
+    /// The allowed answers.
     pub allowed: Vec<Answer>,
-    /// Forbidden answers.
+    /// The forbidden answers.
     pub forbidden: Vec<Answer>,
-    /// The wanted answer; any other answer that is allowed counts as undecided.
+    /// The wanted answer. Any other allowed answer counts as undecided.
     pub wanted: Option<Answer>,
-    /// The largest share of the runs that may give this answer; a forbidden answer without one must
-    /// never be given, an allowed one may always be.
+    /// The largest share of runs with this answer. Without an entry, a forbidden answer must
+    /// never occur, and an allowed one may always occur.
     #[serde(default)]
     pub at_most: BTreeMap<Answer, f64>,
-    /// How often it is run.
+    /// The number of runs.
     pub runs: u32,
-    /// After so many seconds a run has failed.
+    /// Time limit of a run, in seconds. A run that exceeds it has failed.
     #[serde(default = "usual_limit")]
     pub limit_s: u64,
-    /// Whether it belongs to the small part, which `make test` runs.
+    /// Whether it belongs to the small part that `make test` runs.
     #[serde(default)]
     pub small: bool,
-    /// The name of its file, without the ending.
+    /// The name of its file, without the extension.
     #[serde(skip)]
     pub file: String,
-    /// A digest of the study files that its command names; empty where it names none.
+    /// A digest of the study files that its command names. Empty if it names none.
     #[serde(skip)]
     pub studies: String,
 }
@@ -65,28 +65,28 @@ fn usual_limit() -> u64 {
     900
 }
 
-/// Where a command runs; nothing of it is the idle host.
+/// The environment of a command. The default is the idle host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
-    /// A process beside it that uses up a CPU.
+    /// A process beside it that uses a whole CPU.
     pub hog: Option<Hog>,
-    /// A group that may use so many CPUs, around tailback itself.
+    /// The CPU limit of a group around tailback itself, in CPUs.
     pub group_cpus: Option<f64>,
-    /// A guest.
+    /// A guest that it runs in.
     pub guest: Option<Guest>,
-    /// The suite of Debian whose OTP it runs.
+    /// The Debian suite whose OTP it uses.
     pub root: Option<String>,
-    /// Whether an ordinary user runs it.
+    /// Whether an ordinary user without privileges runs it.
     #[serde(default)]
     pub ordinary_user: bool,
 }
 
-/// A process that uses up a CPU.
+/// A process that uses a whole CPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hog {
-    /// The CPU that it is pinned to; any where absent.
+    /// The CPU that it is pinned to. None for any CPU.
     pub cpu: Option<usize>,
     /// Its nice value.
     #[serde(default)]
@@ -97,14 +97,14 @@ pub struct Hog {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guest {
-    /// Its kernel, as `--kernel` takes it.
+    /// Its kernel, in the form of `--kernel`.
     pub kernel: String,
-    /// Its CPUs.
+    /// The number of its CPUs.
     pub cpus: u32,
 }
 
 impl Environment {
-    /// In words, for the page.
+    /// A description for the page.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if let Some(hog) = &self.hog {
@@ -129,7 +129,7 @@ impl Environment {
 }
 
 impl Row {
-    /// Where it runs, in words.
+    /// A description of the environment.
     pub fn place(&self) -> String {
         match &self.simulate {
             Some(_) => "simulated".to_owned(),
@@ -137,14 +137,14 @@ impl Row {
         }
     }
 
-    /// The scenario that it runs; none where it is simulated.
+    /// The scenario that it runs. None if it is simulated.
     pub fn scenario(&self) -> Option<String> {
         let named = || self.words().ok()?.into_iter().nth(1);
         self.scenario.clone().or_else(named)
     }
 
-    /// What it runs and where, in a line: answers of a row of the same name that ran something else
-    /// do not count.
+    /// What it runs and where, on one line. Answers count only if this line is unchanged, not for
+    /// another content under the same name.
     pub fn asked(&self) -> String {
         match self.what_and_where() {
             (what, None) => what,
@@ -152,7 +152,7 @@ impl Row {
         }
     }
 
-    /// What it runs; and where, with what is known of it, where it is a command.
+    /// What it runs. For a command also where, with the known facts about it.
     pub fn what_and_where(&self) -> (String, Option<String>) {
         if let Some(simulation) = &self.simulate {
             return (format!("simulated: {}", simulation.injected()), None);
@@ -168,7 +168,7 @@ impl Row {
         (format!("tailback {command}"), Some(place))
     }
 
-    /// The largest share of the runs that may give this answer.
+    /// The largest share of runs that may give this answer.
     pub fn most(&self, answer: Answer) -> f64 {
         let usual = if self.forbidden.contains(&answer) { 0.0 } else { 1.0 };
         self.at_most.get(&answer).copied().unwrap_or(usual)
@@ -206,10 +206,10 @@ impl Row {
         Err(format!("row {}: {problem}", self.id))
     }
 
-    /// The words of the command; none where it is simulated.
+    /// The words of the command. Empty if it is simulated.
     ///
     /// # Errors
-    /// If a quote is open.
+    /// If a quote is not closed.
     pub fn words(&self) -> Result<Vec<String>, String> {
         let command = self.command.as_deref().unwrap_or_default();
         shell_words::split(command).map_err(|error| format!("its command: {error}"))
@@ -221,17 +221,18 @@ pub fn digest(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
 
-/// Reads rows from a text.
+/// Parses rows from a text.
 ///
 /// # Errors
-/// A sentence, if a key is unknown or a row makes no sense.
+/// A sentence, if a key is unknown or a row is not valid.
 pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     file.row.iter().try_for_each(Row::check)?;
     Ok(file.row)
 }
 
-/// A digest of the study files that a command names, by paths from the folder above `folder`.
+/// A digest of the study files that a command names. Their paths start from the folder above
+/// `folder`.
 fn studies(row: &Row, folder: &Path) -> Result<String, TruthError> {
     let words = row.words().map_err(TruthError::Row)?;
     let mut all = Vec::new();
@@ -242,10 +243,10 @@ fn studies(row: &Row, folder: &Path) -> Result<String, TruthError> {
     Ok(if all.is_empty() { String::new() } else { digest(&all) })
 }
 
-/// Reads the rows of all files of a folder, in the order of their names.
+/// Reads the rows of all files in a folder, in the order of the file names.
 ///
 /// # Errors
-/// If one cannot be read or makes no sense, or two rows have one name.
+/// If a file cannot be read or is not valid, or if two rows have the same name.
 pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
     let entries = std::fs::read_dir(folder).map_err(|e| TruthError::file(folder, e))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -272,10 +273,11 @@ pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
     }
 }
 
-/// The rows that one of these patterns names; `*` stands for any characters. All without a pattern.
+/// The rows that match one of these patterns, in which `*` stands for any characters. Without
+/// patterns, all rows.
 ///
 /// # Errors
-/// If a pattern names none.
+/// If a pattern matches no row.
 pub fn pick(rows: Vec<Row>, patterns: &[String]) -> Result<Vec<Row>, TruthError> {
     let names = |pattern: &String| rows.iter().any(|row| matches(pattern, &row.id));
     if let Some(vain) = patterns.iter().find(|pattern| !names(pattern)) {

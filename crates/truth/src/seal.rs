@@ -1,17 +1,17 @@
-//! The last line of a page that a program wrote: a digest of all lines above, so that a change by
-//! hand shows.
+//! The last line of a generated page: a digest of all lines above it, so that manual changes are
+//! detected.
 
 use crate::row::digest;
 
 const BEFORE: &str = "<!-- Written by a program; digest of the lines above: ";
 const AFTER: &str = " -->\n";
 
-/// A page with its seal.
+/// The page with its seal.
 pub fn sealed(page: &str) -> String {
     format!("{page}\n{BEFORE}{}{AFTER}", digest(page.as_bytes()))
 }
 
-/// Whether a page is as the program wrote it.
+/// Whether a page is unchanged since it was written.
 pub fn is_whole(page: &str) -> bool {
     page.rsplit_once(&format!("\n{BEFORE}")).is_some_and(|(text, _)| sealed(text) == page)
 }

@@ -1,4 +1,4 @@
-//! Running what is missing.
+//! Runs what is missing in the table.
 
 use crate::history::{Build, History, Line, MOST_AGAIN, Machine};
 use crate::real::{self, NoAnswer, Programs};
@@ -9,39 +9,39 @@ use crate::{Answer, Row, TruthError, judge, simulate};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How rows are run.
+/// The settings of a session.
 pub struct Session<'a> {
     /// The rows.
     pub rows: &'a [Row],
-    /// Another number of runs than in the rows.
+    /// The number of runs per row, instead of the number in the row.
     pub runs: Option<u32>,
     /// The programs.
     pub programs: &'a Programs,
     /// The build that runs them.
     pub build: &'a Build,
-    /// This machine.
+    /// The machine that it runs on.
     pub machine: &'a Machine,
-    /// Where records are kept.
+    /// The folder for records.
     pub records: &'a Records,
     /// Whether the user has interrupted.
     pub stop: &'a dyn Fn() -> bool,
-    /// Hears a line a run.
+    /// Receives one line of output per run.
     pub say: &'a dyn Fn(&str),
 }
 
-/// How it ended.
+/// The result of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
-    /// Rows with an answer that they may not have, or not so often, a line each.
+    /// Rows with a forbidden answer, or with an answer that occurs too often, one line each.
     pub wrong: Vec<String>,
-    /// Runs without an answer, a line each.
+    /// Runs without an answer, one line each.
     pub failed: Vec<String>,
-    /// Whether the user ended it.
+    /// Whether the user interrupted it.
     pub interrupted: bool,
 }
 
 impl End {
-    /// The exit code: 1 for a wrong answer, 130 for an interruption, 3 where a run has no answer.
+    /// The exit code: 1 for a wrong answer, 130 for an interruption, 3 if a run has no answer.
     pub fn code(&self) -> u8 {
         match (self.wrong.is_empty(), self.interrupted, self.failed.is_empty()) {
             (false, ..) => 1,
@@ -52,20 +52,20 @@ impl End {
     }
 }
 
-/// What is still to be run: a run of a command, or all studies of a simulated row.
+/// A missing run of a command, or a missing simulated row with all its studies.
 struct Missing<'a> {
     row: &'a Row,
-    /// Which of its missing runs, from 0.
+    /// The number of the missing run, from 0.
     turn: u32,
 }
 
 impl Session<'_> {
-    /// Runs what is missing: simulated rows, which take seconds, then one run of each other row in
-    /// turns, so that a table that is stopped has some of everything. What a run answered is in the
-    /// history when the next one begins.
+    /// Runs what is missing. Simulated rows take seconds and come first. Then it runs one run of
+    /// each other row in turn, so that a stopped table has some runs of each row. The answer of a
+    /// run is in the history before the next run begins.
     ///
     /// # Errors
-    /// If an answer cannot be kept.
+    /// If an answer cannot be stored.
     pub fn run(&self, history: &mut History) -> Result<End, TruthError> {
         real::tidy();
         let mut end = End::default();
@@ -114,7 +114,8 @@ impl Session<'_> {
         missing
     }
 
-    /// All studies of a simulated row; its line, and what is told of it.
+    /// Runs all studies of a simulated row. Returns its line for the history, and a line of
+    /// output.
     fn simulated(
         &self,
         row: &Row,
@@ -144,7 +145,7 @@ impl Session<'_> {
         Ok((line, told))
     }
 
-    /// One run of a command; its line, and what is told of it.
+    /// Runs a command once. Returns its line for the history, and a line of output.
     fn real(&self, row: &Row, history: &History) -> Result<(Line, String), NoAnswer> {
         let begun = Instant::now();
         let ran = real::run(row, self.programs, self.stop)?;
@@ -156,7 +157,7 @@ impl Session<'_> {
         if row.forbidden.contains(&ran.answer) {
             told = format!("FORBIDDEN: {told}; record: {}", record.display());
         }
-        // A tenth of a second is all that is shown.
+        // Only tenths of a second are shown.
         let seconds = (seconds * 10.0).round() / 10.0;
         let answers = BTreeMap::from([(ran.answer, 1)]);
         Ok((self.line(row, answers, Some(seconds)), told))
@@ -178,7 +179,7 @@ impl Session<'_> {
     }
 }
 
-/// Their mean, to a tenth; none of nothing.
+/// The mean, rounded to tenths. None for an empty list.
 fn mean(all: &[f64]) -> Option<f64> {
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     mean.is_finite().then(|| (mean * 10.0).round() / 10.0)
@@ -188,7 +189,7 @@ fn failed(error: TruthError) -> NoAnswer {
     NoAnswer::Failed(error.to_string())
 }
 
-/// Refuses an answer of which the row does not say whether it is right.
+/// Rejects an answer that the row lists neither as allowed nor as forbidden.
 fn named(row: &Row, answer: Answer) -> Result<(), NoAnswer> {
     if row.allowed.contains(&answer) || row.forbidden.contains(&answer) {
         return Ok(());
@@ -196,7 +197,7 @@ fn named(row: &Row, answer: Answer) -> Result<(), NoAnswer> {
     Err(NoAnswer::Failed(format!("it answered {answer}, which the row does not name")))
 }
 
-/// What is wrong with a row, and how to look into it.
+/// What is wrong with a row, and how to investigate it.
 fn wrong(row: &Row, history: &History) -> Option<String> {
     let lines = history.counted(row);
     let tally = Tally::of(row, &lines);
@@ -206,14 +207,15 @@ fn wrong(row: &Row, history: &History) -> Option<String> {
         .then(|| format!("{}: {}{}", row.id, tally.words(), again.collect::<String>()))
 }
 
-/// The seed of a run of a simulated row: the same for each run of the same name.
+/// The seed of a run of a simulated row. It depends only on the name of the row and the number of
+/// the run.
 pub fn seed(row: &Row, run: u32) -> u64 {
     let digest = crate::row::digest(format!("{}:{run}", row.id).as_bytes());
-    // Below 2^53, which JSON readers of every language keep whole.
+    // Below 2^53, so that JSON readers of every language keep it exactly.
     u64::from_str_radix(&digest, 16).unwrap_or(u64::from(run)) >> 11
 }
 
-/// Today, in UTC, as 2026-11-25.
+/// The current day in UTC, such as 2026-11-25.
 pub fn today() -> String {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
 }
@@ -242,7 +244,8 @@ mod tests {
         runs = 2
     "#;
 
-    /// A session that is interrupted after so many looks; its end, what it said, and the lines.
+    /// A session that is interrupted after `most` checks. Returns its result, its output, and the
+    /// number of lines.
     fn session(rows: &[Row], folder: &std::path::Path, most: usize) -> (End, Vec<String>, usize) {
         let programs = Programs { tailback: "/no/such".into() };
         let said = RefCell::new(Vec::new());
@@ -267,7 +270,8 @@ mod tests {
     fn a_table_that_is_stopped_goes_on_where_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let rows = parse(ROWS).unwrap();
-        // A look before each row and one before each study: it is stopped within the second row.
+        // One check before each row and one before each study: it is stopped within the second
+        // row.
         let (end, _, lines) = session(&rows, folder.path(), 6);
         assert_eq!((end.code(), lines), (130, 1));
         let (end, said, lines) = session(&rows, folder.path(), 100);

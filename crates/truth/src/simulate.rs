@@ -1,6 +1,7 @@
-//! Studies without a machine: trials whose stalls are known, judged as those of a real study are.
+//! Simulated studies: trials with known stalls, judged like those of a real study.
 //!
-//! Every study follows from its seed, so each run of a row gives the same answer on every machine.
+//! Every study is determined by its seed, so each run of a row gives the same answer on every
+//! machine.
 
 use crate::Answer;
 use crate::census::{self, Drawn, Fleet};
@@ -22,75 +23,77 @@ use scenarios::params::{Counts, Params};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Blocks at which a study without a verdict ends, as a real one does.
+/// The number of blocks after which a study without a verdict ends, as in a real study.
 const USUAL_BLOCKS: u32 = 24;
 
-/// The least blocks before a verdict ends a study, as in a real one.
+/// The minimum number of blocks before a verdict ends a study, as in a real study.
 const LEAST_BLOCKS: u32 = 6;
 
-/// How long a trial measures, in milliseconds.
+/// The measured time of a trial, in milliseconds.
 const WINDOW_MS: f64 = 250.0;
 
-/// Figures of a trial that nothing disturbs spread up to here, in ms/s.
+/// The largest loss of an undisturbed trial, in ms/s.
 const REST: f64 = 0.5;
 
-/// What a trial loses at most for no reason, in ms/s: twice the margin. Idle controls of mmap-lock
-/// on 2 CPUs lost 13 to 37 ms/s in about one trial of eight.
+/// The largest loss of a trial without a cause, in ms/s: twice the margin. Idle controls of
+/// mmap-lock on 2 CPUs lost 13 to 37 ms/s in about one trial of eight.
 const MOST_BLIP: f64 = 40.0;
 
-/// What is injected into the trials of a study.
+/// Disturbances that are injected into the trials of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Simulation {
-    /// Exactly so many blocks; as many as the verdict takes where absent.
+    /// The exact number of blocks. If None, as many as the verdict needs.
     pub blocks: Option<u32>,
-    /// Blocks at most where it is not exact.
+    /// The maximum number of blocks, if the number is not exact.
     pub most_blocks: Option<u32>,
-    /// What hits the arm with the cause, and nothing else.
+    /// A stall in the arm with the cause only.
     pub stall: Option<Hit>,
-    /// What hits every trial alike, as another program does; the measured thread shows it as its
+    /// A disturbance of every trial, such as another program. The measured thread shows it as its
     /// own run delay.
     pub disturbance: Option<Hit>,
-    /// The most that trials of any arm lose alike, each at random, in ms/s; 0.5 where absent.
+    /// The largest random loss of trials in any arm, in ms/s; 0.5 if None.
     pub noise: Option<f64>,
-    /// Chance that a trial of any arm loses up to 40 ms/s for no reason at all.
+    /// The probability that a trial of any arm loses up to 40 ms/s without a cause.
     pub blips: f64,
-    /// Chance that a trial of the arm with the cause hangs.
+    /// The probability that a trial of the arm with the cause hangs.
     pub hangs: f64,
-    /// Chance that a trial with the fix keeps the whole stall; no fix is tried where absent. The
-    /// answer is then what became of the stall.
+    /// The probability that a trial with the fix keeps the whole stall. If None, no fix is tried.
+    /// The answer is then the outcome of the fix.
     pub fix_fails: Option<f64>,
-    /// Part of every stall that the fix leaves where it does not fail.
+    /// The part of every stall that remains if the fix does not fail.
     pub fix_leaves: f64,
-    /// What a trial with the cause adds to the trial after it, in ms/s; below zero that one loses
-    /// less, and every trial begins with as much that it could lose less.
+    /// The additional loss of a trial after a trial with the cause, in ms/s. If it is negative,
+    /// that trial loses less, and every trial has a base loss of this size that can be reduced.
     pub next: f64,
-    /// A trial of the control that is not judged runs where a block begins, and after each trial
-    /// with the cause.
+    /// Whether a trial of the control that is not judged runs at the start of each block, and
+    /// after each trial with the cause.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wash_out: bool,
-    /// What a hypervisor takes from one CPU.
+    /// Time that a hypervisor takes from one CPU.
     pub steal: Option<Steal>,
-    /// The kernel becomes tainted in this block.
+    /// The block in which the kernel becomes tainted.
     pub tainted_in: Option<u32>,
-    /// Records are compared, of what is the same or of what changed; the answer is what the
-    /// comparison says.
+    /// A comparison of records, with or without a change between them. The answer is the verdict
+    /// of the comparison.
     pub compare: Option<Compare>,
-    /// Versions are compared, each with the next; the answer is whether a boundary is named.
+    /// A ladder in which each version is compared with the next. The answer is whether a boundary
+    /// is named.
     pub ladder: Option<Ladders>,
-    /// A fleet, with no study of its own; the answer is that of its census.
+    /// A fleet without studies of its own. The answer is that of its census.
     pub census: Option<Fleet>,
-    /// Studies that are reported together, of which the first have the stall; the answer is what
-    /// became of all of them.
+    /// Studies that are reported together; the first of them have the stall. The answer is about
+    /// all of them.
     pub check: Option<Check>,
 }
 
 impl Simulation {
-    /// What it injects, in a line, without what it leaves out.
+    /// The injected disturbances on one line, without those that are at their defaults.
     pub fn injected(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         let keys = value.as_object().into_iter().flatten();
-        // What is 0 where nobody sets it. A fix that never fails is a fix all the same.
+        // A value of 0 is the default here. For a fix, a failure rate of 0 is shown, since the
+        // fix exists.
         let usual = ["blips", "hangs", "fix_leaves", "next"];
         let zero = |key: &str, value: &serde_json::Value| {
             usual.contains(&key) && value.as_f64() == Some(0.0)
@@ -105,15 +108,15 @@ impl Simulation {
     }
 }
 
-/// Something that disturbs trials at random.
+/// A random disturbance of trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hit {
-    /// Chance that it disturbs a trial.
+    /// The probability that it disturbs a trial.
     pub rate: f64,
-    /// The least that such a trial loses, in ms/s.
+    /// The smallest loss of such a trial, in ms/s.
     pub least: f64,
-    /// The most.
+    /// The largest loss.
     pub most: f64,
 }
 
@@ -124,41 +127,43 @@ impl Hit {
     }
 }
 
-/// What a hypervisor takes from one CPU.
+/// Time that a hypervisor takes from one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steal {
-    /// From which CPU: the measured one.
+    /// The CPU; it is the measured one.
     pub cpu: u32,
-    /// Of how many that are online.
+    /// The number of online CPUs.
     pub of: u32,
-    /// Share of that CPU's time.
+    /// The share of that CPU's time.
     pub share: f64,
-    /// Whether it takes it in the trials of the case alone, as chance may have it.
+    /// Whether it happens only in trials of the case, as it could by chance.
     #[serde(default)]
     pub case_alone: bool,
 }
 
-/// The answer of one run of a simulated row, with its record.
+/// The result of one run of a simulated row.
 pub struct Simulated {
     /// The answer.
     pub answer: Answer,
-    /// Blocks of its study, of several on average; none of comparisons, ladders and fleets.
+    /// The number of blocks of its study, or the mean of several studies. None for comparisons,
+    /// ladders and fleets.
     pub blocks: Option<f64>,
-    /// What it rests on.
+    /// The data behind the answer.
     pub record: Record,
 }
 
-/// What an answer rests on.
+/// The data behind an answer.
 pub enum Record {
-    /// A study; of a comparison the last one, of a check one with its answer.
+    /// A study. For a comparison it is the last one; for a check it is one with the answer of the
+    /// check.
     Study(Box<Judged>),
     /// A fleet.
     Fleet(Drawn),
 }
 
 impl Record {
-    /// As JSON.
+    /// The data as JSON.
     pub fn to_json(&self) -> String {
         match self {
             Record::Study(study) => study.to_json(),
@@ -167,10 +172,10 @@ impl Record {
     }
 }
 
-/// Simulates one study, one comparison, or one fleet, of that seed.
+/// Simulates a study, a comparison, a ladder, a check or a fleet with this seed.
 ///
 /// # Errors
-/// A sentence, if the fake tree of /proc cannot be made.
+/// A sentence, if the simulated /proc tree cannot be created.
 pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String> {
     if let Some(fleet) = &simulation.census {
         let (answer, drawn) = census::simulate(fleet, seed);
@@ -204,7 +209,7 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
     Ok(Simulated { answer, blocks, record: Record::Study(Box::new(record)) })
 }
 
-/// What a day adds to each trial of an arm, in ms/s.
+/// The offset of a day for each trial of an arm, in ms/s.
 #[derive(Debug, Clone, Copy, Default)]
 struct Offsets {
     control: f64,
@@ -240,8 +245,8 @@ fn study(
     scenarios::judged(facts)
 }
 
-/// Runs the trials of the arms of a block in their random order; `next` is what one with the cause
-/// adds to the one after it, in ms/s.
+/// Runs the trials of the arms of a block in their random order. `next` is the additional loss of
+/// a trial after one with the cause, in ms/s.
 fn run_block(
     facts: &mut Facts,
     (block, due): (u32, &[String]),
@@ -271,7 +276,7 @@ fn run_block(
     }
 }
 
-/// Adds what the trial before left to what a trial loses.
+/// Adds the effect of the previous trial to the loss of a trial.
 fn carry(trial: &mut Trial, left: f64) {
     if let Some(lost) = trial.observation.measures.get_mut(META.judging.measure.as_ref()) {
         lost.value += left;
@@ -291,11 +296,11 @@ fn empty(simulation: &Simulation, seed: u64) -> Facts {
     Facts::new(META.id, plan(simulation, seed), machine, Vec::new(), started)
 }
 
-/// The plan that a user's run of the same arms has.
+/// The plan that a real study of the same arms has.
 fn plan(simulation: &Simulation, seed: u64) -> Plan {
     let fix = simulation.fix_fails.map(|_| arm("fix", Role::Fix, 10));
     let control = arm("control", Role::Control, 0);
-    // A difference that a user's run ignores is ignored here.
+    // The margin is the same as in a real study.
     let scenario = scenarios::find(META.id);
     let judging = scenario.and_then(|one| one.judging(&control.settings).into_iter().next());
     let most = simulation.most_blocks.unwrap_or(USUAL_BLOCKS);
@@ -351,7 +356,7 @@ fn trial(
     lost += robbed.map_or(0.0, |steal| steal.share * 1000.0);
     let mut disturbance = robbed.and(stolen).cloned().unwrap_or_default();
     disturbance.over_ms = Some(WINDOW_MS);
-    // Time that a hypervisor takes is no run delay: the guest takes the thread for running.
+    // Stolen time is not run delay: for the guest, the thread is running.
     disturbance.run_delay_ms = Some(disturbed * WINDOW_MS / 1000.0);
     disturbance.tainted = Some(match simulation.tainted_in {
         Some(from) if block >= from => 1 << 9,
@@ -373,19 +378,19 @@ fn observation(lost: f64, hang: bool) -> Observation {
     let judged = if hang { Measure::at_least(1000.0, rate) } else { Measure::exact(lost, rate) };
     let mut observation = Observation { window_ms: WINDOW_MS, hang, ..Observation::default() };
     observation.measures.insert(META.judging.measure.to_string(), judged);
-    // Readers that read nothing could not have shown a stall, so these report that they did.
+    // The review rejects readers that read nothing, so these report a positive amount.
     for (name, unit) in [("scan_bytes", Unit::Bytes), ("scans", Unit::Count)] {
         observation.measures.insert(name.to_owned(), Measure::exact(1e6, unit));
     }
     observation
 }
 
-/// What a trial reads of steal time, from a tree of /proc before and after.
+/// The steal time of a trial, read from a simulated /proc tree before and after it.
 fn stolen(steal: &Steal) -> std::io::Result<Disturbance> {
     let folder = tempfile::tempdir()?;
     let roots = Roots::at(folder.path());
     std::fs::create_dir_all(&roots.proc)?;
-    // In clock ticks, of which there are a hundred a second.
+    // In clock ticks of 1/100 s.
     let taken = (steal.share * WINDOW_MS / 10.0).round();
     write_stat(&roots.proc, steal, 0.0)?;
     let before = Snapshot::take(&roots);
@@ -402,7 +407,7 @@ fn write_stat(proc: &Path, steal: &Steal, taken: f64) -> std::io::Result<()> {
     std::fs::write(proc.join("stat"), text)
 }
 
-/// Two sides, each record on a day of its own.
+/// Two sides of a comparison. Each record has its own day offset.
 fn comparison(
     simulation: &Simulation,
     compare: &Compare,
@@ -410,12 +415,13 @@ fn comparison(
     seed: u64,
 ) -> Simulated {
     let stall = simulation.stall.as_ref();
-    // That of an even spread.
+    // The standard deviation of a uniform distribution.
     let spread = stall.map_or(REST, |stall| stall.most - stall.least) / 12.0_f64.sqrt();
     let mut sides = [Vec::new(), Vec::new()];
     for (place, run) in (0..).zip(compare.runs(rng, seed)) {
         let day = run.offset * spread;
-        // A trial cannot lose less than nothing, and a control loses next to nothing.
+        // A loss cannot be negative, and a control loses almost nothing, so its offset is
+        // positive.
         let (control, day) = if compare.case_alone { (0.0, day) } else { (day.abs(), day.abs()) };
         let changed = if run.after { compare.change } else { 0.0 };
         let offsets = Offsets { control, case: day + changed };
@@ -425,7 +431,7 @@ fn comparison(
     }
     let answer = pairs::compared(&sides[0], &sides[1]);
     let [_, mut second] = sides;
-    // There is one: `records` is a least of one.
+    // There is always one, since `records` is at least one.
     let record = second.pop().unwrap_or_else(|| scenarios::judged(empty(simulation, seed)));
     Simulated { answer, blocks: None, record: Record::Study(Box::new(record)) }
 }
@@ -443,7 +449,7 @@ fn checked(simulation: &Simulation, check: &Check, rng: &mut ChaCha8Rng, seed: u
             });
         },
     );
-    // A check without a study has measured nothing.
+    // A check without studies has measured nothing.
     let facts = came.study.unwrap_or_else(|| empty(simulation, seed));
     let record = scenarios::judged(Facts { ended: Ended::Complete, ..facts });
     let (answer, blocks) = (came.answer, Some(came.blocks));

@@ -1,44 +1,44 @@
-//! How each row stands: what counts of it, and what is stale.
+//! The state of each row: its lines that count, and its stale lines.
 
 use crate::Row;
 use crate::history::{Build, History, Line};
 use crate::tally::Tally;
 use std::collections::BTreeSet;
 
-/// How a row stands.
+/// The state of a row.
 #[derive(Debug)]
 pub struct Standing<'a> {
     /// The row.
     pub row: &'a Row,
     /// The lines that count.
     pub lines: Vec<&'a Line>,
-    /// What they say.
+    /// The counts of these lines.
     pub tally: Tally,
-    /// The newest lines of another judge, or of what the row asked before.
+    /// The newest lines of another judge, or of an earlier content of the row.
     pub stale: Vec<&'a Line>,
 }
 
-/// How far a row has come.
+/// The progress of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// All its runs count.
     Complete,
-    /// Some count.
+    /// Some of its runs count.
     Begun,
-    /// None counts, and there are stale ones.
+    /// No runs count, but there are stale lines.
     Stale,
     /// It was never run.
     NotRun,
 }
 
 impl<'a> Standing<'a> {
-    /// How a row stands by this history.
+    /// The state of a row according to this history.
     pub fn of(row: &'a Row, history: &'a History) -> Self {
         let lines = history.counted(row);
         Standing { row, tally: Tally::of(row, &lines), lines, stale: history.stale(row) }
     }
 
-    /// How far it has come.
+    /// The progress of the row.
     pub fn progress(&self) -> Progress {
         match (self.tally.runs, self.stale.is_empty()) {
             (0, true) => Progress::NotRun,
@@ -48,13 +48,13 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// The lines that are shown: those that count, else the stale ones.
+    /// The lines to show: those that count, else the stale ones.
     pub fn shown(&self) -> &[&'a Line] {
         if self.lines.is_empty() { &self.stale } else { &self.lines }
     }
 
-    /// The builds of the lines that are shown, as `73bdb32e`; one whose sources were changed has a
-    /// `+` behind it.
+    /// The builds of the shown lines, such as `73bdb32e`. A build with changed sources has a `+`
+    /// at the end.
     pub fn builds(&self) -> String {
         let builds: BTreeSet<String> =
             self.shown().iter().map(|line| build_name(&line.build)).collect();

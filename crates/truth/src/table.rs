@@ -1,4 +1,4 @@
-//! truth/table.md: a line for each row, and why its answer is known.
+//! Writes truth/table.md: one line per row, and why its answer is known.
 
 use crate::standing::{Progress, Standing};
 use crate::tally::Tally;
@@ -79,10 +79,10 @@ fn answers(standing: &Standing) -> String {
     }
 }
 
-/// An answer, with the share of the runs that may give it where there is one.
+/// An answer, with the largest allowed share of runs if there is one.
 pub fn with_share(row: &Row, answer: Answer) -> String {
     match row.at_most.get(&answer) {
-        // One digit where a percent has a fraction, as 2.5% has.
+        // One decimal if the percentage is not whole, such as 2.5%.
         Some(most) => format!("{answer} ({}%)", (1000.0 * most).round() / 10.0),
         None => answer.to_string(),
     }

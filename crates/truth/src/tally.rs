@@ -1,4 +1,4 @@
-//! The runs of a row counted, and held against what it allows.
+//! Counts the runs of a row and compares them with its allowed answers.
 
 use crate::history::Line;
 use crate::{Answer, Row};
@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 /// The runs of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
-    /// How many.
+    /// The number of runs.
     pub runs: u32,
-    /// How often each answer came.
+    /// The number of runs with each answer.
     pub answers: BTreeMap<Answer, u32>,
-    /// Answers that came more often than they may.
+    /// Answers that occurred more often than allowed.
     pub wrong: Vec<Answer>,
     /// Runs with a forbidden answer.
     pub forbidden: u32,
-    /// Runs that were undecided: where an answer is wanted, those with neither it nor a forbidden
-    /// one; elsewhere those whose answer leaves open what was asked.
+    /// Undecided runs. If the row has a wanted answer, these are runs with neither the wanted nor
+    /// a forbidden answer. Otherwise they are runs whose answer leaves the question open.
     pub undecided: u32,
-    /// Median of how long a run took, in seconds; none without runs and of simulated ones.
+    /// Median duration of a run, in seconds. None without runs, and for simulated rows.
     pub seconds: Option<f64>,
-    /// Blocks of a simulated study, on average.
+    /// Mean number of blocks of a simulated study.
     pub blocks: Option<f64>,
 }
 
@@ -34,10 +34,11 @@ impl Tally {
         }
         let added = |sum: u32, count: &u32| sum.saturating_add(*count);
         let runs: u32 = answers.values().fold(0, added);
-        // A share is one of all runs that the row has, else the first of them could exceed it.
+        // The share refers to all planned runs of the row. Otherwise the first of them could
+        // exceed it.
         let all = f64::from(runs.max(row.runs));
         let too_often = |(answer, count): (&Answer, &u32)| {
-            // Rounding must not forbid one in twenty of 5%.
+            // Rounding must not forbid 1 of 20 runs at a limit of 5%.
             (f64::from(*count) > row.most(*answer) * all + 1e-9).then_some(*answer)
         };
         let sum = |counts: &dyn Fn(Answer) -> bool| {
@@ -65,7 +66,7 @@ impl Tally {
         }
     }
 
-    /// The answers with their counts, most often first.
+    /// The answers with their counts, the most frequent first.
     pub fn words(&self) -> String {
         let mut answers: Vec<_> = self.answers.iter().collect();
         answers.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

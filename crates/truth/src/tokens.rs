@@ -1,20 +1,20 @@
-//! A source as its tokens: what a comment or a test says does not count. `build.rs` uses it.
+//! A source as tokens, so that comments and tests do not count. `build.rs` uses it.
 
 use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::fmt::Write;
 use std::iter::Peekable;
 
-/// The tokens of a source as a text, without comments and without what only tests compile. None
-/// where it is no Rust.
+/// The tokens of a source as text, without comments and without code that only tests compile.
+/// None if it is not valid Rust.
 pub fn without_tests(source: &str) -> Option<String> {
     source.parse().ok().map(|tokens| text(tokens, |_| true))
 }
 
-/// Literals of more words than this are prose: flags of an emulator have fewer.
+/// A literal with more words than this is prose. Emulator flags have fewer words.
 const MOST_WORDS: usize = 8;
 
-/// The same without literals that are prose.
+/// The same without prose literals.
 pub fn without_prose(source: &str) -> Option<String> {
     let is_short = |literal: &str| literal.split_whitespace().count() <= MOST_WORDS;
     source.parse().ok().map(|tokens| text(tokens, is_short))
@@ -39,7 +39,7 @@ fn text(tokens: TokenStream, counts: fn(&str) -> bool) -> String {
     text
 }
 
-/// What stands in the brackets of an attribute that begins here. A comment of documentation is one.
+/// The content of an attribute that begins here. Documentation comments are attributes too.
 fn attribute(token: &TokenTree, rest: &mut Peekable<IntoIter>) -> Option<String> {
     let is = |token: &TokenTree, wanted| matches!(token, TokenTree::Punct(mark) if mark.as_char() == wanted);
     if !is(token, '#') {
@@ -52,7 +52,7 @@ fn attribute(token: &TokenTree, rest: &mut Peekable<IntoIter>) -> Option<String>
     }
 }
 
-/// Whether an item ends here: with its block or with its semicolon.
+/// Whether an item ends here, with its block or its semicolon.
 fn ends_item(token: &TokenTree) -> bool {
     match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,

@@ -1,6 +1,6 @@
-//! Readers of what users decide, for the fuzzer.
+//! Readers of data that users control, for the fuzzer.
 
-/// The text of `stat` of a process, which may call itself anything.
+/// Any text, as the `status` of a process, which may call itself anything.
 pub fn names(text: &str) {
     crate::sample::fuzz(text);
 }

@@ -5,49 +5,49 @@ use model::Live;
 use model::live::{Finding, Program};
 use serde::Serialize;
 
-/// How long a finding has to be there without a break before it is an incident, in seconds. What is
-/// looked at are the last five seconds, so a single second is there for five.
+/// How long a finding has to be present without a break before it is an incident, in seconds.
+/// Each look covers the last five seconds, so a single second is present for five.
 const BEGINS_S: f64 = 8.0;
 
-/// One that was not there for so long has ended, in seconds.
+/// An incident has ended after it was absent for this long, in seconds.
 const ENDS_S: f64 = 60.0;
 
-/// Incidents at a time, and of those with a victim in one control group; a group that invents names
-/// uses up its own share first.
+/// Most incidents at a time, in all and with a victim in one control group. A group that invents
+/// names uses up its own share first.
 const MOST: usize = 256;
 const MOST_OF_GROUP: usize = 32;
 
 /// The beginning or the end of an incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// The same in the beginning and in the end of an incident, with `began`: stall, name and group
-    /// of the victim.
+    /// Stall, name and group of the victim. Together with `began`, it is the same at the
+    /// beginning and the end of an incident.
     pub id: String,
-    /// Which of the two.
+    /// Beginning or end.
     pub event: Change,
     /// When the incident began (RFC 3339, UTC).
     pub began: String,
-    /// From its beginning to the last time that it was seen, in seconds; absent where it begins.
+    /// From its beginning to the last time it was seen, in seconds; absent at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasted_s: Option<f64>,
     /// What it cost all threads of its victim so far, in seconds.
     pub lost_s: f64,
-    /// The finding as it was when it began; where it ends, as it was when it cost most, with
-    /// the longest wait of all that time.
+    /// The finding as it was at the beginning. At the end: as it was when it cost most, with the
+    /// longest wait of the whole incident.
     pub finding: Finding,
 }
 
-/// What became of an incident.
+/// The beginning or the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// It began.
     Began,
-    /// It was not seen for a minute, or the watch ends.
+    /// It was not seen for a minute, or the watch ended.
     Ended,
 }
 
-/// The incidents that are under way, and findings that may become one.
+/// The incidents in progress, and findings that may become one.
 #[derive(Debug, Default)]
 pub struct Incidents {
     all: Vec<Incident>,
@@ -61,11 +61,11 @@ struct Incident {
     began_s: f64,
     seen_s: f64,
     lost_s: f64,
-    /// Whether it has been there for long enough.
+    /// Whether it was present for long enough.
     has_begun: bool,
-    /// As it was seen last.
+    /// The finding as it was last seen.
     finding: Finding,
-    /// As it was when it cost most, with the longest wait of all that time.
+    /// The finding as it was when it cost most, with the longest wait of the whole incident.
     worst: Finding,
 }
 
@@ -81,11 +81,12 @@ pub struct Moment<'a> {
 }
 
 impl Incidents {
-    /// Takes what the last seconds say, and returns what ended and what began by it.
+    /// Takes the findings of the last seconds. Returns the incidents that ended or began with
+    /// them.
     pub fn look(&mut self, last: &Live, moment: Moment) -> Vec<Event> {
         last.findings.iter().for_each(|finding| self.see(finding, &last.findings, moment));
         let now_s = moment.now_s;
-        // What was there for a moment was no incident.
+        // A finding that was present for a moment was no incident.
         self.all.retain(|one| one.has_begun || one.seen_s >= now_s);
         let (ended, others): (Vec<_>, Vec<_>) =
             self.all.drain(..).partition(|one| now_s - one.seen_s >= ENDS_S);
@@ -94,12 +95,12 @@ impl Incidents {
         ended.chain(self.all.iter_mut().filter_map(|one| one.begin(now_s))).collect()
     }
 
-    /// Ends all of them, as the watch does.
+    /// Ends all incidents, because the watch ends.
     pub fn end_all(&mut self) -> Vec<Event> {
         self.all.drain(..).filter(|one| one.has_begun).map(|one| one.end()).collect()
     }
 
-    /// Whether there were more at a time than are kept.
+    /// Whether there were more incidents at a time than are kept.
     pub fn has_dropped(&self) -> bool {
         self.has_dropped
     }
@@ -137,7 +138,7 @@ impl Incidents {
     }
 
     /// The incident of a finding. If the stall of an incident is gone and the same victim has
-    /// another one, that goes on with the incident.
+    /// another stall, that stall continues the incident.
     fn known(&mut self, finding: &Finding, others: &[Finding]) -> Option<&mut Incident> {
         let same = |one: &Incident| is_same(&one.finding, finding);
         let became = |one: &Incident| {
@@ -150,7 +151,7 @@ impl Incidents {
 }
 
 impl Incident {
-    /// Its beginning, if it has just been there for long enough.
+    /// Its beginning, if it has just become long enough.
     fn begin(&mut self, now_s: f64) -> Option<Event> {
         if self.has_begun || now_s - self.began_s < BEGINS_S {
             return None;
@@ -195,7 +196,7 @@ mod tests {
     use crate::{Since, Tick, Window, live};
     use model::live::Scope;
 
-    /// A second in which these programs were held up by this stall.
+    /// A second in which this stall held these programs up.
     fn findings(stall: &str, names: &[&str]) -> Live {
         let finding = |name: &&str| Finding {
             stall: stall.to_owned(),
@@ -206,7 +207,7 @@ mod tests {
         Live { findings: names.iter().map(finding).collect(), ..Live::default() }
     }
 
-    /// What is said of these seconds, one after the other.
+    /// The events of these seconds, one after the other.
     fn events(incidents: &mut Incidents, seconds: &[Live]) -> Vec<Event> {
         let look = |(number, live): (usize, &Live)| {
             let now_s = number as f64 + 1.0;
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_second_of_throttling_now_and_then_is_no_incident() {
-        // As the last five seconds are looked at, for a day.
+        // A day in which each look covers the last five seconds.
         let tick = |held_ms| {
             let mut tick = second();
             process(&mut tick, 7, "web", Some("/a"));

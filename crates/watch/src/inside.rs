@@ -1,4 +1,4 @@
-//! What a node answers, over several intervals.
+//! What a node answers, summed up over several intervals.
 
 use dist::{Frame, Look, State, Use};
 use model::live::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
@@ -6,32 +6,32 @@ use os::time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The newest OTP that was tried.
+/// The newest OTP that was tested.
 const NEWEST_OTP: u32 = 29;
 
-/// Run queues are uneven where at least this many wait in one while another is empty: the VM moves
-/// work over as soon as a scheduler looks for some, so that fewer are seen now and then.
+/// Run queues are uneven if at least this many wait in one while another is empty. The VM moves
+/// work over as soon as a scheduler looks for some, so fewer are seen now and then.
 const UNEVEN_LENGTH: u64 = 5;
 
-/// Processes whose mailboxes are followed at most, and functions of each.
+/// Most processes whose mailboxes are followed, and most functions of each.
 const MOST: usize = 64;
 const FUNCTIONS: usize = 64;
 
-/// Mailboxes and connections that are listed, and callers of a function.
+/// Most mailboxes and connections that are listed, and most callers of a function.
 const LISTED: usize = 5;
 const CALLERS: usize = 3;
 
 /// What a node answered in an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InsideTick {
-    /// The name that it was asked by.
+    /// The name under which it was asked.
     pub name: String,
     /// What it answered.
     pub look: Look,
 }
 
 impl InsideTick {
-    /// How many places it takes: schedulers, states of threads, connections, functions of stacks.
+    /// How many entries it has: schedulers, states of threads, connections, functions of stacks.
     pub fn places(&self) -> usize {
         let stacks = self.look.mailboxes.iter().flatten().map(|mailbox| mailbox.stack.len() + 1);
         let of = |inside: &dist::Inside| {
@@ -56,13 +56,13 @@ pub struct InsideSums {
     uneven: u32,
     longest: f64,
     first_used: Vec<Use>,
-    /// What its threads did: the first answer and the last, between which nothing was counted anew.
+    /// What its threads did: the first and the last answer. No counter was reset between them.
     micro: Option<(dist::Micro, dist::Micro)>,
     links: BTreeMap<String, Link>,
     mailboxes: BTreeMap<String, MailboxSums>,
 }
 
-/// A connection to another node: answers in which something waited, and the most bytes.
+/// A connection to another node: answers in which something waited, and the most bytes that did.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Link {
     waiting: u32,
@@ -72,7 +72,7 @@ struct Link {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct MailboxSums {
     last: dist::Mailbox,
-    /// Its first length and reductions, when it was seen, and how long it was followed since.
+    /// Its length and reductions at the first sample, and how long it has been followed since.
     first: (u64, u64),
     over_ns: u64,
     samples: u32,
@@ -83,7 +83,7 @@ struct MailboxSums {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Function {
     running: u32,
-    /// Whether it waits for a message: it was seen to, or its file says so.
+    /// Whether it waits for a message: it was seen waiting, or its file says so.
     waits: bool,
     callers: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl InsideSums {
         self.links(&inside.queued);
     }
 
-    /// Begins again where the node was restarted, or where its counters were reset.
+    /// Starts anew if the node was restarted, or if its counters were reset.
     fn add_micro(&mut self, now: Option<&dist::Micro>) {
         let Some(now) = now else { return };
         let first = self.micro.take().map(|(first, _)| first);
@@ -166,7 +166,7 @@ impl InsideSums {
         sums.last = seen.clone();
     }
 
-    /// How much of the time normal schedulers that are online were active, each of them.
+    /// The share of the time in which each online normal scheduler was active.
     pub fn used(&self) -> Vec<f64> {
         let Some(inside) = &self.last.inside else { return Vec::new() };
         let used = |now: &Use| {
@@ -178,7 +178,7 @@ impl InsideSums {
         online.filter_map(used).collect()
     }
 
-    /// What threads of each kind did between the first answer that has it and the last.
+    /// What threads of each kind did between the first and the last answer.
     fn micro(&self) -> Vec<Micro> {
         let Some((first, now)) = &self.micro else { return Vec::new() };
         let of = |threads: &String| {
@@ -195,7 +195,7 @@ impl InsideSums {
         now.keys().filter_map(of).collect()
     }
 
-    /// Connections in which something waited, the most often so first.
+    /// Connections in which something waited, the one that waited most often first.
     fn busy_links(&self) -> Vec<BusyLink> {
         let answers = f64::from(self.answers.max(1));
         let of = |(node, link): (&String, &Link)| BusyLink {
@@ -209,7 +209,8 @@ impl InsideSums {
         all
     }
 
-    /// The process id that it gives; on another machine it is another process.
+    /// The process id that the node reports. For a node on another machine, it is another process
+    /// here.
     pub fn os_pid(&self) -> Option<u32> {
         self.last.inside.as_ref().and_then(|inside| inside.os_pid)
     }
@@ -296,7 +297,7 @@ impl MailboxSums {
     }
 }
 
-/// Whether no time is less than it was.
+/// Whether no time is less than it was before.
 fn goes_on(before: &dist::Micro, now: &dist::Micro) -> bool {
     let is_kept = |(threads, states): (&String, &BTreeMap<String, u64>)| {
         let now = now.get(threads);
@@ -313,7 +314,7 @@ enum Balance {
     Unbalanced,
 }
 
-/// The class of run queues, and the longest over the middle one.
+/// The class of the run queues, and the longest queue divided by the middle one.
 fn balance(queues: &[u64]) -> (Balance, f64) {
     let mut sorted = queues.to_vec();
     sorted.sort_unstable();

@@ -1,15 +1,16 @@
-//! What holds up a live system now: whom, and by whom.
+//! What holds up a live system: which programs, and by whom.
 //!
-//! A [`Sampler`] reads, once a second, what the kernel has added up, and makes a [`Tick`] of it.
-//! Ticks are folded into a [`Window`]; parts, findings and answers are pure functions of a window
-//! ([`live`]), so that a test needs no machine. All that is known of a kind of finding, with its
-//! sentences, stands in one file ([`findings`]).
+//! A [`Sampler`] reads the kernel's sums once a second, and makes a [`Tick`] of them. Ticks are
+//! folded into a [`Window`]. Parts, findings and answers are pure functions of a window
+//! ([`live`]), so a test needs no machine. Everything about one kind of finding, with its
+//! sentences, is in one file ([`findings`]).
 //!
-//! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
-//! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone `cmdline` is read
-//! once, and `maps` once or when there is new code; of a runtime whose group is throttled `cmdline`
-//! and `environ` are read once. What users of the machine wrote, and what engines keep about their
-//! containers ([`workload`]), is read by a process of its own, without privileges ([`reader`]).
+//! Nothing on the machine is changed. What is read of /proc takes no lock of the process
+//! concerned: not `cmdline`, `maps` or `smaps`. There are two exceptions. Of Erlang nodes,
+//! `cmdline` is read once, and `maps` once or when there is new code. Of a runtime whose group is
+//! throttled, `cmdline` and `environ` are read once. A separate process without privileges
+//! ([`reader`]) reads what users of the machine wrote, and what engines keep about their
+//! containers ([`workload`]).
 
 pub mod findings;
 #[cfg(feature = "fuzz")]

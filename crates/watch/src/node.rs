@@ -5,10 +5,10 @@ use model::live::{Configured, Place, Role, RoleTime};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
 
-/// Places of one node that are counted separately at most.
+/// Most places of one node that are counted separately.
 const MOST_PLACES: usize = 512;
 
-/// What a node is, as far as it shows from outside.
+/// What a node is, as far as it can be seen from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
     /// Its name, as `-name` or `-sname` gave it.
@@ -17,11 +17,11 @@ pub struct NodeFacts {
     pub online: Option<u32>,
     /// Where its flags are set.
     pub configured: Configured,
-    /// Flags that it was started with and that this tool may advise.
+    /// Flags that it was started with, of those that this tool may advise.
     pub told: NodeTold,
-    /// Whether it shows where it counts the passes of its schedulers.
+    /// Whether the place was found at which it counts the passes of its schedulers.
     pub counts_passes: bool,
-    /// Threads that there are, by what they are for.
+    /// Number of threads, by what they are for.
     pub threads: BTreeMap<Role, u32>,
 }
 
@@ -30,19 +30,19 @@ pub struct NodeFacts {
 pub struct SchedulerTick {
     /// CPU time.
     pub ran_ns: u64,
-    /// Asleep in a futex or in poll.
+    /// Time asleep in a futex or in poll.
     pub idle_ns: u64,
-    /// Asleep in another system call, this moment included.
+    /// Time asleep in another system call, up to this moment.
     pub call_ns: u64,
-    /// How often it fell asleep so.
+    /// How often it fell asleep in such a call.
     pub calls: u64,
     /// The longest such sleep.
     pub call_worst_ns: u64,
-    /// CPU time in long stretches in which the VM counted no pass of its schedulers.
+    /// CPU time in long stretches without a counted pass of the schedulers.
     pub silent_ns: u64,
-    /// How many.
+    /// Number of such stretches.
     pub silences: u64,
-    /// The longest.
+    /// The longest such stretch.
     pub silent_worst_ns: u64,
 }
 
@@ -109,7 +109,7 @@ pub struct NodeSums {
     pub samples: BTreeMap<Seen, u64>,
     /// How long it was there, in nanoseconds.
     pub over_ns: u64,
-    /// For how much of that the passes of its schedulers were seen.
+    /// For how much of that time the passes of its schedulers were seen.
     pub passes_seen_ns: u64,
 }
 
@@ -134,7 +134,7 @@ impl NodeSums {
         }
     }
 
-    /// Samples of CPU time of threads for which this holds, and how many of them were spinning.
+    /// CPU time samples of threads in these roles, and how many of them were spinning.
     pub fn spins(&self, of: impl Fn(Role) -> bool) -> (u64, u64) {
         let running =
             self.samples.iter().filter(|(seen, _)| of(seen.role) && seen.what != Sampled::Asleep);

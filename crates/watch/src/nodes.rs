@@ -10,15 +10,15 @@ use probe::live::Sampled;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Nodes that are listed, and places of each.
+/// Most nodes that are listed, and most places of each.
 const NODES: usize = 16;
 const PLACES: usize = 6;
 
-/// A scheduler that ran for less than this, in milliseconds a second, is not counted among those
-/// that are online where no flag sets their number: a scheduler that is not online never runs.
+/// If no flag sets the number of online schedulers, a scheduler that ran for less than this, in
+/// milliseconds a second, does not count as online. A scheduler that is not online never runs.
 const RAN_MS_PER_S: f64 = 0.1;
 
-/// The least quota that binds a node.
+/// The smallest quota that binds a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound<'a> {
     /// The group.
@@ -33,7 +33,7 @@ pub struct Bound<'a> {
     pub changed: bool,
 }
 
-/// The least quota of a program's group and those above.
+/// The smallest quota of a program's group and the groups above it.
 pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
     let own = key.group.as_ref()?;
     let above = window.lineages.get(own).into_iter().flatten();
@@ -56,7 +56,7 @@ fn throttled(counted: &GroupSums) -> f64 {
     }
 }
 
-/// Schedulers that are online: the number that a flag sets, or those that ran.
+/// Number of online schedulers: the number that a flag sets, or those that ran.
 pub fn online(node: &NodeSums) -> u32 {
     let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
     if let Some(chosen) = node.facts.online {
@@ -67,19 +67,19 @@ pub fn online(node: &NodeSums) -> u32 {
     u32::try_from(ran.count()).unwrap_or(u32::MAX)
 }
 
-/// The program that a node is.
+/// The program of a node.
 pub fn program(key: &Key, pid: u32) -> Program {
     parts::program(key, pid, 1)
 }
 
-/// The program of the node of this name; where it is not on this machine, one that is named so.
-/// And what it is, as far as that shows from outside.
+/// The program of the node with this name, and what can be seen of the node from outside. If the
+/// node is not on this machine, its program has only the name.
 pub fn node_named(window: &Window, name: &str) -> (Program, NodeFacts) {
     let os_pid = window.inside.get(name).and_then(|inside| inside.os_pid());
     let found = os_pid.and_then(|pid| window.nodes.get_key_value(&pid));
     let is_named = |node: &NodeSums| {
         let short = node.facts.name.as_deref().and_then(|name| name.split('@').next());
-        // RabbitMQ takes its name when it is up: its command line has none.
+        // RabbitMQ takes its name once it is up, so its command line has none.
         short.is_none_or(|short| name.split('@').next() == Some(short))
     };
     match found.filter(|(_, (_, node))| is_named(node)) {
@@ -91,7 +91,7 @@ pub fn node_named(window: &Window, name: &str) -> (Program, NodeFacts) {
     }
 }
 
-/// All nodes, those that used most CPU time first.
+/// All nodes, those with the most CPU time first.
 pub fn all(window: &Window) -> Vec<Node> {
     let mut all: Vec<Node> =
         window.nodes.iter().map(|(pid, (key, sums))| node(window, *pid, key, sums)).collect();
@@ -116,7 +116,7 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
     }
 }
 
-/// The name by which a node was asked that is this process.
+/// The name under which the node of this process was asked.
 fn named_inside(window: &Window, pid: u32) -> Option<String> {
     let is_it = |inside: &InsideSums| inside.os_pid() == Some(pid);
     window.inside.iter().find(|(_, inside)| is_it(inside)).map(|(name, _)| name.clone())

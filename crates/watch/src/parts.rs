@@ -1,4 +1,4 @@
-//! From sums to parts that add up.
+//! Splits sums into parts that add up.
 
 use crate::sums::{Key, Sums, ThreadSums};
 use crate::tick::{Job, MachineTick};
@@ -9,10 +9,10 @@ use model::live::{
 };
 use probe::live::is_outside;
 
-/// Neighbours that are named.
+/// Most neighbours that are named.
 const NAMED: usize = 3;
 
-/// Threads that are listed of a program.
+/// Most threads of a program that are listed.
 const THREADS: usize = 8;
 
 /// A program as it is shown.
@@ -32,7 +32,7 @@ pub fn program_of(key: &Key, sums: &Sums) -> Program {
     program(key, sums.worst_pid(), sums.pids.len())
 }
 
-/// What a program lost, in parts; `memory_ns` to memory.
+/// What a program lost, in parts. `memory_ns` is what it lost to memory.
 pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> Victim {
     Victim {
         program: program_of(key, sums),
@@ -52,7 +52,8 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> 
     }
 }
 
-/// Where the ready time of a program went. Each nanosecond is in one part, so they add up to it.
+/// Where the runnable time of a program went. Each nanosecond is in one part, so the parts add
+/// up.
 pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let all = &sums.all;
     let mut left = Left(all.ready_ns);
@@ -79,7 +80,8 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let mut own = left.take(all.own_ns);
     parts.waking_ns = left.take(all.idle_ns);
     parts.not_told_apart_ns = left.0;
-    // What takes a CPU from the thread that runs there is in the time of the threads that ran.
+    // Steal and interrupts take a CPU from the thread that runs there. They are part of the time
+    // of the threads that ran.
     for (taken_ns, part) in [
         (machine.steal_ns, &mut parts.hypervisor_ns),
         (machine.interrupts_ns, &mut parts.interrupts_ns),
@@ -94,7 +96,7 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     parts
 }
 
-/// Time that is still to be shared out.
+/// Time that is not in any part yet.
 struct Left(u64);
 
 impl Left {
@@ -107,19 +109,20 @@ impl Left {
 
 /// A share of a time.
 fn of(share: f64, ns: u64) -> u64 {
-    // Below 2^53 ns, which are a hundred days, this is exact enough.
+    // Below 2^53 ns, a hundred days, this is exact enough.
     ((ns as f64 * share) as u64).min(ns)
 }
 
-/// The share that something took of the CPU time that was wanted.
+/// The share of the wanted CPU time that something took.
 fn share_of_busy(taken_ns: Option<u64>, machine: &MachineTick) -> f64 {
     let (Some(taken), Some(busy)) = (taken_ns, machine.busy_ns) else { return 0.0 };
     let wanted = machine.steal_ns.unwrap_or(0).saturating_add(busy);
     if wanted == 0 { 0.0 } else { (taken as f64 / wanted as f64).min(1.0) }
 }
 
-/// Shares out the time behind other programs. A policy explains its part whatever else there is;
-/// of the rest an idle CPU explains what another CPU would have spared, and only then who ran.
+/// Shares out the time behind other programs. A policy explains its part in any case. Of the
+/// rest, an idle CPU explains what another CPU would have spared, and what remains is explained
+/// by who ran.
 fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
     let mut behind = behind(sums, left.0);
     behind.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(b.0)));
@@ -151,8 +154,8 @@ fn is_forced(why: &Why) -> bool {
     matches!(why, Why::RealTime(_) | Why::SamePriority(_) | Why::Deadline)
 }
 
-/// Who ran, the worst single time, how long and why. A program that had the CPU in two ways stands
-/// there twice. Known times are scaled down where they exceed the time to share.
+/// Each program that ran, its worst single time, how long it ran, and why. A program that had the
+/// CPU in two ways is listed twice. Known times are scaled down if they exceed the time to share.
 fn behind(sums: &Sums, ns: u64) -> Vec<(&Key, u64, u64, Why)> {
     let known: u64 = sums.neighbours.values().map(|one| one.ns).fold(0, u64::saturating_add);
     let scale = if known > ns { ns as f64 / known as f64 } else { 1.0 };
@@ -181,30 +184,30 @@ fn memory(sums: &Sums, ns: u64) -> MemoryWaits {
     }
 }
 
-/// More than this share of a sleep is most of it.
+/// More than this share of a sleep counts as most of it.
 const MOSTLY: f64 = 0.5;
 
-/// How long a program slept behind a holder that had a cause of its own: a quota, or in a lock its
-/// lower priority. A quota that holds the sleeper's own program is another finding. Processes of
-/// one name, of whatever session, pass a lock on by messages too, as those of PostgreSQL do the
-/// lock of a row.
+/// How long a program slept behind a holder that had its own reason not to run: a quota, or, for
+/// a lock, its lower priority. A quota that throttles the sleeper's own program is another
+/// finding. Processes of one name, of whatever session, pass a lock on by messages too, as
+/// PostgreSQL does with the lock of a row.
 pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
     let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
     let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
     let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
     let inverted = if is_lock { asleep.inverted_ns } else { 0 };
     let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
-    // A thread of the kernel that sleeps waits for work.
+    // A sleeping kernel thread waits for work.
     let is_work = sleeper.job == Job::Kernel;
     if is_work { 0 } else { by_quota.max(inverted).min(asleep.ns) }
 }
 
-/// Whose threads stood ready while it slept: those with a cause of their own first, then those
-/// behind whom it slept longest.
+/// The programs whose threads were runnable while it slept. Those with their own reason come
+/// first, then those behind which it slept longest.
 fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
-        // A wait for the lock of its memory map, and for memory, is a loss of its own.
+        // Waits for its mmap lock and for memory are losses of their own.
         stalled_ns: stalled_ns(key, who, one).min(one.futex_ns.saturating_add(one.input_ns)),
         ..one.clone()
     };
@@ -215,7 +218,7 @@ fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
     all.into_iter().take(NAMED).map(|(_, one)| one).collect()
 }
 
-/// Its threads that lost most, the most first.
+/// The threads that lost most, the largest loss first.
 pub fn threads(sums: &Sums) -> Vec<VictimThread> {
     let lost = |thread: &ThreadSums| thread.ready_ns.saturating_add(thread.held_up_ns);
     let mut all: Vec<&ThreadSums> = sums.threads.values().collect();

@@ -10,7 +10,7 @@ pub enum LiveRuntime {
     Jvm,
     /// Node.js.
     Node,
-    /// That of Go.
+    /// The runtime of Go.
     Go,
     /// The Erlang VM.
     Beam,
@@ -19,9 +19,9 @@ pub enum LiveRuntime {
 /// The settings that a runtime was started with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Threads that it was told to run at once.
+    /// Number of threads that it was told to run at once.
     pub cpus: Option<Setting>,
-    /// Threads of a JVM that collect garbage at once.
+    /// Number of threads of a JVM that collect garbage at once.
     pub collectors: Option<Setting>,
 }
 
@@ -53,7 +53,7 @@ impl Setting {
         }
     }
 
-    /// As one gives it.
+    /// The setting as it is written.
     pub fn written(self) -> String {
         match self {
             Setting::ActiveProcessorCount(count) => format!("-XX:ActiveProcessorCount={count}"),

@@ -1,17 +1,17 @@
-//! Since when a finding is there.
+//! Since when a finding is present.
 
 use crate::findings;
 use crate::window::Window;
 use model::live::Finding;
 use std::collections::HashMap;
 
-/// Findings that are remembered at most.
+/// Most findings that are remembered.
 const MOST: usize = 1_024;
 
 /// What tells one finding from another.
 type Id = (String, String, Option<String>);
 
-/// Remembers when each finding was first seen without a break.
+/// Remembers since when each finding has been present without a break.
 #[derive(Debug, Default)]
 pub struct Since {
     first: HashMap<Id, f64>,
@@ -23,7 +23,7 @@ impl Since {
     pub fn look(&mut self, interval: &Window, began_s: f64) {
         let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
         let before = std::mem::take(&mut self.first);
-        // What another finding of the same victim becomes has begun with that one.
+        // A finding that replaces another one of the same victim began when that one began.
         let ended = |id: &Id| {
             let is_like = |(old, _): &(&Id, &f64)| (&old.1, &old.2) == (&id.1, &id.2);
             let ended = before.iter().filter(is_like).filter(|(old, _)| !found.contains(old));
@@ -44,7 +44,7 @@ impl Since {
         self.begun
     }
 
-    /// Notes it in findings; one that no single interval shows is there since the start.
+    /// Notes it in findings. A finding that no single interval shows counts from the start.
     pub fn note(&self, findings: &mut [Finding]) {
         for finding in findings {
             finding.since_s = self.first.get(&id(finding)).copied().unwrap_or(0.0);

@@ -2,11 +2,11 @@
 
 use crate::tick::Tick;
 
-/// Of one entry of a table beside its own size: its key, its name and what the table itself needs.
+/// Bytes of a table entry beside its own size: its key, its name and what the table itself needs.
 const BESIDE: usize = 96;
 
 impl Tick {
-    /// About how many bytes it takes; rather more than less.
+    /// Roughly how many bytes it takes; rather too many than too few.
     pub fn bytes(&self) -> u64 {
         let of = |count: usize, size: usize| count.saturating_mul(size.saturating_add(BESIDE));
         let all = [

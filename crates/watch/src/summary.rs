@@ -1,67 +1,67 @@
-//! The one line that stands last: what follows from the account of all programs.
+//! The last line of the output: the conclusion from what all programs lost.
 //!
-//! "All well" is said where no program lost a noticeable part of its time for any reason, and not
-//! where no finding fired: a loss without a finding is told with its largest part.
+//! "All well" means that no program lost a noticeable part of its time for any reason. That there
+//! is no finding is not enough: a loss without a finding is reported with its largest part.
 
 use model::Live;
 use model::live::{AnswerState, Finding, Program, Scope, Source, SourceUse, Victim, Why};
 use serde::Serialize;
 
-/// A loss that is noticed, in milliseconds a second: a tenth of a thread's time.
+/// The least loss that is noticed, in milliseconds a second: a tenth of a thread's time.
 pub const NOTICED_MS_PER_S: f64 = 100.0;
 
-/// And this share of the time that the program wanted.
+/// And at least this share of the time that the program wanted.
 pub const NOTICED_SHARE: f64 = 0.1;
 
 /// A loss above this part of both limits is near them.
 const NEAR: f64 = 0.5;
 
-/// What there is to say in the end.
+/// The conclusion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summary {
     /// Nothing could be measured.
     NothingMeasured,
-    /// There are no figures of the programs that were named.
+    /// There are no figures for the programs that were named.
     NoFigures,
-    /// The first finding says it.
+    /// The first finding is the conclusion.
     Finding,
-    /// The first finding says it, and this program loses more without a finding.
+    /// The first finding is the conclusion, and this program loses more without a finding.
     FindingBeside(Loss),
-    /// No finding, and this program loses noticeably all the same.
+    /// There is no finding, but this program loses noticeably.
     Loses(Loss),
-    /// Nobody loses noticeably; this program is near it.
+    /// No program loses noticeably, but this one is near that.
     Near(Loss),
-    /// Nobody loses noticeably. The one that loses most, where any does.
+    /// No program loses noticeably. This is the program that loses most, if any loses time.
     AllWell(Option<Loss>),
-    /// Nobody waits noticeably for a CPU, and what else may hold programs up was not measured.
+    /// No program waits noticeably for a CPU, but other causes were not measured.
     PartlyMeasured,
 }
 
 /// What a program loses, and its largest part.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Loss {
-    /// Who.
+    /// The program.
     pub program: Program,
-    /// All of it, in milliseconds a second.
+    /// Its whole loss, in milliseconds a second.
     pub ms_per_s: f64,
-    /// To what most of it goes.
+    /// The cause of the largest part.
     pub to: To,
-    /// How much of it does, in milliseconds a second.
+    /// The largest part, in milliseconds a second.
     pub part_ms_per_s: f64,
 }
 
-/// To what a program loses time.
+/// The cause of a loss of time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum To {
     /// This program had the CPU, for this reason.
     Neighbour(Program, Why),
-    /// Its own threads had it.
+    /// Its own threads had the CPU.
     OwnThreads,
     /// A quota.
     Quota,
-    /// It is confined to CPUs while another is idle.
+    /// It is confined to CPUs while another CPU is idle.
     Confined,
     /// Another CPU that it may use was idle.
     BesideIdle,
@@ -69,24 +69,23 @@ pub enum To {
     Interrupts,
     /// The hypervisor.
     Hypervisor,
-    /// Being woken on an idle CPU.
+    /// Waking up on an idle CPU.
     Waking,
     /// Readers of its memory map.
     MmapLock,
     /// The lock of its memory map, which its own threads held.
     OwnMmapLock,
-    /// Memory: its threads freed some or moved pages themselves, or waited until pages were read
-    /// back.
+    /// Memory: its threads freed some, moved pages, or waited until pages were read back.
     Memory,
-    /// It slept until a thread of this program woke it, which was kept from running.
+    /// It slept until a thread of this program woke it, and that thread was kept from running.
     AsleepBehind(Program),
-    /// It is not known.
+    /// The cause is not known.
     NotToldApart,
 }
 
-/// What follows from what was seen.
+/// Draws the conclusion.
 pub fn summary(live: &Live) -> Summary {
-    // Processes that are named by number are known to be there: one that sleeps is well.
+    // Processes that are named by number are known to exist. If one sleeps, all is well.
     let by_name = live.scope.pids.is_empty() && live.scope != Scope::default();
     let is_unmeasured = |state: &AnswerState| matches!(state, AnswerState::NotMeasurable(_));
     if live.findings.is_empty() && live.answers.iter().all(|answer| is_unmeasured(&answer.state)) {
@@ -110,7 +109,7 @@ pub fn summary(live: &Live) -> Summary {
     }
 }
 
-/// The largest loss that no finding is about, where that is more than any finding costs.
+/// The largest loss that no finding explains, if it is more than any finding costs.
 fn larger(live: &Live) -> Option<Loss> {
     let costs = live.findings.iter().map(|finding| finding.cost_ms_per_s);
     let most = costs.fold(NOTICED_MS_PER_S, f64::max);
@@ -121,8 +120,9 @@ fn larger(live: &Live) -> Option<Loss> {
     open.max_by(|one, other| one.ms_per_s.total_cmp(&other.ms_per_s))
 }
 
-/// What findings explain of a loss: what they cost that program, and all of it where it sleeps
-/// behind the victim of one, or stands still for memory as another program of its group does.
+/// How much of a loss the findings explain: what they cost that program. They explain all of it
+/// if the program sleeps behind the victim of one, or is stalled for memory like another program
+/// of its group.
 fn explained(live: &Live, loss: &Loss) -> f64 {
     let is = |one: &Program, other: &Program| one.name == other.name && one.group == other.group;
     let is_behind = |finding: &Finding| match &loss.to {
@@ -146,7 +146,7 @@ fn sees_waits(live: &Live) -> bool {
 /// Whether what a program loses is above this part of the limits.
 fn is_noticed(victim: &Victim, over_ns: u64, part: f64) -> bool {
     let lost = victim.lost_ns();
-    // Freeing memory takes CPU time, which is not to count twice.
+    // Freeing memory takes CPU time, which must not count twice.
     let off_cpu = lost.saturating_sub(victim.memory.ns);
     let wanted = victim.ran_ns.saturating_add(off_cpu).max(lost).max(1);
     rate(lost, over_ns) >= NOTICED_MS_PER_S * part
@@ -163,7 +163,7 @@ fn loss(victim: &Victim, over_ns: u64) -> Loss {
     }
 }
 
-/// The largest part; what is behind other programs counts together, since they share one CPU.
+/// The largest part. All time behind other programs counts as one part, since they share one CPU.
 fn largest(victim: &Victim) -> (To, u64) {
     let (parts, lock) = (&victim.parts, victim.lock);
     let first = parts.neighbours.iter().max_by_key(|part| part.ns);

@@ -1,4 +1,4 @@
-//! What is added up for a program over several intervals.
+//! What is summed up for a program over several intervals.
 
 use crate::tick::{GroupTick, Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
@@ -7,13 +7,13 @@ use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Processes, threads and neighbours of a program that are told apart at most; the sums are of all.
+/// Most processes, threads and neighbours of a program that are told apart. The sums include all.
 const MOST_APART: usize = 256;
 
-/// The same in a long window: of these the heaviest are kept whenever there are twice as many.
+/// The same in a long window. The heaviest are kept whenever there are twice as many.
 const MOST_APART_LONG: usize = 32;
 
-/// Jobs that woke a program which are remembered at most.
+/// Most jobs that are remembered as having woken a program.
 const MOST_WAKERS: usize = 32;
 
 /// What tells one program from another.
@@ -21,7 +21,7 @@ const MOST_WAKERS: usize = 32;
 pub struct Key {
     /// Its name.
     pub name: String,
-    /// Its group; none for the root group.
+    /// Its group; None for the root group.
     pub group: Option<String>,
     /// Its job.
     pub job: Job,
@@ -30,7 +30,7 @@ pub struct Key {
 /// The sums of a program; times in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sums {
-    /// Whether any of its processes is looked at.
+    /// Whether any of its processes is in scope.
     pub in_scope: bool,
     /// What all its threads together gained.
     pub all: ThreadCounts,
@@ -38,31 +38,31 @@ pub struct Sums {
     pub pids: HashMap<u32, u64>,
     /// What each thread gained.
     pub threads: HashMap<u32, ThreadSums>,
-    /// Held by a quota, by the group whose quota it is; none where that is not known.
+    /// Throttled time, by the group whose quota it is; None if the group is not known.
     pub quota: BTreeMap<Option<String>, u64>,
-    /// Who ran on its CPU while it was ready.
+    /// The programs that ran on its CPU while it was runnable.
     pub neighbours: HashMap<Key, Behind>,
-    /// Of the time behind others: a CPU to which it is not confined was idle.
+    /// The part of the time behind others in which a CPU outside its allowed ones was idle.
     pub confined_ns: u64,
-    /// The CPUs to which it is confined, and how long any thread of it was seen, with the share of
-    /// that in which another CPU was idle.
+    /// The CPUs to which it is confined, how long its threads were seen, and the share of that
+    /// time in which another CPU was idle.
     pub confined: Option<(Vec<u32>, u64, f64)>,
-    /// Whose thread stood ready while it slept; the key stands for the holder.
+    /// The programs whose threads were runnable while it slept. The key is the holder.
     pub asleep: HashMap<Key, AsleepBehind>,
-    /// Its ready time by two sources.
+    /// Its runnable time, according to two sources.
     pub compared: Option<Compared>,
     /// Jobs that woke it.
     pub wakers: BTreeSet<Job>,
     /// Its highest nice value.
     pub nice: i32,
-    /// Where its threads waited actively, as it was last seen.
+    /// Where its threads spun, as it was last seen.
     pub spot: Option<Spot>,
-    /// Its runtime, where a quota holds it and it has one that is known.
+    /// Its runtime, if its group was throttled and the runtime is known.
     pub runtime: Option<RuntimeTick>,
 }
 
-/// The sums of a thread, of which there may be hundreds for each of hundreds of programs; times in
-/// nanoseconds.
+/// The sums of a thread; times in nanoseconds. There may be hundreds of threads for each of
+/// hundreds of programs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadSums {
     /// Thread.
@@ -71,38 +71,38 @@ pub struct ThreadSums {
     pub pid: u32,
     /// Its name.
     pub name: Box<str>,
-    /// On a CPU.
+    /// Time on a CPU.
     pub ran_ns: u64,
-    /// Ready and without a CPU.
+    /// Time runnable without a CPU.
     pub ready_ns: u64,
-    /// Of that: held by a quota.
+    /// The part of that time in which a quota throttled it.
     pub throttled_ns: u64,
     /// The worst single wait.
     pub worst_ns: u64,
-    /// Waiting for the lock of its own memory map while another process held it.
+    /// Time spent waiting for its own mmap lock while another process held it.
     pub foreign_ns: u64,
-    /// Waiting for that lock at all, and for memory.
+    /// All time spent waiting for that lock, and for memory.
     pub held_up_ns: u64,
-    /// Samples at an instruction of active waiting.
+    /// Samples at an instruction of busy waiting.
     pub spins: u64,
 }
 
-/// How long another program ran on the CPU of one that was ready; times in nanoseconds.
+/// How long another program ran on the CPU of a runnable one; times in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Behind {
-    /// All of it.
+    /// The whole time.
     pub ns: u64,
     /// The longest single time.
     pub worst_ns: u64,
-    /// Of all: by a real-time or deadline policy.
+    /// The part of it that is due to a real-time or deadline policy.
     pub forced_ns: u64,
-    /// Its priority at the longest of these times, as the kernel counts them.
+    /// Its priority in the longest of these parts, as the kernel counts priorities.
     pub prio: i32,
-    /// That of the victim then.
+    /// The victim's priority then.
     pub victim_prio: i32,
-    /// How long that was.
+    /// How long that part was.
     pub prio_ns: u64,
-    /// Why for the rest of the time.
+    /// The reason for the rest of the time.
     pub why: Why,
 }
 
@@ -116,8 +116,8 @@ impl Sums {
         count(&mut self.threads, gained.tid, |all| all.add(gained));
     }
 
-    /// Waiting for the lock of its memory map while another process held it: of a wait that goes on
-    /// that may be known only later.
+    /// Time spent waiting for its mmap lock while another process held it. For a wait in
+    /// progress, this may be known only later.
     pub fn foreign_ns(&self) -> u64 {
         self.all.foreign_ns.min(self.all.lock_ns)
     }
@@ -129,7 +129,8 @@ impl Sums {
         }
     }
 
-    /// Adds that another program ran while it was ready; `why` unless by its policy.
+    /// Adds that another program ran while it was runnable. `why` is the reason, unless its
+    /// policy is.
     pub fn behind(&mut self, key: Key, pair: &PairCounts, why: Why) {
         count(&mut self.neighbours, key, |behind| {
             behind.ns = behind.ns.saturating_add(pair.ns);
@@ -145,8 +146,8 @@ impl Sums {
         });
     }
 
-    /// Adds that it slept while a thread of another stood ready; `weights` are those of the holder
-    /// and of the sleeper, where the holder's is the lower one.
+    /// Adds that it slept while a thread of another program was runnable. `weights` are those of
+    /// the holder and of the sleeper, if the holder's weight is the lower one.
     pub fn asleep_behind(
         &mut self,
         key: Key,
@@ -172,7 +173,7 @@ impl Sums {
         });
     }
 
-    /// Adds its ready time by two sources.
+    /// Adds its runnable time, according to two sources.
     pub fn compare(&mut self, more: &Compared) {
         let all = self.compared.get_or_insert_default();
         all.parts_ns = all.parts_ns.saturating_add(more.parts_ns);
@@ -198,8 +199,8 @@ impl Sums {
         self.confined_ns = self.confined_ns.saturating_add((behind_ns as f64 * idle) as u64);
     }
 
-    /// Keeps what matters most, for a window that goes on: each of hundreds of programs could have
-    /// hundreds of neighbours that are long gone. Its threads are counted, so they stay.
+    /// Keeps only what matters most, for a window that goes on. Each of hundreds of programs
+    /// could have hundreds of neighbours that ended long ago. Threads are counted, so they stay.
     pub fn condense(&mut self) {
         condense(&mut self.neighbours);
         condense(&mut self.asleep);
@@ -212,9 +213,9 @@ impl Sums {
     }
 }
 
-/// How much an entry matters: those that matter least make room.
+/// How much an entry matters. Entries that matter least make room for others.
 pub trait Weigh {
-    /// Nanoseconds or bytes; comparable among entries of one map alone.
+    /// Nanoseconds or bytes. Only weights within one map can be compared.
     fn weight(&self) -> u64;
 }
 
@@ -258,8 +259,8 @@ impl Weigh for MemoryTaskSums {
     }
 }
 
-/// Changes an entry. A new one may take the place of light ones. A quarter makes room at once,
-/// since each search goes through all entries.
+/// Changes an entry. In a full map, a new entry takes the place of light ones. A quarter of them
+/// is dropped at once, since each search goes through all entries.
 pub fn count<K: Hash + Eq, V: Default + Weigh>(
     map: &mut HashMap<K, V>,
     key: K,
@@ -277,7 +278,7 @@ fn condense<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>) {
     }
 }
 
-/// Keeps so many entries, the heaviest ones; `most` is at least 1.
+/// Keeps the `most` heaviest entries; `most` is at least 1.
 pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usize) {
     let mut weights: Vec<u64> = map.values().map(Weigh::weight).collect();
     let Some(place) = weights.len().checked_sub(most) else { return };
@@ -289,7 +290,7 @@ pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usiz
         room -= usize::from(stays && value.weight() == least);
         stays
     });
-    // Where one entry makes room for the next, the room stays.
+    // If one entry keeps making room for the next, the room stays.
     if map.capacity() > 4 * most {
         map.shrink_to(2 * most);
     }
@@ -337,7 +338,7 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
     }
 }
 
-/// What threads waited for the lock of their memory map and for memory.
+/// Time that threads waited for their mmap lock and for memory.
 fn held_up_ns(counts: &ThreadCounts) -> u64 {
     let all = [counts.lock_ns, counts.memory_ns, counts.reclaim_ns, counts.compaction_ns];
     all.into_iter().fold(0, u64::saturating_add)
@@ -364,7 +365,7 @@ impl ThreadSums {
     }
 }
 
-/// The sums of a reader of foreign memory maps.
+/// The sums of a reader of other processes' memory maps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// Processes that read, and for how long each held the lock.
@@ -394,24 +395,24 @@ impl Reading {
 /// The sums of a group with a quota.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupSums {
-    /// Its quota, the last that was seen.
+    /// Its quota, as last seen.
     pub limit: Limit,
-    /// Whether it had another one before.
+    /// Whether it had another quota before.
     pub changed: bool,
-    /// What its counters gained under this one; each is absent where some reading lacked it.
+    /// What its counters gained under this quota. A counter is absent if any reading lacked it.
     pub gained: Usage,
-    /// How long it had this one, in nanoseconds.
+    /// How long it has had this quota, in nanoseconds.
     pub over_ns: u64,
 }
 
 impl GroupSums {
-    /// Blank ones of a group with this quota.
+    /// Empty sums of a group with this quota.
     pub fn new(limit: Limit) -> Self {
         GroupSums { limit, changed: false, gained: Usage::ZERO, over_ns: 0 }
     }
 
-    /// Adds an interval. What was counted under another quota says nothing about this one, nor does
-    /// the interval in which it was changed.
+    /// Adds an interval. What was counted under another quota says nothing about this one, and
+    /// neither does the interval in which the quota was changed.
     pub fn add(&mut self, more: &GroupTick, over_ns: u64) {
         if self.limit != more.limit {
             *self = GroupSums { changed: true, ..GroupSums::new(more.limit) };
@@ -425,17 +426,17 @@ impl GroupSums {
 /// The sums of a group with a memory.high.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemorySums {
-    /// Its limit, the last that was seen, in bytes.
+    /// Its limit, as last seen, in bytes.
     pub high_bytes: u64,
-    /// What it held when it was last seen, in bytes.
+    /// Memory that it held when last seen, in bytes.
     pub held_bytes: u64,
     /// How often it was found above the limit.
     pub high_events: u64,
-    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    /// Time in which at least one of its tasks was stalled for memory, in nanoseconds.
     pub stalled_ns: u64,
     /// Intervals in which its tasks were looked at.
     pub looks: u32,
-    /// Of those: one or more slept for the limit.
+    /// Those intervals in which at least one task slept for the limit.
     pub seen_asleep: u32,
     /// Its processes.
     pub tasks: HashMap<u32, MemoryTaskSums>,
@@ -450,7 +451,7 @@ pub struct MemoryTaskSums {
     pub bytes: u64,
     /// Looks that saw one of its threads asleep for the limit.
     pub asleep: u32,
-    /// Whether it is looked at.
+    /// Whether it is in scope.
     pub in_scope: bool,
 }
 

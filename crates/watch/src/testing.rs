@@ -20,7 +20,7 @@ pub fn second() -> Tick {
     Tick { over_ns: 1000 * MS, whole_machine: true, ..Tick::default() }
 }
 
-/// Adds a process of a session of its own.
+/// Adds a process. Without a group, it has a session of its own.
 pub fn process(tick: &mut Tick, pid: u32, name: &str, group: Option<&str>) {
     let process = Process {
         name: name.to_owned(),
@@ -47,7 +47,7 @@ pub fn thread(pid: u32, ran_ms: u64, ready_ms: u64) -> ThreadCounts {
     }
 }
 
-/// One process ran while another was ready.
+/// One process ran while another was runnable.
 pub fn pair(victim: u32, culprit: u32, name: &str, ms: u64) -> PairCounts {
     PairCounts {
         victim,
@@ -76,7 +76,7 @@ pub fn reader(reader: u32, target: u32, file: &str, ms: u64) -> ReaderCounts {
     }
 }
 
-/// A group with a quota in milliseconds of 100 ms, and how often and long it was throttled.
+/// A group with this quota per 100 ms, and how often and how long it was throttled.
 pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> GroupTick {
     GroupTick {
         group: name.to_owned(),
@@ -91,7 +91,7 @@ pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> 
     }
 }
 
-/// A node of so many schedulers, all of them online, which ran for a while.
+/// A node with this many schedulers, all of them online, which ran for a while.
 pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     let mut node = NodeTick { pid, ..NodeTick::default() };
     node.facts.threads.insert(Role::Scheduler, schedulers);
@@ -108,7 +108,7 @@ pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     node
 }
 
-/// A program in `/a/b`, which the quota of the group at that level holds for this time.
+/// A program in `/a/b`, which the quota of the group at that level throttles for this time.
 pub fn held_by_quota(level: usize, held_ms: u64) -> Tick {
     let mut tick = second();
     process(&mut tick, 1, "web", Some("/a/b"));
@@ -120,7 +120,7 @@ pub fn held_by_quota(level: usize, held_ms: u64) -> Tick {
     tick
 }
 
-/// A node of eight schedulers in a group of half a CPU, of whose 100 samples these spin.
+/// A node of eight schedulers in a group of half a CPU. Of its 100 samples, `spins` spin.
 pub fn node_under_quota(spins: u64, change: impl Fn(&mut NodeTick)) -> Tick {
     let mut tick = second();
     process(&mut tick, 7, "beam.smp", Some("/a"));

@@ -1,4 +1,4 @@
-//! One interval, as it was read: plain data, so that tests can make it up.
+//! One interval, as it was read: plain data, so that tests can construct it.
 
 use crate::inside::InsideTick;
 use crate::node::NodeTick;
@@ -14,36 +14,36 @@ use std::collections::HashMap;
 pub struct Tick {
     /// How long it was, in nanoseconds.
     pub over_ns: u64,
-    /// Whether the whole machine is looked at.
+    /// Whether the whole machine is watched.
     pub whole_machine: bool,
-    /// What threads gained; those that gained nothing are left out.
+    /// What threads gained. Threads that gained next to nothing are left out.
     pub threads: Vec<ThreadCounts>,
-    /// Who ran while others were ready.
+    /// Which programs ran while others were runnable.
     pub pairs: Vec<PairCounts>,
-    /// Who slept while another stood ready.
+    /// Which programs slept while a thread of another was runnable.
     pub chains: Vec<ChainCounts>,
-    /// Ready time of some threads, by process, as it stands here and as the kernel counts it.
+    /// Runnable time of some threads, by process: as counted here, and as the kernel counts it.
     pub compared: Vec<(u32, Compared)>,
-    /// Time of that kind that has no name, in nanoseconds.
+    /// Time for which it is not known who ran while others were runnable, in nanoseconds.
     pub unnamed_ns: u64,
     /// Threads that lost their place in the table before they were read.
     pub lost_threads: u64,
-    /// What readers of the memory maps of others gained.
+    /// What readers of other processes' memory maps gained.
     pub readers: Vec<ReaderCounts>,
-    /// The processes in all of these, as far as they were still there.
+    /// The processes of all of these, as far as they still existed.
     pub processes: HashMap<u32, Process>,
-    /// Processes outside the PID namespace that is looked at, by the marked numbers that they have.
+    /// Processes outside the PID namespace that is watched, by their marked numbers.
     pub outside: HashMap<u32, Outside>,
-    /// Sessions of processes inside it that began outside, by process.
+    /// Sessions that began outside, of processes inside, by process.
     pub outer_sessions: HashMap<u32, u32>,
-    /// Where threads of these spun, by process, as far as that is known.
+    /// Where threads of these processes spun, by process, as far as it is known.
     pub spots: HashMap<u32, Spot>,
-    /// The runtimes of processes in groups that were throttled, as far as they are known.
+    /// The runtimes of processes in throttled groups, as far as they are known.
     pub runtimes: HashMap<u32, RuntimeTick>,
-    /// For each group of those: the groups whose quota binds it, itself first.
+    /// For each group of these processes: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
-    /// Whose these groups are, those above them and those with a quota or a full memory; as far as
-    /// that is known.
+    /// The workloads of these groups, of the groups above them, and of groups with a quota or a
+    /// full memory, as far as they are known.
     pub workloads: HashMap<String, Workload>,
     /// Weights of groups that compete for CPUs.
     pub weights: HashMap<String, u64>,
@@ -57,11 +57,11 @@ pub struct Tick {
     pub inside: Vec<InsideTick>,
     /// The groups that have a memory.high.
     pub memory: Vec<MemoryTick>,
-    /// Memory groups that are at their limit, by processes that stood still for memory.
+    /// Memory groups that are at their limit, by processes that were stalled for memory.
     pub full: HashMap<u32, Full>,
     /// The machine.
     pub machine: MachineTick,
-    /// What watching cost.
+    /// The cost of watching.
     pub spent: Spent,
 }
 
@@ -70,33 +70,32 @@ pub struct Tick {
 pub struct Process {
     /// Its name: `comm` of its first thread.
     pub name: String,
-    /// Its group under the cpu controller; none for the root group.
+    /// Its group under the cpu controller; None for the root group.
     pub group: Option<String>,
     /// What it belongs to.
     pub job: Job,
-    /// Whether it is looked at.
+    /// Whether it is in scope.
     pub in_scope: bool,
     /// Its nice value.
     pub nice: i32,
-    /// Whether it runs only when nobody else wants the CPU (SCHED_IDLE).
+    /// Whether it runs only if nobody else wants the CPU (SCHED_IDLE).
     pub is_idle: bool,
-    /// The nice value of its session, where sessions share the CPUs out (autogroup).
+    /// The nice value of its session, if the kernel shares the CPUs between sessions (autogroup).
     pub session_nice: Option<i32>,
-    /// The CPUs that it may use, where these are not all.
+    /// The CPUs that it may use; None if these are all.
     pub confined: Option<Vec<u32>>,
 }
 
-/// A process outside, of which /proc says nothing.
+/// A process outside the PID namespace, about which /proc says nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outside {
-    /// The name of one of its threads; of the first one, if that ran.
+    /// The name of one of its threads: of the first one, if that ran.
     pub name: String,
     /// Its session, as a marked number.
     pub session: u32,
 }
 
-/// What belongs together: processes of one job may take CPUs from each other without
-/// harm.
+/// What belongs together. Processes of one job may take CPUs from each other without harm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Job {
     /// Not known.
@@ -108,7 +107,7 @@ pub enum Job {
     Group(String),
     /// What was started from one shell, or by one daemon.
     Session(u32),
-    /// The same, outside the PID namespace that is looked at; 0 where the session is not known.
+    /// The same, outside the PID namespace that is watched; 0 if the session is not known.
     Outside(u32),
 }
 
@@ -117,7 +116,8 @@ pub enum Job {
 pub struct Spot {
     /// The address.
     pub address: u64,
-    /// The function, by the symbols of the program; absent in a library, and where there are none.
+    /// The function, according to the program's symbols. Absent in a library, and without
+    /// symbols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
@@ -125,9 +125,9 @@ pub struct Spot {
 /// The runtime of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuntimeTick {
-    /// Which.
+    /// Which runtime.
     pub runtime: LiveRuntime,
-    /// The settings that it was started with; none where they cannot be read.
+    /// The settings that it was started with; None if they cannot be read.
     pub settings: Option<Settings>,
 }
 
@@ -151,7 +151,7 @@ pub struct MemoryTick {
     pub high_bytes: u64,
     /// What its counters gained, and what it holds.
     pub gained: MemoryUsage,
-    /// Its processes, those of groups below too; none where it was not above its limit.
+    /// Its processes, and those of groups below it. Empty if it was not above its limit.
     pub tasks: Vec<MemoryTask>,
 }
 
@@ -164,9 +164,9 @@ pub struct MemoryTask {
     pub name: String,
     /// Its memory, in bytes.
     pub bytes: u64,
-    /// Whether one of its threads slept for the limit at this moment.
+    /// Whether one of its threads slept for the limit at that moment.
     pub sleeps: bool,
-    /// Whether it is looked at.
+    /// Whether it is in scope.
     pub in_scope: bool,
 }
 
@@ -177,10 +177,10 @@ pub struct Full {
     pub group: String,
     /// Its limit, in bytes.
     pub limit_bytes: u64,
-    /// The process that holds most of its memory: its number, its name and how many bytes.
+    /// The process that holds most of its memory: its number, its name and its bytes.
     pub largest: Option<(u32, String, u64)>,
-    /// How long the process slept for pages that had been taken from the group, in nanoseconds;
-    /// without what the kernel has marked.
+    /// How long the process slept for pages that had been taken from the group, in nanoseconds.
+    /// Sleep that the kernel itself marks is not included.
     pub read_back_ns: u64,
 }
 
@@ -189,7 +189,7 @@ pub struct Full {
 pub struct MachineTick {
     /// CPUs that are online.
     pub cpus: u32,
-    /// CPU time that was used of them, in nanoseconds.
+    /// CPU time that was used on them, in nanoseconds.
     pub busy_ns: Option<u64>,
     /// Time that the hypervisor took, in nanoseconds.
     pub steal_ns: Option<u64>,
@@ -197,21 +197,22 @@ pub struct MachineTick {
     pub interrupts_ns: Option<u64>,
     /// Time in which some task waited for a CPU, in nanoseconds.
     pub pressure_ns: Option<u64>,
-    /// Switches.
+    /// Context switches.
     pub switches: Option<u64>,
 }
 
-/// What watching cost.
+/// The cost of watching.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     /// CPU time of this process, in nanoseconds.
     pub tool_ns: u64,
-    /// CPU time of the programs in the kernel and over how long that was counted, in nanoseconds.
+    /// CPU time of the programs in the kernel, and the time over which it was counted, in
+    /// nanoseconds.
     pub programs_ns: Option<(u64, u64)>,
     /// Memory of this process, in bytes.
     pub memory_bytes: u64,
-    /// Memory of the tables, in bytes.
+    /// Memory of the tables of the programs in the kernel, in bytes.
     pub table_bytes: u64,
-    /// Threads that lost their place before they were read, since the beginning.
+    /// Threads that lost their place in the table before they were read, since the start.
     pub lost_threads: u64,
 }

@@ -1,4 +1,4 @@
-//! All that follows from a window.
+//! Everything that follows from a window.
 
 use crate::parts::victim;
 use crate::since::Since;
@@ -11,10 +11,10 @@ use model::live::{
 };
 use std::collections::{BTreeSet, HashMap};
 
-/// Programs that are listed.
+/// Most programs that are listed.
 const VICTIMS: usize = 64;
 
-/// Programs that are kept of one interval.
+/// Most programs that are kept of one interval.
 const OF_INTERVAL: usize = 5;
 
 /// A program that lost less than this share of the time is not listed.
@@ -61,7 +61,7 @@ pub fn losses(window: &Window) -> Live {
     live
 }
 
-/// Says of each program and each finding whose its groups are.
+/// Adds the workloads of the groups of each program and each finding.
 fn name(live: &mut Live, workloads: &HashMap<String, Workload>) {
     for victim in &mut live.victims {
         for part in &mut victim.parts.ancestors {
@@ -80,13 +80,13 @@ fn name(live: &mut Live, workloads: &HashMap<String, Workload>) {
     }
 }
 
-/// A group and all above it.
+/// A group and all groups above it.
 fn with_above(group: &str) -> impl Iterator<Item = &str> {
     let ends = group.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     ends.map(|at| &group[..at]).chain([group])
 }
 
-/// Every program that is spoken of.
+/// Every program that is mentioned.
 fn programs(live: &mut Live) -> impl Iterator<Item = &mut Program> {
     let nodes = live.nodes.iter_mut().map(|node| &mut node.program);
     let of_findings = live.findings.iter_mut().flat_map(of_finding);
@@ -117,7 +117,7 @@ fn victims(window: &Window) -> Vec<Victim> {
     let mut all: Vec<Victim> = window
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine, window.memory_ns(key, sums)))
-        // Programs that were named are listed even if they lost nothing.
+        // Programs that the user named are listed even if they lost nothing.
         .filter(|victim| {
             let asleep = victim.asleep.first().map_or(0, |one| one.ns);
             victim.lost_ns().max(asleep) > least || window.asked && victim.ran_ns > 0
@@ -187,7 +187,7 @@ mod tests {
         let mut live = Live { victims, findings, nodes, ..Live::default() };
         let workload = |group| (String::from(group), crate::workload::workload(group).unwrap());
         name(&mut live, &HashMap::from([workload(own), workload(above)]));
-        // A group and whose it is stand beside each other, wherever there is one.
+        // Wherever there is a group, its workload is beside it.
         let text = serde_json::to_string(&live).unwrap();
         let count = |part: &str| text.matches(part).count();
         assert_eq!((count("\"group\":"), count("\"workload\":")), (8, 8), "{text}");

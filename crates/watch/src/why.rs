@@ -1,29 +1,30 @@
 //! Why one program had the CPU that another wanted: by policy, by weight, or by neither.
 //!
-//! The scheduler shares a CPU out level by level, from the root group down. Two threads compete at
-//! the level where their groups part: there stand two groups, two sessions (autogroup), two
-//! threads, or one of these beside another. So of two programs only the weights at that level
-//! count.
+//! The scheduler shares a CPU level by level, from the root group down. Two threads compete at
+//! the level where their groups part. There are two groups, two sessions (autogroup) or two
+//! threads at that level, or one of these beside another. So only the weights of two programs at
+//! that level count.
 
 use crate::tick::{Process, Tick};
 use model::live::{Weight, WeightOf, Why};
 use std::collections::HashMap;
 
-/// A weight that is less than this part larger is as good as the same.
+/// A weight counts as larger only if it is more than this many times the other.
 const MORE: f64 = 1.1;
 
-/// The weight of a thread that runs when nobody else wants the CPU (`WEIGHT_IDLEPRIO`), as that of
+/// The weight of a thread that runs only if nobody else wants the CPU (`WEIGHT_IDLEPRIO`), and of
 /// a group whose `cpu.idle` is 1.
 pub const IDLE: u64 = host::IDLE_WEIGHT;
 
-/// The weight of nice 0, and by how much a step of nice changes it (`sched_prio_to_weight`).
+/// The weight of nice 0, and the factor between two nice values (`sched_prio_to_weight`).
 const NICE_0: f64 = 1024.0;
 const STEP: f64 = 1.25;
 
-/// Priorities of the kernel below this one are real-time ones, and 99 less is the highest.
+/// Kernel priorities below this one are real-time. The real-time priority is 99 minus that
+/// number.
 const REAL_TIME: i32 = 100;
 
-/// The groups that bind a group, itself first; of the root group only that.
+/// The groups that bind a group, itself first; empty for the root group.
 pub fn lineage_of<'a>(
     lineages: &'a HashMap<String, Vec<String>>,
     group: Option<&str>,
@@ -31,7 +32,7 @@ pub fn lineage_of<'a>(
     group.and_then(|group| lineages.get(group)).map_or(&[], Vec::as_slice)
 }
 
-/// The two groups in which two lineages part; none where it is the thread itself that competes.
+/// The two groups at which two lineages part; None if the thread itself competes there.
 pub fn part<'a>(one: &'a [String], other: &'a [String]) -> (Option<&'a str>, Option<&'a str>) {
     let from_top = |lineage: &'a [String]| {
         lineage.iter().rev().map(String::as_str).filter(|group| *group != "/")
@@ -45,7 +46,7 @@ pub fn part<'a>(one: &'a [String], other: &'a [String]) -> (Option<&'a str>, Opt
     }
 }
 
-/// Why a culprit that ran without a real-time policy did.
+/// Why a culprit without a real-time policy ran.
 pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
     let of = |process: &Process| lineage_of(&tick.lineages, process.group.as_deref());
     let (one, other) = part(of(victim), of(culprit));
@@ -59,7 +60,7 @@ pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
     Why::Shared((is_void && nice.0 != nice.1).then_some(nice))
 }
 
-/// What a process has at the level where groups part.
+/// The weight of a process at the level where groups part.
 fn weight(tick: &Tick, process: &Process, group: Option<&str>) -> Option<Weight> {
     Some(match (group, process.session_nice) {
         (Some(group), _) => {
@@ -75,8 +76,8 @@ fn of_nice(nice: i32) -> u64 {
     (NICE_0 / STEP.powi(nice.clamp(-20, 19))).round() as u64
 }
 
-/// The weights of the holder and of the sleeper behind it, where the holder's is the lower one and
-/// more than nice values of threads say it: the kernel's programs compare those.
+/// The weights of the holder and of the sleeper behind it, if the holder's is the lower one. None
+/// if only nice values of threads say so: the programs in the kernel compare those.
 pub fn inverted(tick: &Tick, holder: &Process, sleeper: &Process) -> Option<(Weight, Weight)> {
     match by_weight(tick, holder, sleeper) {
         Why::Weight { victim, culprit } if !matches!(victim.of, WeightOf::Nice(_)) => {
@@ -86,8 +87,8 @@ pub fn inverted(tick: &Tick, holder: &Process, sleeper: &Process) -> Option<(Wei
     }
 }
 
-/// Why a culprit of this kernel priority did that is above all programs without a policy, or a
-/// victim of that priority.
+/// Why a culprit with this kernel priority ran. Its policy puts it above all programs without
+/// one; a victim may have the same priority.
 pub fn by_policy(prio: i32, victim: i32) -> Why {
     match u32::try_from(REAL_TIME - 1 - prio) {
         Ok(priority) if prio >= 0 && prio == victim => Why::SamePriority(priority),
@@ -191,7 +192,7 @@ mod tests {
         };
         let groups = (group("/a/x", 1024), group("/a/y", 2048));
         assert_eq!((behind(&tick, 1, 2), behind(&tick, 2, 1)), (Some(groups), None));
-        // Nice values of threads are compared where the sleeper is woken.
+        // Nice values of threads are compared elsewhere, when the sleeper is woken.
         tick.processes.get_mut(&3).unwrap().nice = 19;
         assert_eq!(behind(&tick, 3, 4), None);
     }

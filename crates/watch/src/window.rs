@@ -11,58 +11,59 @@ use probe::live::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Programs that are told apart at most; beyond them those are dropped that lost least.
+/// Most programs that are told apart. Beyond that, those that lost least are dropped.
 const MOST_PROGRAMS: usize = 1_024;
 
-/// A window that is longer keeps of each program only what matters most, in nanoseconds.
+/// A window longer than this, in nanoseconds, keeps only what matters most of each program.
 const LONG_NS: u64 = 60_000_000_000;
 
-/// Programs that such a window tells apart at most: it lasts as long as the watch does.
+/// Most programs that such a window tells apart. It lasts as long as the watch does.
 const MOST_PROGRAMS_LONG: usize = MOST_PROGRAMS / 2;
 
-/// Readers of foreign memory maps that are told apart at most.
+/// Most readers of other processes' memory maps that are told apart.
 const MOST_READINGS: usize = 1_024;
 
-/// Groups with a quota that are told apart at most.
+/// Most groups with a quota that are told apart.
 const MOST_GROUPS: usize = 4_096;
 
-/// Erlang nodes that are told apart at most; beyond them the oldest are dropped.
+/// Most Erlang nodes that are told apart. Beyond that, those with the lowest process ids are
+/// dropped.
 const MOST_NODES: usize = 64;
 
 /// Who reads whose memory map, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReadingKey {
-    /// Who reads.
+    /// The program that reads.
     pub reader: Key,
-    /// Whose.
+    /// The program whose memory map is read.
     pub target: Key,
-    /// The file; empty where it is none or not known.
+    /// The file; empty if there is none or it is not known.
     pub file: String,
-    /// The system call, where no file is read.
+    /// The system call, if no file is read.
     pub call: u32,
 }
 
 /// The sums over several intervals.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Window {
-    /// How long they were, in nanoseconds.
+    /// The length of all intervals together, in nanoseconds.
     pub over_ns: u64,
-    /// Whether the programs to look at were named.
+    /// Whether the user named the programs to watch.
     pub(crate) asked: bool,
     pub(crate) programs: HashMap<Key, Sums>,
     pub(crate) readings: HashMap<ReadingKey, Reading>,
     pub(crate) groups: HashMap<String, GroupSums>,
     /// Groups with a memory.high, by name.
     pub(crate) memory: BTreeMap<String, MemorySums>,
-    /// The full memory group that a program stood still for last.
+    /// The full memory group for which a program was stalled last.
     pub(crate) full: HashMap<Key, Full>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
-    /// Whose groups are.
+    /// The workloads of groups.
     pub(crate) workloads: HashMap<String, Workload>,
-    /// Erlang nodes by their processes, with the program that each is.
+    /// Erlang nodes by their process ids, each with its program.
     pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
-    /// What nodes said of themselves, by the names that they were asked by.
+    /// What nodes said about themselves, by the names under which they were asked.
     pub(crate) inside: BTreeMap<String, InsideSums>,
     pub(crate) machine: MachineTick,
     pub(crate) spent: Spent,
@@ -74,7 +75,7 @@ pub struct Window {
 /// Names of processes in an interval.
 struct Names<'a> {
     tick: &'a Tick,
-    /// Jobs of sessions, by processes that were still there.
+    /// For each session, one of its processes that still existed.
     sessions: HashMap<u32, &'a Process>,
 }
 
@@ -86,14 +87,14 @@ impl<'a> Names<'a> {
         Names { tick, sessions: known.collect() }
     }
 
-    /// The program of a process that is known.
+    /// The program of a known process.
     fn of_process(&self, pid: u32) -> Option<Key> {
         let process = self.tick.processes.get(&pid)?;
         let (name, group, job) = (&process.name, &process.group, &process.job);
         Some(Key { name: name.clone(), group: group.clone(), job: job.clone() })
     }
 
-    /// The program of a process that may be gone, or is outside.
+    /// The program of a process that may have ended, or that is outside.
     fn key(&self, pid: u32, name: &str, session: u32) -> Key {
         if let Some(key) = self.of_process(pid) {
             return key;
@@ -113,7 +114,7 @@ impl<'a> Names<'a> {
 }
 
 impl Names<'_> {
-    /// What a process of outside belongs to. Its session may be known from its threads alone.
+    /// The job of a process outside. Its session may be known only from its threads.
     fn job_outside(&self, pid: u32, session: u32) -> Job {
         if is_kernel_outside(pid) {
             return Job::Kernel;
@@ -145,7 +146,7 @@ impl Window {
         self.asked |= !tick.whole_machine;
         self.unnamed_ns = self.unnamed_ns.saturating_add(tick.unnamed_ns);
         self.lost_threads = self.lost_threads.saturating_add(tick.lost_threads);
-        // Those of groups that are still there come again with each interval.
+        // Groups that still exist come back with each interval.
         if self.lineages.len() > MOST_GROUPS {
             self.lineages.clear();
         }
@@ -207,15 +208,15 @@ impl Window {
         if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
     }
 
-    /// What a program stood still for memory: its threads freed some, moved pages, or slept until
-    /// pages were read back.
+    /// How long a program was stalled for memory: its threads freed some, moved pages, or slept
+    /// until pages were read back.
     pub(crate) fn memory_ns(&self, key: &Key, sums: &Sums) -> u64 {
         let read_back = self.full.get(key).map_or(0, |full| full.read_back_ns);
         let all = [sums.all.reclaim_ns, sums.all.compaction_ns, sums.all.memory_ns, read_back];
         all.into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Programs that are looked at, always in the same order.
+    /// Programs in scope, always in the same order.
     pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
         let mut all: Vec<(&Key, &Sums)> =
             self.programs.iter().filter(|(_, sums)| sums.in_scope).collect();
@@ -232,7 +233,7 @@ impl Window {
         let is_unknown_in_scope = names.tick.whole_machine && !is_outside(thread.pid);
         sums.in_scope |= process.map_or(is_unknown_in_scope, |process| process.in_scope);
         sums.thread(thread);
-        // Many threads of the kernel belong to one CPU.
+        // Many kernel threads are bound to one CPU.
         let is_free = |process: &&Process| process.job != Job::Kernel;
         let confined = process.filter(is_free).and_then(|process| process.confined.as_deref());
         if let Some(cpus) = confined {
@@ -254,9 +255,9 @@ impl Window {
         }
     }
 
-    /// The time that quotas held a thread, by group. The kernel names the level of the group, which
-    /// may be above all that are seen here; where it could not, there is only one that it can have
-    /// been, or it stays open.
+    /// The time that quotas throttled a thread, by group. The kernel tells the level of the
+    /// group, which may be above all groups that are seen here. If the kernel could not tell the
+    /// level, the only group that it can have been is taken, or None.
     fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
@@ -354,7 +355,7 @@ impl Window {
         };
     }
 
-    /// Keeps memory bounded on a machine where programs come and go under ever new names.
+    /// Bounds the memory on a machine where programs come and go under ever new names.
     fn prune(&mut self) {
         let is_long = self.over_ns > LONG_NS;
         if is_long {
@@ -368,8 +369,8 @@ impl Window {
     }
 }
 
-/// The share of an interval in which some CPU outside these was idle; the idle times of several are
-/// added up, since work could have gone on on any of them.
+/// The share of an interval in which some CPU outside these was idle. Idle times of several CPUs
+/// are added, since work could have run on any of them.
 fn idle_outside(shares: &[f64], cpus: &[u32]) -> f64 {
     let is_outside = |cpu: usize| !cpus.iter().any(|own| *own as usize == cpu);
     let outside = shares.iter().enumerate().filter(|(cpu, _)| is_outside(*cpu));
@@ -382,7 +383,7 @@ mod tests {
     use crate::testing::{MS, group, held_by_quota, pair, process, second, thread};
     use crate::tick::Outside;
 
-    /// Marks of a number outside, and of a thread of the kernel.
+    /// The mark of a number outside, and that of a kernel thread.
     const OUTSIDE: u32 = 1 << 31;
     const OF_KERNEL: u32 = 3 << 30;
 
@@ -390,7 +391,8 @@ mod tests {
     fn a_program_outside_is_a_culprit_and_no_victim() {
         let mut tick = second();
         process(&mut tick, 7, "web", None);
-        // Of the same session as one of outside, and with the number that this has there.
+        // The process has the session of a process outside, and the number that this one has
+        // there.
         let (hog, worker) = (OUTSIDE | 7, OF_KERNEL | 9);
         tick.processes.get_mut(&7).unwrap().job = Job::Session(OUTSIDE | 7);
         let of = |pid, session, ready| ThreadCounts { session, ..thread(pid, 500, ready) };
@@ -436,7 +438,7 @@ mod tests {
             let mut tick = second();
             process(&mut tick, 7, "web", None);
             tick.threads = vec![thread(7, 100, 500)];
-            // One that stays, and a new session each second.
+            // A neighbour that stays, and one in a new session each second.
             let one = |id: u32, ns| PairCounts { session: id, ..pair(7, id, "job", ns) };
             tick.pairs = vec![one(9, 300), one(1000 + session, 2)];
             window.add(&tick);
@@ -459,7 +461,7 @@ mod tests {
         };
         assert_eq!(held(1, 5).as_deref(), Some("/a"));
         assert_eq!(held(2, 5), None);
-        // Where the level is not known it is the only one there, if that was throttled at all.
+        // If the level is not known, the only group there is taken, if it was throttled at all.
         assert_eq!(held(LEVELS - 1, 5).as_deref(), Some("/a"));
         assert_eq!(held(LEVELS - 1, 0), None);
     }

@@ -1,4 +1,4 @@
-"""What the tests say, and how they fail."""
+"""Checks of the tests, and their output."""
 
 import itertools
 import json
@@ -7,22 +7,22 @@ import time
 
 
 class Failed(Exception):
-    """Something is not as it should be."""
+    """A check that failed."""
 
 
 def check(holds, what):
-    """Ends the test where something does not hold."""
+    """Ends the test unless `holds`."""
     if not holds:
         raise Failed(what)
 
 
 def say(what):
-    """A line for what was found to hold."""
+    """Prints a line for a check that holds."""
     print(f"ok  {what}", flush=True)
 
 
 def summary(output):
-    """Ansible's summary: for each host its counts."""
+    """Ansible's summary: the counts of each host."""
     found = {}
     for line in output.partition("PLAY RECAP")[2].splitlines():
         host, colon, counts = line.partition(":")
@@ -32,7 +32,7 @@ def summary(output):
 
 
 def one_at_a_time(files):
-    """No study of these answers began before the one before it had ended."""
+    """Checks that no study of these answers began before the previous one had ended."""
     spans = []
     for file in files:
         brief = json.loads(file.read_text().splitlines()[0])
@@ -40,6 +40,6 @@ def one_at_a_time(files):
         spans.append((began, brief["elapsed_s"], file.stem))
     spans.sort()
     for (began, took, name), (later, _, other) in itertools.pairwise(spans):
-        # `started` is in whole seconds.
+        # `started` has a resolution of one second.
         check(began + took < later + 1.5, f"{name} was measured while {other} was")
     say("hosts of one rack were measured one at a time")

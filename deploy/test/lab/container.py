@@ -1,4 +1,4 @@
-"""tailback as a container runs it: a root with nothing but it, and the rights of a manifest."""
+"""Runs tailback as a container does: a root with only the binary, and the rights of a manifest."""
 
 import ctypes
 import json
@@ -20,7 +20,7 @@ def mount(*words):
 
 
 def of_host(path):
-    """A folder of the host; where there is none an empty one, which a runtime would make."""
+    """A folder of the host, or an empty one if it does not exist, as a runtime would make it."""
     folder = Path(path)
     if not folder.is_dir():
         folder = Path("/run/made") / path.lstrip("/")
@@ -29,10 +29,10 @@ def of_host(path):
 
 
 def fill(root, binary, host):
-    """The root: the binary, what a runtime mounts, and what the manifest mounts of the host."""
+    """Fills the root: the binary, the mounts of a runtime, and the host mounts of the manifest."""
     root.mkdir(exist_ok=True)
     mount("-t", "tmpfs", "scratch", root)
-    # In the place of the machine's own, where nothing is left then.
+    # Hides the machine's own /run, so that nothing is left there.
     mount("-t", "tmpfs", "-o", "mode=755", "run", "/run")
     shutil.copy(binary, root / "tailback")
     for name in ["proc", "sys", "dev", "tmp", "etc"]:
@@ -55,7 +55,7 @@ def fill(root, binary, host):
 
 
 def restrict(rights):
-    """Becomes the user of the manifest with its privileges, for good."""
+    """Takes the user and the privileges of the manifest, irrevocably."""
     libc = ctypes.CDLL(None, use_errno=True)
     kept = {CAPABILITIES[name] for name in rights["capabilities"].get("add", [])}
     for number in range(LAST + 1):
@@ -69,7 +69,7 @@ def restrict(rights):
 
 
 def main():
-    """Reads what is wanted, and becomes it."""
+    """Reads the wanted container from the command line, and becomes it."""
     wanted = json.loads(sys.argv[1])
     root = Path(wanted["root"])
     fill(root, wanted["binary"], wanted["host"])

@@ -1,4 +1,4 @@
-"""What is fetched before the hosts are made, since they have no network but their own."""
+"""Downloads what the hosts need before they are made, because their network is isolated."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hosts: sshd in namespaces of its own, or in a guest with another kernel; all on one bridge."""
+"""Hosts: sshd in its own namespaces, or in a guest with another kernel. All are on one bridge."""
 
 import os
 import shlex
@@ -12,10 +12,10 @@ from . import roots
 
 BRIDGE = "lab0"
 NETWORK = "10.99.0"
-# An emulated guest takes half a minute on two idle CPUs; others may use them too.
+# An emulated guest boots in half a minute on two idle CPUs, but other programs may use them too.
 PATIENCE = 300
 
-# What a host in namespaces starts with. Its parent's death ends it, and all that is in there.
+# The start of a host in namespaces. If its parent dies, the host and all its processes end.
 IN_NAMESPACES = """
 set -eu
 hostname "$1"
@@ -36,7 +36,7 @@ mount -t tmpfs -o mode=755 run "$2/run"
 exec chroot "$2" /bin/sh /start "$3"
 """
 
-# What either kind goes on with, in its own root.
+# How both kinds of host continue, in their own root.
 START = """
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 mkdir -p /run/sshd
@@ -45,7 +45,7 @@ ip link set lo up
 ip addr add "$1/24" dev eth0
 ip link set eth0 up
 /usr/sbin/sshd -D -e &
-# The first process of a host reaps what others leave.
+# The first process of a host reaps orphaned processes.
 while :; do wait; sleep 1; done
 """
 
@@ -59,8 +59,9 @@ mount -t devpts -o ptmxmode=0666,mode=620,gid=5 devpts /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t tmpfs -o mode=755 run /run
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
-# The kernel's code changes where the first group gets a quota and the last one goes, and QEMU may
-# then run half of the change on another CPU: the guest panics. So there always is one.
+# The kernel patches its own code when the first group gets a quota and when the last such group
+# goes. QEMU may then run half of the patch on another CPU, and the guest panics. So one group
+# always keeps a quota.
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/kept
 echo "50000 100000" >/sys/fs/cgroup/kept/cpu.max
@@ -71,12 +72,12 @@ hostname {name}
 
 
 def run(*words, **more):
-    """A program that has to succeed."""
+    """Runs a program that must succeed."""
     return subprocess.run([str(word) for word in words], check=True, **more)
 
 
 def network():
-    """The bridge, with this side's address; the namespace takes it away."""
+    """Makes the bridge, with the address of this side. It goes with the namespace."""
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", BRIDGE, "type", "bridge")
     run("ip", "addr", "add", f"{NETWORK}.1/24", "dev", BRIDGE)
@@ -84,19 +85,19 @@ def network():
 
 
 class Host:
-    """A host with a root of its own, an overlay over the base."""
+    """A host with its own root, an overlay over the base."""
 
     def __init__(self, lab, number, name, python=True):
         self.lab, self.name, self.python = lab, name, python
         self.number, self.address = number, f"{NETWORK}.{number}"
         self.folder = lab.folder / name
-        # Folders of the lab that it sees, by where; its own are overlays.
+        # Folders of the lab that the host shares, by their path inside. All others are overlays.
         self.shared = {}
         self.root = self.folder / "root"
         self.process = None
 
     def make_root(self):
-        """The root, with what makes it this host."""
+        """Makes the root, with the files that make it this host."""
         for part in ["root", "upper", "work"]:
             (self.folder / part).mkdir(parents=True)
         upper = f"upperdir={self.folder}/upper,workdir={self.folder}/work"
@@ -109,7 +110,7 @@ class Host:
             run("mount", "--bind", folder, self.root / inside)
 
     def start(self):
-        """Starts it in namespaces."""
+        """Starts the host in namespaces."""
         self.make_root()
         words = ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork",
                  "--kill-child", "--", "sh", "-c", IN_NAMESPACES, "start", self.name,
@@ -122,7 +123,7 @@ class Host:
         run("ip", "link", "set", veth, "master", BRIDGE, "up")
 
     def first_process(self):
-        """The first process in its namespaces."""
+        """The pid of the first process in its namespaces."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         for _ in range(500):
             found = children.read_text().split()
@@ -132,11 +133,11 @@ class Host:
         raise RuntimeError(f"{self.name} did not start: {self.log()}")
 
     def log(self):
-        """What it has said."""
+        """The output of the host."""
         return (self.folder / "log").read_text(errors="replace")
 
     def wait(self):
-        """Waits until its sshd answers."""
+        """Waits until the sshd of the host answers."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
@@ -151,7 +152,7 @@ class Host:
         raise RuntimeError(f"{self.name} does not answer:\n{self.log()[-3000:]}")
 
     def ssh(self, command, script=None, check=True):
-        """A command line there, as the user of the fleet; a script is its standard input."""
+        """Runs a command line on the host, as user fleet, with `script` as standard input."""
         done = subprocess.run(["ssh", "-F", str(self.lab.ssh_config), self.name, command],
                               capture_output=True, text=True, check=False,
                               input=script or "", timeout=PATIENCE)
@@ -160,24 +161,24 @@ class Host:
         return done.stdout
 
     def stop(self):
-        """Ends it at once."""
+        """Ends the host at once."""
         if self.process:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
 
 
 class Guest(Host):
-    """A host with another kernel, emulated: nothing here can boot with KVM."""
+    """A host with another kernel, emulated, because nothing here can boot with KVM."""
 
     def __init__(self, lab, number, name, kernel, cpus=2):
         super().__init__(lab, number, name, python=False)
         self.kernel, self.cpus = kernel, cpus
 
     def pack(self):
-        """The initramfs: the root of a host, its modules and its init."""
+        """Packs the initramfs: the root of a host, its modules and its init."""
         self.make_root()
         (self.root / "modules").mkdir()
-        # What the kernel was built with: HZ and preemption tell hosts apart.
+        # The configuration of the kernel: hosts are told apart by HZ and preemption.
         release, config = (self.kernel / "release").read_text(), self.kernel / "config"
         if config.exists():
             roots.write(self.root / f"boot/config-{release}", config.read_text())
@@ -193,7 +194,7 @@ class Guest(Host):
         return image
 
     def start(self):
-        """Starts it in QEMU, on a tap of the bridge."""
+        """Starts the guest in QEMU, on a tap of the bridge."""
         image, tap = self.pack(), f"t{self.number}"
         run("ip", "tuntap", "add", tap, "mode", "tap")
         run("ip", "link", "set", tap, "master", BRIDGE, "up")
@@ -211,7 +212,7 @@ class Guest(Host):
 
 
 class Lab:
-    """All hosts of a test, and the keys to them."""
+    """All hosts of a test, and the keys to log in to them."""
 
     def __init__(self, folder, base):
         self.folder, self.base, self.hosts = folder, base, []
@@ -222,28 +223,28 @@ class Lab:
         self.absent = {}
 
     def make_key(self, name):
-        """A new pair of keys; the public one."""
+        """Makes a new key pair. Returns the public key."""
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", self.folder / name)
         return (self.folder / f"{name}.pub").read_text()
 
     def addresses(self):
-        """Names and addresses, also of hosts that are not there."""
+        """Names and addresses, including those of absent hosts."""
         return {host.name: host.address for host in self.hosts} | self.absent
 
     def start(self, hosts, absent=()):
-        """Starts hosts and waits until all answer. `absent` are names that nobody answers to."""
+        """Starts the hosts and waits until all answer. No host has the names in `absent`."""
         self.hosts = hosts
         self.absent = {name: f"{NETWORK}.{250 - n}" for n, name in enumerate(absent)}
         self.write_ssh_config()
         network()
-        # Guests first: they take longest.
+        # Guests first, because they take longest.
         for host in sorted(hosts, key=lambda host: not isinstance(host, Guest)):
             host.start()
         for host in hosts:
             host.wait()
 
     def write_ssh_config(self):
-        """Everything that ssh has to know, so that it asks for nothing and believes nobody else."""
+        """Writes all that ssh needs, so that it asks no question and trusts only these hosts."""
         key = (self.folder / "host_key.pub").read_text().strip()
         known = "".join(f"{at} {key}\n" for at in self.addresses().values())
         (self.folder / "known_hosts").write_text(known)
@@ -257,6 +258,6 @@ class Lab:
         os.chmod(self.ssh_config, 0o600)
 
     def stop(self):
-        """Ends all of them; the namespace of the lab would, too."""
+        """Ends all hosts. The end of the lab's namespace would end them too."""
         for host in self.hosts:
             host.stop()

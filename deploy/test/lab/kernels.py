@@ -8,15 +8,15 @@ from pathlib import Path
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MIRROR = "http://deb.debian.org/debian"
-# Each suite's newest kernel for clouds.
+# The newest cloud kernel of each suite.
 SUITES = {"old": "bookworm", "new": "trixie-backports"}
-# What a guest needs for its network; those that its kernel has built in are not there.
+# The modules that a guest needs for its network, unless its kernel has them built in.
 MODULES = ["virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
            "failover", "net_failover", "dimlib", "virtio_net"]
 
 
 def apt(folder, *words):
-    """apt with lists of its own; the machine's are not touched."""
+    """Runs apt with its own lists. Those of the machine are not touched."""
     options = {"Dir::Etc::SourceList": folder / "sources", "Dir::Etc::SourceParts": "-",
                "Dir::State::Lists": folder / "lists", "Dir::Cache": folder / "cache",
                "APT::Sandbox::User": "root", "Acquire::Languages": "none"}
@@ -27,7 +27,7 @@ def apt(folder, *words):
 
 
 def packages(folder):
-    """The packages that hold kernel and modules, from what the suite's newest depends on."""
+    """The packages with the kernel and its modules, from the dependencies of the suite's newest."""
     depends = apt(folder, "apt-cache", "depends", "linux-image-cloud-amd64")
     image = next(line.split()[-1] for line in depends.splitlines()
                  if "Depends: linux-image-" in line)
@@ -38,7 +38,7 @@ def packages(folder):
 
 
 def fetch(cache, which):
-    """The folder with `vmlinuz` and the modules of a kernel; once."""
+    """The folder with `vmlinuz` and the modules of a kernel. Downloads it once."""
     target = cache / f"kernel-{which}"
     if target.is_dir():
         return target
@@ -62,7 +62,7 @@ def fetch(cache, which):
 
 
 def keep(root, release, kept):
-    """The few files that a guest needs."""
+    """Copies the few files that a guest needs."""
     (kept / "release").write_text(release)
     image = next(path for path in root.rglob("vmlinuz*") if path.is_file())
     shutil.copy(image, kept / "vmlinuz")

@@ -1,11 +1,12 @@
-"""Root folders of the hosts: a Debian with sshd, sudo and busybox, with Python or without."""
+"""Root folders of the hosts: Debian with sshd, sudo and busybox, with or without Python."""
 
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
-# What the system of a test needs, unpacked and never configured: no script of a package runs.
+# The packages that the tests need. They are unpacked but not configured, so no package script
+# runs.
 PACKAGES = ["openssh-server", "sudo", "busybox-static", "python3-minimal"]
 SLURM = ["slurmctld", "slurmd", "slurm-client", "munge"]
 
@@ -29,18 +30,18 @@ Subsystem sftp internal-sftp
 PrintMotd no
 PrintLastLog no
 """
-# Nothing of these is needed, and a guest has its root in memory.
+# Folders that are not needed. They are removed, because a guest has its root in memory.
 BALLAST = ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "var/lib/apt", "var/cache"]
 
 
 def sources():
-    """apt's sources of this machine, where they are Debian's deb822 file."""
+    """The apt sources of this machine, if they are Debian's deb822 file."""
     path = Path("/etc/apt/sources.list.d/debian.sources")
     return [str(path)] if path.is_file() and "bookworm" in path.read_text() else []
 
 
 def unpack(target, packages):
-    """Packages and what they depend on, in a folder; once."""
+    """Unpacks packages and their dependencies into a folder, once."""
     if target.is_dir():
         return target
     unfinished = target.with_name(target.name + f".{os.getpid()}")
@@ -59,12 +60,12 @@ def base(cache):
 
 
 def with_slurm(cache):
-    """The same with Slurm."""
+    """The same root with Slurm."""
     return unpack(cache / "slurm", [*PACKAGES, *SLURM])
 
 
 def write(path, text, mode=0o644, owner=0):
-    """A file of a root, and the folders above it."""
+    """Writes a file of a root, and makes the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(mode)
@@ -72,7 +73,7 @@ def write(path, text, mode=0o644, owner=0):
 
 
 def complete(root, name, key, host_key, python):
-    """Makes a host of a copy of the base: users, keys, programs."""
+    """Turns a copy of the base into a host: users, keys, programs."""
     (root / "bin").mkdir(exist_ok=True)
     subprocess.run(["chroot", str(root), "/bin/busybox", "--install", "-s", "/bin"], check=True)
     write(root / "etc/passwd", USERS)

@@ -1,13 +1,13 @@
-//! Records that are doubtful since the measured thread had no CPU for a while.
+//! Records that are doubtful because the measured thread had no CPU for some time.
 
 use super::sides::Sides;
 use model::{Doubt, Judged, Reason, State, Unit};
 
-/// What the time without a CPU can account for of a record's figures, in milliseconds a second;
-/// none of a record that is doubtful for another reason too, or of which something else than lost
-/// time is judged.
+/// How much of a record's figures the time without a CPU can explain, in milliseconds a second.
+/// `None` for a record that is doubtful for another reason too, or whose judged figure is not
+/// lost time.
 ///
-/// The figure is lost time, so that time can have raised or hidden no more of it than it lasted.
+/// The figure is lost time, so this time can have raised or hidden at most its own length.
 pub(super) fn accounts_for(record: &Judged) -> Option<f64> {
     if record.judgement.state != State::Untrustworthy {
         return Some(0.0);
@@ -19,7 +19,7 @@ pub(super) fn accounts_for(record: &Judged) -> Option<f64> {
     }
     let each = record.judgement.reasons.iter().filter_map(|reason| match reason {
         Reason::Doubt(Doubt::NoCpu { ms_per_s, .. }) if *ms_per_s >= 0.0 => Some(Some(*ms_per_s)),
-        // These say what the figures show, and nothing against them.
+        // These doubts say what the figures show, and they do not count against them.
         Reason::Evidence(_)
         | Reason::OverControl { .. }
         | Reason::Hung { .. }
@@ -30,8 +30,8 @@ pub(super) fn accounts_for(record: &Judged) -> Option<f64> {
     each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
-/// How much more than its margin a difference in this unit has to be, since either side may be off
-/// by what the time without a CPU accounts for.
+/// By how much a difference in this unit has to exceed its margin, because either side may be off
+/// by what the time without a CPU explains.
 pub(super) fn allowance(sides: &Sides, unit: Unit) -> f64 {
     if unit != Unit::MillisecondsPerSecond {
         return 0.0;

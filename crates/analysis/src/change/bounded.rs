@@ -1,4 +1,4 @@
-//! Figures of which only bounds may be known, and by how much one set of them is above another.
+//! Figures with bounds, and by how much one set of them is above another.
 
 use crate::paired::{self, Change};
 use crate::quantile::{self, median_rank};
@@ -7,14 +7,14 @@ use crate::reading::{Reading, ascending, middle};
 use crate::superiority::brunner_munzel;
 use model::{Comparison, Estimate, Unit};
 
-/// A figure, or the difference of two; each may have been cut off.
+/// A figure, or the difference of two figures. Each of them may have been cut off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounded {
-    /// The least that it may be; minus infinity where what is subtracted was cut off.
+    /// The smallest possible value; minus infinity if the subtracted figure was cut off.
     lowest: f64,
-    /// As it was read; always finite.
+    /// The value as read; always finite.
     plain: f64,
-    /// The most that it may be; infinity where it was cut off.
+    /// The largest possible value; infinity if the figure was cut off.
     highest: f64,
 }
 
@@ -25,7 +25,7 @@ impl From<Reading> for Bounded {
 }
 
 impl Bounded {
-    /// One reading less another; `None` where they are too large for a number.
+    /// One reading minus another; `None` if they are too large for a number.
     pub(super) fn less(arm: Reading, control: Reading) -> Option<Bounded> {
         let found = Bounded {
             lowest: arm.value - control.highest(),
@@ -35,8 +35,8 @@ impl Bounded {
         found.plain.is_finite().then_some(found)
     }
 
-    /// What a run says in one figure: the Hodges-Lehmann estimate of its blocks, which is the
-    /// median of the averages of any two of them.
+    /// The figure of a run: the Hodges-Lehmann estimate of its blocks, which is the median of all
+    /// averages of two of them.
     pub(super) fn of_run(blocks: &[Bounded]) -> Option<Bounded> {
         let estimate = |end: fn(&Bounded) -> f64| {
             let pairs = blocks.iter().enumerate().flat_map(|(place, one)| {
@@ -51,14 +51,14 @@ impl Bounded {
         })
     }
 
-    /// As a reading, for what knows no lower bounds.
+    /// The figure as a reading, for methods without lower bounds.
     fn reading(&self) -> Reading {
         let at_least = self.highest.is_infinite() && self.lowest.is_finite();
         Reading { value: self.plain, at_least }
     }
 }
 
-/// The median of figures with its interval; the lower end is absent where nothing bounds it.
+/// The median of figures with its interval; the lower end is absent if it is unbounded.
 pub(super) fn median(figures: &[Bounded], unit: Unit, confidence: f64) -> Option<Estimate> {
     let readings: Vec<Reading> = figures.iter().map(Bounded::reading).collect();
     let mut estimate = quantile::median(&readings, unit, confidence)?;
@@ -69,8 +69,8 @@ pub(super) fn median(figures: &[Bounded], unit: Unit, confidence: f64) -> Option
 }
 
 /// By how much `after` is above `before`: the shift of Hodges and Lehmann with Moses' exact
-/// interval, as in [`crate::compare::compare`], where either side of a difference may have been cut
-/// off. The chance of being higher takes figures as they were read.
+/// interval, as in [`crate::compare::compare`]. Either side of a difference may have been cut
+/// off. The probability of being higher uses the figures as read.
 pub(super) fn compare(
     before: &[Bounded],
     after: &[Bounded],
@@ -105,14 +105,14 @@ pub(super) fn compare(
     })
 }
 
-/// By how much `after` is above `before`, where those of one place are the two runs of a pair: the
-/// shift of Hodges and Lehmann with Tukey's exact interval ([`paired::shift`]). The chance of being
-/// higher is the share of the pairs, a tie being half of one.
+/// By how much `after` is above `before`, if figures with the same index are the two runs of a
+/// pair: the shift of Hodges and Lehmann with Tukey's exact interval ([`paired::shift`]). The
+/// probability of being higher is the share of the pairs; a tie counts half.
 ///
-/// Where chance decided which run of each pair came first, and nothing changed, each difference is
-/// as likely above zero as below, whatever its size and whatever the others are: so the interval
-/// leaves zero out at its stated rate however the runs resemble their neighbours in time (Fisher
-/// 1935, "The Design of Experiments", section 21).
+/// If chance decided which run of each pair came first, and nothing changed, each difference is
+/// equally likely above and below zero. This holds for any size and any other differences. So the
+/// interval excludes zero at its stated rate, however much runs resemble their neighbours in time
+/// (Fisher 1935, "The Design of Experiments", section 21).
 pub(super) fn compare_pairs(
     before: &[Bounded],
     after: &[Bounded],
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((worse.low, worse.high, worse.shift_at_least), (Some(497.0), None, true));
         let better = found([cut; 6], [exact; 6]);
         assert_eq!((better.low, better.high), (None, Some(-497.0)));
-        // Of two that were both cut off nothing is known.
+        // If both were cut off, nothing is known of their difference.
         let both = found([cut; 6], [cut; 6]);
         assert_eq!((both.shift, both.low, both.high), (0.0, None, None));
     }

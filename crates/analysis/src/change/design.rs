@@ -1,4 +1,4 @@
-//! What the records allow to be said, by their number and their order.
+//! What the number and the order of the records allow to say.
 
 use super::pairs::{Order, Pairs};
 use super::sides::Sides;
@@ -6,27 +6,27 @@ use crate::signed_rank::averages_to_leave_out;
 use model::Basis;
 use model::change::ChangeReason;
 
-/// What an order that a person chose leaves of the error rate. Offsets from run to run that
-/// resemble one another can meet such an order: of simulated comparisons of eight pairs whose order
-/// turns round each time, 6.5% are wrong at 5%.
+/// The part of the error rate that is used if a person chose the order. Offsets between runs that
+/// resemble each other can coincide with such an order. In simulated comparisons of eight pairs
+/// with alternating order, 6.5% are wrong at 5%.
 const LEFT_BY_HAND: f64 = 0.5;
 
-/// What is counted, and what is to be said of it.
+/// What is counted, and what has to be reported about it.
 pub(super) struct Design<'a> {
     /// What is counted.
     pub(super) basis: Basis,
-    /// The pairs of runs, where they are counted.
+    /// The pairs of runs, if pairs are counted.
     pub(super) pairs: Pairs<'a>,
     /// The confidence of each judged figure.
     pub(super) confidence_of_each: f64,
-    /// Why it says `differs` at most, and what else is to be known of the pairs.
+    /// Why the verdict is `differs` at most, and notes about the pairs.
     pub(super) reasons: Vec<ChangeReason>,
-    /// How many pairs in random order it takes to say more.
+    /// How many pairs in random order would allow a stronger verdict.
     pub(super) needed: usize,
 }
 
 impl<'a> Design<'a> {
-    /// Looks at how many records there are, and which of them are pairs.
+    /// Checks how many records there are, and which of them are pairs.
     pub(super) fn of(sides: &Sides<'a>) -> Self {
         let rate = 1.0 - sides.confidence_of_each();
         let pairs = Pairs::of(sides);
@@ -50,7 +50,7 @@ impl<'a> Design<'a> {
     }
 }
 
-/// Why the pairs cannot say worse or better.
+/// Why the pairs cannot support worse or better.
 fn limits(sides: &Sides, pairs: &Pairs, needed: usize) -> Vec<ChangeReason> {
     if sides.before.len() == 1 && sides.after.len() == 1 {
         return vec![ChangeReason::OneRecordEach];
@@ -73,7 +73,7 @@ fn limits(sides: &Sides, pairs: &Pairs, needed: usize) -> Vec<ChangeReason> {
     order.into_iter().chain(few).collect()
 }
 
-/// What is to be known of pairs that count.
+/// Notes about pairs that count.
 fn notes(sides: &Sides, pairs: &Pairs) -> Vec<ChangeReason> {
     let (before, after) = pairs.left_out(sides);
     let by_hand = (pairs.order == Order::ByHand).then_some(ChangeReason::OrderByHand);
@@ -81,32 +81,33 @@ fn notes(sides: &Sides, pairs: &Pairs) -> Vec<ChangeReason> {
     by_hand.into_iter().chain(left).collect()
 }
 
-/// The fewest pairs for which an interval with this error rate exists: with six there are 64 ways
-/// in which chance can turn the differences, so all six above or all six below come in 3.1%.
+/// The least number of pairs for which an interval with this error rate exists. With six pairs
+/// there are 64 combinations of signs, so all six above or all six below zero have a probability
+/// of 3.1%.
 fn needed(rate: f64) -> usize {
     (2..100).find(|n| averages_to_leave_out(*n, rate / 2.0).0.is_some()).unwrap_or(100)
 }
 
-/// The fewest pairs of runs in random order that can say worse or better, where so many figures are
-/// judged at this confidence together.
+/// The least number of pairs of runs in random order that can support worse or better, for this
+/// number of judged figures and this joint confidence.
 pub fn pairs_needed(judged: usize, confidence: f64) -> usize {
     needed((1.0 - confidence) / judged.max(1) as f64)
 }
 
-/// As many pairs as are usually made where so many are needed: with the fewest, one pair that goes
-/// the other way hides the change.
+/// The number of pairs that is usually made if `needed` pairs are needed. With only the needed
+/// ones, a single pair in the other direction hides the change.
 pub fn usual_pairs(needed: usize) -> usize {
     (needed + 2).min(MOST_PAIRS)
 }
 
-/// Pairs that are made at most.
+/// Most pairs that are made.
 pub const MOST_PAIRS: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 2 / 2^n is 6.3% for 5, 3.1% for 6, 1.6% for 7.
+    /// 2 / 2^n is 6.3% for 5, 3.1% for 6 and 1.6% for 7.
     #[test]
     fn so_many_pairs_are_needed() {
         assert_eq!([0.05, 0.025, 0.005, 0.001].map(needed), [6, 7, 9, 11]);

@@ -10,11 +10,11 @@ use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judged, Judgi
 use model::{Measure, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks of a side that are compared at most: all pairs of them are, so memory grows with the
-/// square.
+/// Most blocks of a side that are compared. All pairs of blocks are compared, so memory grows
+/// with the square.
 pub(super) const MOST_BLOCKS: usize = 500;
 
-/// The arms that all records have; those with the cause with what is said of them.
+/// The arms that all records have. Arms with the cause also have a verdict.
 pub(super) fn arms(sides: &Sides, design: &Design) -> Vec<ArmChange> {
     let Some(((first, _), _)) = sides.first() else { return Vec::new() };
     let judged: BTreeMap<&str, &Judging> =
@@ -46,12 +46,12 @@ pub(super) fn arms(sides: &Sides, design: &Design) -> Vec<ArmChange> {
     ids.map(arm).collect()
 }
 
-/// What several judged figures of an arm say together: worse in one is worse.
+/// The joint verdict of the judged figures of an arm: worse in one figure is worse.
 fn together<'a>(measures: impl Iterator<Item = &'a Difference>) -> ChangeState {
     strongest(measures.filter_map(|difference| difference.state))
 }
 
-/// The word that counts among several.
+/// The state that decides among several.
 pub(super) fn strongest(states: impl Iterator<Item = ChangeState>) -> ChangeState {
     let states: Vec<ChangeState> = states.collect();
     let order = [ChangeState::Worse, ChangeState::Better, ChangeState::Differs];
@@ -89,20 +89,22 @@ impl Figure<'_> {
         Some(Difference { over: over.map(str::to_owned), before, after, comparison, state, margin })
     }
 
-    /// The control that is subtracted: for what is judged, where the arm has one.
+    /// The control that is subtracted: only for judged figures, and only if the arm has a
+    /// control.
     fn over<'r>(&self, record: &'r Judged) -> Option<&'r str> {
         let held = matches!(self.role, Role::Case | Role::Fix) && self.judging.is_some();
         control_of(record, self.arm).filter(|_| held)
     }
 
-    /// The highest figure that any trial read. A trial that hung ranks above every other, so it
-    /// counts as that, however little it had read when it was ended.
+    /// The highest figure of any trial. A trial that hung ranks above all others, so it counts as
+    /// this figure, however little it had read when it was stopped.
     fn most(&self) -> f64 {
         let all = self.sides.all().flat_map(|(record, _)| &record.trials);
         all.filter_map(|trial| measured(trial, self.name)).map(|m| m.value).fold(f64::MIN, f64::max)
     }
 
-    /// What both sides have: a figure a block; or a figure a run, those of one place being a pair.
+    /// The figures of both sides: one for each block, or one for each run. Runs with the same
+    /// index are a pair.
     fn both_sides(&self, unit: Unit, most: f64) -> (Vec<Bounded>, Vec<Bounded>) {
         match self.design.basis {
             Basis::Blocks => {
@@ -132,7 +134,7 @@ impl Figure<'_> {
         blocks.take(MOST_BLOCKS).collect()
     }
 
-    /// A figure a block: relative to the control of the same block, or as it was read.
+    /// One figure for each block: relative to the control of the same block, or as read.
     fn blocks(&self, record: &Judged, unit: Unit, most: f64) -> Vec<Bounded> {
         let arm = self.readings(record, self.arm, unit, most);
         let Some(control) = self.over(record) else {
@@ -156,7 +158,7 @@ impl Figure<'_> {
         for trial in of_arm(record, arm) {
             let measure = measured(trial, self.name).filter(|measure| measure.unit == unit);
             let reading = measure.map(|measure| self.reading(trial, measure, most));
-            // A block in which an arm ran twice is no block.
+            // A block in which an arm ran twice is left out.
             found.entry(trial.block).and_modify(|first| *first = None).or_insert(reading);
         }
         found

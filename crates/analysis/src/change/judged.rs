@@ -1,4 +1,4 @@
-//! The verdict on a difference.
+//! The verdict of a comparison.
 
 use super::design::{Design, MOST_PAIRS, usual_pairs};
 use super::figures::strongest;
@@ -6,7 +6,7 @@ use super::sides::{Sides, judgings};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
 use model::{Basis, Change, ChangeState, Comparison, Difference, Role};
 
-/// Fills in state, headline, reasons and suggestions from the arms.
+/// Sets the state, the headline, the reasons and the suggestions from the arms.
 pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {
     let state = strongest(change.arms.iter().filter_map(|arm| arm.state));
     let suggestion = suggestion(change, sides, state, &design);
@@ -26,7 +26,7 @@ fn judged_differences(change: &Change) -> impl Iterator<Item = (&str, &str, &Dif
     })
 }
 
-/// The largest change of the kind that decided.
+/// The largest change with the verdict that decided.
 fn headline(change: &Change, state: ChangeState) -> ChangeHeadline {
     let largest = judged_differences(change)
         .filter(|(.., difference)| difference.state == Some(state))
@@ -38,7 +38,7 @@ fn headline(change: &Change, state: ChangeState) -> ChangeHeadline {
     })
 }
 
-/// Arms of which too little is known for an interval.
+/// Arms with too little data for an interval.
 fn no_interval(change: &Change) -> Option<ChangeReason> {
     let open = |d: &Comparison| d.low.is_none() && d.high.is_none();
     let mut arms: Vec<String> = judged_differences(change)
@@ -49,7 +49,8 @@ fn no_interval(change: &Change) -> Option<ChangeReason> {
     (!arms.is_empty()).then_some(ChangeReason::NoInterval { arms })
 }
 
-/// A change of a control by more than matters. It is subtracted, and still good to know.
+/// A control that changed by more than the margin. The change is subtracted, but it is still
+/// reported.
 fn control(change: &Change, sides: &Sides) -> Option<ChangeReason> {
     let ((first, _), _) = sides.first()?;
     let controls = change.arms.iter().filter(|arm| arm.role == Role::Control);
@@ -80,11 +81,11 @@ fn suggestion(
         (ChangeState::NoDifferenceShown, Basis::Blocks) => pairs(usual, Purpose::Detect),
         (ChangeState::NoDifferenceShown, Basis::Pairs) => {
             let more = 2 * design.pairs.all.len();
-            // A hundred and more leave nothing to look closer with.
+            // Above a hundred pairs there is no way to measure more precisely.
             (more <= MOST_PAIRS).then(|| pairs(usual.max(more), Purpose::Narrow)).flatten()
         }
         (ChangeState::Worse, _) => {
-            // Without probes there is nobody to name.
+            // Without probes no cause can be named.
             let (_, name) = sides.after.iter().find(|(record, _)| !record.probed.is_empty())?;
             Some(ChangeSuggestion::Explain { record: (*name).to_owned() })
         }

@@ -1,38 +1,38 @@
-//! Which records are the two runs of a pair.
+//! Finds the records that are the two runs of a pair.
 
 use super::sides::{Named, Sides};
 use model::change::{Turn, When};
 use std::collections::BTreeMap;
 
-/// Turns that are listed at most.
+/// Most turns that are listed.
 const MOST_TURNS: usize = 8;
 
-/// Who decided which run of each pair came first, and so what the pairs can show.
+/// What decided which run of each pair came first. It limits what the pairs can show.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
-    /// Chance did, as the records say.
+    /// Chance decided, according to the records.
     Chance,
-    /// A person did, and turned the order round from each pair to the next.
+    /// A person decided, and alternated the order from each pair to the next.
     ByHand,
-    /// A person did, and two pairs that follow one another have the same order.
+    /// A person decided, and two consecutive pairs have the same order.
     Fixed(Vec<Turn>),
     /// The records were not made in pairs.
     NotInTurns(Vec<Turn>),
-    /// The records do not tell.
+    /// The records do not show it.
     Unknown,
 }
 
 /// The records of two sides as pairs of runs.
 pub(super) struct Pairs<'a> {
-    /// The pairs: before, after.
+    /// The pairs: the record before, the record after.
     pub(super) all: Vec<(Named<'a>, Named<'a>)>,
-    /// Who decided the order within them.
+    /// What decided the order within the pairs.
     pub(super) order: Order,
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs that the records say they are; else each two neighbours in time that are of either
-    /// side. Which records make a pair never depends on their figures.
+    /// The pairs that the records state. Without such statements, each two neighbours in time
+    /// that belong to different sides. The figures never influence which records make a pair.
     pub(super) fn of(sides: &Sides<'a>) -> Self {
         match sides.all().all(|(record, _)| record.pair.is_some()) {
             true => Pairs { all: recorded(sides), order: Order::Chance },
@@ -40,17 +40,18 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Records of either side that are in no pair.
+    /// Number of records of each side that are in no pair.
     pub(super) fn left_out(&self, sides: &Sides) -> (usize, usize) {
         let left = |side: &[Named]| side.len().saturating_sub(self.all.len());
         (left(sides.before), left(sides.after))
     }
 }
 
-/// The pairs of which each side has one run.
+/// The pairs of which each side has exactly one run.
 fn recorded<'a>(sides: &Sides<'a>) -> Vec<(Named<'a>, Named<'a>)> {
     let numbers = |named: &Named| named.0.pair.map(|pair| (pair.seed, pair.number));
-    // Two comparisons with one seed number their pairs alike: which belong together is not known.
+    // Two comparisons with the same seed number their pairs equally, so their runs cannot be told
+    // apart.
     let once = |side: &[Named<'a>]| {
         let mut by_number: BTreeMap<(u64, u32), Vec<Named<'a>>> = BTreeMap::new();
         for named in side {
@@ -72,12 +73,12 @@ fn recorded<'a>(sides: &Sides<'a>) -> Vec<(Named<'a>, Named<'a>)> {
     all
 }
 
-/// Each two records that follow one another and are of either side, from the first one on.
+/// Pairs of consecutive records of different sides, starting with the first record.
 fn by_time<'a>(sides: &Sides<'a>) -> Pairs<'a> {
     let of = |side: &[Named<'a>], when| side.iter().map(|one| (*one, when)).collect::<Vec<_>>();
     let mut ordered = [of(sides.before, When::Before), of(sides.after, When::After)].concat();
     let started = |(named, _): &(Named<'a>, When)| -> &'a str { named.0.started.as_str() };
-    // Times of RFC 3339 in UTC sort as text.
+    // RFC 3339 times in UTC can be sorted as text.
     ordered.sort_by_key(started);
     let unknown = ordered.iter().any(|one| started(one).is_empty())
         || ordered.windows(2).any(|two| started(&two[0]) == started(&two[1]));
@@ -105,7 +106,7 @@ fn by_time<'a>(sides: &Sides<'a>) -> Pairs<'a> {
     Pairs { all, order }
 }
 
-/// Records of one side that follow one another together; the first of a long row.
+/// Groups of consecutive records of one side; of a long list only the first groups.
 fn turns(whens: &[When]) -> Vec<Turn> {
     let turns = whens.chunk_by(|a, b| a == b).map(|run| Turn { side: run[0], records: run.len() });
     turns.take(MOST_TURNS).collect()
@@ -117,7 +118,7 @@ mod tests {
     use crate::change::tests::record;
     use model::{Judged, Pair};
 
-    /// Records in the order in which they were made: `b` of before, `a` of after.
+    /// Records in the order in which they were made: `b` is before, `a` is after.
     fn of_order(order: &str) -> (usize, Order) {
         let records: Vec<(char, Judged)> = order
             .chars()
@@ -162,7 +163,7 @@ mod tests {
             record.pair = Some(Pair { seed, number, first });
             (side, record)
         };
-        // The times of all are the same: runs of a pair take turns.
+        // All times are equal, because runs of a pair take turns.
         let mut records = vec![
             of('b', 7, 1, true),
             of('b', 7, 2, false),
@@ -177,7 +178,7 @@ mod tests {
                 (pairs.all.len(), pairs.left_out(sides), pairs.order)
             })
         };
-        // Of the third both came first, of the first the other has another seed.
+        // In pair 3 both runs came first. In pair 1 the second run has another seed.
         assert_eq!(found(&records), (1, (2, 2), Order::Chance));
         records[0].1.pair = None;
         assert_eq!(found(&records).2, Order::Unknown);

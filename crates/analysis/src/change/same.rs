@@ -1,4 +1,4 @@
-//! What records do not have in common.
+//! What differs between records.
 
 use super::sides::{Named, Obstacle, Sides};
 use model::change::across::{HOST, KERNEL, OTP, TAILBACK};
@@ -7,32 +7,34 @@ use model::machine::Guest;
 use model::{Judged, Machine, Meta, ParameterKind, Role, Value, Vm};
 use std::collections::BTreeSet;
 
-/// Memory of one machine is not the same number after each start; a difference of less is none.
+/// One machine does not report exactly the same memory after each boot. A smaller relative
+/// difference than this does not count.
 const SAME_MEMORY: f64 = 0.05;
 
-/// What a difference is to a comparison.
+/// What a difference means for a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// It follows from another difference, or hardly matters: told, and never in the way.
+    /// It follows from another difference, or hardly matters. It is reported and never prevents a
+    /// comparison.
     Told,
-    /// Something that is used: a kernel, an OTP, a file, a word. One of them may be what is
-    /// compared.
+    /// A difference in something that is used: a kernel, an OTP, a file, a word. One of these may
+    /// be what is compared.
     What,
-    /// Something without which figures say nothing of each other: the machine, how much load there
-    /// is, how long it is measured, the version of the tool.
+    /// A difference that makes figures incomparable: the machine, the amount of load, the length
+    /// of a measurement, the version of the tool.
     Ground,
 }
 
-/// Something that is not the same in two records.
+/// Something that differs between two records.
 struct Found {
     setting: Setting,
     part: Part,
-    /// What `--across` has to name to allow it.
+    /// The word by which `--across` allows it.
     thing: String,
 }
 
-/// Machine, VM, tool and parameters, where the first records of the sides differ; nothing of
-/// different scenarios, which have other parameters.
+/// Differences in machine, VM, tool and parameters between the first records of the sides. Empty
+/// for different scenarios, because these have other parameters.
 pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     let Some(((before, _), (after, _))) = sides.first() else { return Vec::new() };
     if before.scenario != after.scenario {
@@ -41,16 +43,16 @@ pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     between(before, after, sides.meta).into_iter().map(|found| found.setting).collect()
 }
 
-/// What makes the records incomparable, with what to do: records of one side that are not alike;
-/// what differs between the sides and is no part of what is compared; and more than one thing that
-/// is used, since then nobody knows which of them it was.
+/// Why the records are incomparable, and what to do. Either the records of one side differ from
+/// each other. Or the sides differ in something that is not compared. Or they differ in more than
+/// one thing that is used; then the cause of a change cannot be known.
 pub(super) fn in_the_way(sides: &Sides) -> Vec<Obstacle> {
     let of_sides =
         [sides.before, sides.after].into_iter().filter_map(|side| unlike(side, sides.meta));
     of_sides.chain(apart(sides)).collect()
 }
 
-/// A record that is not made as the first of its side.
+/// A record that was not made in the same way as the first one of its side.
 fn unlike(side: &[Named], meta: Option<&Meta>) -> Option<Obstacle> {
     let ((first, record), others) = side.split_first()?;
     others.iter().find_map(|(another, other)| {
@@ -73,7 +75,7 @@ fn apart(sides: &Sides) -> Option<Obstacle> {
         things.filter(|thing| !sides.across.iter().any(|name| name == thing)).collect()
     };
     let (mut in_the_way, used) = (things(Part::Ground), things(Part::What));
-    // One of them alone is what is compared, unless something else was named.
+    // A single such difference is what is compared, unless `--across` names something else.
     let alone = used.len() == 1 && sides.across.is_empty() && in_the_way.is_empty();
     if !alone {
         in_the_way.extend(used);
@@ -86,7 +88,7 @@ fn apart(sides: &Sides) -> Option<Obstacle> {
     Some((ChangeReason::Confounded { by }, Some(ChangeSuggestion::Across { names })))
 }
 
-/// All that differs, the machine first.
+/// All differences, the machine first.
 fn between(before: &Judged, after: &Judged, meta: Option<&Meta>) -> Vec<Found> {
     let mut list = List(Vec::new());
     machine(&mut list, &before.machine, &after.machine);
@@ -115,7 +117,7 @@ impl List {
         self.add_of(what, Vec::new(), part, (before, after));
     }
 
-    /// The same of some arms alone.
+    /// A difference that only some arms have.
     fn add_of(
         &mut self,
         (what, thing): (SettingName, &str),
@@ -130,8 +132,8 @@ impl List {
     }
 }
 
-/// What stays when another kernel is started. The name of a host is not recorded, so two machines
-/// of one model pass for one.
+/// What stays the same when another kernel is booted. The host name is not recorded, so two
+/// machines of the same model look like one.
 fn machine(list: &mut List, was: &Machine, is: &Machine) {
     let mut add = |what: SettingName, of: &dyn Fn(&Machine) -> Option<SettingValue>| {
         list.add((what, HOST), Part::Ground, of(was), of(is));
@@ -158,7 +160,7 @@ fn machine(list: &mut List, was: &Machine, is: &Machine) {
     add(SettingName::GuestHostKernel, &guest(|guest| text(&guest.host_kernel)));
     add(SettingName::CpuLimit, &|host| host.cgroup.as_ref()?.cpu_limit.map(SettingValue::Number));
     add(SettingName::MemoryLimit, &|host| {
-        // Less than a MiB is no difference.
+        // Less than a MiB is not a difference.
         host.cgroup.as_ref()?.memory_limit_bytes.map(|bytes| SettingValue::Whole(bytes >> 20 << 20))
     });
 }
@@ -187,8 +189,8 @@ fn whole(count: usize) -> Option<SettingValue> {
     u64::try_from(count).ok().map(SettingValue::Whole)
 }
 
-/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters,
-/// which are looked at by themselves.
+/// OTP releases and flags, arm by arm, because each arm may have its own. Flags follow from
+/// parameters, which are compared separately.
 fn vms(list: &mut List, before: &Judged, after: &Judged) {
     let otp = |vm: &Vm| SettingValue::Words(vec![vm.otp.clone(), vm.erts.clone()]);
     let flags = |vm: &Vm| SettingValue::Words(vm.flags.clone());
@@ -199,7 +201,7 @@ fn vms(list: &mut List, before: &Judged, after: &Judged) {
         (SettingName::Otp, OTP, Part::What, &otp as &dyn Fn(&Vm) -> SettingValue),
         (SettingName::EmulatorFlags, "", Part::Told, &flags),
     ] {
-        // Arms that changed alike are told together.
+        // Arms with the same change are reported together.
         let mut changed: Vec<(SettingValue, SettingValue, Vec<String>)> = Vec::new();
         for (arm, was, is) in &pairs {
             let (was, is) = (of(was), of(is));
@@ -217,7 +219,7 @@ fn vms(list: &mut List, before: &Judged, after: &Judged) {
     }
 }
 
-/// The VM of an arm. All trials of an arm have the same flags, so its first one speaks for it.
+/// The VM of an arm. All trials of an arm have the same flags, so its first VM represents it.
 fn vm_of<'a>(record: &'a Judged, arm: &str) -> Option<&'a Vm> {
     let mut of_arm = record.trials.iter().filter(|trial| trial.arm == arm);
     of_arm.find_map(|trial| trial.observation.vm.as_ref())
@@ -226,12 +228,12 @@ fn vm_of<'a>(record: &'a Judged, arm: &str) -> Option<&'a Vm> {
 /// A parameter, and its value on both sides.
 type Changed = (String, Option<SettingValue>, Option<SettingValue>);
 
-/// The parameters whose values differ in an arm of the same name, with the first such pair of
-/// values.
+/// The parameters whose values differ between arms with the same id, with the first differing
+/// pair of values.
 fn parameters(before: &Judged, after: &Judged) -> Vec<Changed> {
     let is = |value: Option<&Value>| value.map(|value| SettingValue::Text(value.to_string()));
     let mut found: Vec<Changed> = Vec::new();
-    // What is shown and not judged may be anything.
+    // Arms that are shown and not judged may have any settings.
     for was in before.plan.arms.iter().filter(|arm| arm.role != Role::Baseline) {
         let Some(now) = after.plan.arms.iter().find(|arm| arm.id == was.id) else { continue };
         let names: BTreeSet<&String> = was.settings.0.keys().chain(now.settings.0.keys()).collect();
@@ -245,12 +247,13 @@ fn parameters(before: &Judged, after: &Judged) -> Vec<Changed> {
     found
 }
 
-/// What a parameter is to a comparison, and the thing that it belongs to where that is not itself.
+/// What a difference in a parameter means for a comparison, and the thing to which the parameter
+/// belongs if that is not the parameter itself.
 fn part(meta: Option<&Meta>, name: &str) -> (Option<&'static str>, Part) {
     match meta.and_then(|meta| meta.parameter(name)).map(|parameter| parameter.kind) {
-        // Where it runs, on the same machine.
+        // This is the place where something runs, on the same machine.
         Some(ParameterKind::Cpu) => (None, Part::Told),
-        // Which erl it is; its release is a difference of the same thing.
+        // This selects the erl; its release is a difference in the same thing.
         Some(ParameterKind::Programs) => (Some(OTP), Part::What),
         Some(ParameterKind::Word | ParameterKind::Flags) => (None, Part::What),
         Some(ParameterKind::Folder | ParameterKind::Amount) | None => (None, Part::Ground),

@@ -1,8 +1,9 @@
-//! How often a comparison is wrong where nothing changed but the run, and how often it is right.
+//! How often a comparison is wrong if nothing changed between the runs, and how often it is
+//! right.
 //!
-//! All seeds are fixed; `--nocapture` prints the figures, and docs/statistics.md quotes them. A
+//! All seeds are fixed. `--nocapture` prints the figures, and docs/statistics.md quotes them. The
 //! figure of a trial has a standard deviation of one. The rows `sim-pairs-*` of
-//! truth/simulated.toml say the same of whole studies.
+//! truth/simulated.toml give the same rates for whole studies.
 
 use super::tests::{in_order, in_pairs, of_blocks};
 use super::*;
@@ -15,38 +16,38 @@ const MANY: usize = 400;
 /// Blocks of a record.
 const BLOCKS: usize = 10;
 
-/// What a true rate of 5% explains: three standard errors above it.
+/// The highest count that a true rate of 5% explains: three standard errors above it.
 const MOST_WRONG: usize = 33;
 
-/// What may move from run to run, as standard deviations, and what the code changes.
+/// What may vary between runs, as standard deviations, and what the code changes.
 #[derive(Clone, Copy, Default)]
 struct World {
     /// An offset of a run that all its arms share.
     day: f64,
-    /// An offset of a run that the case alone has.
+    /// An offset of a run that only the case has.
     run: f64,
-    /// How much that offset resembles the one of the run before: their correlation.
+    /// The correlation of that offset with the offset of the previous run.
     rho: f64,
-    /// By how much the case grows with each run.
+    /// By how much the case becomes worse with each run.
     drift: f64,
-    /// By how much the case is worse from the middle of all runs on.
+    /// By how much the case is worse in the second half of all runs.
     step: f64,
     /// By how much the case is worse after the change.
     change: f64,
 }
 
-/// How the order within the pairs comes about.
+/// How the order within the pairs is decided.
 #[derive(Clone, Copy, PartialEq)]
 enum Made {
-    /// One record a side.
+    /// One record on each side.
     Once,
     /// Chance decides in each pair.
     ByChance,
     /// By hand: before, after, after, before.
     TurnedRound,
-    /// The same, by records that say that chance decided.
+    /// The same order, in records that claim that chance decided.
     TurnedRoundAsByChance,
-    /// Before, after, before, after, by records that say that chance decided.
+    /// Before, after, before, after, in records that claim that chance decided.
     StrictAsByChance,
 }
 
@@ -55,7 +56,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * two).cos()
 }
 
-/// Runs one after another; `after` says which of them are of the second side.
+/// Consecutive runs; `after` says which of them belong to the second side.
 fn runs(rng: &mut ChaCha8Rng, world: World, after: &[bool]) -> Vec<Judged> {
     let mut offset = normal(rng);
     let mut run = |place: usize| {
@@ -68,14 +69,14 @@ fn runs(rng: &mut ChaCha8Rng, world: World, after: &[bool]) -> Vec<Judged> {
             .map(|_| (50.0 + day + normal(rng), 80.0 + day + more + normal(rng)))
             .collect();
         let mut record = of_blocks(&blocks, &[]);
-        // Every difference matters: a margin would only hide mistakes.
+        // Every difference matters here. A margin would only hide mistakes.
         record.plan.judging.margin = 0.0;
         record
     };
     (0..after.len()).map(&mut run).collect()
 }
 
-/// One comparison of so many pairs.
+/// One comparison of `pairs` pairs.
 fn compared(rng: &mut ChaCha8Rng, world: World, made: Made, pairs: usize) -> ChangeState {
     let after_first = |pair: usize, rng: &mut ChaCha8Rng| match made {
         Made::Once | Made::StrictAsByChance => false,
@@ -100,7 +101,7 @@ fn compared(rng: &mut ChaCha8Rng, world: World, made: Made, pairs: usize) -> Cha
     in_pairs(&records).state
 }
 
-/// How many comparisons ended in each of these words.
+/// How many comparisons ended with each verdict.
 fn rates(world: World, made: Made, pairs: usize) -> [usize; 3] {
     let mut rng = ChaCha8Rng::seed_from_u64(13);
     let mut counts = [0; 3];
@@ -121,7 +122,7 @@ fn rates(world: World, made: Made, pairs: usize) -> [usize; 3] {
     counts
 }
 
-/// How many were called worse or better where nothing was.
+/// How many comparisons were called worse or better although nothing changed.
 fn wrong(world: World, made: Made, pairs: usize) -> usize {
     let [worse, better, _] = rates(world, made, pairs);
     worse + better
@@ -152,8 +153,8 @@ fn runs_that_differ_by_themselves_are_no_change() {
     }
 }
 
-/// Of runs that resemble the one before, or are its opposite, an order left to chance says no more
-/// than the stated rate, and one that turns round by hand at half of the rate.
+/// For runs that resemble the previous run, or are its opposite: a random order is wrong at most
+/// at the stated rate. An alternating order chosen by hand keeps the rate when it is halved.
 #[test]
 fn runs_that_resemble_their_neighbours_are_no_change() {
     for rho in [0.8, 0.5, -0.5, -0.8] {
@@ -165,7 +166,7 @@ fn runs_that_resemble_their_neighbours_are_no_change() {
     }
 }
 
-/// Why an order has to be left to chance, or else the rate to be halved.
+/// Why an order has to be random, or else the error rate halved.
 #[test]
 fn an_order_that_only_says_that_it_was_left_to_chance_is_wrong_more_often() {
     let of = |rho, made| wrong(World { run: 5.0, rho, ..World::default() }, made, 8);

@@ -1,4 +1,4 @@
-//! Records with figures of their own, held against each other.
+//! Compares records with made-up figures.
 
 use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
@@ -48,13 +48,13 @@ static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
     })
 });
 
-/// A record whose case loses so much in each of its trials, and its control nothing.
+/// A record whose case loses this much in each of its trials, and whose control loses nothing.
 pub(crate) fn record(case: &[f64], settings: &[(&str, &str)]) -> Judged {
     let blocks: Vec<(f64, f64)> = case.iter().map(|lost| (0.0, *lost)).collect();
     of_blocks(&blocks, settings)
 }
 
-/// A record whose control and case lose so much, block by block.
+/// A record whose control and case lose these amounts, block by block.
 pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Judged {
     let arms = ["control", "case"].map(|id| Arm {
         id: id.to_owned(),
@@ -102,7 +102,7 @@ pub(super) fn in_pairs(records: &[Judged]) -> Change {
     in_order(&["before", "after"].repeat(records.len() / 2), &records)
 }
 
-/// Records in the order in which they were made.
+/// Records with times in the order of the list.
 pub(super) fn in_order(order: &[&str], records: &[Judged]) -> Change {
     let mut records = records.to_vec();
     for (place, record) in records.iter_mut().enumerate() {
@@ -159,7 +159,7 @@ fn what_control_and_case_share_is_no_change() {
     assert!(found.reasons.iter().any(is_control), "{found:?}");
 }
 
-/// Each case has a control of its own; a baseline is never subtracted.
+/// Each case has its own control. A baseline is never subtracted.
 #[test]
 fn a_case_is_held_against_its_own_control() {
     let of = |by: f64| {
@@ -196,7 +196,7 @@ fn a_case_is_held_against_its_own_control() {
     assert_eq!(found.reasons, [reason]);
 }
 
-/// Pairs of runs; the runs of a side differ a little.
+/// Pairs of runs in which the runs of a side differ a little.
 fn pairs_of(before: &[f64], after: &[f64], pairs: usize) -> Vec<Judged> {
     let noise = |place: usize, lost: &[f64]| -> Judged {
         let lost: Vec<f64> = lost.iter().map(|lost| lost + place as f64 / 10.0).collect();
@@ -223,7 +223,7 @@ fn several_pairs_say_worse_and_better() {
     assert_eq!(few.suggestions, [ChangeSuggestion::MakePairs { pairs: 8, purpose }]);
 }
 
-/// What a run shares with its pair is no difference between the two.
+/// An offset that both runs of a pair share is not a difference between them.
 #[test]
 fn pairs_far_apart_show_a_small_change() {
     let blocks = |by: f64| LITTLE.map(|lost| lost + by);
@@ -259,7 +259,7 @@ fn a_run_without_its_pair_is_left_out_and_told() {
     assert_eq!((found.state, found.basis), (ChangeState::Worse, Basis::Pairs));
     assert_eq!(found.arms[1].measures["lost"].before.trials, 6);
     assert_eq!(found.reasons[0], ChangeReason::Unpaired { before: 1, after: 0 });
-    // The same without what the records say of pairs, and without times.
+    // The same records, without their statements about pairs and without times.
     assert_eq!(of(&named[..8], &named[8..]).reasons[0], ChangeReason::OrderUnknown);
 }
 
@@ -278,14 +278,14 @@ fn records_that_were_not_made_in_pairs_say_that_they_differ_at_most() {
     let turn = |side| Turn { side, records: 7 };
     let order = vec![turn(When::Before), turn(When::After)];
     assert_eq!(found.reasons[0], ChangeReason::NotInTurns { order });
-    // Who comes first has to change from pair to pair.
+    // The first side has to change from pair to pair.
     let strict = made(&[b, a].repeat(7));
     assert_eq!(strict.state, ChangeState::Differs);
     assert!(matches!(strict.reasons[0], ChangeReason::FixedOrder { .. }), "{strict:?}");
     let turned = made(&[[b, a, a, b].repeat(3), vec![b, a]].concat());
     assert_eq!(turned.state, ChangeState::Worse);
     assert_eq!(turned.reasons[0], ChangeReason::OrderByHand);
-    // Half of the error rate takes one pair more.
+    // Half of the error rate needs one more pair.
     let few = made(&[b, a, a, b].repeat(3));
     assert_eq!(few.state, ChangeState::Differs);
     let reason = ChangeReason::TooFewPairs { pairs: 6, needed: 7, judged: 1, confidence: 0.95 };
@@ -331,7 +331,7 @@ fn records_of_one_side_are_of_one_set_up() {
     assert!(is_kernel(&found.reasons[0]), "{found:?}");
 }
 
-/// However little a trial had read when it hung, it ranks above every other.
+/// However little a trial had read when it hung, it ranks above all others.
 #[test]
 fn a_trial_that_hung_ranks_above_all() {
     let mut hung = record(&LITTLE, &[]);
@@ -344,7 +344,7 @@ fn a_trial_that_hung_ranks_above_all() {
     }
     let mut hung: Vec<Judged> =
         std::iter::repeat_n([record(&LITTLE, &[]), hung], 6).flatten().collect();
-    // None reads more than 11, so what hung counts as 11: no more than the margin above 10.
+    // No trial reads more than 11, so a hang counts as 11, which is within the margin above 10.
     assert_eq!(in_pairs(&hung).state, ChangeState::NoDifferenceShown);
     let lower = LITTLE.map(|lost| lost - 8.0);
     hung.iter_mut().step_by(2).for_each(|before| *before = record(&lower, &[]));
@@ -391,7 +391,7 @@ fn one_file_may_differ_and_an_amount_may_not() {
     }
 }
 
-/// Whether it says what `--across` would have to name.
+/// Whether the change lists what `--across` would have to name.
 fn is_across(change: &Change) -> bool {
     let named = |suggestion: &ChangeSuggestion| matches!(suggestion, ChangeSuggestion::Across { names } if !names.is_empty());
     change.suggestions.iter().any(named)
@@ -428,7 +428,7 @@ fn what_proves_nothing_is_not_compared() {
     }
 }
 
-/// The same record in lost time, untrustworthy for this doubt.
+/// The same record with lost time as its figure, untrustworthy for this doubt.
 fn doubtful(case: &[f64], doubt: Doubt) -> Judged {
     let mut record = record(case, &[]);
     for trial in &mut record.trials {

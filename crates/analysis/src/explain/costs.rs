@@ -1,11 +1,11 @@
-//! What the probes cost, from a trial with them and those without.
+//! What the probes cost, from a trial with probes and the trials without them.
 
 use super::times::sum;
 use model::Judged;
 use model::explanation::{Cost, Rate};
 use model::record::{ProbeCost, Probed};
 
-/// What the probes cost and lost; nothing where no trial had any.
+/// What the probes cost and lost; `None` if no trial had probes.
 pub(super) fn cost(record: &Judged) -> Option<Cost> {
     if record.probed.is_empty() {
         return None;
@@ -19,8 +19,8 @@ pub(super) fn cost(record: &Judged) -> Option<Cost> {
     })
 }
 
-/// The figures that tell how fast the work went: rates that are there without probes too, but for
-/// those of switches, which are no work.
+/// The figures that show how fast the work went: rates that are also measured without probes.
+/// Rates of context switches are left out, because they are not work.
 fn rates(probed: &Probed) -> impl Iterator<Item = Rate> {
     let is_rate = |cost: &&ProbeCost| cost.unit == model::Unit::PerSecond && cost.without > 0.0;
     let is_work = |cost: &&ProbeCost| !cost.measure.starts_with("switches");

@@ -5,7 +5,7 @@ use model::evidence::{QuotaEvidence, Task};
 use model::explanation::{QuotaCause, Seen, Throttled, UsedUp};
 use std::collections::HashMap;
 
-/// Who used the quota, and whom it kept off a CPU.
+/// The thread that used most of the quota, and the thread that it throttled.
 pub(super) fn cause(quota: &QuotaEvidence) -> Option<QuotaCause> {
     let user = quota.threads.iter().max_by_key(|thread| thread.used_ns)?;
     let worst = quota.threads.iter().max_by_key(|thread| thread.caught_ns)?;
@@ -21,7 +21,7 @@ pub(super) fn cause(quota: &QuotaEvidence) -> Option<QuotaCause> {
     })
 }
 
-/// How often the quota kept the group off a CPU, and who ran when it was used up.
+/// How often the quota throttled the group on a CPU, and which thread ran when it was used up.
 pub(super) fn throttles(quota: &QuotaEvidence) -> Option<Seen> {
     let lengths = || quota.timeline.iter().map(|stretch| stretch.until_ms - stretch.from_ms);
     let longest = lengths().reduce(f64::max)?;

@@ -1,27 +1,27 @@
-//! What of the evidence is told: the cause, and what else was seen.
+//! Selects what to report from the evidence: the cause, and other observations.
 
 use super::{memory, quota, vm};
 use model::evidence::{Evidence, ThreadEvidence};
 use model::explanation::{Cause, Delay, Seen};
 use std::collections::BTreeSet;
 
-/// Threads whose delay is told, the worst of each part.
+/// Number of threads whose delay is reported: the worst thread of each part.
 const DELAYED: usize = 3;
 
-/// A shorter delay is not told, in nanoseconds.
+/// A shorter delay is not reported, in nanoseconds.
 const LEAST_DELAY_NS: u64 = 1_000_000;
 
-/// The cause: what the schedulers of a VM did, or a limit of memory, or the worst wait, or what the
-/// quota did, or who was longest without a CPU.
+/// The cause, by the first of these that applies: the schedulers of a VM, a memory limit, the
+/// longest wait, the quota, or the thread with the longest time without a CPU.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     if let Some(cause) = vm::cause(evidence) {
         return Some(cause);
     }
-    // It names the group behind the waits, which have no holder.
+    // It names the group behind the waits, because these waits have no holder.
     if let Some(of_group) = memory::cause(evidence) {
         return Some(Cause::Memory(of_group));
     }
-    // A wait names the victim; what a quota did to its holder stands in it.
+    // A wait names the victim. It also has the throttling of the holder.
     if !evidence.waits.is_empty() {
         return Some(Cause::LongestWait);
     }
@@ -32,7 +32,7 @@ pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     (worst.runnable_ns > 0).then(|| Cause::NoCpu(delay(worst)))
 }
 
-/// What was seen beside the cause.
+/// Observations besides the cause.
 pub(super) fn beside(evidence: &Evidence) -> Vec<Seen> {
     let mut seen: Vec<Seen> = evidence.vm.iter().flat_map(vm::beside).collect();
     seen.extend(evidence.quota.as_ref().and_then(quota::throttles));
@@ -48,7 +48,7 @@ pub(super) fn beside(evidence: &Evidence) -> Vec<Seen> {
     threads.retain(|thread| thread.runnable_ns >= LEAST_DELAY_NS);
     let mut parts: BTreeSet<&str> = BTreeSet::new();
     threads.retain(|thread| thread.task.part.as_deref().is_none_or(|part| parts.insert(part)));
-    // Of a VM the sums are told already, so the worst of its threads is enough.
+    // The sums of a VM are already reported, so the worst of its threads is enough.
     threads.truncate(if evidence.vm.is_some() { 1 } else { DELAYED });
     seen.extend(threads.into_iter().map(|thread| Seen::NoCpu(delay(thread))));
     seen

@@ -1,4 +1,4 @@
-//! Explanations of records made up.
+//! Explanations of made-up records.
 
 use super::*;
 use model::evidence::{

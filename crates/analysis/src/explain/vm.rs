@@ -8,13 +8,13 @@ use model::explanation::{
     Seen, Spun, Work,
 };
 
-/// Less of what the schedulers ran is not worth telling.
+/// A smaller share of the CPU time of the schedulers is not worth reporting.
 const WORTH: f64 = 0.05;
 
-/// A shorter delay of all schedulers together is not told, in milliseconds.
+/// A shorter delay of all schedulers together is not reported, in milliseconds.
 const LEAST_DELAY_MS: f64 = 1.0;
 
-/// What held the schedulers up, or that nothing did.
+/// What held up the schedulers, or that nothing did.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     let vm = evidence.vm.as_ref()?;
     let ran = of(vm, figure::RAN)?;
@@ -31,7 +31,7 @@ pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     Some(Cause::SchedulersRan(SchedulersRan { work, delayed_ns: ns(delayed), busiest }))
 }
 
-/// What the schedulers ran together, in milliseconds, and what of it was without work.
+/// The CPU time of all schedulers, and the part of it without work. `ran` is in milliseconds.
 fn work(vm: &VmEvidence, ran: f64) -> Work {
     let spun = vm.figure(figure::SPUN).filter(|spun| spun.value > WORTH * ran);
     Work {
@@ -54,7 +54,7 @@ fn throttled(vm: &VmEvidence, work: Work, quota: &QuotaEvidence) -> SchedulersTh
     }
 }
 
-/// The scheduler that ran most, and whether that was its work or a wait for a CPU.
+/// The scheduler that ran most, and whether its time was work or waiting for a CPU.
 fn busiest(threads: &[ThreadEvidence]) -> Option<Busiest> {
     let of_scheduler =
         |thread: &&ThreadEvidence| thread.task.part.as_deref().is_some_and(is_scheduler);
@@ -74,8 +74,7 @@ fn busiest(threads: &[ThreadEvidence]) -> Option<Busiest> {
     })
 }
 
-/// Who was at work while who slept: of the normal schedulers the one that worked most and the one
-/// that worked least.
+/// The normal scheduler that worked most and the normal scheduler that worked least.
 fn uneven(threads: &[ThreadEvidence], vm: &VmEvidence) -> Option<SchedulersUneven> {
     let schedulers =
         || threads.iter().filter(|thread| thread.task.part.as_deref() == Some(SCHEDULER));
@@ -99,7 +98,7 @@ fn slept_elsewhere(thread: &ThreadEvidence) -> u64 {
     thread.slept_elsewhere_ns().unwrap_or(0)
 }
 
-/// Asleep as a scheduler without work sleeps.
+/// Time asleep in the way in which a scheduler without work sleeps.
 fn slept_idle(thread: &ThreadEvidence) -> u64 {
     sum([thread.futex_slept_ns, thread.poll_slept_ns].into_iter().flatten())
 }
@@ -108,7 +107,7 @@ fn at_work(thread: &ThreadEvidence) -> u64 {
     sum([thread.running_ns, thread.runnable_ns, slept_elsewhere(thread)].into_iter())
 }
 
-/// What was seen beside the cause.
+/// Observations besides the cause.
 pub(super) fn beside(vm: &VmEvidence) -> Vec<Seen> {
     let seconds = (vm.watched_ns as f64 / 1e9).max(1e-3);
     let futex = of(vm, figure::FUTEX_CALLS).map(|calls| Seen::Futex {

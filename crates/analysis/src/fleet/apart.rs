@@ -1,19 +1,19 @@
-//! Which factor tells affected machines from clear ones.
+//! Which factor distinguishes affected machines from clear ones.
 //!
-//! Each factor cuts the kinds in two in several ways: one level against all others, and where
-//! levels have an order, those from one on against those below. The cut that stands out most is
-//! held against what chance does: the answers of kinds are shuffled among kinds of about the
-//! same size, many times, and each time the cut that stands out most is taken. So the p-value
-//! allows for all cuts of all factors that were looked at, also where factors go together (Westfall
-//! and Young 1993, "Resampling-based multiple testing").
+//! Each factor divides the kinds into two sides in several ways. One level is compared with all
+//! others. For ordered levels, the levels from one on are also compared with the levels below it.
+//! The cut that stands out most is compared with chance: the answers of kinds are shuffled among
+//! kinds of similar size, many times, and each time the cut that stands out most is taken. So the
+//! p-value allows for all cuts of all factors that were tried, even if factors are correlated
+//! (Westfall and Young 1993, "Resampling-based multiple testing").
 //!
-//! Whole kinds change places, never machines: what makes the machines of a kind alike is no
-//! evidence for a factor. And only kinds of about the same size change places, since the share of a
-//! small kind is noisier: else a level of many small kinds would stand out by its noise. The test
-//! is exact where kinds of about the same size may be exchanged if no factor matters (Good 2005,
-//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations). Kinds
-//! of one owner may not, so where owners are known the cut has to stand out among them too
-//! (`owners`).
+//! Whole kinds are exchanged, never machines: whatever makes the machines of a kind alike is not
+//! evidence for a factor. And only kinds of similar size are exchanged, because the share of a
+//! small kind is noisier. Otherwise a level with many small kinds would stand out by its noise.
+//! The test is exact if kinds of similar size are exchangeable when no factor matters (Good 2005,
+//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations).
+//! Kinds of one owner may not be exchangeable. So if owners are known, the cut has to stand out
+//! among owners too (`owners`).
 
 use super::cut::{Cut, Factor, level};
 use super::kind::{KindCounts, OwnedKind, weights};
@@ -22,33 +22,34 @@ use super::shuffle::{Strata, shuffles};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The fewest kinds on either side of a cut: one alone may differ in something that no record
-/// holds.
+/// The least number of kinds on either side of a cut. A single kind may differ in something that
+/// no record holds.
 const LEAST_KINDS: u32 = 2;
 
-/// The most conditions of a [`Split`] that are looked for one within another.
+/// The most conditions of a [`Split`] that are searched, one within another.
 pub const MOST_CONDITIONS: usize = 3;
 
-/// The share from which on nothing is left to be told apart.
+/// The share of affected machines above which there is nothing left to distinguish.
 const NEARLY_ALL: f64 = 0.98;
 
 /// The cut that stands out most.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// The factor, by its place.
+    /// The index of the factor.
     pub factor: usize,
-    /// The side with more of its machines affected.
+    /// The side with the larger share of affected machines.
     pub cut: Cut,
-    /// How often chance does as much, allowing for all cuts.
+    /// How often chance does as much, with all cuts taken into account.
     pub p_value: f64,
-    /// Cuts of other factors into the very same sides: which of them matters cannot be told.
+    /// Cuts by other factors that give exactly the same sides, so it is not known which one
+    /// matters.
     pub same: Vec<(usize, Cut)>,
 }
 
-/// What came of the test.
+/// The result of the test.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Apart {
-    /// Nothing could be tested: too few kinds, or all answers alike.
+    /// Nothing could be tested: there are too few kinds, or all answers are equal.
     Untestable,
     /// The cut that stands out most.
     Cut(Split),
@@ -56,9 +57,9 @@ pub enum Apart {
 
 /// The cut that stands out most among these kinds, and how often chance does as much.
 ///
-/// `owned` has the same machines by owner and kind; it is empty where owners are not known. Else
-/// the p-value is the larger of two: that of an exchange of kinds, and that of an exchange of whole
-/// owners. The same kinds and seed give the same answer.
+/// `owned` has the same machines by owner and kind; it is empty if owners are not known. If it is
+/// not empty, the p-value is the larger of two: one from exchanging kinds, and one from
+/// exchanging whole owners. The same kinds and the same seed give the same answer.
 pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed: u64) -> Apart {
     let kinds: Vec<&KindCounts> = kinds.iter().filter(|kind| kind.of > 0).collect();
     let scores = scores(&kinds);
@@ -100,12 +101,12 @@ pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed
     Apart::Cut(Split { factor, cut, p_value, same })
 }
 
-/// The conditions that tell affected machines from clear ones, each within the kinds that fulfil
-/// those before it; empty where no cut is significant.
+/// The conditions that distinguish affected machines from clear ones. Each was found among the
+/// kinds that meet the earlier ones. Empty if no cut is significant.
 ///
-/// `first` is the cut of all kinds. Each further one is tested among what the ones before it hold,
-/// at `error_rate`: a wrong one can follow only where all before it were found, so together they
-/// are wrong in no more than that.
+/// `first` is the cut of all kinds. Each further cut is tested among the kinds inside the earlier
+/// cuts, at `error_rate`. A wrong cut is possible only if all earlier cuts were found, so the
+/// joint error rate is not higher.
 pub fn conditions(
     kinds: &[KindCounts],
     owned: &[OwnedKind],
@@ -132,7 +133,7 @@ pub fn conditions(
     found
 }
 
-/// The side of a cut on which more machines are affected.
+/// The side of a cut with the larger share of affected machines.
 fn upper(kinds: &[&KindCounts], factor: usize, cut: Cut) -> Cut {
     let share = |cut: Cut| {
         let side = kinds.iter().filter(|kind| cut.holds(level(kind, factor)));
@@ -144,8 +145,8 @@ fn upper(kinds: &[&KindCounts], factor: usize, cut: Cut) -> Cut {
     if share(cut) >= share(cut.opposite()) { cut } else { cut.opposite() }
 }
 
-/// What each kind adds to the score of a side: by how much its share is above that of all, weighted
-/// by how much it says.
+/// The contribution of each kind to the score of a side: the difference between its share and the
+/// overall share, times its weight.
 fn scores(kinds: &[&KindCounts]) -> Vec<f64> {
     let weights = weights(kinds);
     let sum: f64 = weights.iter().sum();
@@ -154,7 +155,7 @@ fn scores(kinds: &[&KindCounts]) -> Vec<f64> {
     kinds.iter().zip(&weights).map(|(kind, weight)| weight * (kind.rate() - mean)).collect()
 }
 
-/// A way to cut, with what chance makes of it.
+/// A possible cut, with the score that chance gives it.
 struct Candidate {
     factor: usize,
     cut: Cut,
@@ -162,7 +163,7 @@ struct Candidate {
     deviation: f64,
 }
 
-/// All cuts that have enough kinds on either side and that shuffling can change.
+/// All cuts with enough kinds on either side that shuffling can change.
 fn cuts(
     kinds: &[&KindCounts],
     factors: &[Factor],
@@ -204,8 +205,8 @@ fn cuts(
     all
 }
 
-/// The cut whose score is furthest from what chance gives, in standard deviations; of several as
-/// far the first.
+/// The cut whose score is furthest from chance, in standard deviations. Among equal ones it is
+/// the first.
 fn strongest(
     kinds: &[&KindCounts],
     factors: &[Factor],
@@ -246,14 +247,15 @@ mod tests {
     use rand::RngExt;
     use std::sync::Arc;
 
-    /// Kernels in three versions, HZ in two, and a CPU for each kernel, which goes with it.
+    /// Kernels in three versions, HZ in two, and one CPU for each kernel, so CPU and kernel are
+    /// the same division.
     const FACTORS: [Factor; 3] = [
         Factor { levels: 3, ordered: true },
         Factor { levels: 2, ordered: false },
         Factor { levels: 3, ordered: false },
     ];
 
-    /// So many kinds of each kernel and HZ, of this many machines.
+    /// This number of kinds for each kernel and HZ, each with this many machines.
     fn kinds(each: u32, of: u32, affected: impl Fn(u32, u32) -> u32) -> Vec<KindCounts> {
         let levels = (0..3).flat_map(|kernel| (0..2).map(move |hz| (kernel, hz)));
         levels
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn versions_from_one_on_are_found_as_such() {
-        // The last factor would name two levels.
+        // The last factor would need two levels for this cut.
         let found = cut(&kinds(3, 10, |kernel, _| if kernel >= 1 { 10 } else { 1 }));
         assert_eq!(found.factor, 0);
         assert!(matches!(found.cut, Cut::AtLeast(1) | Cut::IsNot(0)), "{found:?}");
@@ -315,7 +317,8 @@ mod tests {
         assert_eq!(apart(&[], &[], &FACTORS, 1), Apart::Untestable);
     }
 
-    /// One kind of a thousand machines differs, and so would any factor that it has for itself.
+    /// One kind of a thousand machines differs. So would any factor that has a level only for
+    /// that kind.
     #[test]
     fn a_large_kind_alone_is_no_evidence() {
         let mut all = kinds(3, 10, |_, _| 0);
@@ -324,8 +327,9 @@ mod tests {
         assert!(found.p_value > 0.05, "{found:?}");
     }
 
-    /// Without any factor, whether machines of a kind are alike or not, the p-value is below a
-    /// twentieth in no more than a twentieth of fleets; three standard errors more are allowed.
+    /// Without any effect of a factor, the p-value is below a twentieth in at most a twentieth of
+    /// fleets, whether machines of a kind are alike or not. Three standard errors more are
+    /// allowed.
     #[test]
     fn p_values_are_no_smaller_than_chance_makes_them() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -339,7 +343,7 @@ mod tests {
                         let affected = (0..of).filter(|_| rng.random_bool(rate)).count() as u32;
                         let level =
                             |most: u32, rng: &mut ChaCha8Rng| Some(rng.random_range(0..most));
-                        // Large kinds have levels of their own more often than small ones.
+                        // Large kinds have their own levels more often than small ones.
                         let size = if place < 10 { Some(0) } else { level(2, &mut rng) };
                         KindCounts {
                             affected,

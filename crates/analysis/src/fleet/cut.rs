@@ -1,17 +1,17 @@
-//! How a factor cuts the kinds of machines in two.
+//! How a factor divides the kinds of machines into two sides.
 
 use super::kind::KindCounts;
 
 /// A factor: how many levels it has, and whether they have an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Factor {
-    /// Levels, by their place from 0.
+    /// Number of levels. A level is an index from 0.
     pub levels: u32,
-    /// Whether those from one on may be held against those below.
+    /// Whether the levels from one on may be compared with the levels below it.
     pub ordered: bool,
 }
 
-/// How a factor cuts the kinds in two.
+/// How a factor divides the kinds into two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// This level alone.
@@ -47,7 +47,7 @@ impl Cut {
     }
 }
 
-/// The level of a kind; `None` where it is not known.
+/// The level of a kind; `None` if it is not known.
 pub(super) fn level(kind: &KindCounts, factor: usize) -> Option<u32> {
     kind.levels.get(factor).copied().flatten()
 }

@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A level of each factor, by its place among the levels; `None` where it is not known.
+/// The level of each factor, as an index; `None` if it is not known.
 pub type Levels = Arc<[Option<u32>]>;
 
 /// Machines of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KindCounts {
-    /// How many are affected.
+    /// How many machines are affected.
     pub affected: u32,
-    /// How many have a settled answer.
+    /// How many machines have a settled answer.
     pub of: u32,
-    /// How many have an answer that is not settled.
+    /// How many machines have an answer that is not settled.
     pub undecided: u32,
     /// The level of each factor, which is the same for all machines of the kind.
     pub levels: Levels,
 }
 
 impl KindCounts {
-    /// The share of those with a settled answer that is affected.
+    /// The share of affected machines among those with a settled answer.
     pub(super) fn rate(&self) -> f64 {
         f64::from(self.affected) / f64::from(self.of.max(1))
     }
@@ -29,13 +29,13 @@ impl KindCounts {
 /// Machines of one kind and one owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedKind {
-    /// The owner, by its number: a team or a rack, which may have a cause of its own.
+    /// The number of the owner: a team or a rack, which may have its own cause.
     pub owner: u32,
     /// The machines.
     pub counts: KindCounts,
 }
 
-/// The machines of each owner together, for which no factor has a level.
+/// The machines of each owner together. They have no level for any factor.
 pub fn by_owner(owned: &[OwnedKind]) -> Vec<KindCounts> {
     let mut owners: BTreeMap<u32, KindCounts> = BTreeMap::new();
     for one in owned {
@@ -47,8 +47,8 @@ pub fn by_owner(owned: &[OwnedKind]) -> Vec<KindCounts> {
     owners.into_values().collect()
 }
 
-/// How much each kind says: as much as `n / (1 + (n - 1) r)` independent machines, where `n` is its
-/// number of machines, and `r` how alike machines of a kind are ([`alikeness`]).
+/// The weight of each kind. It counts as `n / (1 + (n - 1) r)` independent machines, where `n` is
+/// its number of machines and `r` is how alike machines of a kind are ([`alikeness`]).
 pub(super) fn weights(kinds: &[&KindCounts]) -> Vec<f64> {
     let alike = alikeness(kinds.iter().copied());
     let weight = |kind: &&KindCounts| {
@@ -58,12 +58,12 @@ pub(super) fn weights(kinds: &[&KindCounts]) -> Vec<f64> {
     kinds.iter().map(weight).collect()
 }
 
-/// How alike machines of a kind are: 0 where they are independent, 1 where all of a kind answer
-/// alike.
+/// How alike machines of a kind are: 0 if they are independent, 1 if all machines of a kind have
+/// the same answer.
 ///
-/// Their intraclass correlation by analysis of variance (Donner 1986, "A review of inference
-/// procedures for the intraclass correlation coefficient", International Statistical Review 54,
-/// 67-82).
+/// It is their intraclass correlation by analysis of variance (Donner 1986, "A review of
+/// inference procedures for the intraclass correlation coefficient", International Statistical
+/// Review 54, 67-82).
 pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a KindCounts> + Clone) -> f64 {
     let number = kinds.clone().count() as f64;
     let sizes = || kinds.clone().map(|kind| f64::from(kind.of));
@@ -84,17 +84,18 @@ pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a KindCounts> + Clone)
     if alike.is_finite() { alike.clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// An upper limit of how alike machines of a kind are: [`alikeness`] if one more kind had been
-/// seen, of which all machines are affected, or none is, whichever gives more.
+/// An upper limit of how alike machines of a kind are. It is [`alikeness`] with one more kind
+/// added, in which all machines are affected, or none is, whichever gives the larger value.
 ///
-/// The estimate itself rests on the few kinds in which machines are affected, and it is too small
-/// exactly where such kinds are missing from a fleet by chance. One more kind is the step from
-/// nothing seen to the rule of succession; it has as many machines as the kind of a random machine.
-/// So the limit has no confidence of its own: it exceeds the estimate by much where affected kinds
-/// are few, and by little where they are many. What was simulated is the interval of a share, which
-/// also allows for how few kinds there are.
+/// The estimate itself depends on the few kinds with affected machines. It is too small exactly
+/// when such kinds are missing from a fleet by chance. One more kind is the step from nothing
+/// seen to the rule of succession. It has as many machines as the kind of a random machine. So
+/// the limit has no confidence of its own: it exceeds the estimate by much if affected kinds are
+/// few, and by little if they are many. The simulations test the interval of a share, which also
+/// allows for the small number of kinds.
 ///
-/// Where each kind has one machine nothing is seen of it: then it is 1, and does not matter.
+/// If each kind has only one machine, the correlation cannot be seen. Then it is 1 and does not
+/// matter.
 pub(super) fn alikeness_limit(kinds: &[&KindCounts]) -> f64 {
     let sizes = kinds.iter().map(|kind| f64::from(kind.of));
     let (machines, squares) =

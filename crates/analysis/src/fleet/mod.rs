@@ -1,8 +1,9 @@
-//! What many machines say together: how many are affected, and what tells them from the others.
+//! What many machines say together: how many are affected, and what distinguishes these from the
+//! others.
 //!
-//! Machines of one kind share a kernel, an instance type and things that no record holds, so their
-//! answers are alike for reasons of their own. Nothing here takes them for independent: the unit is
-//! the kind.
+//! Machines of one kind share a kernel, an instance type and things that no record holds. So
+//! their answers are correlated for reasons that no factor shows. No method here treats them as
+//! independent: the unit is the kind.
 
 pub mod apart;
 mod cut;

@@ -1,17 +1,17 @@
 //! Whether a cut also stands out when whole owners change places.
 //!
 //! Machines of one owner, or in one rack, may share a cause that no record holds, and an owner
-//! often has one distribution or one instance type. A test that exchanges kinds then takes the
-//! owner's cause for that factor's. So here the mean answers of whole owners change places among
-//! owners of about the same size, and what a kind of an owner adds to that mean changes places
-//! among kinds of about the same size, of owners with about as many kinds. Both together are a
+//! often has one distribution or one instance type. A test that exchanges kinds then mistakes the
+//! owner's cause for that factor's effect. So here the mean answers of whole owners are exchanged
+//! among owners of similar size. What a kind of an owner adds to that mean is exchanged among
+//! kinds of similar size whose owners have a similar number of kinds. Both together are a
 //! multi-level block permutation (Winkler et al. 2015, "Multi-level block permutation",
 //! `NeuroImage` 123, 253-268).
 //!
-//! The p-value allows for all cuts (Westfall and Young's maximum), so it holds for a cut that was
-//! chosen because it stands out. It is exact where owners of about the same size may be exchanged
-//! if no factor matters, and approximate where their sizes differ within a factor of two, because
-//! the mean answer of a smaller owner is noisier.
+//! The p-value allows for all cuts (Westfall and Young's maximum), so it is valid for a cut that
+//! was chosen because it stands out. It is exact if owners of similar size are exchangeable when
+//! no factor matters. It is approximate if their sizes differ within a factor of two, because the
+//! mean answer of a smaller owner is noisier.
 
 use super::cut::{Cut, Factor, level};
 use super::kind::{KindCounts, Levels, OwnedKind, weights};
@@ -21,8 +21,8 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// How often chance makes any of `cuts` stand out as much as the one at place `chosen`; 1 where the
-/// exchange of owners cannot change that one. Each cut is a factor, by its place, and a side.
+/// How often chance makes any of `cuts` stand out as much as the cut at index `chosen`; 1 if the
+/// exchange of owners cannot change that cut. Each cut is the index of a factor and a side.
 pub(super) fn p_value(
     owned: &[OwnedKind],
     factors: &[Factor],
@@ -49,23 +49,23 @@ pub(super) fn p_value(
     (1 + as_much.count()) as f64 / (1 + number) as f64
 }
 
-/// The answers in two parts: what an owner's machines share, and what a kind adds to it.
+/// The answers in two parts: what the machines of an owner share, and what a kind adds to that.
 struct Parts {
-    /// The place of the owner of each kind.
+    /// The index of the owner of each kind.
     owner: Vec<usize>,
-    /// The place of the levels of each kind.
+    /// The index in `groups` of the levels of each kind.
     group: Vec<usize>,
-    /// All levels that kinds have: those of one kind of machines stand here once for all owners.
+    /// All combinations of levels. A combination appears once, even if several owners have it.
     groups: Vec<Levels>,
-    /// How much each kind says.
+    /// The weight of each kind.
     weights: Vec<f64>,
-    /// By how much the share of each owner is above that of all.
+    /// The difference between each owner's share and the overall share.
     means: Vec<f64>,
-    /// By how much the share of each kind is above that of its owner.
+    /// The difference between each kind's share and its owner's share.
     rest: Vec<f64>,
-    /// Owners of about the same size.
+    /// Strata of owners of similar size.
     owners: Strata,
-    /// Kinds of about the same size, of owners with about as many kinds.
+    /// Strata of kinds of similar size whose owners have a similar number of kinds.
     kinds: Strata,
 }
 
@@ -105,7 +105,7 @@ impl Parts {
     }
 }
 
-/// The place of the levels of each kind, and all levels.
+/// The index of the levels of each kind, and all combinations of levels.
 fn groups(kinds: &[&KindCounts]) -> (Vec<usize>, Vec<Levels>) {
     let mut places: HashMap<&[Option<u32>], usize> = HashMap::new();
     let mut groups = Vec::new();
@@ -118,7 +118,7 @@ fn groups(kinds: &[&KindCounts]) -> (Vec<usize>, Vec<Levels>) {
     (group.collect(), groups)
 }
 
-/// A cut, with what chance makes of its score.
+/// A cut, with the score that chance gives it.
 struct Candidate {
     place: usize,
     factor: usize,
@@ -128,8 +128,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// How far its score is from what chance gives, in standard deviations; `sums` has the score of
-    /// each level of each factor.
+    /// How far its score is from chance, in standard deviations. `sums` has the score of each
+    /// level of each factor.
     fn distance(&self, sums: &[Vec<f64>]) -> f64 {
         let sums = &sums[self.factor];
         let score: f64 = match self.cut {
@@ -158,7 +158,7 @@ fn candidates(
     let mut inside = Inside::new(parts);
     let candidate = |(place, (factor, cut)): (usize, &(usize, Cut))| {
         let levels = members.get(*factor)?;
-        // The other side of a cut is as far from chance.
+        // The other side of a cut is equally far from chance.
         let levels = match *cut {
             Cut::Is(level) | Cut::IsNot(level) => levels.get(level as usize..=level as usize)?,
             Cut::AtLeast(level) | Cut::Below(level) => levels.get(level as usize..)?,
@@ -170,9 +170,9 @@ fn candidates(
     cuts.iter().enumerate().filter_map(candidate).collect()
 }
 
-/// What is the same for all cuts.
+/// Values that are the same for all cuts.
 struct Inside {
-    /// The weight that one side of a cut has of each owner.
+    /// The weight of each owner on one side of a cut.
     owners: Vec<f64>,
     of_owners: Vec<(f64, f64)>,
     of_kinds: Vec<(f64, f64)>,
@@ -187,7 +187,7 @@ impl Inside {
         }
     }
 
-    /// Mean and standard deviation of the score of the kinds of these levels, by chance.
+    /// Mean and standard deviation of the score of the kinds with these levels, by chance.
     fn expected(&mut self, levels: &[Vec<usize>], parts: &Parts) -> (f64, f64) {
         self.owners.fill(0.0);
         let mut kinds = vec![(0.0, 0.0); parts.kinds.number()];
@@ -206,7 +206,7 @@ impl Inside {
     }
 }
 
-/// One more weight in a sum of weights and of their squares.
+/// Adds a weight to a sum of weights and to a sum of their squares.
 fn add((sum, squares): &mut (f64, f64), weight: f64) {
     *sum += weight;
     *squares += weight * weight;
@@ -239,8 +239,8 @@ mod tests {
     const FACTORS: [Factor; 2] =
         [Factor { levels: 3, ordered: true }, Factor { levels: 2, ordered: false }];
 
-    /// Kinds of ten machines, so many of each owner; kernel, HZ and affected machines by owner and
-    /// kind.
+    /// Kinds of ten machines, this many for each owner. `each` gives kernel, HZ and affected
+    /// machines by owner and kind.
     fn fleet(
         owners: u32,
         kinds: u32,
@@ -255,7 +255,7 @@ mod tests {
         .collect()
     }
 
-    /// The p-value by kinds alone, and with owners.
+    /// The p-value from kinds alone, and the p-value with owners.
     fn p_values(owned: &[OwnedKind]) -> [f64; 2] {
         let kinds: Vec<KindCounts> = owned.iter().map(|one| one.counts.clone()).collect();
         [&[], owned].map(|owned| match apart(&kinds, owned, &FACTORS, 1) {
@@ -264,7 +264,8 @@ mod tests {
         })
     }
 
-    /// Of twelve owners with one kernel each two are affected, and both have the same kernel.
+    /// Two of twelve owners are affected, and both have the same kernel. Each owner has one
+    /// kernel.
     #[test]
     fn the_cause_of_two_owners_is_not_their_kernel_s() {
         let owned = fleet(12, 4, |owner, kind| {
@@ -291,14 +292,14 @@ mod tests {
         let owned = fleet(1, 24, |_, kind| (kind % 3, kind % 2, if kind % 3 == 1 { 8 } else { 0 }));
         let [by_kinds, with_owners] = p_values(&owned);
         assert!(by_kinds < 0.01 && with_owners < 0.01, "{by_kinds} {with_owners}");
-        // Of one kind each nothing can change places within an owner.
+        // If each owner has one kind, nothing can be exchanged within an owner.
         let owned = fleet(2, 1, |owner, _| (owner, 0, 9 * owner));
         assert_eq!(p_values(&owned)[1], 1.0);
     }
 
-    /// Owners prefer a kernel, and a third of them has a cause of its own. No factor matters: in no
-    /// more than a twentieth of fleets is the p-value below that; three standard errors more are
-    /// allowed. By kinds alone it is in most.
+    /// Owners prefer a kernel, and a third of them has its own cause. No factor matters: the
+    /// p-value is below a twentieth in at most a twentieth of fleets, with three standard errors
+    /// allowed. With kinds alone it is below that in most fleets.
     #[test]
     fn p_values_are_no_smaller_than_owners_make_them() {
         let mut rng = ChaCha8Rng::seed_from_u64(11);

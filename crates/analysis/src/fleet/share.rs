@@ -9,40 +9,42 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The machines of a fleet.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// By their kind.
+    /// The machines by kind.
     pub kinds: &'a [KindCounts],
-    /// The same machines by their owner; empty where owners are not known.
+    /// The same machines by owner; empty if owners are not known.
     pub owners: &'a [KindCounts],
-    /// Further machines of the fleet, which were not measured: nothing is known of them.
+    /// Number of other machines of the fleet that were not measured: nothing is known about them.
     pub unmeasured: u64,
 }
 
-/// The share of machines that are affected; `None` where none has a settled answer.
+/// The share of machines that are affected; `None` if no machine has a settled answer.
 ///
-/// `least` and `most` are of this fleet: machines without a settled answer count as clear, then as
-/// affected (Manski 1995, "Identification Problems in the Social Sciences", worst-case bounds).
-/// Nothing else is sure, because whether a machine has a settled answer hangs on that answer.
+/// `least` and `most` are bounds for this fleet: machines without a settled answer count as
+/// clear, then as affected (Manski 1995, "Identification Problems in the Social Sciences",
+/// worst-case bounds). Nothing narrower is certain, because whether a machine has a settled
+/// answer may depend on that answer.
 ///
-/// `low` and `high` are an interval for fleets like this one, whose kinds are drawn as these were.
-/// The lower limit counts undecided machines as clear, the upper one counts them as affected. Each
-/// is a limit at half of what `confidence` leaves. So the interval does not assume which machines
-/// lack an answer (Horowitz and Manski 2000, "Nonparametric analysis of randomized experiments with
-/// missing covariate and outcome data", Journal of the American Statistical Association 95, 77-84).
+/// `low` and `high` are an interval for fleets like this one, with kinds drawn in the same way.
+/// The lower limit counts undecided machines as clear, the upper limit counts them as affected.
+/// Each limit has half of the error probability that `confidence` leaves. So the interval does
+/// not assume which machines lack an answer (Horowitz and Manski 2000, "Nonparametric analysis of
+/// randomized experiments with missing covariate and outcome data", Journal of the American
+/// Statistical Association 95, 77-84).
 ///
 /// Each limit is Clopper and Pearson's with an effective number of machines, as in Korn and
 /// Graubard 1998, "Confidence intervals for proportions with small expected number of positive
-/// counts estimated from survey data", Survey Methodology 24, 193-201. A kind of `n` machines that
-/// are alike by `r` counts as `n / (1 + (n - 1) r)` of them (Kish 1965, "Survey Sampling"), and the
-/// number is made smaller again for how few kinds say how alike they are, by Student's t. `r` is an
-/// upper limit (`alikeness_limit`) and not an estimate, which would be near 0 where the few
-/// kinds with affected machines are missing by chance. So one affected machine more or less does
-/// not turn the interval over. The variance between kinds that the survey literature takes hangs
-/// on the largest kinds alone: where sizes fall as one over their rank its intervals hold the share
-/// in 80% instead of 95%.
+/// counts estimated from survey data", Survey Methodology 24, 193-201. A kind of `n` machines
+/// with a correlation of `r` counts as `n / (1 + (n - 1) r)` machines (Kish 1965, "Survey
+/// Sampling"). Student's t reduces this number further if only few kinds show how alike they are.
+/// `r` is an upper limit (`alikeness_limit`) and not an estimate. An estimate would be near 0 if
+/// the few kinds with affected machines are missing by chance. So one affected machine more or
+/// less does not change the interval completely. The survey literature uses the variance between
+/// kinds, which depends only on the largest kinds. If sizes fall as one over their rank, its
+/// intervals contain the share in 80% instead of 95%.
 ///
-/// Machines of one owner may be alike too. Where owners are known, the wider limits of the two ways
-/// to group machines count. Of one kind alone, or of one owner, there is no interval: nothing says
-/// what others would do.
+/// Machines of one owner may be alike too. If owners are known, the wider limits of the two
+/// groupings are used. With a single kind or a single owner there is no interval, because nothing
+/// shows what others would do.
 pub fn share(sample: Sample, confidence: f64) -> Option<Share> {
     let kinds = sample.kinds;
     let sum = |count: fn(&KindCounts) -> u32| -> u64 {
@@ -60,7 +62,7 @@ pub fn share(sample: Sample, confidence: f64) -> Option<Share> {
     let limits = limits_of(kinds, sample.unmeasured, tail);
     let limits = match sample.owners {
         [] => limits,
-        // One owner says nothing of what others would do.
+        // One owner shows nothing about other owners.
         _ => limits
             .zip(by_owner)
             .map(|((low, high), (least, most))| (low.min(least), high.max(most))),
@@ -81,12 +83,13 @@ pub fn share(sample: Sample, confidence: f64) -> Option<Share> {
     })
 }
 
-/// The kinds of which any machine has a settled answer.
+/// The kinds in which at least one machine has a settled answer.
 fn seen(kinds: &[KindCounts]) -> impl Iterator<Item = &KindCounts> + Clone {
     kinds.iter().filter(|kind| kind.of > 0)
 }
 
-/// The limits of the share with undecided machines as clear, and as affected; none of one kind.
+/// The limits of the share with undecided machines as clear, and as affected; `None` for a single
+/// kind.
 fn limits_of(kinds: &[KindCounts], unmeasured: u64, tail: f64) -> Option<(f64, f64)> {
     if seen(kinds).count() < 2 {
         return None;
@@ -99,7 +102,7 @@ fn limits_of(kinds: &[KindCounts], unmeasured: u64, tail: f64) -> Option<(f64, f
             ..KindCounts::default()
         };
         let kinds: Vec<KindCounts> = kinds.iter().map(count).collect();
-        // What undecided machines would answer may make kinds less alike, but need not.
+        // The answers of undecided machines could make kinds less alike, but they need not.
         let alike = settled.max(alikeness_limit(&kinds.iter().collect::<Vec<_>>()));
         let (hit, of) = kinds.iter().fold((0.0, 0.0), |(hit, of), kind| {
             (hit + f64::from(kind.affected), of + f64::from(kind.of))
@@ -115,13 +118,13 @@ fn limits_of(kinds: &[KindCounts], unmeasured: u64, tail: f64) -> Option<(f64, f
     Some((low * measured / all, (high * measured + unmeasured) / all))
 }
 
-/// So many independent machines would say as much.
+/// The number of independent machines that would carry as much information.
 fn effective(kinds: &[KindCounts], alike: f64) -> f64 {
     let sizes = || seen(kinds).map(|kind| f64::from(kind.of));
     let machines: f64 = sizes().sum();
     let weight: f64 = sizes().map(|of| of * (1.0 + (of - 1.0) * alike)).sum();
     let squares: f64 = sizes().map(|of| of * of).sum();
-    // As many kinds of one size would be as unlike (Kish).
+    // This many kinds of equal size would vary as much (Kish).
     let kinds = machines * machines / squares;
     let adjusted = quantile(machines - 1.0).zip(quantile(kinds - 1.0));
     let adjusted = adjusted.map_or(1.0, |(machines, kinds)| (machines / kinds).powi(2));
@@ -158,7 +161,8 @@ mod tests {
         assert_eq!((found.least, found.most, found.alike), (0.1, 0.1, 1.0));
     }
 
-    /// 100 kinds of 20, each with 2 affected: between kinds the share varies less than by chance.
+    /// 100 kinds of 20 machines, each with 2 affected: the share varies less between kinds than
+    /// by chance.
     #[test]
     fn many_kinds_that_answer_alike_count_as_more_than_kinds() {
         let found = of(&vec![kind(2, 20); 100], 0).unwrap();
@@ -177,8 +181,8 @@ mod tests {
         assert_eq!(of(&[], 10), None);
     }
 
-    /// Of 1,000 machines in 50 kinds: the estimate of the correlation turned [0, 7.4%] without an
-    /// affected machine into [0, 0.57%] with one.
+    /// With 1,000 machines in 50 kinds, an estimate of the correlation changed the interval from
+    /// [0, 7.4%] without an affected machine to [0, 0.57%] with one.
     #[test]
     fn one_affected_machine_does_not_turn_the_interval_over() {
         let mut kinds = vec![kind(0, 20); 50];
@@ -196,13 +200,14 @@ mod tests {
         let found = of(&vec![some; 40], 0).unwrap();
         assert_eq!((found.undecided, found.least, found.most), (200, 0.08, 0.28));
         assert!(found.low.unwrap() < 0.08 && found.high.unwrap() > 0.28, "{found:?}");
-        // Of those that were not measured not even the kind is known.
+        // For machines that were not measured, not even the kind is known.
         let found = of(&vec![kind(2, 20); 40], 200).unwrap();
         assert_eq!((found.undecided, found.least, found.most), (200, 0.08, 0.28));
         assert!(found.low.unwrap() < 0.08 && found.high.unwrap() > 0.28, "{found:?}");
     }
 
-    /// Kinds of ten answer as chance has it, and those of four owners in 20 are affected.
+    /// By kind, two of ten machines are affected. By owner, all machines of four of 20 owners are
+    /// affected.
     #[test]
     fn owners_that_are_alike_widen_the_interval() {
         let kinds = vec![kind(2, 10); 100];
@@ -215,10 +220,10 @@ mod tests {
         assert!(found.low.unwrap() < alone.low.unwrap() - 0.05, "{found:?} {alone:?}");
     }
 
-    /// Kinds draw their share of affected machines from here.
+    /// Draws the share of affected machines of a kind.
     fn rate(world: usize, rng: &mut ChaCha8Rng) -> f64 {
         match (world, rng.random_range(0..100)) {
-            // A few kinds have a cause of their own.
+            // A few kinds have their own cause.
             (0, 0..8) => rng.random_range(0.2..1.0),
             (0, _) => 0.01,
             // All or nothing.
@@ -231,8 +236,9 @@ mod tests {
         }
     }
 
-    /// In 400 fleets a world, of kinds whose sizes fall as one over their rank, the interval holds
-    /// the share that kinds are drawn from; docs/statistics.md quotes the figures.
+    /// In 400 fleets of each world, with kinds whose sizes fall as one over their rank, the
+    /// interval contains the share from which kinds are drawn. docs/statistics.md quotes the
+    /// figures.
     #[test]
     fn the_interval_holds_the_share_that_kinds_are_drawn_from() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);

@@ -1,4 +1,4 @@
-//! Shuffles of values within strata, and what they make of a sum.
+//! Shuffles of values within strata, and the moments of a sum over them.
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 /// How often the answers are shuffled.
 const SHUFFLES: usize = 999;
 
-/// The same for so many kinds that each shuffle takes long.
+/// How often the answers are shuffled if there are so many kinds that each shuffle is slow.
 const FEW_SHUFFLES: usize = 399;
 
-/// Kinds from which on that is so.
+/// The number of kinds from which each shuffle is slow.
 const MANY_KINDS: usize = 20_000;
 
-/// How often the answers of so many kinds are shuffled.
+/// How often the answers of this number of kinds are shuffled.
 pub(super) fn shuffles(kinds: usize) -> usize {
     if kinds < MANY_KINDS { SHUFFLES } else { FEW_SHUFFLES }
 }
 
-/// Places whose values may be exchanged, by what has to be about the same.
+/// Strata: groups of places whose values may be exchanged, because their keys are equal.
 pub(super) struct Strata {
     /// The stratum of each place.
     of: Vec<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Strata {
 }
 
 impl Strata {
-    /// Places with the same key are a stratum.
+    /// Makes one stratum of all places with the same key.
     pub(super) fn of<K: Ord>(keys: impl Iterator<Item = K>) -> Self {
         let mut by_key: BTreeMap<K, Vec<usize>> = BTreeMap::new();
         for (place, key) in keys.enumerate() {
@@ -62,7 +62,7 @@ impl Strata {
         self.of[place]
     }
 
-    /// Mean and variance of the values of each stratum; the variance as of a sample.
+    /// Mean and sample variance of the values of each stratum.
     pub(super) fn moments(&self, values: &[f64]) -> Vec<(f64, f64)> {
         let each = self.places.iter().map(|places| {
             let number = places.len() as f64;
@@ -74,14 +74,14 @@ impl Strata {
         each.collect()
     }
 
-    /// Mean and variance, over all shuffles, of a sum of weights times values. Of each stratum it
-    /// takes the sum of the weights and of their squares, and the moments of the values.
+    /// Mean and variance, over all shuffles, of the sum of weights times values. For each stratum
+    /// it needs the sum of the weights, the sum of their squares, and the moments of the values.
     pub(super) fn expected(&self, weights: &[(f64, f64)], moments: &[(f64, f64)]) -> (f64, f64) {
         let (mut mean, mut variance) = (0.0, 0.0);
         let strata = self.places.iter().zip(weights).zip(moments);
         for ((places, (sum, squares)), (of_one, spread)) in strata {
             mean += sum * of_one;
-            // With equal weights at all places the sum does not vary.
+            // If all places have equal weights, the sum does not vary.
             variance += (squares - sum * sum / places.len() as f64).max(0.0) * spread;
         }
         (mean, variance)

@@ -1,34 +1,34 @@
-//! Halving a list of versions: only as many are run as it takes to find between which two the
-//! effect changed.
+//! Bisects a list of versions: runs only as many as are needed to find the two versions between
+//! which the effect changed.
 
 use model::ladder::{Ladder, Step};
 
-/// Runs the versions at these places, beside those that were run before.
+/// Runs versions by their index, in addition to earlier runs.
 pub trait Runs {
-    /// Why no more can be run.
+    /// Why no more versions can be run.
     type Error;
 
-    /// Runs what has not been run yet of these places.
+    /// Runs those of these versions that have not been run yet.
     ///
     /// # Errors
-    /// If no more can be run, as when the user interrupts.
+    /// If no more can be run, for example because the user interrupts.
     fn run(&mut self, places: &[usize]) -> Result<(), Self::Error>;
 
-    /// Whether a place has a record.
+    /// Whether the version at this index has a record.
     fn has_record(&self, place: usize) -> bool;
 
-    /// The ladder of these places alone.
+    /// The ladder of only these versions.
     fn ladder(&self, places: &[usize]) -> Ladder;
 }
 
-/// The places that were run, in order.
+/// The indices of the versions that were run, in order.
 ///
-/// First and last are run together. Where they do not differ there is nothing to look for. Else the
-/// middle one is, and the half goes on in which the larger part of the difference lies; a version
-/// without a record gives way to its neighbour.
+/// The first and the last version are run together. If they do not differ, there is nothing to
+/// find. Otherwise the middle version is run, and the search continues in the half with the
+/// larger part of the difference. If a version gives no record, its neighbour is used.
 ///
 /// # Errors
-/// That of [`Runs::run`].
+/// The error of [`Runs::run`].
 pub fn bisect<R: Runs>(count: usize, runs: &mut R) -> Result<Vec<usize>, R::Error> {
     let (mut low, mut high) = (0, count.saturating_sub(1));
     let mut done = vec![low, high];
@@ -75,10 +75,12 @@ fn differ(runs: &impl Runs, low: usize, high: usize) -> bool {
     ladder.steps.first().is_some_and(Step::differs)
 }
 
-/// How much of a change a step holds: what was shown before what was not, then the size.
+/// How much of a change a step has. A change that was shown goes before one that was not; then
+/// the size counts.
 fn weight(step: &Step) -> (bool, u64) {
     let size = step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
-    // In thousandths, so that it can be ordered; an effect is far below what this holds.
+    // The size is in thousandths, so that it can be ordered. An effect is far below the limit of
+    // this type.
     (step.differs(), (size * 1e3) as u64)
 }
 
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
     use model::{ChangeState, testing};
 
-    /// Versions of which those from `boundary` on are another; some of them give no record.
+    /// Versions that change at `boundary`; some of them give no record.
     struct Fake {
         boundary: usize,
         broken: Vec<usize>,

@@ -1,5 +1,5 @@
-//! Steps that are run again: two runs of one version may differ as two versions do, so only fresh
-//! runs that differ alike make a boundary.
+//! Steps that are run again. Two runs of one version may differ as much as two versions do. So a
+//! step is a boundary only if fresh runs differ in the same way.
 
 use super::way::{Way, effect};
 use super::{POWER, widest_half};
@@ -8,13 +8,13 @@ use model::{Judged, Meta};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use std::collections::BTreeMap;
 
-/// Steps that are repeated at most, those with the largest differences.
+/// Most steps that are repeated: those with the largest differences.
 const MOST: usize = 3;
 
 /// A step of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
-    /// That with this number.
+    /// The step with this index.
     Neighbours(usize),
     /// From the first version to the last.
     Ends,
@@ -29,7 +29,7 @@ impl Between {
         }
     }
 
-    /// The step, to say more of it.
+    /// The step, to add more to it.
     pub fn of_mut(self, ladder: &mut Ladder) -> Option<&mut Step> {
         match self {
             Between::Neighbours(number) => ladder.steps.get_mut(number),
@@ -38,8 +38,8 @@ impl Between {
     }
 }
 
-/// The steps in which the first runs differ, the largest first, three at most; then from the first
-/// version to the last where these differ, which is made again only where [`is_due`].
+/// The steps in which the first runs differ: the largest first, at most three. If the first and
+/// the last version differ, that step follows. It is repeated only if [`is_due`].
 pub fn to_repeat(ladder: &Ladder) -> Vec<Between> {
     let size = |step: &Step| step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
     let mut differ: Vec<(usize, &Step)> =
@@ -50,26 +50,27 @@ pub fn to_repeat(ladder: &Ladder) -> Vec<Between> {
     differ.into_iter().map(|(number, _)| Between::Neighbours(number)).chain(ends).collect()
 }
 
-/// Whether a step is still to be repeated: the first version and the last are only where no step
-/// between them is a boundary.
+/// Whether a step still has to be repeated. The step from the first version to the last is
+/// repeated only if no step between them is a boundary.
 pub fn is_due(ladder: &Ladder, between: Between) -> bool {
     between != Between::Ends || !ladder.steps.iter().any(Step::is_boundary)
 }
 
-/// Pairs that a step takes where `among` may be repeated.
+/// Pairs that a step needs if `among` steps may be repeated.
 fn needed(ladder: &Ladder, among: usize) -> usize {
     let error_rate = (1.0 - ladder.confidence) / among.max(1) as f64;
     error_rate.log(0.5).ceil().max(1.0) as usize
 }
 
-/// A step under way.
+/// A step that is being repeated.
 ///
-/// Each pair is a fresh run of either version, side by side, in random order. Where runs of both
-/// have the same distribution, or one that is shifted by no more than the margin, a pair goes the
-/// way of the first runs by more than the margin in at most half of all cases, however much two
-/// runs of a version differ: their difference is symmetric (the sign test; Arbuthnott 1710). The
-/// first runs, which chose the step and the way, count in none of it. So n pairs that all do are
-/// rarer than 2^-n, and the error rate is split over the steps that are repeated.
+/// Each pair is a fresh run of each version, side by side, in random order. Suppose that runs of
+/// both have the same distribution, or one that is shifted by at most the margin. Then a pair
+/// goes in the direction of the first runs by more than the margin in at most half of all cases,
+/// however much two runs of a version differ. The reason is that their difference is symmetric
+/// (the sign test; Arbuthnott 1710). The first runs, which selected the step and the direction,
+/// are not counted. So n pairs that all go that way have a probability of at most 2^-n. The error
+/// rate is split over the steps that are repeated.
 #[derive(Debug)]
 pub struct Repeating<'a> {
     way: Way<'a>,
@@ -79,8 +80,8 @@ pub struct Repeating<'a> {
 }
 
 impl<'a> Repeating<'a> {
-    /// Repeats a step of this ladder, where `among` steps may be repeated in all; none where its
-    /// versions were not compared. `by` names the parameter that chooses the version.
+    /// Repeats a step of this ladder; `among` steps may be repeated in all. `None` if its
+    /// versions were not compared. `by` names the parameter that selects the version.
     pub fn new(
         ladder: &'a Ladder,
         between: Between,
@@ -98,17 +99,17 @@ impl<'a> Repeating<'a> {
         })
     }
 
-    /// Pairs that it takes.
+    /// Pairs that are needed.
     pub fn needed(&self) -> usize {
         self.so_far.needed
     }
 
-    /// Whether nothing that comes can change what is said.
+    /// Whether the result is settled, so that no further pair can change it.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Adds a pair; whether the two could be compared.
+    /// Adds a pair. Returns whether the two could be compared.
     pub fn add(&mut self, before: &Judged, after: &Judged) -> bool {
         let change = self.way.change((before, "before"), (after, "after"));
         let Some(found) = self.way.judged(&change, before) else { return false };
@@ -117,7 +118,7 @@ impl<'a> Repeating<'a> {
         true
     }
 
-    /// Counts a pair that differs by so much.
+    /// Counts a pair with this difference.
     fn count(&mut self, shift: f64, margin: f64) {
         let towards = if self.rises { shift } else { -shift };
         self.so_far.pairs.push(shift);
@@ -125,24 +126,25 @@ impl<'a> Repeating<'a> {
         self.is_over = towards <= margin || self.so_far.holds();
     }
 
-    /// What the pairs say.
+    /// The result of the pairs.
     pub fn end(self) -> Repeated {
         self.so_far
     }
 }
 
-/// Says how much runs of one version differ; nothing where no version was run twice. Each run
-/// stands with its version.
+/// Sets how much runs of one version differ; `None` if no version was run twice. Each run comes
+/// with the name of its version.
 pub fn add_spread<'r>(ladder: &mut Ladder, runs: impl IntoIterator<Item = (&'r str, &'r Judged)>) {
     ladder.spread = spread(ladder, runs);
 }
 
-/// Says which step would have been named; nothing where no version was run twice.
+/// Sets the size of the step that would have been named; `None` if no version was run twice.
 ///
-/// It is about the smallest that would be with a probability of 95%, where runs are normal.
-/// The first runs have to differ by the margin and half their interval, and each fresh pair by the
-/// margin. Two runs differ with the square root of two times the deviation of one, for which the
-/// upper limit stands that the runs leave with that probability (chi-squared).
+/// It is the approximate size of the smallest step that would be named with a probability of 95%,
+/// if runs are normally distributed. The first runs have to differ by the margin and half of
+/// their interval, and each fresh pair by the margin. The difference of two runs has the square
+/// root of two times the deviation of one run. For that deviation, the upper limit with the same
+/// probability is used (chi-squared).
 pub fn add_would_be_named(ladder: &mut Ladder) {
     ladder.would_be_named = would_be_named(ladder);
 }
@@ -152,7 +154,8 @@ fn would_be_named(ladder: &Ladder) -> Option<f64> {
     let freedom = spread.runs.checked_sub(spread.versions).filter(|freedom| *freedom > 0)? as f64;
     let low = ChiSquared::new(freedom).ok()?.inverse_cdf(1.0 - POWER);
     let of_two = (2.0 * freedom / low).sqrt() * spread.deviation;
-    // A ladder with such a step would repeat that step, and the ends where there are others.
+    // A ladder with such a step would repeat that step, and also the step between the ends if
+    // there is one.
     let among = to_repeat(ladder).len().max(1 + usize::from(ladder.whole.is_some()));
     let all_differ = needed(ladder, among) as f64 + 1.0;
     let away = Normal::standard().inverse_cdf(POWER.powf(1.0 / all_differ)) * of_two;
@@ -160,7 +163,7 @@ fn would_be_named(ladder: &Ladder) -> Option<f64> {
     Some(step).filter(|step| step.is_finite())
 }
 
-/// How much runs of one version differ in the figure and the arm that this ladder follows.
+/// How much runs of one version differ, for the figure and the arm that this ladder compares.
 fn spread<'r>(
     ladder: &Ladder,
     runs: impl IntoIterator<Item = (&'r str, &'r Judged)>,
@@ -174,7 +177,7 @@ fn spread<'r>(
     of_effects(versions.values().map(Vec::as_slice))
 }
 
-/// The same of the effects of each version.
+/// How much runs of one version differ, from the effects of each version.
 fn of_effects<'e>(versions: impl Iterator<Item = &'e [f64]>) -> Option<Spread> {
     let several: Vec<&[f64]> = versions.filter(|effects| effects.len() > 1).collect();
     let runs: usize = several.iter().map(|effects| effects.len()).sum();
@@ -211,7 +214,7 @@ mod tests {
 
     fn repeating(shift: f64, among: usize) -> Repeating<'static> {
         let ladder = testing::ladder(vec![differs(0, shift)]);
-        // What it borrows is not asked here.
+        // The borrowed values are not used here.
         let ladder = Box::leak(Box::new(ladder));
         Repeating::new(ladder, Between::Neighbours(0), among, None, None).unwrap()
     }
@@ -263,7 +266,7 @@ mod tests {
         assert_eq!(of_effects([&[1.0][..]].into_iter()), None);
     }
 
-    /// The spread of twelve runs is estimated anew for each ladder; the first runs and the pairs
+    /// The spread of twelve runs is estimated again for each ladder. The first runs and the pairs
     /// are simulated.
     #[test]
     fn a_step_of_the_size_that_would_be_named_is() {
@@ -294,8 +297,8 @@ mod tests {
         assert_eq!(would_be_named(&with(None, false)), None);
     }
 
-    /// Runs of one version differ by as much as blocks do and by three times that: the first runs
-    /// say that steps differ, and fresh runs do not.
+    /// Runs of one version differ by as much as blocks do, and by three times that. The first
+    /// runs show a difference in some steps, and fresh runs do not.
     #[test]
     fn equal_versions_get_a_boundary_in_less_than_one_ladder_of_twenty() {
         const LADDERS: usize = 4_000;
@@ -326,10 +329,10 @@ mod tests {
                     }
                     step.end().holds()
                 };
-                // Without the ends, which such a ladder does not have.
+                // Without the step between the ends, which such a ladder does not have.
                 named += usize::from(again.iter().any(|between| one(between, &mut random)));
             }
-            // Three pairs of 1.6% each: 4.7% of ladders where the margin is nothing.
+            // Three steps with pairs at 1.6% each give 4.7% of ladders if the margin is zero.
             let most = LADDERS / 20 + 3 * ((LADDERS / 20) as f64).sqrt() as usize;
             assert!(named <= most, "spread {spread}: {named} of {LADDERS}");
         }

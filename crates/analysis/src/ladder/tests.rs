@@ -1,4 +1,4 @@
-//! Ladders of records with figures of their own.
+//! Ladders of records with made-up figures.
 
 use super::*;
 use crate::change::tests::{META, record};
@@ -6,7 +6,7 @@ use crate::estimate_arms;
 use model::ladder::Direction;
 use model::{Judging, Measure, Unit};
 
-/// A record of a version whose case loses about so much.
+/// A record of a version whose case loses about this much.
 fn at(level: f64, state: State) -> Judged {
     let case: Vec<f64> = (0..8).map(|place| level + f64::from(place)).collect();
     let mut record = record(&case, &[]);
@@ -72,7 +72,7 @@ fn fresh_runs_that_differ_as_the_first_did_make_a_boundary() {
     step.repeated = Some(repeating.end());
     assert_eq!(step.direction(), Some(Direction::Falls));
     assert_eq!(step.repeated.as_ref().unwrap().pairs.len(), 5);
-    // One that gives no figure is no pair.
+    // A run without a figure makes no pair.
     let mut repeating = Repeating::new(&first, again[0], 1, None, None).unwrap();
     assert!(!repeating.add(&at(480.0, State::Untrustworthy), &at(3.0, State::Affected)));
     let runs = records.iter().map(|(_, record)| ("a", record.as_ref().unwrap()));
@@ -102,7 +102,7 @@ fn a_version_without_a_record_is_stepped_over() {
     assert_eq!(ladder.rungs[1].verdict, None);
     assert_eq!((ladder.steps.len(), ladder.steps[0].to.as_str()), (1, "c"));
     assert_eq!(of(&[("a", None)]).steps, []);
-    // Nor does one that was skipped keep the others from being compared.
+    // A version that was skipped does not prevent a comparison of the others either.
     let mut skipped = at(5.0, State::Skipped);
     skipped.trials.clear();
     skipped.plan.arms.clear();

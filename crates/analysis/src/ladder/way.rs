@@ -6,18 +6,18 @@ use model::{Change, Comparison, Difference, Judged, Meta};
 /// How two versions are compared.
 #[derive(Debug)]
 pub struct Way<'a> {
-    /// The arm that is followed.
+    /// The arm that is compared.
     pub arm: Option<&'a str>,
-    /// What the scenario says of itself.
+    /// The declaration of the scenario.
     pub meta: Option<&'a Meta>,
-    /// The parameter that chooses the version.
+    /// The parameter that selects the version.
     pub by: Option<&'a str>,
-    /// Pairs over which the error rate is split.
+    /// Number of pairs over which the error rate is split.
     pub among: usize,
 }
 
 impl Way<'_> {
-    /// Holds a record against another, each with its name.
+    /// Compares a record with another, each with its name.
     pub fn change(&self, before: (&Judged, &str), after: (&Judged, &str)) -> Change {
         let mut across = across_all(self.meta);
         across.extend(self.by.map(str::to_owned));
@@ -31,14 +31,14 @@ impl Way<'_> {
         })
     }
 
-    /// What that says of the figure that is followed.
+    /// The difference in the figure that is compared.
     pub fn judged<'c>(&self, change: &'c Change, record: &Judged) -> Option<&'c Difference> {
         let arm = change.arms.iter().find(|one| Some(one.id.as_str()) == self.arm)?;
         arm.measures.get(record.plan.judging.measure.as_ref())
     }
 }
 
-/// What an arm has over its control in the figure that is judged.
+/// By how much an arm is worse than its control in the judged figure.
 pub fn effect<'a>(record: &'a Judged, arm: &str) -> Option<&'a Comparison> {
     let arm = record.judgement.arms.iter().find(|result| result.id == arm)?;
     arm.against_control.get(record.plan.judging.measure.as_ref())

@@ -1,4 +1,4 @@
-//! The Erlang application: compiled by the target's own compiler at first use, and kept.
+//! The Erlang application: compiled by the target's own compiler at first use, then cached.
 
 mod nif;
 mod sources;
@@ -17,14 +17,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long the Erlang compiler may take for the whole application.
+/// Time limit of the Erlang compiler for the whole application.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// After this long a folder that is still being made was left by a run that was killed and had no
-/// journal.
+/// Age after which an incomplete folder belongs to a killed run without a journal.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// Evaluates the build script in the folder that is given as the plain argument.
+/// Evaluates the build script in the folder that is the plain argument.
 const EVAL: &str = r#"
     Tell = fun(Text) -> io:put_chars(standard_error, [Text, $\n]), erlang:halt(1) end,
     [Dir] = init:get_plain_arguments(),
@@ -43,17 +42,17 @@ const EVAL: &str = r#"
 pub struct App {
     /// The folder of the compiled modules and of `tailback.app`.
     pub ebin: PathBuf,
-    /// The compiled NIF, or in one line why there is none: what is missing, and which Debian
-    /// package has it. It is tried again by the next [`App::prepare`].
+    /// The compiled NIF, or one line that says why there is none: what is missing, and which
+    /// Debian package has it. The next [`App::prepare`] tries it again.
     pub nif: Result<PathBuf, String>,
 }
 
 impl App {
     /// The application for this OTP, from `cache` or compiled into it.
     ///
-    /// An entry of the cache is named after the content of the sources, the release and the version
-    /// of the runtime system. It is made in a temporary folder and renamed, so two runs that start
-    /// at once do not collide, and a kill leaves no half entry.
+    /// The name of a cache entry contains a hash of the sources, the release and the version of
+    /// the runtime system. An entry is made in a temporary folder and renamed. So two runs that
+    /// start at once do not collide, and a kill leaves no incomplete entry.
     ///
     /// # Errors
     /// If another user could write to the cache, if it cannot be written, or if the application
@@ -65,7 +64,7 @@ impl App {
 
 fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError> {
     let cache = trust::folder(cache)?;
-    // What one user compiled, no other runs.
+    // Code that one user compiled is not run by another user.
     let whose = otp.user().map(|user| format!("-user{}", user.uid())).unwrap_or_default();
     let name = format!("{}-otp{}-{}{whose}", sources.hash(), otp.release, otp.erts);
     let entry = cache.join(name);
@@ -74,12 +73,12 @@ fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError>
         make(sources, otp, &cache, &entry)?;
     }
     trust::check(&entry)?;
-    // The VM looks for priv by the name of the application's folder.
+    // The VM finds priv by the name of the application's folder.
     let app = entry.join("tailback");
     Ok(App { ebin: app.join("ebin"), nif: nif::nif(sources, otp, &app, &cache) })
 }
 
-/// Makes an entry, unless another run was quicker.
+/// Makes an entry, unless another run has made it first.
 fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), BeamError> {
     let failed = |what| move |source| BeamError::File { path: entry.to_owned(), what, source };
     let building = Temporary::folder(&Roots::real(), cache, BUILDING);
@@ -90,7 +89,7 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     compile(otp, &bench)?;
     take_modules(sources, &bench, &app)?;
     drop(bench);
-    // Done once per entry where it succeeds; where not, each run tries again.
+    // If this succeeds, it is done once per entry; otherwise each run tries again.
     let _ = nif::nif(sources, otp, &app, cache);
     if otp.user().is_some() {
         show(building.path()).map_err(failed("let others read it"))?;
@@ -103,7 +102,7 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     }
 }
 
-/// Copies what was compiled into the application's folder.
+/// Copies the compiled files into the application's folder.
 fn take_modules(sources: &Sources, bench: &Bench, app: &Path) -> Result<(), BeamError> {
     let modules = sources.modules().map(|module| format!("ebin/{module}.beam"));
     for name in modules.chain(["ebin/tailback.app".to_owned()]) {
@@ -139,7 +138,7 @@ fn compile(otp: &Otp, bench: &Bench) -> Result<(), BeamError> {
     }
 }
 
-/// Lets every user read a folder and all below it, whatever the caller's mask took away.
+/// Lets every user read a folder and everything below it, whatever the caller's umask is.
 fn show(path: &Path) -> std::io::Result<()> {
     let is_folder = path.symlink_metadata()?.is_dir();
     if is_folder {
@@ -150,7 +149,7 @@ fn show(path: &Path) -> std::io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(if is_folder { 0o755 } else { 0o644 }))
 }
 
-/// Syncs all files to the disk, so that not even a power cut leaves a torn entry.
+/// Writes all files to the disk (sync), so that even a power cut leaves no incomplete entry.
 fn sync(folder: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -163,7 +162,7 @@ fn sync(folder: &Path) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Removes what killed runs left half made; what cannot be removed does no harm.
+/// Removes incomplete folders of killed runs; a folder that cannot be removed does no harm.
 fn sweep(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(BUILDING);

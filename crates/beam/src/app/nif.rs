@@ -1,4 +1,4 @@
-//! Compiling the NIFs, which are C.
+//! Compiles the NIFs, which are written in C.
 
 use super::sources::{MOST, Sources};
 use crate::otp::{Otp, strip};
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a compiler may take.
+/// Time limit of a compiler.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// The compilers that are tried, in this order.
+/// The compilers to try, in this order.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
 
-/// How a file or folder begins in which one is being made.
+/// The prefix of a file or folder in which a NIF is being compiled.
 const COMPILING: &str = ".compiling-";
 
-/// The NIF that the application asks for by itself; it is the one that [`nif`] answers with.
+/// The NIF that the application loads by itself; [`nif`] returns this one.
 const MAIN: &str = "tailback_nif";
 
-/// The main NIF in this application folder; compiles those that are not there yet.
+/// Compiles the NIFs that are missing in this application folder; returns the main NIF.
 ///
 /// # Errors
 /// Why there is none: what is missing, and the Debian package that has it.
@@ -51,7 +51,7 @@ pub(super) fn nif(
     Ok(objects.join(format!("{MAIN}.so")))
 }
 
-/// Where `erl_nif.h` is.
+/// The folder that contains `erl_nif.h`.
 fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     let folders = ["usr/include".to_owned(), format!("erts-{}/include", otp.erts)];
     let mut candidates = folders.iter().map(|folder| otp.root.join(folder));
@@ -62,8 +62,8 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
 }
 
-/// Compiles as that user, or as the caller, and copies what came of it; what is whole takes its
-/// name.
+/// Compiles as the OTP's user, or as the caller, and copies the result. A complete file gets its
+/// final name.
 fn compile(
     bench: &Bench,
     name: &str,
@@ -83,13 +83,13 @@ fn compile(
     whole.put(object).map_err(message)
 }
 
-/// What the compiler is to make, in the folder with the sources.
+/// The compiler's output file, in the folder with the sources.
 fn compiled(name: &str) -> PathBuf {
     PathBuf::from(format!("{name}.so"))
 }
 
-/// Runs the first compiler that there is, in the folder with the sources; what it makes on the way
-/// goes there too.
+/// Runs the first available compiler in the folder with the sources; its temporary files go there
+/// too.
 fn run_compiler(
     bench: &Bench,
     name: &str,
@@ -99,7 +99,7 @@ fn run_compiler(
     for compiler in COMPILERS {
         let mut command = match account {
             Some(_) => Command::new(compiler),
-            // Not another user's, where this is root.
+            // If this is root: no compiler that another user could have put there.
             None => host::program::command(compiler).map_err(|error| error.to_string())?,
         };
         if let Some(account) = account {
@@ -119,7 +119,7 @@ fn run_compiler(
         .to_owned())
 }
 
-/// The compiler's first complaint.
+/// The compiler's first error message.
 fn refusal(compiler: &str, name: &str, ran: &os::child::Ran) -> String {
     if ran.status.is_none() {
         return format!("{compiler}: c_src/{name}.c: not done within {LIMIT:?}");
@@ -127,7 +127,7 @@ fn refusal(compiler: &str, name: &str, ran: &os::child::Ran) -> String {
     let text = String::from_utf8_lossy(&ran.stderr);
     let line = text.lines().find(|line| line.contains("error")).or_else(|| text.lines().next());
     let words = clean_line(line.unwrap_or("failed without a message"));
-    // Without libc6-dev gcc finds no standard header; that is the likeliest reason by far.
+    // Without libc6-dev, gcc finds no standard header; this is by far the likeliest reason.
     let missing = text.contains("No such file or directory");
     let hint = if missing { "; is libc6-dev installed?" } else { "" };
     format!("{compiler}: {words}{hint}")

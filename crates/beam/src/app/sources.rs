@@ -1,4 +1,4 @@
-//! The sources of the Erlang application, as this binary carries them.
+//! The sources of the Erlang application that this binary contains.
 
 use crate::error::BeamError;
 use host::Bench;
@@ -9,19 +9,19 @@ use std::path::Path;
 
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// What the target's own VM evaluates to compile the rest.
+/// The script that the target's own VM evaluates to compile the other sources.
 const BUILD: &[u8] = include_bytes!("build.script");
 
 /// The name of [`BUILD`] in the application's folder.
 pub(super) const BUILD_NAME: &str = "build.script";
 
-/// How a folder of the cache begins in which something is being made.
+/// The prefix of a cache folder in which something is being made.
 pub(super) const BUILDING: &str = ".building-";
 
-/// The largest compiled file that is taken, in bytes; ours have some ten thousand.
+/// Largest compiled file that is accepted, in bytes; tailback's files have some ten thousand.
 pub(super) const MOST: u64 = 16 << 20;
 
-/// Files by their paths inside the application's folder.
+/// Files with their paths inside the application's folder.
 #[derive(Debug, Clone)]
 pub(super) struct Sources(pub Vec<(String, Vec<u8>)>);
 
@@ -31,11 +31,11 @@ impl Sources {
         Sources(files.collect())
     }
 
-    /// Sixteen hexadecimal digits that differ where any source or the way to compile it does.
+    /// Sixteen hexadecimal digits that change with any source or with the way to compile it.
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
         for (name, text) in self.files() {
-            // With the lengths no two lists of files run together to the same bytes.
+            // With the lengths, two different lists of files never yield the same bytes.
             for part in [name.as_bytes(), text] {
                 hasher.update((part.len() as u64).to_be_bytes());
                 hasher.update(part);
@@ -44,30 +44,31 @@ impl Sources {
         hex::encode(&hasher.finalize()[..8])
     }
 
-    /// The names, without endings, of the C sources.
+    /// The names of the C sources, without the file name ending.
     pub fn nifs(&self) -> impl Iterator<Item = &str> {
         let names = self.0.iter().map(|(name, _)| name.as_str());
         names.filter_map(|name| name.strip_prefix("c_src/")?.strip_suffix(".c"))
     }
 
-    /// The names, without endings, of the Erlang sources.
+    /// The names of the Erlang sources, without the file name ending.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
         let names = self.0.iter().map(|(name, _)| name.as_str());
         names.filter_map(|name| name.strip_prefix("src/")?.strip_suffix(".erl"))
     }
 
-    /// All files and the build script, by their paths.
+    /// All files with the build script, and their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let files = self.0.iter().map(|(name, text)| (&**name, &**text));
         files.chain([(BUILD_NAME, BUILD)])
     }
 
-    /// A folder in the cache with all of them, in which that user compiles, or the caller.
+    /// A folder in the cache with all files, in which `user` compiles, or the caller if there is
+    /// none.
     pub fn bench(&self, cache: &Path, user: Option<User>) -> std::io::Result<Bench> {
         Bench::new(cache, BUILDING, self.files(), user)
     }
 
-    /// Writes them below `folder`.
+    /// Writes the files below `folder`.
     pub fn write(&self, folder: &Path) -> Result<(), BeamError> {
         for (name, text) in self.files() {
             let path = folder.join(name);

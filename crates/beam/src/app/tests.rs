@@ -1,7 +1,7 @@
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 
-/// A NIF and its module that only say that they are there.
+/// A NIF and its module that only show that they were loaded.
 const NIF: &str = r#"
 #include <erl_nif.h>
 static ERL_NIF_TERM there(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]) {
@@ -80,13 +80,13 @@ fn a_nif_is_compiled_and_can_be_loaded() {
         Err(why) => return testing::skipped(why),
     };
     let mut command = otp.command();
-    // As another user it reaches the folder only where it stands.
+    // Another user can reach the folder only through its working directory.
     command.args(QUIET).args(["-pa", "tailback/ebin"]);
     command.current_dir(app.ebin.ancestors().nth(2).unwrap());
     command.args(["-eval", "io:format(\"~p~n\", [tailback_nif:there()]), halt(0)."]);
     let ran = run::run(command, otp.user(), Duration::from_secs(60)).unwrap();
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "yes\n", "{ran:?}");
-    // What was missing and appears later is compiled then.
+    // A missing file is compiled by the next run.
     fs::remove_file(&nif).unwrap();
     assert_eq!(prepare(&files, &otp, cache.path()).unwrap().nif, Ok(nif.clone()));
     assert!(nif.is_file());

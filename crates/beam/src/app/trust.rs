@@ -1,4 +1,4 @@
-//! Whether code from a folder may be run: no other user may have put it there.
+//! Checks that code from a folder may be run: no other user may have put it there.
 
 use crate::error::BeamError;
 use host::private::{self, PrivateError};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Makes a folder that only this user can write to, unless it exists; returns its real path.
 ///
 /// # Errors
-/// If it cannot be made, or if another user could change what is in it.
+/// If it cannot be made, or if another user could change its content.
 pub(super) fn folder(path: &Path) -> Result<PathBuf, BeamError> {
     private::folder(path).map_err(refused)
 }

@@ -1,4 +1,4 @@
-//! The compiled application as a folder of the user's own.
+//! Writes the compiled application to a folder of the user's choice.
 
 use super::{App, BUILD_NAME};
 use crate::error::BeamError;
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 const OURS: &str = "ebin/tailback.app";
 
 impl App {
-    /// Writes the application (`ebin`, `priv`, `src`, `include`, `c_src`) to a folder, for
-    /// `erl -pa FOLDER/ebin` in a shell of one's own; returns its `ebin`.
+    /// Writes the application (`ebin`, `priv`, `src`, `include`, `c_src`) to a folder, for use
+    /// with `erl -pa FOLDER/ebin` in your own shell; returns its `ebin`.
     ///
-    /// A folder that was written before is brought up to date, and what else is in it stays.
+    /// A folder that was written before is updated; its other files stay.
     ///
     /// # Errors
-    /// If the folder holds something, but no application of ours, or cannot be written.
+    /// If the folder is not empty and has no application of tailback's, or if it cannot be
+    /// written.
     pub fn write_to(&self, folder: &Path) -> Result<PathBuf, BeamError> {
         let failed =
             |source| BeamError::File { path: folder.to_owned(), what: "write to it", source };
@@ -28,7 +29,7 @@ impl App {
             return Err(BeamError::NotOurs { path: folder.to_owned() });
         }
         let app = self.ebin.parent().unwrap_or(&self.ebin);
-        // The mark comes first, so that a copy that was cut short can go on.
+        // The mark comes first, so that an interrupted copy can be continued.
         copy_file(&app.join(OURS), &folder.join(OURS))?;
         copy(app, folder)?;
         Ok(folder.join("ebin"))
@@ -49,7 +50,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), BeamError> {
     Ok(())
 }
 
-/// Copies by way of a new file: a symbolic link that lies there is replaced, not followed.
+/// Copies through a new file: an existing symbolic link is replaced, not followed.
 fn copy_file(from: &Path, to: &Path) -> Result<(), BeamError> {
     let copied = || -> io::Result<()> {
         let folder = to.parent().ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,4 +1,4 @@
-//! Calls, and what comes back.
+//! Calls to a node, and their answers.
 
 use super::mailbox::{End, Next};
 use super::{ASK, Node};
@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
 
-/// So many bytes of what is printed are kept.
+/// Most bytes of printed output that are kept.
 const MOST_PRINTED: usize = 1 << 20;
 
-/// What is waited for, and until when.
+/// The call that is waited for, and its deadline.
 struct Waiting<'a> {
     call: String,
     id: u64,
@@ -32,17 +32,17 @@ impl Waiting<'_> {
 }
 
 impl Node {
-    /// Calls a function in the node and waits for what it returns.
+    /// Calls a function in the node and waits for its return value.
     ///
     /// An argument that is the atom `'$tell'`, or a map with that atom as a value, gets a fun in
     /// its place that sends events. `on_event` gets each event with its time of arrival, which is
-    /// taken when it is read from the pipe: also events of earlier calls whose processes go on,
-    /// and those that came between two calls. `interrupted` is asked every 50 ms. A call that is
-    /// late or interrupted is killed in the node.
+    /// taken when the event is read from the pipe. It also gets events of earlier calls whose
+    /// processes still run, and events that came between two calls. `interrupted` is called every
+    /// 50 ms. A call that is late or interrupted is killed in the node.
     ///
     /// # Errors
-    /// If the node dies, the function raises, no answer comes within `limit`, or the user
-    /// interrupts.
+    /// If the node dies, the function raises an exception, no answer comes within `limit`, or the
+    /// user interrupts.
     pub fn call(
         &mut self,
         module: &str,
@@ -66,7 +66,7 @@ impl Node {
         answer
     }
 
-    /// Receives events until a time, without a call.
+    /// Receives events until a deadline, without a call.
     ///
     /// # Errors
     /// If the node dies or the user interrupts.
@@ -110,7 +110,7 @@ impl Node {
         }
     }
 
-    /// Handles a frame; returns the answer, if it is that.
+    /// Handles a frame; returns the answer if the frame is the answer.
     fn handle(
         &mut self,
         waiting: &Waiting<'_>,
@@ -127,7 +127,7 @@ impl Node {
             Incoming::Failed(0, what) => return Err(self.broken(what)),
             Incoming::Event(_, term) => on_event(at, term),
             Incoming::Printed(bytes) => self.keep_printed(&bytes),
-            // The answer of a call that is not waited for any more.
+            // The answer of a call that nobody waits for any more.
             Incoming::Result(..) | Incoming::Failed(..) => {}
             Incoming::Hello(_) => return Err(self.broken("a second hello".to_owned())),
         }
@@ -140,7 +140,7 @@ impl Node {
         self.printed.drain(..surplus);
     }
 
-    /// Writes a whole frame, however slowly the node reads.
+    /// Writes a whole frame, even if the node reads slowly.
     fn send(&mut self, frame: &[u8], waiting: &Waiting<'_>) -> Result<(), CallError> {
         let mut left = frame;
         while !left.is_empty() {
@@ -161,7 +161,7 @@ impl Node {
                 Err(error) => CallError::System { pid: self.pid(), source: error.into() },
             };
             if left.len() < frame.len() {
-                // Half a frame is in the pipe: nothing that follows would be understood.
+                // Half a frame is in the pipe, so the node could not parse anything that follows.
                 self.requests = None;
             }
             return Err(failure);
@@ -177,14 +177,14 @@ impl Node {
         let Some(pipe) = &self.requests else { return };
         let left = deadline.saturating_duration_since(Instant::now()).min(ASK);
         let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-        // Whatever poll says, writing is tried next.
+        // Whatever poll returns, the next step is to try to write.
         let _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&left));
     }
 
-    /// Kills a call that is not waited for any more, if the request can be written at once.
+    /// Kills a call that nobody waits for any more, if the request can be written at once.
     fn cancel(&mut self, id: u64) {
         if let Ok(frame) = wire::cancel(id) {
-            // So short a frame is written whole or not at all.
+            // A frame this short is written completely or not at all.
             let _ = self.write(&frame);
         }
     }

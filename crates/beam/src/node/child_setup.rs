@@ -1,4 +1,4 @@
-//! What the new process does between fork and exec.
+//! The steps of the new process between fork and exec.
 
 use super::options::NodeOptions;
 use crate::supervisor;
@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The steps in their order; those of the files to join come behind them.
+/// The names of the steps by number; the files to join have the numbers after these.
 const STEPS: [&str; 6] = [
     "standing by for its end",
     "a process group of its own",
@@ -25,7 +25,8 @@ const STEPS: [&str; 6] = [
     "becoming its user",
 ];
 
-/// All that the new process needs, made before the fork, since it may not allocate.
+/// Everything that the new process needs. It is made before the fork, since the child may not
+/// allocate.
 pub(super) struct ChildSetup {
     tool: u32,
     cpus: Option<Mask>,
@@ -33,19 +34,19 @@ pub(super) struct ChildSetup {
     join: Vec<CString>,
     /// Its ends of the pipes of the protocol.
     ends: [OwnedFd; 2],
-    /// What else it has open.
+    /// Other files that the new process keeps open.
     open: Vec<Arc<OwnedFd>>,
-    /// Whom it becomes in the end; the caller if absent.
+    /// The user that the process becomes at the end; None for the caller.
     user: Option<User>,
-    /// Takes the new process's id, and the number of a step that failed.
+    /// Receives the new process's id, and the number of a step that failed.
     report: OwnedFd,
 }
 
 impl ChildSetup {
-    /// Prepares what the options ask for.
+    /// Prepares what the options require.
     ///
     /// # Errors
-    /// In words and with the reason, if something asked for cannot be.
+    /// A description and the reason, if a requirement cannot be met.
     pub fn new(
         options: &NodeOptions,
         ends: [OwnedFd; 2],
@@ -56,7 +57,7 @@ impl ChildSetup {
             Some(cpus) => {
                 Some(Mask::from_cpus(cpus).map_err(|error| (STEPS[2].to_owned(), error))?)
             }
-            // The kernel's mask may be larger than the set; then the spawner's has to do.
+            // The kernel's mask may be larger than this set; then the spawner's mask is used.
             None => Mask::current().ok(),
         };
         let nice = match options.nice {
@@ -71,7 +72,7 @@ impl ChildSetup {
         Ok(ChildSetup { tool: std::process::id(), cpus, nice, join, ends, open, user, report })
     }
 
-    /// Has the new process keep this open; the path by which it reaches it.
+    /// Keeps this file open in the new process; returns the path by which the process reaches it.
     pub fn keep(&mut self, open: Arc<OwnedFd>) -> PathBuf {
         let path = Path::new("/proc/self/fd").join(open.as_raw_fd().to_string());
         self.open.push(open);
@@ -83,12 +84,12 @@ impl ChildSetup {
         self.ends.each_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Runs in the first child; returns in the second, which is to become the VM.
+    /// Runs in the first child; returns in the second child, which is to become the VM.
     ///
     /// Allocates nothing and takes no lock.
     ///
     /// # Errors
-    /// If a step fails; which one stands in the report.
+    /// If a step fails; its number is in the report.
     pub fn in_child(&self) -> io::Result<()> {
         let supervisor = self.step(0, || supervisor::split(self.tool))?;
         let pid = getpid().as_raw_nonzero().get();
@@ -97,20 +98,22 @@ impl ChildSetup {
         self.step(2, || self.cpus.as_ref().map_or(Ok(()), Mask::apply))?;
         self.step(3, || Ok(setpriority_process(None, self.nice)?))?;
         self.step(4, || {
-            // Only in this process: another child that is started just now must not have them.
+            // Only in this process: a child that is started at the same time must not inherit
+            // them.
             let mut all = self.ends.iter().chain(self.open.iter().map(AsRef::as_ref));
             all.try_for_each(|end| Ok(fcntl_setfd(end, FdFlags::empty())?))
         })?;
         for (number, path) in (6u8..).zip(&self.join) {
             self.step(number, || join(path, pid))?;
         }
-        // The last of all: what came before may need the caller's rights.
+        // The last step, since the others may need the caller's rights.
         self.step(5, || supervisor.hand_over(self.user))
     }
 
     fn step<T>(&self, number: u8, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         act().inspect_err(|_| {
-            // The error itself is returned; without this only its step has no name.
+            // The error itself is returned; if this write fails, only the name of the step is
+            // missing.
             let _ = rustix::io::write(self.report.as_fd(), &[number]);
         })
     }
@@ -120,7 +123,7 @@ fn already_leads(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
     if getpgid(None) == Ok(getpid()) { Ok(()) } else { Err(error) }
 }
 
-/// Writes the process's id as a line into a file that exists.
+/// Writes the process's id as a line into an existing file.
 fn join(path: &CString, pid: i32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::TRUNC;
     let file = openat(CWD, path.as_c_str(), flags, Mode::empty())?;
@@ -129,7 +132,7 @@ fn join(path: &CString, pid: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// A number that is not negative as a decimal line, in memory that is there already.
+/// Writes a non-negative number as a decimal line into existing memory.
 fn decimal(number: i32, digits: &mut [u8; 12]) -> &[u8] {
     let (mut left, mut at) = (number.unsigned_abs(), digits.len() - 1);
     digits[at] = b'\n';

@@ -1,33 +1,34 @@
-//! The description that a node sends of itself.
+//! The description that a node sends about itself.
 
 use crate::term::{Read, TermError, as_text, as_u64, field, find};
 use eetf::Term;
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that this program uses.
 const PROTOCOL: u64 = 1;
 
-/// The description that a node sends when it starts. What an OTP does not know is absent.
+/// The description that a node sends when it starts. A value that the OTP does not know is
+/// absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// The VM's process.
+    /// The pid of the VM's process.
     pub os_pid: u32,
     /// The release, such as `25`.
     pub otp_release: String,
     /// The version of the runtime system.
     pub erts: String,
-    /// Schedulers, offline ones too.
+    /// Schedulers, including offline ones.
     pub schedulers: u64,
-    /// Schedulers that are online.
+    /// Online schedulers.
     pub schedulers_online: u64,
-    /// Dirty CPU schedulers, offline ones too.
+    /// Dirty CPU schedulers, including offline ones.
     pub dirty_cpu_schedulers: u64,
-    /// Dirty CPU schedulers that are online.
+    /// Online dirty CPU schedulers.
     pub dirty_cpu_schedulers_online: u64,
     /// Dirty IO schedulers.
     pub dirty_io_schedulers: u64,
     /// CPUs that the VM may use by its affinity.
     pub logical_processors_available: Option<u64>,
-    /// CPUs' worth of time that the VM found its control group to grant, where it looks.
+    /// CPU quota that the VM found in its control group, in CPUs, if it checks.
     pub cpu_quota: Option<u64>,
     /// Threads for asynchronous drivers.
     pub async_threads: u64,
@@ -43,7 +44,7 @@ impl Hello {
                 found: protocol.to_string(),
             });
         }
-        // The VM sends `unknown` for what it could not find out.
+        // The VM sends `unknown` for a value that it could not determine.
         let known = |key| find(map, key, |value| Ok(as_u64(value).ok())).map(Option::flatten);
         Ok(Hello {
             os_pid: field(map, "os_pid", pid)?,
@@ -61,7 +62,7 @@ impl Hello {
     }
 }
 
-/// A process's number.
+/// A process id.
 fn pid(value: &Term) -> Read<u32> {
     let number = as_u64(value)?;
     u32::try_from(number).ok().filter(|pid| *pid > 0).ok_or_else(|| TermError {

@@ -1,19 +1,19 @@
-//! Frames that a node has sent and nobody has taken yet.
+//! Frames that a node has sent and that were not taken yet.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// So many bytes may wait; beyond it the node is not read from, and waits itself.
+/// Most bytes that may wait. Beyond this, the node's pipe is not read, so the node waits too.
 const MOST_WAITING: usize = 64 << 20;
 
-/// So many bytes of what was written to standard output and error are kept.
+/// Bytes of standard output and error that are kept, from the end.
 const MOST_WRITTEN: usize = 64 << 10;
 
-/// So many bytes of the beginning of it.
+/// Bytes of them that are kept from the beginning.
 const MOST_FIRST: usize = 1 << 10;
 
-/// So many of its last lines are shown.
+/// Most last lines that are shown.
 const MOST_LINES: usize = 20;
 
 /// How the stream of frames ended.
@@ -21,22 +21,22 @@ const MOST_LINES: usize = 20;
 pub(super) enum End {
     /// The node closed it.
     Closed,
-    /// It breaks the protocol; how.
+    /// It breaks the protocol; the text says how.
     Broken(String),
 }
 
-/// What comes next.
+/// The next event of the mailbox.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A frame, and when it arrived.
     Frame(Instant, Vec<u8>),
-    /// Nothing before the deadline.
+    /// No frame came before the deadline.
     Late,
-    /// The stream has ended and all of it was taken.
+    /// The stream has ended, and all frames were taken.
     End(End),
 }
 
-/// Shared by the thread that reads and those who take.
+/// Shared by the thread that reads and the threads that take.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
@@ -57,7 +57,7 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a frame that arrived at this time.
+    /// Adds a frame that arrived at the time `at`.
     pub fn put(&self, at: Instant, frame: Vec<u8>) {
         let mut state = self.state();
         state.bytes += frame.len();
@@ -65,7 +65,7 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Whether more may be read.
+    /// Whether more data may be read.
     pub fn has_room(&self) -> bool {
         self.state().bytes < MOST_WAITING
     }
@@ -76,7 +76,7 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// The next frame, waited for until `deadline`.
+    /// The next frame; waits for it until `deadline`.
     pub fn take(&self, deadline: Instant) -> Next {
         let mut state = self.state();
         loop {
@@ -96,7 +96,7 @@ impl Mailbox {
         }
     }
 
-    /// Keeps the end of what was written to standard output and error.
+    /// Stores the end of the standard output and error.
     pub fn wrote(&self, bytes: &[u8]) {
         let mut state = self.state();
         let room = MOST_FIRST - state.first.len();
@@ -106,14 +106,14 @@ impl Mailbox {
         state.written.drain(..surplus);
     }
 
-    /// The last lines of that, cleaned, oldest first.
+    /// The last lines of this output, cleaned, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
         let bytes: Vec<u8> = self.state().written.iter().copied().collect();
         let lines = cleaned(&bytes);
         lines[lines.len().saturating_sub(MOST_LINES)..].to_vec()
     }
 
-    /// The first line of that, cleaned: a VM that does not start gives the reason there.
+    /// The first line of this output, cleaned: a VM that does not start gives the reason there.
     pub fn first_line(&self) -> Option<String> {
         cleaned(&self.state().first).into_iter().next()
     }

@@ -1,4 +1,4 @@
-//! A node: started, driven, and ended for certain.
+//! A node: started, driven, and reliably ended.
 
 mod call;
 mod child_setup;
@@ -25,21 +25,22 @@ use std::time::{Duration, Instant};
 /// How often the caller is asked whether the user has interrupted.
 const ASK: Duration = Duration::from_millis(50);
 
-/// How long a VM whose pipes are closed may take to end, a crash dump included.
+/// How long a VM with closed pipes may take to end, including a crash dump.
 const ENDING: Duration = Duration::from_secs(15);
 
 /// An Erlang VM that is driven over pipes by the protocol of `schema/port.md`.
 ///
-/// It is not distributed: there is no epmd, no cookie, and nothing listens. It and everything that
-/// it has started end with this value, with the tool however it dies, and with nothing left behind:
-/// a supervisor between the two adopts and kills what survives the VM. Its CPU time is not the
-/// tool's, and the process that is measured is [`Node::pid`].
+/// It is not distributed: there is no epmd, no cookie, and nothing listens. The node and
+/// everything that it has started end with this value and with the tool, however the tool dies;
+/// nothing is left behind. A supervisor between the two adopts and kills the processes that
+/// survive the VM. The supervisor's CPU time is separate from the tool's; the measured process is
+/// [`Node::pid`].
 #[derive(Debug)]
 pub struct Node {
     process: Process,
     hello: Hello,
     mailbox: Arc<Mailbox>,
-    /// Absent once the node was asked to end, or can no longer be written to.
+    /// None once the node was asked to end, or can no longer be written to.
     requests: Option<OwnedFd>,
     stop: Option<OwnedFd>,
     reader: Option<JoinHandle<()>>,
@@ -48,7 +49,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node and waits for its hello; `interrupted` is asked every 50 ms.
+    /// Starts a node and waits for its hello message; `interrupted` is called every 50 ms.
     ///
     /// # Errors
     /// If it cannot be started as the options say, dies, or is not ready in time; its last output
@@ -76,7 +77,7 @@ impl Node {
         })
     }
 
-    /// The VM's process.
+    /// The pid of the VM's process.
     pub fn pid(&self) -> u32 {
         self.hello.os_pid
     }
@@ -86,25 +87,25 @@ impl Node {
         &self.hello
     }
 
-    /// The last lines, at most 20, that the VM and what runs in it wrote to standard output and
+    /// The last lines, at most 20, that the VM and its programs wrote to standard output and
     /// error, cleaned, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
         self.mailbox.last_lines()
     }
 
-    /// Takes what Erlang code printed during calls so far; of more than 1 MiB the end.
+    /// Takes the text that Erlang code printed during calls so far; only the last 1 MiB is kept.
     pub fn printed(&mut self) -> String {
         let bytes = std::mem::take(&mut self.printed);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Asks the node to end, and after `limit` makes it; whether it ended by itself.
+    /// Asks the node to end, and forces it after `limit`; returns whether it ended by itself.
     pub fn stop(mut self, limit: Duration) -> bool {
         self.requests = None;
         self.process.wait_until(Instant::now() + limit).is_some_and(|status| status.success())
     }
 
-    /// Describes the end of a node that has ended, or closed its pipes, without being asked.
+    /// Describes the end of a node that ended, or closed its pipes, without being asked.
     fn death(&mut self, interrupted: &dyn Fn() -> bool) -> Death {
         death(&mut self.process, &self.mailbox, interrupted)
     }
@@ -116,13 +117,13 @@ impl Drop for Node {
         self.process.kill();
         self.stop = None;
         if let Some(reader) = self.reader.take() {
-            // It ends at once; a panic there would have been reported by the panic hook.
+            // The thread ends at once; the panic hook would have reported a panic in it.
             let _ = reader.join();
         }
     }
 }
 
-/// A pipe to which calls are written, and which never blocks.
+/// A pipe for writing calls that never blocks.
 fn never_blocking(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
     os::pipe::set_nonblocking(&requests).map_err(BeamError::Thread)?;
     Ok(requests)
@@ -146,7 +147,7 @@ fn wait_for_hello(
             Next::End(End::Broken(what)) => return Err(BeamError::Protocol { pid, what }),
             Next::End(End::Closed) => {
                 let death = death(process, mailbox, interrupted);
-                // After the first line comes the usage of the VM, or a trace of its boot.
+                // After the first line comes the VM's usage text, or a trace of its boot.
                 let last = mailbox.first_line().into_iter().collect();
                 return Err(BeamError::Died(Death { last, ..death }));
             }

@@ -1,4 +1,4 @@
-//! How a node is to be started.
+//! The options for starting a node.
 
 use crate::otp::Flags;
 use std::ffi::OsString;
@@ -7,31 +7,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a node is to be started; the default is a plain one.
+/// The options for starting a node; the default is a plain node.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
     /// Emulator flags.
     pub flags: Flags,
-    /// Variables that are set in the node's environment; `ERL_*` of the tool's are taken away
-    /// before, see [`Otp`](crate::Otp).
+    /// Variables that are set in the node's environment. The `ERL_*` variables of the tool are
+    /// removed before that, see [`Otp`](crate::Otp).
     pub env: Vec<(OsString, OsString)>,
-    /// The CPUs that the node may use; absent: those that the calling thread may use.
+    /// The CPUs that the node may use; None for those that the calling thread may use.
     ///
     /// The VM counts `logical_processors_available` from them.
     pub cpus: Option<Vec<u32>>,
-    /// Files into which the VM writes its own process id before it is the VM: `cgroup.procs` of
-    /// each control group that it is to be in. They have to exist.
+    /// Files into which the new process writes its id before it becomes the VM: `cgroup.procs` of
+    /// each control group that it is to be in. The files must exist.
     pub join: Vec<PathBuf>,
-    /// The working folder; absent: the tool's.
+    /// The working folder; None for the tool's.
     pub dir: Option<PathBuf>,
-    /// The niceness, -20 to 19; absent: the calling thread's.
+    /// The niceness, -20 to 19; None for that of the calling thread.
     pub nice: Option<i32>,
-    /// The folder for a crash dump, made where it is missing; absent: none is written. A dump has
-    /// at most 64 MiB and takes at most 10 s; it stays only where the node's end is an error.
+    /// The folder for a crash dump, created if missing; None for no dump. A dump has at most 64
+    /// MiB and takes at most 10 s. It is kept only if the node's end is an error.
     pub dumps: Option<PathBuf>,
-    /// Files that the node finds open by the same numbers, at `/proc/self/fd/N`.
+    /// Files that the node finds open with the same numbers, at `/proc/self/fd/N`.
     pub open: Vec<Arc<OwnedFd>>,
-    /// How long the node may take until it sends its hello.
+    /// How long the node may take until it sends its hello message.
     pub hello_within: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The processes of a node: the supervisor, and behind it the VM.
+//! The processes of a node: the supervisor, and the VM below it.
 
 use super::child_setup::{ChildSetup, read_report};
 use super::options::NodeOptions;
@@ -24,42 +24,42 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a supervisor may take to end everything; then it is killed itself.
+/// How long a supervisor may take to end everything; then the supervisor itself is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The most bytes of a crash dump.
+/// Largest size of a crash dump, in bytes.
 const DUMP_BYTES: &str = "67108864";
 
-/// The most seconds that writing one may take.
+/// Longest time for writing a crash dump, in seconds.
 const DUMP_SECONDS: &str = "10";
 
 /// The processes of a node.
 #[derive(Debug)]
 pub(super) struct Process {
     supervisor: Child,
-    /// The VM's process; zero where it did not even get that far.
+    /// The pid of the VM's process; zero if there was none.
     pub vm: u32,
-    /// Where a crash dump would be that was not reported yet.
+    /// The path of a possible crash dump that was not reported yet.
     dump: Option<PathBuf>,
-    /// By which the dump goes where the tool is killed while it is written; none where there is no
-    /// journal.
+    /// Its journal entry, which removes the dump if the tool is killed while it is written; None
+    /// without a journal.
     noted: Option<Noted>,
 }
 
 /// The tool's ends of the pipes.
 pub(super) struct Ends {
-    /// Takes frames.
+    /// Takes the frames to the node.
     pub requests: OwnedFd,
-    /// Closed to end the reader.
+    /// Closed to end the reading thread.
     pub stop: OwnedFd,
-    /// For the reader.
+    /// The pipes for the reading thread.
     pub pipes: Pipes,
 }
 
 /// Starts the processes.
 ///
 /// # Errors
-/// If a pipe, the process or something that the options ask for cannot be had.
+/// If a pipe, the process, or something that the options require cannot be created.
 pub(super) fn start(
     otp: &Otp,
     app: &App,
@@ -127,15 +127,15 @@ fn command(
     Ok(command)
 }
 
-/// What the node reads and writes, by the paths that lead its own user there.
+/// The files that the node reads and writes, with paths that its user can reach.
 struct Paths {
     ebin: PathBuf,
     dump: Option<PathBuf>,
 }
 
 impl Paths {
-    /// The paths as they are; for another user, by folders that its process finds open, since those
-    /// above them may be the caller's alone.
+    /// The paths themselves. For another user, paths through folders that its process has open,
+    /// since the folders above may be closed to that user.
     fn of(
         app: &App,
         dump: Option<&Path>,
@@ -151,39 +151,39 @@ impl Paths {
             let opened = setup.keep(Arc::new(folder_at(folder).map_err(failed)?));
             Ok(opened.join(path.strip_prefix(folder).unwrap_or(path)))
         };
-        // The VM knows an application by the name of the folder around `ebin`.
+        // The VM identifies an application by the name of the folder around `ebin`.
         let ebin = within(&app.ebin, 2)?;
         let dump = dump.map(|dump| within(dump, 1)).transpose()?;
         Ok(Paths { ebin, dump })
     }
 }
 
-/// A folder, opened for what is below it.
+/// Opens a folder for access to its entries.
 pub(crate) fn folder_at(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?)
 }
 
-/// The folder of this user's dumps in the one for all, which is made where it is missing.
+/// The folder for this user's dumps inside the common folder; created if missing.
 fn dumps_of(folder: &Path, user: User) -> io::Result<PathBuf> {
     let own = folder.join(format!("user-{}", user.uid()));
     match std::fs::create_dir(&own) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // The folder for all is the caller's, so nobody puts a link in its place.
+    // The common folder belongs to the caller, so nobody can put a link there.
     lchown(&own, Some(user.uid()), Some(user.gid()))?;
     Ok(own)
 }
 
-/// A file that is not there yet in the folder for dumps.
+/// A path in the folder for dumps at which no file exists.
 fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf>, BeamError> {
-    // Numbers the dumps of this process, whose number is in their names too.
+    // Counts the dumps of this process; their names also contain its pid.
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = &options.dumps else { return Ok(None) };
     let failed = |source| BeamError::File { path: folder.clone(), what: "make it", source };
     std::fs::create_dir_all(folder).map_err(failed)?;
-    // The node may work in another folder.
+    // The node may have another working folder.
     let folder = std::path::absolute(folder).map_err(failed)?;
     let folder = match user {
         Some(user) => dumps_of(&folder, user).map_err(failed)?,
@@ -197,19 +197,19 @@ fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf
 }
 
 impl Process {
-    /// Waits for the end of all until `deadline`.
+    /// Waits until `deadline` for the end of all processes.
     pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.supervisor.wait_until(deadline)
     }
 
-    /// Ends all for certain, and reaps.
+    /// Ends all processes reliably, and reaps them.
     pub fn kill(&mut self) -> Option<ExitStatus> {
         self.supervisor.signal(Signal::TERM);
-        // A killed supervisor takes the VM with it, by the VM's own parent-death signal.
+        // If the supervisor is killed, the VM dies too, by its own parent-death signal.
         self.wait_until(Instant::now() + GRACE).or_else(|| self.supervisor.end())
     }
 
-    /// The crash dump, if one was written; it stays.
+    /// The crash dump, if one was written; the file stays.
     pub fn keep_dump(&mut self) -> Option<PathBuf> {
         let written = |dump: &mut PathBuf| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0);
         let kept = self.dump.take_if(written);
@@ -223,7 +223,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-        // Of an end that was not reported, such as one in the middle of writing it.
+        // A dump of an unreported end, for example an end while the dump was being written.
         if let Some(dump) = &self.dump {
             let _ = std::fs::remove_file(dump);
         }

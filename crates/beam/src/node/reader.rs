@@ -10,22 +10,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// How often to look for room while too much waits to be taken.
+/// How often to check for free space while too many frames wait.
 const FULL: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
-/// The pipes that are read, and one whose other end is closed to end the thread.
+/// The pipes that are read, and a pipe that ends the thread when its other end is closed.
 pub(super) struct Pipes {
-    /// Frames.
+    /// The pipe with frames.
     pub frames: OwnedFd,
-    /// Standard output and error.
+    /// The pipe with standard output and error.
     pub written: OwnedFd,
-    /// Becomes readable when the thread is to end.
+    /// Becomes readable when the thread must end.
     pub stop: OwnedFd,
 }
 
-/// Reads until the frames end or it is stopped.
+/// Reads until the frames end or the thread is stopped.
 ///
-/// The time of arrival is taken here, so that it does not depend on when a caller takes the frame.
+/// The time of arrival is taken here, so it does not depend on when a caller takes the frame.
 ///
 /// # Errors
 /// If the thread cannot be started.
@@ -45,7 +45,7 @@ struct Reader<'a> {
     buffer: Vec<u8>,
 }
 
-/// What one reading gave.
+/// The result of one read.
 enum Got {
     Bytes(usize),
     Nothing,
@@ -82,9 +82,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Which of the pipes have something.
+    /// Which of the pipes have data.
     fn wait(&self, room: bool, writes: bool) -> [bool; 3] {
-        // A closed pipe would always be ready, so one that is not wanted is left out.
+        // A closed pipe would always be ready, so a pipe that is not needed is left out.
         let pipes = [
             Some(&self.pipes.stop),
             room.then_some(&self.pipes.frames),
@@ -102,7 +102,7 @@ impl Reader<'_> {
         [framed, writes && ready.next().unwrap_or(false), stopped]
     }
 
-    /// Takes what was written; whether more may come.
+    /// Takes the written output; returns whether more may come.
     fn drain(&mut self) -> bool {
         match read(&self.pipes.written, &mut self.buffer) {
             Got::Bytes(count) => {
@@ -114,7 +114,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The frames have ended; what the node wrote before is in its pipe already.
+    /// The frames have ended. Everything that the node wrote before is in its pipe already.
     fn ended(&mut self) -> End {
         for _ in 0..64 {
             match read(&self.pipes.written, &mut self.buffer) {

@@ -1,4 +1,4 @@
-//! From the word that a user gives to an OTP.
+//! Finds the OTP for a word that the user gives.
 
 use super::found::Otp;
 use super::suite::{self, Fetch, suite_of};
@@ -7,8 +7,8 @@ use debian::Cache;
 use std::path::Path;
 
 impl Otp {
-    /// The OTP that a word asks for: `debian:trixie` for that of a suite, which is fetched where it
-    /// is not in the cache, else as [`Otp::find`].
+    /// The OTP that a word names. `debian:trixie` is the OTP of that suite, which is fetched if
+    /// it is not in the cache. Any other word is used as in [`Otp::find`].
     ///
     /// # Errors
     /// As [`Otp::find`]; or if there is no such suite, or it cannot be fetched.

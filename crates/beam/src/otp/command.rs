@@ -1,4 +1,4 @@
-//! Starting an Erlang, and what it prints where it is none.
+//! Starts an Erlang, and shows what a program prints that is no Erlang.
 
 use crate::text::{clean_line, first_line};
 use os::child::Ran;
@@ -7,14 +7,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// No shell, nothing read, and no `~/.erlang`, whose code has no business in a measurement.
+/// No shell, no input, and no `~/.erlang`, whose code must not run in a measurement.
 pub(crate) const QUIET: [&str; 4] = ["-noshell", "-noinput", "-boot", "no_dot_erlang"];
 
-/// What another user's process is left of the environment; the rest is the caller's own affair.
+/// The variables that another user's process keeps; the others are private to the caller.
 const KEPT: [&str; 4] = ["PATH", "LANG", "LANGUAGE", "TZ"];
 
 /// A command without `ERL_*` in its environment and without crash dumps. `erl` is a script that
-/// starts programs by name, so root's has none of another user's folders on its PATH.
+/// starts programs by name, so for root the PATH contains no folder of another user.
 pub(super) fn command(erl: &Path, account: Option<&Account>) -> Command {
     let mut command = command_in(erl, std::env::vars_os().map(|(name, _)| name));
     match account {
@@ -24,8 +24,8 @@ pub(super) fn command(erl: &Path, account: Option<&Account>) -> Command {
     command
 }
 
-/// Leaves a program that runs as this user no more of the environment than it needs, and puts it
-/// into the root folder.
+/// Reduces the environment of a program that runs as this user to what it needs, and sets its
+/// working folder to the root folder.
 pub(crate) fn strip(command: &mut Command, account: &Account) {
     let set: Vec<_> = command
         .get_envs()
@@ -37,8 +37,7 @@ pub(crate) fn strip(command: &mut Command, account: &Account) {
     command.env_clear();
     command.envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
     command.envs(set).env("HOME", &account.home);
-    // The caller's own may be closed to that user by the folders above it, and is no business of
-    // its.
+    // That user may have no access to the caller's folder, and the caller's folder is private.
     command.current_dir("/");
 }
 
@@ -56,7 +55,7 @@ pub(super) fn command_in(erl: &Path, names: impl Iterator<Item = OsString>) -> C
     command
 }
 
-/// What a program printed that is no Erlang.
+/// The output of a program that is no Erlang.
 pub(super) fn printed(ran: &Ran) -> String {
     let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
     words.map_or_else(

@@ -1,9 +1,9 @@
-//! Emulator flags, as a user writes them.
+//! Emulator flags, in the form in which a user writes them.
 
 use crate::error::BeamError;
 use std::fmt;
 
-/// Flags that would keep a node from being driven, or from being the node that the record says.
+/// Flags that would prevent driving the node, or make it another node than the record says.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["noshell", "noinput", "oldshell", "newshell", "user", "emu_args_exit", "emu_name_exit"],
@@ -37,7 +37,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["emu", "instr", "embedded", "version"], "it does not suit a node that a program controls"),
 ];
 
-/// Emulator flags, split into words; shown as they were given.
+/// Emulator flags, split into words; shown as the user gave them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flags {
     text: String,
@@ -52,12 +52,13 @@ impl Flags {
 
     /// Splits flags such as `+S 4:4 +sbwt none` as a shell does.
     ///
-    /// Flags begin with `+` or `-`; other words are values of the flag before them. Whether an OTP
-    /// knows a flag is asked with [`Otp::accepts`](crate::Otp::accepts).
+    /// Flags begin with `+` or `-`; other words are values of the flag before them.
+    /// [`Otp::accepts`](crate::Otp::accepts) tells whether an OTP knows a flag.
     ///
     /// # Errors
-    /// If quotes do not match, if it begins with a value, or at a flag that would defeat tailback:
-    /// `-noshell`, `-s`, `-eval`, `-name`, `-boot`, `-pa`, `-detached`, `-env` and their like.
+    /// If quotes do not match, if the text begins with a value, or for a flag that would break
+    /// tailback: `-noshell`, `-s`, `-eval`, `-name`, `-boot`, `-pa`, `-detached`, `-env` and
+    /// similar flags.
     pub fn parse(text: &str) -> Result<Self, BeamError> {
         let refused = |why: String| BeamError::Flags { text: clean(text), why };
         let words =
@@ -70,12 +71,12 @@ impl Flags {
         Ok(Flags { text: text.trim().to_owned(), words })
     }
 
-    /// The words, in their order.
+    /// The words, in their original order.
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Whether there are none.
+    /// Whether there are no flags.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -96,7 +97,7 @@ fn check(word: &str, after_flag: bool) -> Result<(), String> {
     }
     match word.strip_prefix('+') {
         Some("") => Err("`+` is not a flag".to_owned()),
-        // `+V` prints a version and ends; `+h SIZE` and the like have their value behind them.
+        // `+V` prints a version and ends; flags such as `+h SIZE` are followed by their value.
         Some("V" | "?") => Err(format!("`{word}` ends the node at once")),
         Some(_) => Ok(()),
         None if after_flag => Ok(()),
@@ -113,7 +114,7 @@ fn check_name(word: &str, name: &str) -> Result<(), String> {
     }
 }
 
-/// For a message of one line.
+/// Cleans text for a one-line message.
 fn clean(text: &str) -> String {
     crate::text::clean_line(text)
 }
@@ -154,7 +155,7 @@ mod tests {
             let message = why(&format!("+S 2:2 -{name} x"));
             assert!(message.contains(&format!("`-{name}` cannot be used here")), "{message}");
         }
-        // Where a shell would take it away, so do we.
+        // A shell would remove these quotes, so this function does too.
         assert!(Flags::parse("+S 1 '-'eval x").is_err());
         assert!(Flags::parse("-kernel -eval").is_err());
     }

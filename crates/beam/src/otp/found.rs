@@ -1,4 +1,4 @@
-//! An Erlang that is there, and what it says of itself.
+//! An available Erlang, and what it reports about itself.
 
 use super::command;
 use super::flags::Flags;
@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The oldest OTP release that will do.
+/// The oldest supported OTP release.
 pub const OLDEST: u32 = 25;
 
-/// How long an Erlang may take to start and answer a question. It takes half a second, but half a
-/// minute in an emulated guest on a busy host.
+/// How long an Erlang may take to start and answer a question. Usually it takes half a second,
+/// but half a minute in an emulated guest on a busy host.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// An Erlang/OTP that has answered.
 ///
-/// Whatever is started of it does not see the variables `ERL_*` of the tool's environment
-/// (`ERL_FLAGS`, `ERL_AFLAGS`, `ERL_ZFLAGS`, `ERL_LIBS`, `ERL_OTP25_FLAGS`, ...): they would change
-/// what is measured without a trace in the record.
+/// None of its programs sees the variables `ERL_*` of the tool's environment (`ERL_FLAGS`,
+/// `ERL_AFLAGS`, `ERL_ZFLAGS`, `ERL_LIBS`, `ERL_OTP25_FLAGS`, ...): they would change the
+/// measurement without a trace in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otp {
-    /// The program `erl`, absolute.
+    /// The absolute path of the program `erl`.
     pub erl: PathBuf,
     /// The release, such as 25.
     pub release: u32,
@@ -37,36 +37,36 @@ pub struct Otp {
     pub erts: String,
     /// The root of the installation.
     pub root: PathBuf,
-    /// Bytes in a word of the emulator.
+    /// Bytes per word of the emulator.
     pub word_size: u32,
-    /// Whom everything of it runs as; absent: the caller.
+    /// The account that all its programs run as; None for the caller.
     pub account: Option<Account>,
-    /// Where it was fetched from; none for one that was on this machine.
+    /// Where it was fetched from; None if it was installed on this machine.
     pub origin: Option<Origin>,
 }
 
-/// The package that an OTP was fetched as.
+/// The package from which an OTP was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The suite of Debian, such as `trixie`.
+    /// The Debian suite, such as `trixie`.
     pub suite: String,
     /// The version of `erlang-base`.
     pub version: String,
 }
 
-/// Reads a line as an answer, for the fuzzer.
+/// Parses a line as an answer, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(text: &str) {
     let answers = text.lines().filter_map(probe::answer);
     assert!(answers.into_iter().all(|answer| !answer.erts.contains('/')));
 }
 
-/// The longest name of a version.
+/// Longest version text, in bytes.
 const LONGEST_VERSION: u64 = 64;
 
 impl Otp {
-    /// Finds the `erl` on the PATH or at `erl`, which is the program or the root of an
-    /// installation, and asks it what it is.
+    /// Finds `erl` on the PATH, or at the path `erl`, which is the program or the root of an
+    /// installation. Asks the program which Erlang it is.
     ///
     /// # Errors
     /// If there is none, if it cannot be executed, if it is no Erlang or never answers, or if it
@@ -75,7 +75,7 @@ impl Otp {
         Self::find_within(erl, LIMIT)
     }
 
-    /// As [`Otp::find`], with another limit on the time that the program may take.
+    /// Like [`Otp::find`], with another limit on the time that the program may take.
     ///
     /// # Errors
     /// As [`Otp::find`].
@@ -96,30 +96,30 @@ impl Otp {
         Ok(Otp { erl: program, release, erts, root, word_size, account, origin: None })
     }
 
-    /// The same, for the caller to run: as root only what no other user could have put there.
+    /// The same OTP, run as the caller. Root runs it only if no other user could have put it
+    /// there.
     ///
     /// # Errors
-    /// If another could have.
+    /// If another user could have put it there.
     pub fn of_caller(self) -> Result<Self, BeamError> {
         check_own(&self.erl)?;
         Ok(Otp { account: None, ..self })
     }
 
-    /// Its version, such as `27.3.4.1`; its release where it does not say.
+    /// Its version, such as `27.3.4.1`; its release if the version is not known.
     pub fn version(&self) -> String {
         let file = self.root.join(format!("releases/{}/OTP_VERSION", self.release));
-        // The root is what the program says of itself, so that is anybody's too.
+        // The program itself reports this root, so anybody may have written the files there.
         let text = os::file::read_start(&file, LONGEST_VERSION).ok();
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let version = text.as_deref().map(str::trim).filter(|text| probe::is_version(text));
         version.map_or_else(|| self.release.to_string(), str::to_owned)
     }
 
-    /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
-    /// at most 200 characters.
+    /// Checks that this OTP accepts these emulator flags.
     ///
     /// # Errors
-    /// The refusal.
+    /// The VM's own message, in one line of at most 200 characters.
     pub fn accepts(&self, flags: &Flags) -> Result<(), String> {
         let mut command = self.command();
         command.args(flags.words()).args(command::QUIET);
@@ -141,13 +141,13 @@ impl Otp {
         command::command(&self.erl, self.account.as_ref())
     }
 
-    /// Whom its processes become; absent: the caller.
+    /// The user that its processes become; None for the caller.
     pub fn user(&self) -> Option<User> {
         self.account.as_ref().map(|account| account.user)
     }
 }
 
-/// Refuses a program that root would run and another user could have put there.
+/// Refuses a program that another user could have put there and that root would run.
 fn check_own(program: &Path) -> Result<(), BeamError> {
     host::program::check(program).map_err(|error| match error {
         PrivateError::Unsafe { path, why } => BeamError::UnsafeProgram { path, why },
@@ -155,9 +155,10 @@ fn check_own(program: &Path) -> Result<(), BeamError> {
     })
 }
 
-/// Whether this user may execute a program; where not, it is root's own, which root executes.
+/// Whether this user may execute a program. If not, it is a program of root's, which root
+/// executes.
 ///
-/// A program that others could have put there, root never executes.
+/// Root never executes a program that others could have put there.
 fn may_execute(account: &Account, program: &Path) -> bool {
     let reaches = |path: &Path, bits: u32| {
         path.metadata().is_ok_and(|metadata| {
@@ -175,7 +176,7 @@ fn may_execute(account: &Account, program: &Path) -> bool {
     reached || host::program::check(program).is_err()
 }
 
-/// The program that a user named.
+/// The program at the path that a user gave.
 fn named(path: &Path) -> Result<PathBuf, BeamError> {
     let path = if path.is_dir() { path.join("bin/erl") } else { path.to_owned() };
     if !path.exists() {
@@ -191,11 +192,11 @@ fn not_executable(path: PathBuf) -> BeamError {
     BeamError::NotExecutable { path, source: io::ErrorKind::PermissionDenied.into() }
 }
 
-/// The first `erl` in a list of folders such as PATH.
+/// The first `erl` in a list of folders, such as PATH.
 fn on_the_path(path: Option<OsString>) -> Result<PathBuf, BeamError> {
     let path = path.unwrap_or_default();
     let mut files = std::env::split_paths(&path)
-        // An empty or relative folder would depend on where the tool was called.
+        // An empty or relative folder would depend on the tool's working folder.
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join("erl"))
         .filter(|file| file.is_file());

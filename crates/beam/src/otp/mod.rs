@@ -1,4 +1,4 @@
-//! The Erlang that is there, or that can be fetched: finding it, and asking what it is.
+//! Erlangs that are installed or can be fetched: finds them, and asks them for their versions.
 
 mod choose;
 mod command;

@@ -1,4 +1,4 @@
-//! Asking a program whether it is an Erlang, and which.
+//! Asks a program whether it is an Erlang, and which one.
 
 use super::command::{QUIET, command, printed};
 use crate::error::BeamError;
@@ -7,12 +7,12 @@ use os::user::Account;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One line that nothing else prints.
+/// Prints one line that nothing else prints.
 const QUESTION: &str = r#"io:format("tailback-otp|~ts|~ts|~w|~ts~n",
     [erlang:system_info(otp_release), erlang:system_info(version),
      erlang:system_info(wordsize), code:root_dir()]), erlang:halt(0)."#;
 
-/// What an Erlang says of itself.
+/// The answer of an Erlang about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) release: u32,
@@ -46,7 +46,7 @@ pub(super) fn ask(
 pub(super) fn answer(line: &str) -> Option<Answer> {
     let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
     let release = fields.next()?.parse().ok()?;
-    // It becomes part of a folder's name.
+    // The version becomes part of a folder's name.
     let erts = fields.next().filter(|erts| is_version(erts))?.to_owned();
     let word_size = fields.next()?.parse().ok()?;
     let root = fields.next().map(PathBuf::from).filter(|root| root.is_absolute())?;

@@ -1,4 +1,4 @@
-//! Making terms.
+//! Makes Erlang terms.
 
 use eetf::{Atom, BigInteger, Binary, FixInteger, Float, List, Map, Term, Tuple};
 
@@ -15,7 +15,7 @@ pub fn int(number: i64) -> Term {
     }
 }
 
-/// An integer that is not negative.
+/// A non-negative integer.
 pub fn uint(number: u64) -> Term {
     match i64::try_from(number) {
         Ok(number) => int(number),
@@ -23,12 +23,12 @@ pub fn uint(number: u64) -> Term {
     }
 }
 
-/// A float; absent where it is not finite, since Erlang has no such floats.
+/// A float; None if it is not finite, since Erlang has no such floats.
 pub fn float(value: f64) -> Option<Term> {
     value.is_finite().then_some(Term::from(Float { value }))
 }
 
-/// A binary of UTF-8.
+/// A binary with UTF-8 text.
 pub fn text(text: &str) -> Term {
     Term::from(Binary::from(text.as_bytes()))
 }
@@ -43,7 +43,7 @@ pub fn tuple(elements: Vec<Term>) -> Term {
     Term::from(Tuple::from(elements))
 }
 
-/// A map whose keys are atoms.
+/// A map with atoms as keys.
 pub fn map<'a>(pairs: impl IntoIterator<Item = (&'a str, Term)>) -> Term {
     let pairs = pairs.into_iter().map(|(key, value)| (atom(key), value));
     Term::from(Map { map: pairs.collect() })

@@ -1,8 +1,8 @@
-//! Reading and making Erlang terms.
+//! Reads and makes Erlang terms.
 //!
 //! Readers report what was expected, what was found instead, and where: `wall_us: expected an
-//! unsigned integer, found the atom undefined`. [`field`] and [`each`] go into maps and lists and
-//! take the reader of what is inside.
+//! unsigned integer, found the atom undefined`. [`field`] and [`each`] read maps and lists; they
+//! take the reader for the elements.
 
 mod make;
 
@@ -12,14 +12,14 @@ use eetf::Term;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A term that is not what it should be.
+/// A term of another kind than expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermError {
-    /// The keys and places on the way to it, outermost first, such as `runs[3].wall_us`.
+    /// The keys and indices that lead to it, outermost first, such as `runs[3].wall_us`.
     pub at: String,
-    /// What it should have been.
+    /// The expected kind of term.
     pub expected: String,
-    /// What it is, in a few words.
+    /// A short description of the term.
     pub found: String,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for TermError {
 
 impl std::error::Error for TermError {}
 
-/// What a reader gives.
+/// The result of a reader.
 pub type Read<T> = Result<T, TermError>;
 
 fn wrong<T>(expected: &str, term: &Term) -> Read<T> {
@@ -45,7 +45,7 @@ fn within(step: String, mut error: TermError) -> TermError {
     error
 }
 
-/// The term's kind, and what it is where that is short.
+/// The term's kind, with the value if it is short.
 fn describe(term: &Term) -> String {
     let words = match term {
         Term::Atom(atom) => format!("the atom {}", atom.name),
@@ -69,7 +69,7 @@ fn describe(term: &Term) -> String {
 /// An atom's name.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no atom.
 pub fn as_atom(term: &Term) -> Read<&str> {
     match term {
         Term::Atom(atom) => Ok(&atom.name),
@@ -80,12 +80,12 @@ pub fn as_atom(term: &Term) -> Read<&str> {
 /// An integer.
 ///
 /// # Errors
-/// If it is none, or does not fit.
+/// If it is no integer, or does not fit.
 pub fn as_i64(term: &Term) -> Read<i64> {
     match term {
         Term::FixInteger(number) => Ok(i64::from(number.value)),
         Term::BigInteger(number) => {
-            // Not `wrong`, which would ask here again.
+            // Not `wrong`, which would call this function again.
             i64::try_from(&number.value).or_else(|_| too_large("an integer of 64 bits"))
         }
         _ => wrong("an integer", term),
@@ -97,10 +97,10 @@ fn too_large<T>(expected: &str) -> Read<T> {
     Err(TermError { at: String::new(), expected: expected.to_owned(), found })
 }
 
-/// An integer that is not negative.
+/// A non-negative integer.
 ///
 /// # Errors
-/// If it is none, or does not fit.
+/// If it is no such integer, or does not fit.
 pub fn as_u64(term: &Term) -> Read<u64> {
     const EXPECTED: &str = "an unsigned integer of 64 bits";
     match term {
@@ -110,7 +110,7 @@ pub fn as_u64(term: &Term) -> Read<u64> {
     }
 }
 
-/// A float, or an integer as one.
+/// A float, or an integer converted to a float.
 ///
 /// # Errors
 /// If it is no number, or an integer beyond 64 bits.
@@ -126,7 +126,7 @@ pub fn as_f64(term: &Term) -> Read<f64> {
 /// The bytes of a binary.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no binary.
 pub fn as_bytes(term: &Term) -> Read<&[u8]> {
     match term {
         Term::Binary(binary) => Ok(&binary.bytes),
@@ -136,7 +136,7 @@ pub fn as_bytes(term: &Term) -> Read<&[u8]> {
 
 /// Text: a binary in UTF-8, a list of code points, or an atom.
 ///
-/// Bytes that are no UTF-8 become replacement characters.
+/// Bytes that are not valid UTF-8 become replacement characters.
 ///
 /// # Errors
 /// If it is none of these.
@@ -158,11 +158,11 @@ pub fn as_text(term: &Term) -> Read<String> {
 /// The elements of a proper list.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no proper list.
 pub fn as_list(term: &Term) -> Read<Cow<'_, [Term]>> {
     match term {
         Term::List(list) => Ok(Cow::Borrowed(&list.elements)),
-        // Small integers travel as a string of bytes.
+        // A list of small integers arrives as a string of bytes.
         Term::ByteList(list) => {
             Ok(list.bytes.iter().map(|byte| int(i64::from(*byte))).collect::<Vec<_>>().into())
         }
@@ -170,10 +170,10 @@ pub fn as_list(term: &Term) -> Read<Cow<'_, [Term]>> {
     }
 }
 
-/// The elements of a tuple of `N`.
+/// The elements of a tuple with `N` elements.
 ///
 /// # Errors
-/// If it is none, or has more or fewer.
+/// If it is no tuple, or has more or fewer elements.
 pub fn as_tuple<const N: usize>(term: &Term) -> Read<&[Term; N]> {
     let elements = match term {
         Term::Tuple(tuple) => <&[Term; N]>::try_from(tuple.elements.as_slice()).ok(),
@@ -185,17 +185,17 @@ pub fn as_tuple<const N: usize>(term: &Term) -> Read<&[Term; N]> {
 /// Reads each element of a list.
 ///
 /// # Errors
-/// If it is no list, or the first error of an element, with its place counted from 0.
+/// If it is no list; or the first error of an element, with its index counted from 0.
 pub fn each<T>(term: &Term, read: impl Fn(&Term) -> Read<T>) -> Read<Vec<T>> {
     let read =
         |(place, element)| read(element).map_err(|error| within(format!("[{place}]"), error));
     as_list(term)?.iter().enumerate().map(read).collect()
 }
 
-/// The value of an atom's key in a map.
+/// The value of a key, given as an atom's name, in a map.
 ///
 /// # Errors
-/// If it is no map, if the key is not there, or the error of `read`, with the key.
+/// If it is no map, or if the key is missing; or the error of `read`, with the key.
 pub fn field<'a, T>(term: &'a Term, key: &str, read: impl FnOnce(&'a Term) -> Read<T>) -> Read<T> {
     match find(term, key, read)? {
         Some(value) => Ok(value),
@@ -207,10 +207,10 @@ pub fn field<'a, T>(term: &'a Term, key: &str, read: impl FnOnce(&'a Term) -> Re
     }
 }
 
-/// As [`field`], for a key that may be absent.
+/// Like [`field`], for a key that may be absent.
 ///
 /// # Errors
-/// If it is no map, or the error of `read`, with the key.
+/// If it is no map; or the error of `read`, with the key.
 pub fn find<'a, T>(
     term: &'a Term,
     key: &str,

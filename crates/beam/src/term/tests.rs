@@ -5,7 +5,7 @@ fn message<T: fmt::Debug>(read: Read<T>) -> String {
     read.unwrap_err().to_string()
 }
 
-/// There and back over the wire's format.
+/// The term after encoding and decoding.
 fn sent(term: &Term) -> Term {
     let mut bytes = Vec::new();
     term.encode(&mut bytes).unwrap();
@@ -35,7 +35,7 @@ fn lists_of_small_integers_are_lists() {
     assert_eq!(each(&bytes, as_u64), Ok(vec![1, 2, 3]));
     assert_eq!(each(&list(vec![]), as_u64), Ok(vec![]));
     assert_eq!(message(each(&atom("x"), as_u64)), "expected a list, found the atom x");
-    // More than fit into the short form.
+    // More elements than fit into the short form.
     let many = list(vec![int(7); 70_000]);
     assert_eq!(each(&sent(&many), as_u64).unwrap().len(), 70_000);
 }

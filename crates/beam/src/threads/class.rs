@@ -1,15 +1,15 @@
 //! What a thread was doing at one moment.
 
-/// What a thread was doing when it was looked at.
+/// What a thread was doing when it was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// On a CPU, or ready to be: it works or spins.
+    /// On a CPU or runnable: it works or spins.
     Running,
-    /// Asleep on a futex: a scheduler that has nothing to do, or waits for a lock.
+    /// Asleep on a futex: a scheduler without work, or one that waits for a lock.
     Futex,
-    /// Asleep for a time, in native code: a scheduler of the VM never does that by itself.
+    /// Asleep for a time, in native code: a scheduler of the VM never does this by itself.
     Sleep,
-    /// Waiting for input or output to become possible, or for a timer with it.
+    /// Waiting for input or output to be possible, possibly with a timeout.
     Poll,
     /// Reading, writing, or waiting for something else in the kernel.
     Other,
@@ -17,12 +17,12 @@ pub enum Class {
     Disk,
     /// Stopped by a signal or a debugger.
     Stopped,
-    /// Not there: not yet started, or ended.
+    /// Does not exist: not yet started, or ended.
     Gone,
 }
 
 impl Class {
-    /// All, in the order of [`Shares`](super::Shares).
+    /// All classes, in the order of [`Shares`](super::Shares).
     pub const ALL: [Class; 8] = [
         Class::Running,
         Class::Futex,
@@ -34,9 +34,10 @@ impl Class {
         Class::Gone,
     ];
 
-    /// The class by the kernel function that a thread waits in; absent where that does not decide.
+    /// The class by the kernel function that a thread waits in; None if the function does not
+    /// determine it.
     ///
-    /// A thread that is ready waits in none, also where it is throttled or has not run since it
+    /// A runnable thread waits in no function, even if it is throttled or has not run since it
     /// was woken.
     pub(super) fn of_wchan(wchan: &str) -> Option<Self> {
         let is = |parts: &[&str]| parts.iter().any(|part| wchan.contains(part));
@@ -51,7 +52,7 @@ impl Class {
         }
     }
 
-    /// The class by the letter of a thread's state, where the function did not decide.
+    /// The class by the letter of a thread's state, if the function did not determine it.
     pub(super) fn of_state(state: u8) -> Self {
         match state {
             b'R' => Class::Running,

@@ -1,13 +1,13 @@
-//! What a thread of the VM is for, by its name.
+//! The purpose of a VM thread, determined by its name.
 
-/// What a thread of the VM is for.
+/// The purpose of a VM thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ThreadKind {
-    /// A normal scheduler, by its number.
+    /// A normal scheduler, with its number.
     Scheduler(u32),
-    /// A dirty CPU scheduler, by its number.
+    /// A dirty CPU scheduler, with its number.
     DirtyCpu(u32),
-    /// A dirty IO scheduler, by its number.
+    /// A dirty IO scheduler, with its number.
     DirtyIo(u32),
     /// A thread for asynchronous drivers.
     Async,
@@ -15,15 +15,17 @@ pub enum ThreadKind {
     Aux,
     /// A thread that polls for input and output.
     Poll,
-    /// The main thread, one that passes on signals or messages, or one of a NIF or a driver.
+    /// The main thread, a thread that passes on signals or messages, or a thread of a NIF or
+    /// driver.
     Other,
 }
 
 impl ThreadKind {
     /// The kind, from the name in `/proc/PID/task/TID/comm`.
     ///
-    /// OTP 25 says `1_scheduler`, `1_dirty_cpu_sch` and `10_dirty_io_sch`, since names have 15
-    /// letters at most; OTP 26 and later say `erts_sched_1`, `erts_dcpus_1` and `erts_dios_10`.
+    /// OTP 25 uses `1_scheduler`, `1_dirty_cpu_sch` and `10_dirty_io_sch`, since names have at
+    /// most 15 characters; OTP 26 and later use `erts_sched_1`, `erts_dcpus_1` and
+    /// `erts_dios_10`.
     pub fn of(name: &str) -> Self {
         let name = name.trim_end();
         match name.strip_prefix("erts_") {
@@ -52,7 +54,7 @@ impl ThreadKind {
         }
         let Some((number, word)) = name.split_once('_') else { return ThreadKind::Other };
         let Ok(number) = number.parse() else { return ThreadKind::Other };
-        // The more digits, the less is left of the word.
+        // The more digits the number has, the less of the word remains.
         let is = |whole: &str, least: usize| word.len() >= least && whole.starts_with(word);
         if is("scheduler", 3) {
             ThreadKind::Scheduler(number)
@@ -69,7 +71,7 @@ impl ThreadKind {
         }
     }
 
-    /// Whether it runs Erlang processes: a scheduler of any sort.
+    /// Whether it runs Erlang processes, as schedulers of any kind do.
     pub fn is_scheduler(self) -> bool {
         matches!(self, ThreadKind::Scheduler(_) | ThreadKind::DirtyCpu(_) | ThreadKind::DirtyIo(_))
     }

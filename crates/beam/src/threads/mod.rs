@@ -1,6 +1,7 @@
 //! The threads of a VM, watched from outside.
 //!
-//! A sampler inside the VM stalls with its schedulers; this one only needs a CPU now and then.
+//! A sampler inside the VM stalls when its schedulers stall; this one only needs a CPU now and
+//! then.
 
 mod class;
 mod kind;
@@ -20,42 +21,43 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How seldom new threads are looked for, in samples; known ones are looked at in each.
+/// Number of samples after which new threads are searched; known threads are read in each sample.
 const SEARCH_EVERY: u64 = 8;
 
-/// So many threads' files stay open, two each; a process may have 1024 files by default.
+/// Most threads whose files stay open, two files each; a process may have 1024 files by default.
 const MOST_OPEN: usize = 128;
 
-/// The shortest time between two samples.
+/// Shortest time between two samples.
 const LEAST: Duration = Duration::from_millis(1);
 
 /// Watches the threads of a process until [`finish`](Self::finish); a drop ends it too.
 ///
-/// It takes a sample every so often on a thread of its own, on the CPUs that the calling thread
-/// may use. Each sample reads two small files a thread, in some 8 microseconds; a sample that is
-/// late is not made up for. Threads that vanish are fine, and so is the process's end.
+/// It takes samples at a fixed interval on a thread of its own, on the CPUs that the calling
+/// thread may use. Each sample reads two small files per thread, in about 8 microseconds. Late
+/// samples are not repeated. Threads may vanish, and the process may end.
 #[derive(Debug)]
 pub struct ThreadSampler {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<ThreadReport>>,
 }
 
-/// What the threads did.
+/// What the threads of a process did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// Every thread that was met, in the order of their kinds.
+    /// Every thread that was seen, ordered by kind.
     pub totals: Vec<ThreadTotal>,
-    /// When the samples of the series were taken, since the beginning.
+    /// When the samples of the series were taken, since the start of sampling.
     pub times: Vec<Duration>,
-    /// Every scheduler, in the order of their kinds: for a heat map.
+    /// The series of every scheduler, ordered by kind, for a heat map.
     pub series: Vec<ThreadSeries>,
-    /// How many samples were taken; where they did not fit, more than [`ThreadReport::times`] has.
+    /// Number of samples. It is larger than the length of [`ThreadReport::times`] if samples were
+    /// dropped.
     pub samples: u64,
-    /// From the first to the last sample.
+    /// Time from the first to the last sample.
     pub lasted: Duration,
 }
 
-/// One look at all threads of a process, for the fuzzer.
+/// Samples all threads of a process once, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(task: &Path) {
     for tid in read::threads(task) {
@@ -66,7 +68,7 @@ pub(crate) fn fuzz(task: &Path) {
 }
 
 impl ThreadSampler {
-    /// Begins to watch the process `pid`, below `proc`, which is `/proc` but for tests.
+    /// Starts to sample the process `pid` below `proc`, which is `/proc` except in tests.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -78,7 +80,7 @@ impl ThreadSampler {
             let mut due = Instant::now();
             loop {
                 sampler.sample();
-                // Late ones are left out, so that a machine that is busy is not made busier.
+                // Late samples are skipped, so that a busy machine does not become busier.
                 due = (due + every.max(LEAST)).max(Instant::now());
                 let left = due.saturating_duration_since(Instant::now());
                 match stopped.recv_timeout(left) {
@@ -91,7 +93,7 @@ impl ThreadSampler {
         Ok(ThreadSampler { stop: Some(stop), thread: Some(thread.map_err(BeamError::Thread)?) })
     }
 
-    /// Takes a last sample, ends, and returns what was sampled.
+    /// Takes a last sample, stops, and returns the result.
     pub fn finish(mut self) -> ThreadReport {
         self.end().unwrap_or_default()
     }
@@ -134,7 +136,7 @@ impl Sampler {
         self.lasted = at;
     }
 
-    /// Begins to watch threads that were not there before.
+    /// Starts to sample threads that did not exist before.
     fn search(&mut self) {
         for tid in read::threads(&self.task) {
             if self.record.threads.contains_key(&tid) {

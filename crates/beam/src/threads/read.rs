@@ -1,4 +1,4 @@
-//! One look at all threads of a process.
+//! Reads all threads of a process once.
 
 use super::class::Class;
 use std::fs::File;
@@ -6,27 +6,27 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// So many threads are looked at; a VM has at most some three thousand.
+/// Most threads that are sampled; a VM has at most about three thousand.
 const MOST_THREADS: usize = 8192;
 
-/// The most bytes of a file that are read.
+/// Most bytes of a file that are read.
 const MOST_BYTES: u64 = 4096;
 
-/// What one look at one thread gave.
+/// The result of sampling one thread once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     pub class: Class,
     pub times: Times,
 }
 
-/// The three numbers of `schedstat`, since the thread's start.
+/// The three numbers of `schedstat`, counted since the thread's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Nanoseconds on a CPU.
+    /// Time on a CPU, in nanoseconds.
     pub cpu_ns: u64,
-    /// Nanoseconds in a run queue.
+    /// Time in a run queue, in nanoseconds.
     pub waited_ns: u64,
-    /// Times that it was put on a CPU.
+    /// Number of times that it was put on a CPU.
     pub timeslices: u64,
 }
 
@@ -42,21 +42,21 @@ pub(super) fn name(task: &Path, tid: u32) -> Option<String> {
     text(&task.join(format!("{tid}/comm"))).map(|name| name.trim_end().to_owned())
 }
 
-/// The files of one thread that are read again and again.
+/// The files of one thread that are read repeatedly.
 ///
-/// Opening a file of /proc costs several times what reading it does, so they stay open as long
-/// as there are not too many.
+/// Opening a file of /proc costs several times as much as reading it. So the files stay open,
+/// unless there are too many.
 #[derive(Debug)]
 pub(super) struct Files {
     folder: PathBuf,
     open: Option<[File; 2]>,
 }
 
-/// The files that are kept open, in their order.
+/// The names of the files that are kept open; the order matters.
 const KEPT: [&str; 2] = ["wchan", "schedstat"];
 
 impl Files {
-    /// Those of a thread; `keep` says whether they may stay open.
+    /// The files of a thread; `keep` says whether they may stay open.
     pub fn of(task: &Path, tid: u32, keep: bool) -> Self {
         let folder = task.join(tid.to_string());
         let [wchan, schedstat] = KEPT.map(|name| File::open(folder.join(name)).ok());
@@ -64,13 +64,13 @@ impl Files {
         Files { folder, open }
     }
 
-    /// A look at the thread; absent where it is gone.
+    /// A sample of the thread; None if it has ended.
     pub fn look(&self) -> Option<Look> {
         let class = match Class::of_wchan(&self.read(0).unwrap_or_default()) {
             Some(class) => class,
             None => Class::of_state(state_of(&text(&self.folder.join("stat"))?)?),
         };
-        // A kernel without scheduler information has no such file: then there are no times.
+        // A kernel without scheduler information has no such file; then there are no times.
         let times = self.read(1).and_then(|text| times_of(&text));
         Some(Look { class, times: times.unwrap_or_default() })
     }
@@ -83,7 +83,7 @@ impl Files {
     }
 }
 
-/// Voluntary and involuntary switches of a thread since its start.
+/// Voluntary and involuntary context switches of a thread since its start.
 pub(super) fn switches(task: &Path, tid: u32) -> Option<(u64, u64)> {
     let status = text(&task.join(format!("{tid}/status")))?;
     let number = |key: &str| {
@@ -98,7 +98,7 @@ fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The letter behind the name, which may hold brackets and spaces itself.
+/// The letter after the name; the name itself may contain parentheses and spaces.
 fn state_of(stat: &str) -> Option<u8> {
     stat.rsplit_once(')')?.1.trim_start().bytes().next()
 }

@@ -1,4 +1,4 @@
-//! Samples that add up to totals, and to a series that fits into memory.
+//! Adds samples up to totals, and stores them in a series of bounded size.
 
 use super::class::Class;
 use super::kind::ThreadKind;
@@ -6,29 +6,29 @@ use super::read::{Look, Times};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// So many samples a series may have; then every second one goes, and the next are taken half as
-/// often. At 10 ms that is after three minutes.
+/// Most samples of a series. When it is full, every second sample is dropped, and later samples
+/// are stored half as often. With one sample per 10 ms this happens after about three minutes.
 const MOST_SAMPLES: usize = 20_000;
 
-/// So many bytes the series of all schedulers together may have.
+/// Most bytes for the series of all schedulers together.
 const MOST_CELLS: usize = 16 << 20;
 
-/// How often a thread was found in each class, in the order of [`Class::ALL`].
+/// How often a thread was in each class, in the order of [`Class::ALL`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shares([u64; Class::ALL.len()]);
 
 impl Shares {
-    /// How many samples found it so.
+    /// Number of samples with this class.
     pub fn count(&self, class: Class) -> u64 {
         self.0[class.index()]
     }
 
-    /// How many samples there are in which the thread was there.
+    /// Number of samples in which the thread existed.
     pub fn samples(&self) -> u64 {
         self.0.iter().sum::<u64>() - self.count(Class::Gone)
     }
 
-    /// The share of those samples, 0 to 1; 0 where there are none.
+    /// The class's share of these samples, 0 to 1; 0 if there are none.
     pub fn share(&self, class: Class) -> f64 {
         let samples = self.samples();
         if samples == 0 { 0.0 } else { self.count(class) as f64 / samples as f64 }
@@ -39,41 +39,41 @@ impl Shares {
     }
 }
 
-/// What a thread did while it was watched.
+/// What a thread did while it was sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadTotal {
-    /// The thread's number.
+    /// The thread id.
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub kind: ThreadKind,
-    /// Nanoseconds on a CPU between the first and the last look at it.
+    /// Time on a CPU between the first and the last sample of the thread, in nanoseconds.
     pub cpu_ns: u64,
-    /// Nanoseconds in a run queue in that time: ready, but not on a CPU.
+    /// Time in a run queue between these samples, in nanoseconds: runnable, but not on a CPU.
     pub waited_ns: u64,
-    /// Times that it was put on a CPU.
+    /// Number of times that it was put on a CPU.
     pub timeslices: u64,
-    /// Times that it gave its CPU up, to sleep; absent where it ended before the last look.
+    /// Number of times that it gave up its CPU to sleep; None if it ended before the last sample.
     pub voluntary_switches: Option<u64>,
-    /// Times that its CPU was taken from it; absent where it ended before the last look.
+    /// Number of times that its CPU was taken from it; None if it ended before the last sample.
     pub involuntary_switches: Option<u64>,
-    /// How often it was found doing what.
+    /// How often it was in which class.
     pub shares: Shares,
 }
 
 /// What a scheduler was doing, sample by sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadSeries {
-    /// The thread's number.
+    /// The thread id.
     pub tid: u32,
-    /// Which scheduler.
+    /// The kind and number of the scheduler.
     pub kind: ThreadKind,
     /// Its class in each sample; as long as [`ThreadReport::times`](super::ThreadReport::times).
     pub classes: Vec<Class>,
 }
 
-/// A thread that is watched.
+/// A thread that is being sampled.
 pub(super) struct Watched {
     pub name: String,
     pub kind: ThreadKind,
@@ -84,18 +84,18 @@ pub(super) struct Watched {
     pub first_switches: Option<(u64, u64)>,
 }
 
-/// All that was seen.
+/// All samples so far.
 #[derive(Default)]
 pub(super) struct Record {
     pub threads: HashMap<u32, Watched>,
     pub times: Vec<Duration>,
     samples: u64,
-    /// Every so manieth sample goes into the series, less one.
+    /// Number of samples that are left out of the series after each one that is stored.
     skip: u64,
 }
 
 impl Record {
-    /// Begins to watch a thread. `switches` are those that it made before.
+    /// Starts to sample a thread; `switches` are its context switches so far.
     pub fn meet(&mut self, tid: u32, name: String, times: Times, switches: Option<(u64, u64)>) {
         let watched = Watched {
             kind: ThreadKind::of(&name),
@@ -109,7 +109,7 @@ impl Record {
         self.threads.insert(tid, watched);
     }
 
-    /// Adds a sample: a look at each thread that is there, `at` after the beginning.
+    /// Adds a sample with the state of each existing thread; `at` is the time since the start.
     pub fn add(&mut self, at: Duration, looks: &HashMap<u32, Look>) {
         let kept = self.samples.is_multiple_of(self.skip + 1);
         self.samples += 1;
@@ -143,7 +143,7 @@ impl Record {
         self.skip = self.skip * 2 + 1;
     }
 
-    /// How many samples were taken.
+    /// Number of samples that were taken.
     pub fn samples(&self) -> u64 {
         self.samples
     }
@@ -158,7 +158,7 @@ fn every_second<T>(values: &mut Vec<T>) {
 }
 
 impl Watched {
-    /// What it did; `switches` are those that it has made by now.
+    /// The totals of the thread; `switches` are its context switches so far.
     pub fn total(&self, tid: u32, switches: Option<(u64, u64)>) -> ThreadTotal {
         let since = |now: u64, then: u64| now.saturating_sub(then);
         let both = switches.zip(self.first_switches);

@@ -1,19 +1,19 @@
-//! A look at a term's bytes before they are decoded.
+//! Checks a term's bytes before they are decoded.
 //!
-//! The decoder trusts lengths and recurses, so a few bytes could ask it for gigabytes or for more
-//! stack than there is. What passes here has no more elements than bytes, no great depth, takes no
-//! more memory than it may, and has only kinds of terms that the decoder takes.
+//! The decoder trusts lengths and recurses, so a few bytes could make it use gigabytes or
+//! overflow the stack. Bytes that pass this check have no more elements than bytes, a bounded
+//! depth and a bounded memory use, and contain only kinds of terms that the decoder accepts.
 
 use super::cost;
 
-/// The deepest nesting that is taken.
+/// Deepest nesting that is accepted.
 const MOST_DEPTH: usize = 256;
 
 /// The byte before a term.
 const VERSION: u8 = 131;
 
-/// Refuses bytes that are no single well-formed term of the external format, or that take more
-/// memory than `most`, in bytes, together with the term that is made of them.
+/// Refuses bytes that are not a single well-formed term of the external format. Also refuses them
+/// if they and the decoded term together take more than `most` bytes of memory.
 ///
 /// # Errors
 /// What is wrong, in a few words.
@@ -21,7 +21,7 @@ pub(super) fn check(bytes: &[u8], most: u64) -> Result<(), String> {
     whole(first(bytes, most)?, bytes)
 }
 
-/// As [`check`], of a term before which the byte of the version is left out.
+/// Like [`check`], for a term without the version byte.
 ///
 /// # Errors
 /// What is wrong, in a few words.
@@ -36,10 +36,10 @@ fn whole(length: usize, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// How many bytes the first term takes.
+/// Number of bytes of the first term.
 ///
 /// # Errors
-/// What is wrong with it, in a few words.
+/// What is wrong with the term, in a few words.
 pub(super) fn first(bytes: &[u8], most: u64) -> Result<usize, String> {
     match bytes.split_first() {
         Some((&VERSION, rest)) => Ok(1 + term(rest, most)?),
@@ -49,7 +49,7 @@ pub(super) fn first(bytes: &[u8], most: u64) -> Result<usize, String> {
 
 fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
     let mut cursor = Cursor { rest: bytes, cost: bytes.len() as u64 };
-    // How many terms are still to come at each level.
+    // Number of terms that are still to come at each level.
     let mut open: Vec<u64> = vec![1];
     while let Some(left) = open.last_mut() {
         if *left == 0 {
@@ -61,7 +61,7 @@ fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
         if cursor.cost > most {
             return Err(format!("a term that takes more than {} MiB of memory", most >> 20));
         }
-        // Each term takes at least a byte, so more of them than bytes cannot be true.
+        // Each term takes at least one byte, so there cannot be more terms than bytes.
         if inner > cursor.rest.len() as u64 {
             return Err("a length beyond the end".to_owned());
         }
@@ -77,12 +77,12 @@ fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
 
 struct Cursor<'a> {
     rest: &'a [u8],
-    /// What the bytes and the terms that were stepped over take.
+    /// Memory for the bytes and for the terms that were skipped.
     cost: u64,
 }
 
 impl Cursor<'_> {
-    /// Steps over one term's own bytes; the number of terms that follow inside it.
+    /// Skips one term's own bytes; returns the number of terms inside it, which follow.
     fn term(&mut self) -> Result<u64, String> {
         let tag = self.byte()?;
         match tag {
@@ -90,14 +90,14 @@ impl Cursor<'_> {
             97 => self.skip(1)?,
             98 => self.skip(4)?,
             70 => self.skip(8)?,
-            // Atoms, in Latin-1 and UTF-8, with a length of one or two bytes.
+            // Atoms, in Latin-1 and UTF-8, with a length field of one or two bytes.
             100 | 115 | 118 | 119 => self.atom(tag)?,
             // Nil.
             106 => {}
             107 => self.counted(2)?,
             109 => self.counted(4)?,
             77 => self.bits()?,
-            // Big integers: a length, a sign, the digits.
+            // Big integers: a length, a sign and the digits.
             110 => self.big(1)?,
             111 => self.big(4)?,
             88 => self.named(12)?,
@@ -108,7 +108,7 @@ impl Cursor<'_> {
             105 => return self.elements(4),
             108 => {
                 self.add(cost::tail());
-                // A list has a tail besides its elements.
+                // A list has a tail in addition to its elements.
                 return Ok(self.elements(4)? + 1);
             }
             116 => {
@@ -135,7 +135,7 @@ impl Cursor<'_> {
         self.number(1).map(|number| number as u8)
     }
 
-    /// An unsigned number of this many bytes, four at most.
+    /// An unsigned number with this many bytes, at most four.
     fn number(&mut self, bytes: usize) -> Result<u64, String> {
         let taken = self.take(bytes)?;
         Ok(taken.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -152,7 +152,7 @@ impl Cursor<'_> {
         self.take(usize::try_from(bytes).unwrap_or(usize::MAX)).map(drop)
     }
 
-    /// A length of this many bytes, and as many bytes behind it.
+    /// Skips a length field of this many bytes, and as many bytes as the field says.
     fn counted(&mut self, bytes: usize) -> Result<(), String> {
         let length = self.number(bytes)?;
         self.add(cost::block(length));
@@ -178,7 +178,7 @@ impl Cursor<'_> {
         self.skip(length + 1)
     }
 
-    /// An atom, the node, and this many bytes.
+    /// Skips an atom that names the node, and this many bytes.
     fn named(&mut self, bytes: u64) -> Result<(), String> {
         let tag = self.byte()?;
         if !matches!(tag, 100 | 115 | 118 | 119) {
@@ -206,7 +206,7 @@ mod tests {
         super::check(bytes, MOST)
     }
 
-    /// What the decoded term has allocated, by the sizes of its vectors and tables.
+    /// The memory that the decoded term has allocated, from the sizes of its vectors and tables.
     fn allocated(term: &Term) -> u64 {
         let all = |terms: &Vec<Term>| {
             let own = terms.capacity() * size_of::<Term>();
@@ -232,7 +232,7 @@ mod tests {
             }
             Term::Tuple(tuple) => all(&tuple.elements),
             Term::Map(map) => {
-                // One place of eight stays free, and each has a byte of its own.
+                // One slot of eight stays free, and each slot has an extra byte.
                 let places = map.map.capacity() * 8 / 7;
                 let pairs = map.map.iter().map(|(key, value)| allocated(key) + allocated(value));
                 of(places * (2 * size_of::<Term>() + 1)) + pairs.sum::<u64>()
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_would_exhaust_the_decoder_is_refused() {
-        // Lists of four thousand million elements, and of none but a long tail.
+        // A list of four thousand million elements, and an empty list with a long tail.
         assert!(check(&[131, 108, 255, 255, 255, 255, 97, 1]).is_err());
         assert!(check(&[131, 105, 255, 255, 255, 255]).is_err());
         assert!(check(&[131, 116, 255, 255, 255, 255]).is_err());
@@ -261,15 +261,16 @@ mod tests {
         );
     }
 
-    /// A list of so many terms with these bytes.
+    /// A list with `count` copies of these bytes.
     fn many(one: &[u8], count: u32) -> Vec<u8> {
         [&[131, 108][..], &count.to_be_bytes(), &one.repeat(count as usize), &[106]].concat()
     }
 
     #[test]
     fn what_would_take_much_memory_is_refused_before_it_does() {
-        // A map of one pair, of none, a tuple of one and of none, nil, a list of one, an atom, a
-        // big integer, a process, a reference, an empty binary and string.
+        // A map with one pair and an empty one, a tuple with one element and an empty one, nil, a
+        // list with one element, an atom, a big integer, a process, a reference, an empty binary
+        // and an empty string.
         let kinds: [&[u8]; 12] = [
             &[116, 0, 0, 0, 1, 97, 1, 97, 1],
             &[116, 0, 0, 0, 0],
@@ -292,7 +293,8 @@ mod tests {
             assert!(refused.contains("more than 64 MiB of memory"), "{one:?}: {refused}");
             check(&many(one, fit / 3)).unwrap();
         }
-        // One that is large by itself: binary, bit string, big integer, a map of many pairs.
+        // Terms that are large by themselves: a binary, a bit string, a big integer, a map with
+        // many pairs.
         for head in
             [&[131, 109, 3, 0, 0, 0][..], &[131, 77, 3, 0, 0, 0, 8], &[131, 111, 3, 0, 0, 0, 0]]
         {
@@ -320,7 +322,7 @@ mod tests {
                 116, 118, 119, 120])], 0..80)) {
             let bytes: Vec<u8> = [131].into_iter().chain(bytes).collect();
             if check(&bytes).is_ok() {
-                // An error is fine, such as an atom that is no UTF-8.
+                // An error is fine, for example for an atom that is not valid UTF-8.
                 if let Ok(term) = Term::decode(&bytes[..]) {
                     let takes = allocated(&term) + bytes.len() as u64;
                     prop_assert!(super::check(&bytes, takes - 2).is_err(), "{:?}", term);

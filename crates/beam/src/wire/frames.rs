@@ -1,31 +1,31 @@
-//! Frames out of a stream of bytes.
+//! Splits a stream of bytes into frames.
 
 use super::MOST_BYTES;
 
-/// Bytes of a frame's length.
+/// Bytes of a frame's length field.
 const HEADER: usize = 4;
 
-/// Takes bytes as they come and gives whole frames.
+/// Takes bytes as they arrive and returns complete frames.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     pending: Vec<u8>,
-    /// How much of `pending` was given already.
+    /// How many bytes of `pending` were returned already.
     given: usize,
 }
 
 impl Frames {
-    /// Adds what was read.
+    /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
-        // What was given goes only now, so that many small frames cost one move.
+        // Returned bytes are removed only here, so that many small frames cost one move.
         self.pending.drain(..self.given);
         self.given = 0;
         self.pending.extend_from_slice(bytes);
     }
 
-    /// The next whole frame without its length, if there is one.
+    /// The next complete frame without its length field, if there is one.
     ///
     /// # Errors
-    /// The length of a frame that is too long; nothing that follows can be understood.
+    /// The length of a frame that is too long; nothing that follows can be parsed.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, usize> {
         let Some((header, rest)) = self.pending[self.given..].split_first_chunk::<HEADER>() else {
             return Ok(None);
@@ -41,10 +41,10 @@ impl Frames {
     }
 }
 
-/// A frame as it is sent.
+/// A frame with its length field, as it is sent.
 ///
 /// # Errors
-/// The length of what is too long.
+/// The length of a payload that is too long.
 pub(super) fn framed(payload: &[u8]) -> Result<Vec<u8>, usize> {
     match u32::try_from(payload.len()) {
         Ok(length) if payload.len() <= MOST_BYTES => Ok([&length.to_be_bytes(), payload].concat()),

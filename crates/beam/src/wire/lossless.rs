@@ -1,14 +1,15 @@
-//! Terms in a form that the encoder writes without changing their values.
+//! Converts terms so that the encoder does not change their values.
 //!
-//! eetf 0.11 writes a list of integers below 256 as a string of bytes, negative ones too, and cuts
-//! the length of a byte list to 16 bits. Both would arrive as other values than were sent.
+//! eetf 0.11 writes a list of integers below 256 as a string of bytes, even if integers are
+//! negative. It also truncates the length of a byte list to 16 bits. Both would arrive as other
+//! values.
 
 use eetf::{BigInteger, ImproperList, List, Map, Term, Tuple};
 
 /// The longest list that may be written as a string of bytes.
 const MOST_BYTES: usize = u16::MAX as usize;
 
-/// The same term in a form that the encoder writes losslessly.
+/// The same term in a form that the encoder writes without loss.
 pub(super) fn lossless(term: Term) -> Term {
     match term {
         Term::FixInteger(number) if number.value < 0 => Term::from(BigInteger::from(number.value)),

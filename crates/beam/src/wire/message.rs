@@ -1,4 +1,4 @@
-//! The messages between the two ends.
+//! The messages between the tool and a node.
 
 use super::MOST_OF_MESSAGE;
 use super::check::check;
@@ -7,23 +7,23 @@ use super::lossless::lossless;
 use crate::term;
 use eetf::{List, Term, Tuple};
 
-/// A message of a node.
+/// A message from a node.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
-    /// What it is; the first message.
+    /// The node's description; the first message.
     Hello(Term),
-    /// A call returned.
+    /// The result of a call.
     Result(u64, Term),
-    /// A call raised, or its process was killed.
+    /// A call raised an exception, or its process was killed; with the reason.
     Failed(u64, String),
-    /// A call, or a process that it started, sent an event.
+    /// An event from a call, or from a process that the call started.
     Event(u64, Term),
-    /// Erlang code printed.
+    /// Text that Erlang code printed.
     Printed(Vec<u8>),
 }
 
 impl Incoming {
-    /// Reads a frame.
+    /// Parses a frame.
     ///
     /// # Errors
     /// What is wrong with it, in a few words.
@@ -91,7 +91,7 @@ fn frame(elements: Vec<Term>) -> Result<Vec<u8>, String> {
     let mut payload = Vec::new();
     let message = lossless(Term::from(Tuple::from(elements)));
     message.encode(&mut payload).map_err(|error| crate::text::clean_line(&error.to_string()))?;
-    // So that a term that the other side would misread is never sent.
+    // A term that the other side would misread must not be sent.
     check(&payload, MOST_OF_MESSAGE)?;
     framed(&payload).map_err(|length| format!("{length} bytes, more than a frame may have"))
 }

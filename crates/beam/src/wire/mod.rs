@@ -1,4 +1,4 @@
-//! Terms as bytes, and the protocol of `schema/port.md`: frames, and the messages in them.
+//! Terms as bytes, and the protocol of `schema/port.md`: frames and the messages in them.
 
 mod check;
 mod cost;
@@ -6,39 +6,40 @@ mod frames;
 mod lossless;
 mod message;
 
-/// The most memory that an answer of a node may take, in bytes: what came, and the term of it.
+/// Most memory for an answer of a node, in bytes: the received bytes and the decoded term
+/// together.
 pub const MOST_MEMORY: u64 = 64 << 20;
 
-/// How many bytes the first of several terms takes.
+/// Number of bytes of the first of several terms.
 ///
 /// # Errors
-/// If it is no well-formed term of the external format, or takes more memory than it may; in a few
-/// words.
+/// If it is no well-formed term of the external format, or takes more than [`MOST_MEMORY`]; in a
+/// few words.
 pub fn first(bytes: &[u8]) -> Result<usize, String> {
     check::first(bytes, MOST_MEMORY)
 }
 
-/// Reads a term of the external format that takes all of the bytes.
+/// Decodes a term of the external format that fills all of the bytes.
 ///
 /// # Errors
-/// What is wrong with it, in a few words; also that it takes more memory than it may.
+/// What is wrong with it, in a few words; also if it takes more than [`MOST_MEMORY`].
 pub fn decode(bytes: &[u8]) -> Result<eetf::Term, String> {
     check::check(bytes, MOST_MEMORY)?;
     eetf::Term::decode(bytes).map_err(|error| crate::text::clean_line(&error.to_string()))
 }
 
-/// As [`decode`], of bytes before which the byte of the version is left out.
+/// Like [`decode`], for bytes without the version byte.
 ///
 /// # Errors
-/// What is wrong with it, in a few words; also that it takes more memory than it may.
+/// What is wrong with it, in a few words; also if it takes more than [`MOST_MEMORY`].
 pub fn decode_inner(bytes: &[u8]) -> Result<eetf::Term, String> {
     check::check_inner(bytes, MOST_MEMORY)?;
-    // The bytes may be many, so they are not copied for one in front of them.
+    // There may be many bytes, so they are not copied to add one in front.
     let whole = std::io::Read::chain(&[131][..], bytes);
     eetf::Term::decode(whole).map_err(|error| crate::text::clean_line(&error.to_string()))
 }
 
-/// Writes a term; what cannot be written becomes nothing.
+/// Encodes a term; the result is empty if the term cannot be encoded.
 pub fn encode(term: eetf::Term) -> Vec<u8> {
     let mut bytes = Vec::new();
     if lossless::lossless(term).encode(&mut bytes).is_err() {
@@ -50,9 +51,9 @@ pub fn encode(term: eetf::Term) -> Vec<u8> {
 pub(crate) use frames::Frames;
 pub(crate) use message::{Incoming, call, cancel};
 
-/// The most bytes of a frame.
+/// Most bytes of a frame.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// The most memory that a message over the pipes may take, in bytes, with its frame: results of our
-/// own application are lists of what was measured.
+/// Most memory for a message over the pipes, in bytes, including its frame: results of tailback's
+/// own application are lists of measurements.
 const MOST_OF_MESSAGE: u64 = 192 << 20;

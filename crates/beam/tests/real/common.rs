@@ -1,10 +1,10 @@
-//! What the tests with a real node share.
+//! Helpers for the tests with a real node.
 
 use beam::{App, CallError, Node, NodeOptions, Otp, Term, term};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Longer than any machine takes.
+/// Longer than any machine needs.
 pub const LONG: Duration = Duration::from_secs(120);
 
 /// The application, and a folder for one test.
@@ -14,7 +14,7 @@ pub struct Erlang {
     pub folder: tempfile::TempDir,
 }
 
-/// The Erlang of this machine; where there is none, prints that.
+/// The Erlang of this machine; if there is none, prints so and returns None.
 pub fn erlang() -> Option<Erlang> {
     let otp = Otp::find(None).map_err(testing::skipped).ok()?;
     let folder = tempfile::tempdir().unwrap();
@@ -25,7 +25,7 @@ pub fn erlang() -> Option<Erlang> {
     Some(Erlang { otp, app, folder })
 }
 
-/// One for all tests, since compiling the application takes seconds.
+/// One cache for all tests, since compiling the application takes seconds.
 pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("erlang")
 }
@@ -62,7 +62,7 @@ pub fn eval_within(
     let parse = call(node, "erl_parse", "parse_exprs", vec![tokens])?;
     let [_, exprs] = term::as_tuple::<2>(&parse).unwrap().clone();
     let none = term::list(vec![]);
-    // The value alone: bindings may hold funs, which do not travel.
+    // Only the value: bindings may contain funs, which cannot be sent.
     let value = node.call("erl_eval", "exprs", vec![exprs, none], limit, &|| false, on_event)?;
     let [_, value, _] = term::as_tuple::<3>(&value).unwrap().clone();
     Ok(value)
@@ -73,7 +73,7 @@ pub fn string(text: &str) -> Term {
     term::list(text.chars().map(|c| term::int(i64::from(u32::from(c)))).collect())
 }
 
-/// Whether the process is gone, or only waits to be reaped, within a long time.
+/// Waits until the process has ended or is a zombie; false after a long time.
 pub fn is_gone(pid: u32) -> bool {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(30) {
@@ -87,7 +87,7 @@ pub fn is_gone(pid: u32) -> bool {
     false
 }
 
-/// The processes whose environment has this variable.
+/// The processes with this variable in their environment.
 pub fn marked(variable: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! However it ends, nothing is left.
+//! However a node ends, nothing is left behind.
 
 use crate::common::{LONG, cache, call, erlang, eval, eval_within, is_gone, marked, string};
 use beam::term::{as_list, as_u64, atom, each, int, list};
@@ -8,10 +8,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Set for the process that stands for the tool, to something that no other test has.
+/// Set in the process that plays the tool; no other test uses this value.
 const ROLE: &str = "TAILBACK_BEAM_TEST_FOLDER";
 
-/// Three port programs: one ends with its input, one never, one starts another and leaves it.
+/// Three port programs: one ends with its input, one never ends, and one starts another and
+/// leaves it.
 const PROGRAMS: &str = "spawn(fun() -> [open_port({spawn, C}, []) ||
     C <- [\"/bin/cat\", \"sleep 1000\", \"sh -c 'setsid sleep 1000 & exec sleep 1000'\"]],
     timer:sleep(infinity) end), ok.";
@@ -21,14 +22,14 @@ fn kill(pid: u32) {
     kill_process(pid, Signal::KILL).unwrap();
 }
 
-/// A variable by which all processes of a test's node are found.
+/// A variable that marks all processes of a test's node.
 fn mark(name: &str) -> (String, NodeOptions) {
     let (key, value) = (format!("TAILBACK_TEST_{name}"), std::process::id().to_string());
     let env = vec![(key.clone().into(), value.clone().into())];
     (format!("{key}={value}"), NodeOptions { env, ..NodeOptions::default() })
 }
 
-/// Waits until at least so many processes carry the mark.
+/// Waits until at least `least` processes have the mark.
 fn wait_for(variable: &str, least: usize) -> Vec<u32> {
     let began = Instant::now();
     loop {
@@ -60,7 +61,7 @@ fn a_dropped_node_leaves_nothing() {
     eval(&mut node, PROGRAMS).unwrap();
     wait_for(&variable, ALL);
     drop(node);
-    // Not later but now: the supervisor had reaped all of them before the drop was over.
+    // At once, without waiting: the supervisor had reaped all of them before the drop returned.
     assert_eq!(marked(&variable), Vec::<u32>::new());
 }
 
@@ -81,7 +82,7 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
     let node = erlang.node(NodeOptions::default());
     let pid = node.pid();
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::STOP).unwrap();
-    // The signal takes its time to reach every thread.
+    // The signal takes some time to reach every thread.
     let stopped = || {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
         let stats = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap());
@@ -96,23 +97,23 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
     assert!(is_gone(pid));
 }
 
-/// Not a test: the process that the next one kills. Without its variable it has nothing to do.
+/// Not a test: the process that the next test kills. Without its variable it does nothing.
 #[test]
 fn tool_that_is_killed() {
     let Some(role) = std::env::var_os(ROLE) else { return };
     let otp = Otp::find(None).unwrap();
     let app = beam::App::prepare(&otp, &cache()).unwrap();
-    // A node of another user has nothing of the tool's environment but what it is given.
+    // A node of another user has only the environment that it is given, nothing of the tool's.
     let env = vec![(ROLE.into(), role)];
     let options = NodeOptions { hello_within: LONG, env, ..NodeOptions::default() };
-    // On a thread that ends: the node has to live on after it.
+    // On a thread that ends: the node must survive that thread.
     let start = move || Node::start(&otp, &app, options, &|| false).unwrap();
     let mut node = std::thread::spawn(start).join().unwrap();
     eval(&mut node, PROGRAMS).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(call(&mut node, "erlang", "+", vec![int(1), int(2)]).unwrap(), int(3));
     println!("\nnode {}", node.pid());
-    // All schedulers are taken, so nobody in the VM can see that its input has ended.
+    // All schedulers are busy, so nothing in the VM can see that its input has ended.
     let busy = "[spawn(fun() -> X = 1 bsl 1000000,
         lists:foreach(fun(_) -> X * X end, lists:seq(1, 1000000)) end) || _ <- lists:seq(1, 8)],
         timer:sleep(infinity).";
@@ -134,7 +135,7 @@ fn a_tool_that_is_killed_leaves_nothing() {
     let mut lines = BufReader::new(tool.stdout.take().unwrap()).lines();
     let line = lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("node ")).unwrap();
     let vm: u32 = line["node ".len()..].parse().unwrap();
-    // With the tool itself; its supervisor has the same environment.
+    // Including the tool itself, and its supervisor, which has the same environment.
     let all = wait_for(&variable, ALL + 2);
     assert!(all.contains(&vm));
     std::thread::sleep(Duration::from_millis(300));
@@ -144,10 +145,10 @@ fn a_tool_that_is_killed_leaves_nothing() {
     assert!(is_gone(vm));
 }
 
-/// Set for the process that compiles until it is killed: the folder of its compiler.
+/// Set in the process that compiles until it is killed: the folder of its compiler.
 const COMPILING: &str = "TAILBACK_BEAM_TEST_COMPILING";
 
-/// Not a test: the process that the next one kills.
+/// Not a test: the process that the next test kills.
 #[test]
 fn tool_that_is_killed_while_it_compiles() {
     let Some(folder) = std::env::var_os(COMPILING).map(std::path::PathBuf::from) else { return };
@@ -159,7 +160,7 @@ fn tool_that_is_killed_while_it_compiles() {
 #[test]
 fn a_compiler_dies_with_a_tool_that_is_killed() {
     let Some(erlang) = erlang() else { return };
-    // No other process sleeps for so long.
+    // No other process sleeps for this time.
     let seconds = (1_000_000 + std::process::id()).to_string();
     let erl = erlang.folder.path().join("erl");
     let script = format!("#!/bin/sh\nsetsid sleep {seconds} &\nsleep {seconds}\n");
@@ -203,7 +204,7 @@ fn a_killed_vm_is_told_of_and_leaves_nothing() {
     assert!(death.last.contains(&"last words".to_owned()), "{:?}", death.last);
     assert_eq!(death.dump, None);
     assert_eq!(marked(&variable), Vec::<u32>::new());
-    // And again, without a hang.
+    // Once more, without a hang.
     assert!(matches!(call(&mut node, "erlang", "node", vec![]), Err(CallError::Died(_))));
 }
 
@@ -224,7 +225,7 @@ fn a_killed_supervisor_takes_the_vm_with_it() {
 fn a_crash_keeps_its_dump_and_an_orderly_end_has_none() {
     let Some(erlang) = erlang() else { return };
     let dumps = erlang.folder.path().join("dumps");
-    // Another user has a folder of its own in it.
+    // Another user has a folder of its own inside it.
     let own = match erlang.otp.user() {
         Some(user) => dumps.join(format!("user-{}", user.uid())),
         None => dumps.clone(),
@@ -304,7 +305,7 @@ fn the_vm_is_bound_niced_and_joined_but_its_supervisor_is_not() {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     assert_eq!(fields[16], "7");
-    // Nothing of the tool's is open in the VM but its two pipes.
+    // The VM has no file of the tool's open except its two pipes.
     let listed = call(&mut node, "erlang", "ports", vec![]).unwrap();
     assert!(!as_list(&listed).unwrap().is_empty());
     let limit = call(&mut node, "erlang", "system_info", vec![atom("schedulers")]).unwrap();

@@ -1,4 +1,4 @@
-//! With a real Erlang; where there is none, each test says so and passes.
+//! Tests with a real Erlang; if there is none, each test says so and passes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

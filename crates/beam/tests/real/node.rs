@@ -1,4 +1,4 @@
-//! A node is driven.
+//! Tests that drive a node.
 
 use crate::common::{LONG, call, erlang, eval, eval_within, is_gone, string};
 use beam::term::{self, as_i64, as_text, atom, int, list, text};
@@ -21,7 +21,7 @@ fn a_node_says_hello_computes_and_ends() {
     assert_eq!(as_i64(&sum), Ok(2));
     let big = call(&mut node, "erlang", "*", vec![int(i64::MAX), int(2)]).unwrap();
     assert_eq!(term::as_u64(&big), Ok(2 * u64::try_from(i64::MAX).unwrap()));
-    // What is no secret to the VM: an identifier goes there and back.
+    // An identifier is opaque here, but the VM understands it: it is sent there and back.
     let pid = call(&mut node, "erlang", "whereis", vec![atom("tailback_port")]).unwrap();
     let info = vec![pid, atom("priority")];
     let info = call(&mut node, "erlang", "process_info", info).unwrap();
@@ -63,7 +63,7 @@ fn what_fails_says_why() {
     assert!(message.contains("undef"), "{message}");
     let message = eval(&mut node, "exit(self(), kill), timer:sleep(infinity).").unwrap_err();
     assert!(message.to_string().ends_with("failed: killed"), "{message}");
-    // A term that cannot travel ends the call, not the node's life.
+    // A term that cannot be sent ends the call, but not the node.
     let huge = eval(&mut node, "binary:copy(<<0>>, 70000000).").unwrap_err().to_string();
     assert!(huge.contains("more than 64 MiB"), "{huge}");
     assert_eq!(as_i64(&eval(&mut node, "1 + 1.").unwrap()), Ok(2));
@@ -107,7 +107,7 @@ fn events_come_with_their_time_of_arrival() {
         done.";
     let began = Instant::now();
     let mut on_event = |at, event: beam::Term| {
-        // A caller who is slow to look does not change when an event came.
+        // A caller that is slow to look does not change the time of an event.
         std::thread::sleep(Duration::from_millis(50));
         events.push((at, event));
     };
@@ -127,7 +127,7 @@ fn a_fun_stands_for_the_teller_and_outlives_the_call() {
     let args = vec![tell.clone(), list(vec![int(1), int(2)])];
     node.call("lists", "foreach", args, LONG, &|| false, &mut on_event).unwrap();
     assert_eq!(received, [1, 2]);
-    // Also as a value of a map, where it is a fun that cannot come back.
+    // Also as a value in a map, where it is a fun that cannot be sent back.
     let map = term::map([("tell", tell), ("other", int(1))]);
     let error = call(&mut node, "maps", "get", vec![atom("tell"), map.clone()]).unwrap_err();
     assert!(matches!(&error, CallError::Protocol { what, .. } if what.contains("tag")), "{error}");
@@ -186,7 +186,7 @@ fn large_terms_travel_both_ways() {
 fn a_flood_of_events_that_nobody_takes_is_bounded() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
-    // 200 MiB: the teller has to wait, and all of it arrives when it is taken.
+    // 200 MiB: the sender has to wait, and everything arrives when it is taken.
     let script = "spawn((fun(T) -> fun() -> B = binary:copy(<<0>>, 1048576),
         [T(B) || _ <- lists:seq(1, 200)], T(done) end end)(tailback_port:teller())), ok.";
     eval(&mut node, script).unwrap();

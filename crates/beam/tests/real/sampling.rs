@@ -1,4 +1,4 @@
-//! The threads of a real VM, watched from outside.
+//! Tests that sample the threads of a real VM from outside.
 
 use crate::common::{LONG, erlang, eval, eval_within};
 use beam::{Class, Flags, NodeOptions, ThreadKind, ThreadSampler};
@@ -13,12 +13,12 @@ fn schedulers_are_known_and_a_busy_one_is_seen() {
     let mut node = erlang.node(options);
     let proc = Path::new("/proc");
     let sampler = ThreadSampler::start(proc, node.pid(), Duration::from_millis(10)).unwrap();
-    // One scheduler multiplies for a second of its own time; the other has nothing to do.
+    // One scheduler multiplies for a second of its own CPU time; the other has nothing to do.
     let script = "X = 1 bsl 300000, {T, _} = {fun(F) -> F(F) end, 0},
         T(fun(F) -> X * X,
             case erlang:statistics(runtime) of {R, _} when R > 1500 -> done; _ -> F(F) end end).";
     let done = eval_within(&mut node, script, LONG, &mut |_, _| {});
-    // The bindings hold a fun, so the answer cannot travel; the work was done all the same.
+    // The bindings contain a fun, so the answer cannot be sent; the work was done anyway.
     assert!(done.is_err());
     eval(&mut node, "1.").unwrap();
     let report = sampler.finish();

@@ -1,4 +1,4 @@
-//! From a stream of bytes to texts of bearable length.
+//! Splits a stream of bytes into texts of limited length.
 
 use super::entries::entries;
 use super::item::{Begin, Form, Item};
@@ -8,13 +8,13 @@ use model::census::Why;
 use model::record::MOST_TEXT;
 use std::io::{BufRead, BufReader, Read};
 
-/// Bytes of lines that are parsed at a time.
+/// Bytes of lines that are parsed together.
 const BLOCK: usize = 1 << 20;
 
-/// Bytes by which the form of a file is told.
+/// Number of bytes that are used to detect the form of a file.
 const START: usize = 1024;
 
-/// Cuts a stream into items.
+/// Splits a stream into items.
 pub(super) fn stream(bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
     let mut bytes = BufReader::with_capacity(BLOCK, bytes);
     let packed = bytes.fill_buf().is_ok_and(is_packed);
@@ -29,7 +29,7 @@ pub(super) fn stream(bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) 
 fn unpacked_stream(mut bytes: impl BufRead, of: &Source, take: &mut dyn FnMut(Item)) {
     let begins = || Some(Begin::file(of.name));
     let mut start = Vec::new();
-    // A reader may give less than there is.
+    // A single read may return fewer bytes than are available.
     let begun = bytes.by_ref().take(START as u64).read_to_end(&mut start);
     if let Err(error) = begun {
         return take(Item::Failed { begins: begins(), why: why(&error) });
@@ -46,7 +46,7 @@ fn unpacked_stream(mut bytes: impl BufRead, of: &Source, take: &mut dyn FnMut(It
     }
 }
 
-/// Cuts a source into blocks of whole lines; a line that is too long is counted and skipped.
+/// Splits a source into blocks of whole lines. A line that is too long is counted and skipped.
 fn lines(mut bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
     let mut begins = Some(Begin::file(of.name));
     let mut rest: Vec<u8> = Vec::new();
@@ -71,8 +71,8 @@ fn lines(mut bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
         let tail = rest.split_off(cut);
         let mut block = std::mem::replace(&mut rest, tail);
         if skips {
-            // What is left of the line that was too long, but for its line feed: lines keep their
-            // numbers.
+            // The rest of the line that was too long, without its line feed, so that line numbers
+            // stay correct.
             let end = block.iter().position(|byte| *byte == b'\n').unwrap_or(block.len());
             block.drain(..end);
             skips = false;

@@ -1,4 +1,4 @@
-//! The files of an archive of tar; their names are shown, and lead nowhere.
+//! The files of a tar archive. Their names are only shown; no file is opened by such a name.
 
 use super::host::host_of;
 use super::item::{Begin, Form, Item, Text};
@@ -9,22 +9,22 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Entries of an archive that are read, at most: a folder and a file for each of a million hosts.
+/// Most entries of an archive that are read: a folder and a file for each of a million hosts.
 const MOST_ENTRIES: usize = 2_000_000;
 
 /// The longest name of an entry that is shown, in characters.
 const LONGEST_NAME: usize = 255;
 
-/// The entries of an archive. One that was named itself has a file or a folder a host; one that was
-/// found in a folder speaks for one host, whatever is in it.
+/// The entries of an archive. An archive that the user named has one file or folder per host. An
+/// archive that was found in a folder speaks for one host, whatever it contains.
 pub(super) fn entries(bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
     first_entries(bytes, of, MOST_ENTRIES, take);
 }
 
-/// No more than `most` of them.
+/// The same with at most `most` entries.
 fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMut(Item)) {
     let mut archive = tar::Archive::new(bytes);
-    // Counted as one file, whatever is in it.
+    // The archive counts as one file, whatever it contains.
     let begins = |take: &mut dyn FnMut(Item)| {
         let text = Text {
             begins: Some(Begin::file(of.name)),
@@ -36,7 +36,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
     };
     begins(take);
     let failed = |why: Why| Item::Failed { begins: Some(Begin::entry(of.name)), why };
-    // As they stand: a long name of an entry would be read into memory, however long it is.
+    // Raw entries, since otherwise a long entry name is read into memory, however long it is.
     let Ok(all) = archive.entries().map(|entries| entries.raw(true)) else {
         return take(failed(Why::Damaged));
     };
@@ -48,7 +48,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
         if place >= most {
             return take(failed(Why::TooManyEntries));
         }
-        // What is empty costs no more than its header.
+        // An empty entry costs no more than its header.
         let size = entry.size();
         if !entry.header().entry_type().is_file() || size == 0 {
             continue;
@@ -57,11 +57,11 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
         let path: String = path.chars().take(LONGEST_NAME).collect();
         let begins = Some(Begin::entry(&format!("{}:{path}", of.name)));
         take(match whole(&mut entry) {
-            // Nothing within an archive is unpacked once more: what it may grow to has no bound.
+            // Nothing inside an archive is unpacked again, since the result could have any size.
             Ok(bytes) if is_packed(&bytes) || is_archive(&bytes) => {
                 Item::Failed { begins, why: Why::Damaged }
             }
-            // The archive ends within it.
+            // The archive ends before the entry does.
             Ok(bytes) if (bytes.len() as u64) < size => {
                 return take(Item::Failed { begins, why: Why::Truncated });
             }
@@ -88,7 +88,7 @@ fn speaker(path: &str, of: &Source) -> Arc<Speaker> {
 mod tests {
     use super::*;
 
-    /// Entries that are read here, at most.
+    /// Most entries that this test reads.
     const MOST: usize = 10_000;
 
     fn header(name: &str, size: u64) -> [u8; 512] {
@@ -99,7 +99,7 @@ mod tests {
         *header.as_bytes()
     }
 
-    /// The same bytes, so many times.
+    /// The same bytes, repeated several times.
     struct Again {
         bytes: [u8; 512],
         left: usize,

@@ -1,19 +1,19 @@
-//! Why nothing could be read.
+//! Errors of reading a fleet.
 
 use std::path::PathBuf;
 
 /// Why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CensusError {
-    /// What was named is not there.
+    /// A path that the user named does not exist.
     #[error("{}: {source}; name records, brief records, or a folder of them", .path.display())]
     Named {
-        /// What was named.
+        /// The path.
         path: PathBuf,
-        /// The kernel's reason.
+        /// The error from the kernel.
         source: std::io::Error,
     },
-    /// The trials of records could not be kept while others were read.
+    /// The trials of records could not be stored.
     #[error("trials of records: {0}; make room beside the folder of --parquet, or name another")]
     Trials(std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! Finds files, and gives them out as jobs.
+//! Finds files and hands them out as jobs.
 
 use super::error::CensusError;
 use super::item::{Begin, Item, Job, open, open_named};
@@ -13,31 +13,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// A file from so many bytes on is cut into blocks.
+/// Files of at least this many bytes are cut into blocks.
 const LARGE: u64 = 4 << 20;
 
-/// Small files of a job, at most.
+/// Most small files in a job.
 const MOST_FILES: usize = 128;
 
-/// Bytes of a job from which on it is given out.
+/// A job of at least this many bytes is handed out.
 const ENOUGH: usize = 1 << 20;
 
-/// How deep folders may be in each other.
+/// Most levels of nested folders.
 const DEEPEST: usize = 32;
 
-/// What the finder shares with those that take what it gives out.
+/// State that the finder shares with the parsing threads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared<'a> {
-    /// Nobody wants more.
+    /// Whether reading has ended.
     pub(super) ended: &'a AtomicBool,
     pub(super) room: &'a Room,
-    /// What makes hashes of names.
+    /// The hash of host names.
     pub(super) hashing: Option<Hashing<'a>>,
-    /// Bytes that parsing takes for each byte of text.
+    /// Bytes of memory that parsing takes for each byte of text.
     pub(super) weight: u64,
 }
 
-/// Finds files and gives out what is to be parsed.
+/// Finds files and hands out the jobs.
 pub(super) struct Finder<'a> {
     jobs: SyncSender<Job>,
     place: u64,
@@ -51,7 +51,7 @@ impl<'a> Finder<'a> {
         Finder { jobs, place: 0, items: Vec::new(), bytes: 0, shared }
     }
 
-    /// Gives out all that these paths hold.
+    /// Hands out everything in these paths.
     pub(super) fn find(mut self, paths: &[PathBuf]) -> Result<(), CensusError> {
         for path in paths {
             self.named(path).map_err(|source| CensusError::Named { path: path.clone(), source })?;
@@ -60,7 +60,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// What was named is read whatever its name is, and where it is a link, what that leads to.
+    /// Reads a path that the user named, whatever its name is. A link is followed.
     fn named(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str() == "-" {
             self.stream(std::io::stdin(), "-", self.speaker("-", Given::Named));
@@ -71,7 +71,7 @@ impl<'a> Finder<'a> {
             std::fs::read_dir(&real)?;
             self.folder(path, Path::new(""), 0);
         } else {
-            // Opened here, so that one that cannot be read is an error and not a number.
+            // The file is opened here, so that a failure is an error and not only counted.
             let file = open_named(&real)?;
             let host = host::host_of(Path::new(path.file_name().unwrap_or_default()));
             let speaker = self.speaker(&host, Given::Named);
@@ -80,7 +80,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// The files of a folder in the order of their names, without following links.
+    /// The files of a folder in the order of their names. Links are not followed.
     fn folder(&mut self, top: &Path, below: &Path, depth: usize) {
         let folder = top.join(below);
         let Ok(entries) = std::fs::read_dir(&folder) else {
@@ -108,7 +108,7 @@ impl<'a> Finder<'a> {
                 let path = top.join(&below);
                 let is_packed = host::is_packed(&below);
                 let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
-                // What is not packed and small is most of a million files: it costs no call here.
+                // A million small files without compression need no call here.
                 let size = if is_packed { LARGE } else { size() };
                 let speaker = self.speaker(&host::host_of(&below), Given::Found);
                 self.file(path, speaker, size);
@@ -156,14 +156,14 @@ impl<'a> Finder<'a> {
         let items = std::mem::take(&mut self.items);
         if !items.is_empty() {
             self.shared.room.take(room);
-            // Nobody takes it any more only where folding has ended.
+            // The receiver closes only after folding has ended.
             let _ = self.jobs.send(Job { place: self.place, items, room });
             self.place += 1;
         }
     }
 }
 
-/// A source that ends where nobody wants more of it.
+/// A source that ends when reading has ended.
 struct UntilEnded<'a, R> {
     bytes: R,
     ended: &'a AtomicBool,

@@ -1,17 +1,17 @@
-//! What the name of a file says.
+//! The meaning of file names.
 
 use std::path::Path;
 
-/// Names of files with records end so.
+/// Endings of the names of files with records.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "brief", "log"];
 
-/// What may stand before these.
+/// A word that may stand before these endings.
 const KIND: &str = "record";
 
-/// The longest name of a host in the name of a file, in bytes: something is added to it.
+/// The longest host name in a file name, in bytes; the rest of the file name is added to it.
 const LONGEST: usize = 200;
 
-/// Names of archives, and of packed files, end so.
+/// Endings of the names of archives and compressed files.
 const PACKED: [&str; 3] = ["tar", "tgz", "gz"];
 
 /// Whether a file of this name may hold records.
@@ -19,7 +19,7 @@ pub(super) fn is_wanted(name: &Path) -> bool {
     has_ending(name, &ENDINGS) || has_ending(name, &PACKED)
 }
 
-/// Whether a file of this name may be packed, or an archive.
+/// Whether a file of this name may be compressed, or an archive.
 pub(super) fn is_packed(name: &Path) -> bool {
     has_ending(name, &PACKED)
 }
@@ -29,8 +29,9 @@ fn has_ending(name: &Path, endings: &[&str]) -> bool {
     ending.is_some_and(|ending| endings.contains(&ending))
 }
 
-/// The host that a file speaks for: the folder that it stands in below what was named, as engines
-/// that fetch files have one a host; else its own name without its endings and without its run.
+/// The host that a file speaks for. If the file is in a folder below the named path, it is that
+/// folder: tools that collect files use one folder per host. Otherwise it is the file name
+/// without its endings and its run.
 pub(super) fn host_of(below: &Path) -> String {
     let mut parts = below.components().filter_map(|part| match part {
         std::path::Component::Normal(name) => Some(name.to_string_lossy()),
@@ -52,17 +53,17 @@ pub(super) fn host_of(below: &Path) -> String {
     without_run(name).to_owned()
 }
 
-/// The file of a run of a host, which speaks for it: HOST-TIME-PID.jsonl. None where the name of
-/// the host cannot stand in it.
+/// The file name for one run of a host, which speaks for that host: HOST-TIME-PID.jsonl. None if
+/// the host name cannot be part of a file name.
 pub fn run_file(host: &str, time: jiff::Timestamp, process: u32) -> Option<String> {
     let fits = (1..=LONGEST).contains(&host.len()) && !host.contains('/') && !host.starts_with('.');
     let file = format!("{host}-{}-{process}.jsonl", time.strftime("%Y%m%dT%H%M%SZ"));
     (fits && host_of(Path::new(&file)) == host).then_some(file)
 }
 
-/// The name of a file without the time and the process that [`run_file`] adds.
+/// A file name without the time and the process that [`run_file`] adds.
 fn without_run(name: &str) -> &str {
-    /// A time, by its digits.
+    /// The digits of a time.
     const TIME: &[u8] = b"00000000T000000Z";
     let cut = || {
         let (rest, process) = name.rsplit_once('-')?;

@@ -1,4 +1,4 @@
-//! What there is to parse.
+//! Units of parsing work.
 
 use crate::speaker::Speaker;
 use model::census::Why;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 /// Work for one thread.
 pub(super) struct Job {
-    /// Its place in the order of all.
+    /// Its position in the order of all jobs.
     pub(super) place: u64,
     pub(super) items: Vec<Item>,
-    /// Its share of what is in memory at once, in bytes.
+    /// Its share of the memory limit, in bytes.
     pub(super) room: u64,
 }
 
@@ -21,16 +21,16 @@ pub(super) struct Job {
 pub(super) enum Item {
     /// A small file.
     File { path: PathBuf, speaker: Arc<Speaker> },
-    /// Text of a file that was read before.
+    /// Text of a file that was already read.
     Text(Text),
-    /// Something that could not be read to its end.
+    /// Something that could not be read completely.
     Failed { begins: Option<Begin>, why: Why },
 }
 
-/// The begin of a file, or of an entry of an archive.
+/// The beginning of a file, or of an entry of an archive.
 pub(super) struct Begin {
     pub(super) name: Box<str>,
-    /// Whether it is a file, and no entry of an archive.
+    /// Whether it is a file and not an entry of an archive.
     pub(super) is_file: bool,
 }
 
@@ -46,7 +46,7 @@ impl Begin {
 
 /// Text of a file.
 pub(super) struct Text {
-    /// The file, where it begins here.
+    /// The beginning, if the file begins here.
     pub(super) begins: Option<Begin>,
     /// The host that it is named after.
     pub(super) speaker: Arc<Speaker>,
@@ -54,19 +54,20 @@ pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
 }
 
-/// How records stand in a text.
+/// The layout of records in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// One record.
     One,
-    /// A record a line.
+    /// One record per line.
     Lines,
-    /// A list of records, as `check --json` prints it.
+    /// A JSON list of records, as printed by `check --json`.
     List,
 }
 
 impl Form {
-    /// By how a text begins: a record over several lines has its brace alone on the first.
+    /// The form of a text, from its beginning. A record on several lines has only a brace on the
+    /// first line.
     pub(super) fn of(start: &[u8]) -> Self {
         let start = start.trim_ascii_start();
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
@@ -78,7 +79,7 @@ impl Form {
     }
 }
 
-/// Opens a file that may be anything, and is no link: neither a pipe nor a device is waited for.
+/// Opens a path if it is a file and not a link. Pipes and devices do not block.
 pub(super) fn open(path: &Path) -> std::io::Result<File> {
     let flags =
         OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -86,7 +87,8 @@ pub(super) fn open(path: &Path) -> std::io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
-/// Opens what was named: nothing but a file, since even opening a device may change something.
+/// Opens a path that the user named, if it is a file. Devices are not opened, since even that may
+/// change their state.
 pub(super) fn open_named(path: &Path) -> std::io::Result<File> {
     if std::fs::metadata(path)?.is_file() { open(path) } else { Err(no_file()) }
 }

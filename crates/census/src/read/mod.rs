@@ -1,8 +1,8 @@
 //! Reads files, archives and lines in one pass.
 //!
-//! One thread finds files and cuts long ones into blocks, others parse them, and this one folds
-//! what they found, in the order in which it was found: the same files give the same census.
-//! Whatever the files hold, a few blocks are in memory at once.
+//! One thread finds files and cuts long ones into blocks; others parse them. The calling thread
+//! folds the results in the order in which they were found, so that the same files give the same
+//! census. Whatever the files hold, only a few blocks are in memory at once.
 
 mod blocks;
 mod entries;
@@ -35,26 +35,27 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use work::{Done, Part};
 
-/// Jobs that wait for a thread, at most.
+/// Most jobs that wait for a thread.
 const WAITING: usize = 4;
 
-/// Bytes that parsing takes for each byte of a record whose trials are wanted.
+/// Bytes of memory that parsing takes for each byte of a record whose trials are wanted.
 const WITH_TRIALS: u64 = 4;
 
-/// How far reading went.
+/// The progress of reading.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
-    /// Records, whole or not.
+    /// Records, valid or not.
     pub records: u64,
     /// Bytes of JSON.
     pub bytes: u64,
 }
 
-/// Reads all that these paths hold; `-` is standard input. `progress` is called now and then.
+/// Reads everything in these paths; `-` is standard input. `progress` is called from time to
+/// time.
 ///
 /// # Errors
-/// If one of them cannot be opened, or trials cannot be kept. What is wrong with a file in a
-/// folder, or with a line, is counted in the fleet.
+/// If one of the paths cannot be opened, or trials cannot be stored. A bad file in a folder, or a
+/// bad line, is only counted in the fleet.
 pub fn read(
     paths: &[PathBuf],
     options: Options,
@@ -76,7 +77,7 @@ pub fn read(
                 let mut reader = Reader::new(&options, kinds, turns);
                 reader.share(threads);
                 while let Some(job) = next(work) {
-                    // Nobody folds any more only where the finder is about to end.
+                    // The receiver closes early only when reading has ended.
                     if !ended.load(Ordering::Relaxed) {
                         let _ = to_fold.send(work::done(job, &mut reader));
                     }
@@ -88,7 +89,7 @@ pub fn read(
         let shared = Shared { ended: &ended, room: &room, hashing: options.hashing, weight };
         let finder = scope.spawn(move || Finder::new(to_work, shared).find(paths));
         let folded = fold(&mut fleet, &found, &room, options.trials, progress);
-        // Where folding failed: the others end by it, and by finding nobody there.
+        // If folding failed, this flag and the closed receiver make the other threads end.
         ended.store(true, Ordering::Relaxed);
         room.close();
         drop(found);
@@ -98,7 +99,7 @@ pub fn read(
     Ok(fleet)
 }
 
-/// Reads bytes as a file of this name would be that was come by so, without a thread.
+/// Reads bytes like a file with this name, obtained in this way. No thread is started.
 pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> Fleet {
     let mut fleet = Fleet::new(options.scenarios, options.now);
     let kinds = Arc::clone(&fleet.kinds);
@@ -109,7 +110,7 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
     let speaker = Speaker::new(&host::host_of(Path::new(name)), given, hashing).into();
     blocks::stream(bytes, &Source { name, speaker, hashing }, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
-        // Without the file that trials are kept in there is no error.
+        // Errors occur only with a file for the trials.
         let _ = done.parts.into_iter().try_for_each(|part| folding.take(&mut fleet, part));
     });
     fleet
@@ -119,7 +120,7 @@ fn next(work: &Mutex<Receiver<Job>>) -> Option<Job> {
     work.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-/// Folds what was found, in its order.
+/// Folds the results in the order of their jobs.
 fn fold(
     fleet: &mut Fleet,
     found: &Receiver<Done>,
@@ -143,7 +144,7 @@ fn fold(
     Ok(())
 }
 
-/// The file that is being folded.
+/// The state of folding the current file.
 struct Folding<'a> {
     trials: Option<Keeper<'a>>,
     lines: u32,

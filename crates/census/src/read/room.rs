@@ -1,11 +1,11 @@
-//! How much is in memory at once, whatever the files hold and however many threads there are.
+//! Limits the memory of all jobs together, for any files and any number of threads.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Bytes of jobs that were given out and are not folded yet, at most. A larger one goes alone.
+/// Most bytes of all jobs that were handed out and are not folded yet. A larger job runs alone.
 const MOST: u64 = 192 << 20;
 
-/// Room for jobs.
+/// The memory that jobs may use.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     state: Mutex<State>,
@@ -15,12 +15,12 @@ pub(super) struct Room {
 #[derive(Debug, Default)]
 struct State {
     taken: u64,
-    /// The receiver has ended.
+    /// Whether the receiver has ended.
     closed: bool,
 }
 
 impl Room {
-    /// Waits until there is room for so many bytes.
+    /// Waits until there is room for `bytes` bytes.
     pub(super) fn take(&self, bytes: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while !state.closed && state.taken > 0 && state.taken.saturating_add(bytes) > MOST {
@@ -29,14 +29,14 @@ impl Room {
         state.taken = state.taken.saturating_add(bytes);
     }
 
-    /// Gives it back.
+    /// Returns the room of a job.
     pub(super) fn give(&self, bytes: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.taken = state.taken.saturating_sub(bytes);
         self.changed.notify_all();
     }
 
-    /// Lets every waiting thread go.
+    /// Wakes every waiting thread.
     pub(super) fn close(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.changed.notify_all();

@@ -1,19 +1,20 @@
-//! What is packed with gzip, within bounds: it may be a thousand times as large as its file.
+//! Unpacks gzip data within limits: the content may be a thousand times as large as the file.
 
 use flate2::read::MultiGzDecoder;
 use model::record::MOST_TEXT;
 use std::io::{Error, ErrorKind, Read, Result};
 
-/// Bytes that may come of a stream however little is packed in it: one record.
+/// Bytes that any stream may unpack to, however short it is: one record.
 const ALWAYS: u64 = MOST_TEXT as u64;
 
-/// Bytes that may come of each byte beyond that. Records of a fleet are packed to a fifteenth.
+/// Unpacked bytes that are allowed per compressed byte beyond that. Records of a fleet are
+/// compressed to a fifteenth.
 const LARGEST_RATIO: u64 = 100;
 
-/// The most that may come of one stream.
+/// The largest unpacked size of one stream, in bytes.
 const MOST: u64 = 64 << 30;
 
-/// A source that counts what was read of it.
+/// A source that counts the bytes that were read from it.
 struct Counted<R> {
     source: R,
     read: u64,
@@ -27,7 +28,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// What a packed stream holds; too much of it is an error.
+/// The content of a compressed stream; too much content is an error.
 pub(super) struct Unpacked<R> {
     packed: MultiGzDecoder<Counted<R>>,
     given: u64,

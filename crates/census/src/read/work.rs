@@ -1,4 +1,4 @@
-//! What a thread that parses is given, and what it gives back.
+//! The work of a parsing thread, and its result.
 
 use super::blocks;
 use super::item::{Begin, Form, Item, Job, Text, open};
@@ -18,31 +18,32 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a job found.
+/// The result of a job.
 pub(super) struct Done {
     pub(super) place: u64,
     pub(super) parts: Vec<Part>,
-    /// The job's share of what is in memory at once.
+    /// The job's share of the memory limit, in bytes.
     pub(super) room: u64,
 }
 
-/// What a file, or a block of it, holds.
+/// The records of a file or of a block of it.
 pub(super) struct Part {
     pub(super) begins: Option<Begin>,
-    /// The host that its file is named after; none where it could not be read.
+    /// The host that the file is named after. None if the file could not be read.
     pub(super) speaker: Option<Arc<Speaker>>,
     pub(super) found: Found,
-    /// Lines of the part.
+    /// The number of lines in the part.
     pub(super) lines: u32,
     pub(super) bytes: u64,
 }
 
-/// What a text holds. What is no record takes two bytes of text, so it is counted and not listed.
+/// The records of a text. Two bytes of text are enough for something that is not a record, so
+/// these are counted and not all listed.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Each record with its line from the begin of the part, or 0 where it is the whole file.
+    /// Each record with its line in the part, or 0 if it is the whole file.
     pub(super) answers: Vec<(u32, Answer)>,
-    /// How often something was no record, and the first lines of it.
+    /// How often something was not a record, with the first of its lines.
     pub(super) failed: BTreeMap<Why, (u64, Vec<u32>)>,
 }
 
@@ -69,7 +70,7 @@ impl Part {
     }
 }
 
-/// Parses all of a job.
+/// Parses all items of a job.
 pub(super) fn done(job: Job, reader: &mut Reader) -> Done {
     let parts = job.items.into_iter().flat_map(|item| of_item(item, reader)).collect();
     Done { place: job.place, parts, room: job.room }
@@ -131,7 +132,8 @@ fn of_text(text: Text, reader: &mut Reader) -> Part {
     Part { begins: text.begins, speaker: Some(text.speaker), found, lines, bytes }
 }
 
-/// Reads each record of a list by itself: a list of all of them could be many times its text.
+/// Reads the records of a list one by one: all of them in memory could take many times the size
+/// of the text.
 struct Each<'a, 'b> {
     reader: &'a mut Reader<'b>,
     found: &'a mut Found,

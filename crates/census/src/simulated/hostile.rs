@@ -1,15 +1,15 @@
-//! Lines that are no record, and want to be trouble.
+//! Lines that are not records and try to cause trouble.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// How deep brackets are in each other: far beyond what a parser follows.
+/// Depth of nested brackets: far more than a parser accepts.
 const DEEP: usize = 20_000;
 
-/// The length of a name that nobody has.
+/// The length of a name that no host has.
 const LONG: usize = 100_000;
 
-/// One of them; `line` is a record.
+/// One hostile line; `line` is a valid record.
 pub(super) fn line(line: &str, rng: &mut ChaCha8Rng) -> Vec<u8> {
     let host = "\"host\":{\"name\":\"";
     let named = |name: &str| line.replacen(host, &format!("{host}{name}"), 1).into_bytes();

@@ -5,7 +5,7 @@ use model::{Identity, identity};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Kernel series with their distribution, and how common they are.
+/// Kernel series with their distribution and their relative frequency.
 const KERNELS: [(&str, &str, u32); 6] = [
     ("4.19", "Debian GNU/Linux 10 (buster)", 1),
     ("5.10", "Debian GNU/Linux 11 (bullseye)", 4),
@@ -15,7 +15,7 @@ const KERNELS: [(&str, &str, u32); 6] = [
     ("6.12", "Debian GNU/Linux 13 (trixie)", 4),
 ];
 
-/// Machines with their CPU, and whether a hypervisor is underneath.
+/// Machines with their CPU, and whether they run under a hypervisor.
 const MACHINES: [(&str, &str, bool); 6] = [
     ("Amazon EC2 m5.large", "Intel(R) Xeon(R) Platinum 8175M CPU @ 2.50GHz", true),
     ("Amazon EC2 m6i.xlarge", "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", true),
@@ -29,20 +29,20 @@ const MACHINES: [(&str, &str, bool); 6] = [
 #[derive(Debug, Clone)]
 pub(super) struct SimulatedKind {
     pub(super) identity: Identity,
-    /// The share of it that is affected for a reason that nobody wrote down.
+    /// The share of its hosts that is affected for a hidden reason.
     pub(super) rate: f64,
-    /// How common it and all before it are together.
+    /// The cumulative frequency of all kinds up to this one.
     up_to: f64,
 }
 
 impl SimulatedKind {
-    /// Whether the planted cause is there.
+    /// Whether the kind has the planted cause.
     pub(super) fn has_cause(&self) -> bool {
         self.identity.series.as_deref() == Some("6.1") && self.identity.hz == Some(250)
     }
 }
 
-/// So many kinds as a fleet of this size has, of unlike sizes.
+/// The kinds of a fleet of this size, with different frequencies.
 pub(super) fn kinds(world: World, rng: &mut ChaCha8Rng) -> Vec<SimulatedKind> {
     let number = (2.0 * f64::from(world.hosts).sqrt()).clamp(12.0, 400.0) as u32;
     let mut up_to = 0.0;
@@ -58,7 +58,7 @@ pub(super) fn kinds(world: World, rng: &mut ChaCha8Rng) -> Vec<SimulatedKind> {
     kinds
 }
 
-/// A kind, as common as it is.
+/// A random kind, with its frequency as the probability.
 pub(super) fn pick<'a>(kinds: &'a [SimulatedKind], rng: &mut ChaCha8Rng) -> &'a SimulatedKind {
     let all = kinds.last().map_or(0.0, |last| last.up_to);
     let at = rng.random_range(0.0..all);

@@ -1,10 +1,10 @@
-//! Fleets of which the truth is known: brief records as hosts would send them, for tests and for
-//! plans on paper.
+//! Simulated fleets with a known truth: brief records as hosts would send them, for tests and for
+//! planning.
 //!
-//! A fleet has kinds of hosts of unlike sizes, in which kernels, HZ and machines go together about
-//! as they do in earnest. Hosts of some kinds are affected for a reason that nobody wrote down, so
-//! kinds differ also where no factor matters. On top of that a cause may be planted. The same
-//! options give the same bytes.
+//! A fleet has kinds of hosts of different sizes. Their kernels, HZ and machines are combined
+//! about as in reality. Hosts of some kinds are affected for a hidden reason, so kinds differ
+//! even if no factor matters. In addition, a cause may be planted. The same options give the same
+//! bytes.
 
 mod hostile;
 mod kinds;
@@ -23,41 +23,41 @@ use std::io::{self, Write};
 
 pub use world::World;
 
-/// The scenario of all briefs.
+/// The scenario of all brief records.
 pub const SCENARIO: &str = "mmap-lock";
 
-/// The figure that it is judged by.
+/// The judged figure.
 const MEASURE: &str = "stall";
 
-/// When the first host was measured, in seconds since 1970: 2026-11-01.
+/// Time of the first host's study, in seconds since 1970: 2026-11-01.
 const BEGAN: i64 = 1_793_491_200;
 
-/// The share of hosts that the planted cause strikes where it is.
+/// The probability that a host with the planted cause is affected.
 const STRIKES: f64 = 0.97;
 
-/// What was written.
+/// The truth about the fleet that was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Hosts that say that they are affected and may be believed.
+    /// Hosts with a trustworthy record that says that they are affected.
     pub affected: u64,
-    /// The same that say that they are not.
+    /// Hosts with a trustworthy record that says that they are not affected.
     pub clear: u64,
-    /// Records that came twice.
+    /// Records that were written twice.
     pub duplicates: u64,
-    /// Records of a host that sent a later one.
+    /// Records of hosts that also sent a later record.
     pub superseded: u64,
-    /// Records of a wrong clock.
+    /// Records with a wrong clock.
     pub wrong_clocks: u64,
-    /// Verdicts that are not what their counts give.
+    /// Verdicts that contradict their own counts.
     pub liars: u64,
-    /// Lines that are no record.
+    /// Lines that are not records.
     pub hostile: u64,
 }
 
-/// Writes a line of JSON for each record of a fleet, and says what is true of it.
+/// Writes the records of a fleet, one JSON line each, and returns the truth about it.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the output cannot be written.
 pub fn write(world: World, out: &mut dyn Write) -> io::Result<Truth> {
     let mut rng = ChaCha8Rng::seed_from_u64(world.seed);
     let kinds = kinds::kinds(world, &mut rng);
@@ -197,7 +197,7 @@ fn arm(state: State, lost: f64) -> ArmBrief {
     }
 }
 
-/// Counts by which a study comes to this answer; none where it was not run.
+/// Counts with which a study reaches this verdict. None if the study was not run.
 fn counts(state: State, rng: &mut ChaCha8Rng) -> Option<Tested> {
     let (worse, alike) = match state {
         State::Affected => (rng.random_range(6..9), 0),

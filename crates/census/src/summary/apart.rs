@@ -1,28 +1,28 @@
-//! What tells affected hosts from clear ones, for all scenarios together.
+//! The conditions that tell affected hosts from clear ones, for all scenarios together.
 
 use super::levels::Levels;
 use analysis::fleet::{Apart, KindCounts, OwnedKind, Sample, Split, apart, by_owner, share};
 use model::census::{Condition, Conditions, Share, Telling};
 use model::record::ERROR_RATE;
 
-/// Seed of the shuffles: the same fleet has the same census.
+/// The seed of the random permutations: the same fleet has the same census.
 const SEED: u64 = 19;
 
 /// Confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// The first condition and those within it have half of the error rate each.
+/// Half of the error rate is for the first condition, half for the further conditions within it.
 const HALF: f64 = ERROR_RATE / 2.0;
 
-/// The answers to one scenario.
+/// The answers of the hosts to one scenario.
 pub(super) struct Answers {
-    /// By the kind of the hosts.
+    /// The counts by kind of host.
     pub(super) kinds: Vec<KindCounts>,
-    /// By owner and kind; empty where owners are not known.
+    /// The counts by owner and kind. Empty if owners are not known.
     pub(super) owned: Vec<OwnedKind>,
 }
 
-/// For each scenario what tells affected hosts from clear ones.
+/// What tells affected hosts from clear ones, for each scenario.
 ///
 /// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
 /// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
@@ -42,7 +42,8 @@ pub(super) fn telling(scenarios: &[Answers], levels: &Levels) -> Vec<Telling> {
         })
         .collect();
     order.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    // The smallest p-value has to be the smallest error rate's, and so on until one is not.
+    // The smallest p-value is compared with the smallest error rate, the next with the next,
+    // until one fails.
     let tested = order.len();
     let named =
         order.iter().enumerate().take_while(|(rank, (p, _))| *p <= HALF / (tested - rank) as f64);
@@ -87,12 +88,13 @@ fn conditions(answers: &Answers, splits: &[Split], levels: &Levels) -> Condition
         same: split.same.iter().map(|(factor, cut)| levels.cut(*factor, *cut)).collect(),
     });
     let settled = by_owner(&answers.owned).iter().filter(|one| one.of > 0).count() as u64;
-    // Of one owner nothing could have changed places.
+    // With only one owner nothing could be permuted.
     let owners = Some(settled).filter(|owners| *owners > 1);
     Conditions { all: all.collect(), inside: side(true), outside: side(false), owners }
 }
 
-/// The share of one side. Hosts that were not measured are on neither: their kind is not known.
+/// The share of one side. Hosts that were not measured are on neither side, since their kind is
+/// not known.
 fn of(kinds: &[KindCounts], owned: &[OwnedKind]) -> Share {
     let sample = Sample { kinds, owners: &by_owner(owned), unmeasured: 0 };
     share(sample, CONFIDENCE).unwrap_or(Share {

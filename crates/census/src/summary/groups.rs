@@ -1,4 +1,4 @@
-//! Hosts with the same answers.
+//! Groups of hosts with the same answers.
 
 use super::hosts::{Answers, Hosts};
 use super::levels::Levels;
@@ -8,19 +8,19 @@ use crate::row::Where;
 use model::census::Group;
 use std::collections::{BTreeSet, HashMap};
 
-/// Groups that are listed, at most.
+/// Most groups that are listed.
 const MOST_GROUPS: usize = 200;
 
-/// Runs of names that are listed of all groups together, at most.
+/// Most runs of names that are listed for all groups together.
 const MOST_RUNS: usize = 200_000;
 
-/// Runs of names that each group may list however many the others have.
+/// Runs of names that each group may always list, whatever the others use.
 const LEAST_RUNS: usize = 1000;
 
-/// Records that are named of a group, at most.
+/// Most records that are named for a group.
 const MOST_RECORDS: usize = 5;
 
-/// The groups, the largest first, and how many hosts are in groups that are not listed.
+/// The groups, the largest first, and the number of hosts in groups that are not listed.
 pub(super) fn groups(fleet: &Fleet, hosts: &Hosts, levels: &Levels) -> (Vec<Group>, u64) {
     let mut by_answers: HashMap<Answers, Vec<u32>> = HashMap::new();
     for (host, answers) in (0u32..).zip(&hosts.answers) {
@@ -45,7 +45,7 @@ pub(super) fn groups(fleet: &Fleet, hosts: &Hosts, levels: &Levels) -> (Vec<Grou
     (listed.collect(), others)
 }
 
-/// Records of the first hosts of a group, one of each.
+/// The records of the first hosts of a group, one per host.
 fn records(fleet: &Fleet, members: &[u32]) -> Vec<model::census::RecordPlace> {
     let places = members.iter().take(MOST_RECORDS).filter_map(|host| {
         let scenarios = 0..u8::try_from(fleet.scenarios.len()).unwrap_or(u8::MAX);

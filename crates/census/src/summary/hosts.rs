@@ -8,23 +8,23 @@ use std::collections::{BTreeMap, HashSet};
 /// Bits of an answer.
 const BITS: u32 = 4;
 
-/// The answers of a host to all scenarios, in one number.
+/// The answers of a host to all scenarios, packed into one number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Answers(u64);
 
 impl Answers {
-    /// The same with one more answer.
+    /// The same answers with one more.
     fn with(self, scenario: u8, state: State) -> Self {
         Answers(self.0 | code(state) << (BITS * u32::from(scenario)))
     }
 
-    /// The answer to a scenario; `None` where it was not measured.
+    /// The answer to a scenario. None if it was not measured.
     pub(super) fn to(self, scenario: usize) -> Option<State> {
         let shift = BITS * u32::try_from(scenario).ok()?;
         state(self.0.checked_shr(shift)? & ((1 << BITS) - 1))
     }
 
-    /// All of them, by the names of the scenarios.
+    /// All answers, by the names of the scenarios.
     pub(super) fn named(self, scenarios: &[String]) -> BTreeMap<String, State> {
         let each = scenarios.iter().enumerate();
         each.filter_map(|(place, name)| Some((name.clone(), self.to(place)?))).collect()
@@ -52,11 +52,11 @@ fn state(code: u64) -> Option<State> {
     all.into_iter().find(|state| self::code(*state) == code)
 }
 
-/// Each host by its number.
+/// All hosts, by number.
 pub(super) struct Hosts {
-    /// Its answers.
+    /// Their answers.
     pub(super) answers: Vec<Answers>,
-    /// Its kind, by the latest of its records.
+    /// Their kinds, from the latest record of each host.
     pub(super) kind: Vec<u32>,
 }
 
@@ -67,7 +67,8 @@ impl Hosts {
         for ((host, scenario), row) in &fleet.rows {
             let host = *host as usize;
             answers[host] = answers[host].with(*scenario, row.state());
-            // The scenario decides between records of one moment, so that the order does not.
+            // Between records of the same moment the scenario decides, so that the result does
+            // not depend on the order.
             let own = (row.rank(), u8::MAX - *scenario, row.kind);
             latest[host] = latest[host].max(Some(own));
         }
@@ -77,7 +78,7 @@ impl Hosts {
         }
     }
 
-    /// How many kinds there are.
+    /// The number of kinds.
     pub(super) fn kinds(&self) -> u64 {
         self.kind.iter().collect::<HashSet<_>>().len() as u64
     }

@@ -1,4 +1,4 @@
-//! What may tell hosts apart: for each factor its levels, and that of each kind.
+//! The factors that may distinguish hosts: their levels, and the level of each kind.
 
 use crate::kinds::HostKind;
 use analysis::fleet;
@@ -6,7 +6,8 @@ use model::census::{Cut, Factor, Side};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Factors in the order in which they are named where several tell the same hosts apart.
+/// Factors in order of preference. If several factors separate the same hosts, the first one is
+/// named.
 const FACTORS: [Factor; 12] = [
     Factor::KernelSeries,
     Factor::Hz,
@@ -22,18 +23,19 @@ const FACTORS: [Factor; 12] = [
     Factor::Arch,
 ];
 
-/// Levels of a factor that are looked at, at most; further ones are taken for not known.
+/// Most levels of a factor that are considered. Further levels count as unknown.
 const MOST_LEVELS: usize = 1024;
 
 /// All factors with their levels.
 pub(super) struct Levels {
-    /// The names of the levels of each factor, in their order.
+    /// The names of the levels of each factor, in order.
     names: Vec<Vec<String>>,
     /// The levels of each kind.
     of: Vec<Arc<[Option<u32>]>>,
-    /// The levels of the kind of all others.
+    /// The levels of the kind for all further hosts.
     unknown: Arc<[Option<u32>]>,
-    /// The place of each kind among all, by what it is: its number hangs on which thread was first.
+    /// The rank of each kind in their sorted order. Its number depends on the order in which
+    /// threads found it.
     ranks: Vec<u32>,
 }
 
@@ -64,17 +66,17 @@ impl Levels {
         Levels { names, of, unknown: [None; FACTORS.len()].into(), ranks }
     }
 
-    /// The levels of a kind; none are known of the kind of all others.
+    /// The levels of a kind. All levels of the kind for further hosts are unknown.
     pub(super) fn of_kind(&self, kind: u32) -> Arc<[Option<u32>]> {
         Arc::clone(self.of.get(kind as usize).unwrap_or(&self.unknown))
     }
 
-    /// The place of a kind among all, whichever was read first.
+    /// The rank of a kind, independent of the order of reading.
     pub(super) fn rank(&self, kind: u32) -> u32 {
         self.ranks.get(kind as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The factors, as the test has them.
+    /// The factors in the form for the statistical test.
     pub(super) fn factors(&self) -> Vec<fleet::Factor> {
         let factors = FACTORS.iter().zip(&self.names).map(|(factor, names)| fleet::Factor {
             levels: names.len() as u32,
@@ -83,7 +85,7 @@ impl Levels {
         factors.collect()
     }
 
-    /// A side of the test by its names.
+    /// A side of the test, with the names of its factor and level.
     pub(super) fn cut(&self, factor: usize, cut: fleet::Cut) -> Cut {
         let (side, level) = match cut {
             fleet::Cut::Is(level) => (Side::Is, level),
@@ -97,7 +99,8 @@ impl Levels {
         Cut { factor, side, level: level.cloned().unwrap_or_default() }
     }
 
-    /// What these kinds have alike, where at least two levels of it are in the fleet.
+    /// The levels that these kinds have in common. Only factors with at least two levels in the
+    /// fleet are listed.
     pub(super) fn alike(&self, kinds: impl Iterator<Item = u32>) -> BTreeMap<Factor, String> {
         let mut common: Option<Vec<Option<u32>>> = None;
         for kind in kinds {
@@ -124,7 +127,7 @@ fn is_ordered(factor: Factor) -> bool {
     matches!(factor, KernelSeries | Kernel | Hz | Otp | Cpus)
 }
 
-/// The level of a kind.
+/// The level of a factor for a kind.
 fn level(kind: &HostKind, factor: Factor) -> Option<String> {
     let identity = &kind.identity;
     let number = |number: u32| Some(number.to_string());
@@ -147,7 +150,7 @@ fn level(kind: &HostKind, factor: Factor) -> Option<String> {
     .filter(|name| !name.is_empty())
 }
 
-/// The numbers in a name, by which versions are in order: 6.9 comes before 6.12.
+/// The numbers in a name; they sort versions: 6.9 comes before 6.12.
 fn numbers(name: &str) -> Vec<u64> {
     let numbers = name.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
     numbers.map(|part| part.parse().unwrap_or(u64::MAX)).collect()

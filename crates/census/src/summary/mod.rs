@@ -1,4 +1,4 @@
-//! What the hosts of a fleet say together.
+//! The combined answer of the hosts of a fleet.
 
 mod apart;
 mod groups;
@@ -22,11 +22,11 @@ use std::collections::HashSet;
 pub use owners::Listed;
 pub use since::{SinceError, previous};
 
-/// Runs of names that are listed of hosts that are not in an answer, at most.
+/// Most runs of names in each list of hosts without an answer.
 const MOST_RUNS: usize = 10_000;
 
-/// What a fleet says. `inventory` names all hosts that there should be, and `before` is an earlier
-/// census.
+/// The census of a fleet. `inventory` lists all hosts that should be there. `before` is an
+/// earlier census.
 ///
 /// The same fleet gives the same census.
 pub fn census(

@@ -1,4 +1,4 @@
-//! Hosts whose answer is not that of their kind.
+//! Hosts whose answer differs from that of their kind.
 
 use crate::fleet::Fleet;
 use crate::row::Row;
@@ -7,22 +7,22 @@ use model::census::{Odd, OddHost};
 use model::record::ERROR_RATE;
 use std::collections::HashMap;
 
-/// The fewest hosts of a kind by which one of them can be odd.
+/// Smallest kind in which a host can be odd, in hosts.
 const LEAST: u32 = 20;
 
-/// The largest share of a kind that is odd; more are no exception.
+/// The largest share of a kind that counts as odd. A larger share is not an exception.
 const LARGEST_SHARE: f64 = 0.05;
 
-/// Hosts that are named, at most.
+/// Most hosts that are named.
 const MOST: usize = 100;
 
-/// The hosts of one scenario whose settled answer is that of a twentieth of their kind or less.
+/// The hosts of one scenario whose settled answer is shared by at most a twentieth of their kind.
 pub(super) fn odd(
     fleet: &Fleet,
     rows: &[(u32, &Row)],
     by_kind: &HashMap<u32, (u32, u32)>,
 ) -> Option<Odd> {
-    // For each kind the answer that is odd, and how many hosts have the other.
+    // The odd answer of a kind, and the number of hosts with the other answer.
     let minority = |kind: u32| {
         let (affected, of) = *by_kind.get(&kind)?;
         let clear = of - affected;

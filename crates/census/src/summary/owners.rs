@@ -1,4 +1,4 @@
-//! The owners of hosts, as the inventory names them.
+//! The owners of hosts, from the inventory.
 
 use crate::fleet::Fleet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,20 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Listed {
     /// Its name.
     pub name: String,
-    /// Its owner: a team, a rack, or whatever else may have a cause of its own.
+    /// Its owner: a team, a rack, or anything else that may have its own cause.
     pub owner: Option<String>,
 }
 
 /// The owner of each host.
 pub(super) struct Owners {
-    /// By the number of the host.
+    /// Owner numbers, indexed by the number of the host.
     of: Vec<u32>,
 }
 
 impl Owners {
-    /// The owners that an inventory names; `None` where hosts of fewer than two of them have
-    /// records: then nothing tells an owner's cause from another. Hosts without an owner are taken
-    /// for those of one more. Numbers follow from the names, so the order of lines changes nothing.
+    /// The owners in an inventory. None if fewer than two owners have hosts with records, since
+    /// then the cause of an owner cannot be separated from other causes. Hosts without an owner
+    /// count as one more owner. Numbers follow the names, so the order of lines does not matter.
     pub(super) fn of_inventory(fleet: &Fleet, inventory: &[Listed]) -> Option<Self> {
         let named = || inventory.iter().filter_map(|one| Some((one, one.owner.as_deref()?)));
         let names: BTreeSet<&str> = named().map(|(_, owner)| owner).collect();
@@ -37,7 +37,7 @@ impl Owners {
         (seen.len() > 1).then_some(Owners { of })
     }
 
-    /// The owner of a host, by their numbers.
+    /// The owner number of a host.
     pub(super) fn of(&self, host: u32) -> u32 {
         self.of.get(host as usize).copied().unwrap_or_default()
     }

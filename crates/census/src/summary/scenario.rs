@@ -13,7 +13,7 @@ use model::State;
 use model::census::{Counts, ScenarioCensus};
 use std::collections::{BTreeMap, HashMap};
 
-/// Each scenario that any host has a record of, in the order of the list of scenarios.
+/// Each scenario for which any host has a record, in the order of the list of scenarios.
 pub(super) fn all(
     fleet: &Fleet,
     hosts: &Hosts,
@@ -64,7 +64,7 @@ fn counts(rows: &[(u32, &Row)]) -> Counts {
     counts
 }
 
-/// Hosts with a settled answer by their kind: how many are affected, and how many there are.
+/// The number of affected hosts and of all hosts with a settled answer, by kind.
 fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
     let mut by_kind: HashMap<u32, (u32, u32)> = HashMap::new();
     for (_, row) in rows {
@@ -79,7 +79,7 @@ fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
     by_kind
 }
 
-/// The answers by kind, and by owner and kind where owners are known.
+/// The answers by kind, and also by owner and kind if owners are known.
 fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> Answers {
     let mut kinds: BTreeMap<(u32, u32), KindCounts> = BTreeMap::new();
     let mut owned: BTreeMap<(u32, u32, u32), KindCounts> = BTreeMap::new();
@@ -99,7 +99,7 @@ fn counted(rows: &[(u32, &Row)], levels: &Levels, owners: Option<&Owners>) -> An
     Answers { kinds, owned: owned.collect() }
 }
 
-/// One more host of a kind, with its answer.
+/// Adds one host of a kind with its answer.
 fn add(counts: &mut KindCounts, state: State) {
     match state {
         State::Affected => (counts.affected, counts.of) = (counts.affected + 1, counts.of + 1),

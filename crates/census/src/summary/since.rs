@@ -1,4 +1,4 @@
-//! What changed since an earlier census.
+//! The changes since an earlier census.
 
 use super::hosts::Hosts;
 use crate::fleet::Fleet;
@@ -7,19 +7,19 @@ use model::census::{Run, SCHEMA, ScenarioSince, Since};
 use model::{Census, State};
 use std::collections::BTreeMap;
 
-/// Hosts that an earlier census may name, at most.
+/// Most hosts that an earlier census may name.
 const MOST_HOSTS: u64 = 20_000_000;
 
-/// Runs of names that are listed of what changed, at most.
+/// Most runs of names in each list of changed hosts.
 const MOST_RUNS: usize = 10_000;
 
 /// Why an earlier census cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SinceError {
-    /// It is none.
+    /// It is not a census.
     #[error("not a census of tailback, as tailback census --json prints it: {0}")]
     Foreign(String),
-    /// It names more hosts than are read.
+    /// It names too many hosts.
     #[error("it names more than {MOST_HOSTS} hosts")]
     TooLarge,
 }
@@ -27,7 +27,7 @@ pub enum SinceError {
 /// Reads an earlier census.
 ///
 /// # Errors
-/// If it is none, or names too many hosts.
+/// If the text is not a census, or names too many hosts.
 pub fn previous(text: &str) -> Result<Census, SinceError> {
     let census: Census =
         serde_json::from_str(text).map_err(|error| SinceError::Foreign(error.to_string()))?;
@@ -39,7 +39,7 @@ pub fn previous(text: &str) -> Result<Census, SinceError> {
     if hosts > MOST_HOSTS { Err(SinceError::TooLarge) } else { Ok(census) }
 }
 
-/// What changed, by host.
+/// The changes, by host.
 #[derive(Default)]
 struct Changed {
     became_affected: Vec<u32>,
@@ -82,7 +82,7 @@ pub(super) fn since(fleet: &Fleet, hosts: &Hosts, before: &Census) -> Since {
         (0u32..).zip(&seen).filter(|(_, seen)| !**seen).map(|(host, _)| host).collect();
     Since {
         taken: before.taken.clone(),
-        // A host that the old census did not name is not told from a new one.
+        // A host that the old census did not name cannot be distinguished from a new one.
         new: fold(if unknown == 0 { &new } else { &[] }),
         gone: names::fold(gone.iter().map(String::as_str), MOST_RUNS),
         scenarios: changed

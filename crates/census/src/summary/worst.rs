@@ -5,10 +5,10 @@ use crate::row::Row;
 use model::census::Worst;
 use model::{Amount, State};
 
-/// Hosts that are named, at most.
+/// Most hosts that are named.
 const MOST: usize = 10;
 
-/// The hosts that lose most by a scenario, by what their worst arm loses over its control.
+/// The hosts that lose most in a scenario, by the difference of their worst arm over its control.
 pub(super) fn worst(fleet: &Fleet, rows: &[(u32, &Row)]) -> Vec<Worst> {
     let affected = rows.iter().filter(|(_, row)| row.state() == State::Affected);
     let mut sized: Vec<&(u32, &Row)> =

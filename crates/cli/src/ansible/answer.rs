@@ -1,4 +1,4 @@
-//! What Ansible is told: one object of JSON.
+//! The answer of the module to Ansible: one JSON object.
 
 use super::carried::Heard;
 use crate::exit;
@@ -7,32 +7,32 @@ use model::Identity;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The answer of the module. The host is as it was before, so it never says `changed`.
+/// The answer of the module. It never says `changed`: the module leaves the host as it was.
 #[derive(Debug, Default, Serialize)]
 pub struct Answer {
     changed: bool,
     failed: bool,
     msg: String,
-    /// Brief records, a line of JSON each.
+    /// Brief records, one line of JSON each.
     briefs: Vec<String>,
     /// The exit code of tailback.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<u8>,
-    /// How long it took, in seconds.
+    /// How long the run took, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
-    /// What groups this host with others.
+    /// The properties by which a census groups this host with others.
     #[serde(skip_serializing_if = "Option::is_none")]
     identity: Option<Identity>,
 }
 
 impl Answer {
-    /// Nothing could be measured.
+    /// The answer when nothing could be measured.
     pub fn failed(why: &str) -> Self {
         Answer { failed: true, msg: os::terminal::line(why), ..Answer::default() }
     }
 
-    /// It was ended, since it took too long.
+    /// The answer when the run took too long and was stopped.
     pub fn overdue(limit: Duration) -> Self {
         Answer::failed(&format!(
             "it did not end within {} s and was ended; give it a smaller budget",
@@ -40,7 +40,7 @@ impl Answer {
         ))
     }
 
-    /// In check mode: nothing was run.
+    /// The answer in check mode, in which nothing runs.
     pub fn would_run(words: &[String]) -> Self {
         let words = words.iter().map(|word| os::quote::word(word));
         let line = words.collect::<Vec<String>>().join(" ");
@@ -51,7 +51,7 @@ impl Answer {
         }
     }
 
-    /// What tailback printed. Without a brief record there is no answer of this host.
+    /// The answer made of the output of tailback. Without a brief record, it is a failure.
     pub fn of(code: u8, heard: &Heard, took: Duration) -> Self {
         let briefs: Vec<String> = heard.out.lines().map(str::to_owned).collect();
         let last = heard.err.lines().last().unwrap_or("tailback printed nothing");
@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// Prints it; the exit code.
+    /// Prints the answer and returns the exit code.
     pub fn print(&self, session: &Session) -> u8 {
         // Text keys and finite numbers always serialise.
         session.out.json(&format!("{}\n", serde_json::to_string(self).unwrap_or_default()));

@@ -1,5 +1,5 @@
-//! tailback as the module runs it: a child whose output is kept, and which ends when nobody waits
-//! for the answer any more.
+//! Runs tailback as a child of the module. The output of the child is kept. The child is stopped
+//! when nobody waits for the answer any more.
 
 use super::folders::ModuleFolders;
 use crate::exit::{self, Failure};
@@ -13,26 +13,27 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The most that is kept of what it prints, in bytes: sixty brief records of the largest size.
+/// The most output that is kept per stream, in bytes. This is room for sixty brief records of the
+/// largest size.
 const MOST: u64 = 2 << 20;
 
-/// How often it is looked whether it has ended, or whether somebody still waits.
+/// How often to check whether the child has ended, and whether somebody still waits.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// How long it may take to end in order once it is asked to.
+/// How long the child may take to end after it is asked to.
 const ENDING: Duration = Duration::from_secs(30);
 
-/// How it ended.
+/// How the run ended.
 pub enum End {
-    /// By itself, with this exit code.
+    /// The child ended by itself with this exit code.
     Exit(u8),
-    /// Nobody reads the answer: the connection is gone, or somebody interrupted.
+    /// Nobody reads the answer: the connection is gone, or somebody interrupted the run.
     Gone,
-    /// It took too long.
+    /// The run took too long.
     Overdue,
 }
 
-/// What it printed.
+/// The output of the child.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// On standard output.
@@ -41,17 +42,18 @@ pub struct Heard {
     pub err: String,
 }
 
-/// A run of tailback.
+/// A running tailback.
 pub struct Carried {
     child: Child,
     readers: Option<[JoinHandle<String>; 2]>,
 }
 
 impl Carried {
-    /// Starts it. Records stay in `keep`, or go with the place.
+    /// Starts tailback. Records stay in `keep`; without it, they are removed with the work
+    /// folder.
     ///
     /// # Errors
-    /// If there is no place, or it cannot be started.
+    /// If there is no work folder, or tailback cannot be started.
     pub fn start(
         words: &[String],
         folders: &ModuleFolders,
@@ -62,7 +64,8 @@ impl Carried {
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("XDG_CACHE_HOME", work.join("cache"));
         command.env("XDG_STATE_HOME", keep.map_or_else(|| work.join("state"), Path::to_owned));
-        // A terminal that goes away tells this process alone, which ends the other in order.
+        // When a terminal goes away, only this process gets the signal. It then ends the child in
+        // order.
         command.process_group(0);
         os::death::bind(&mut command, Signal::KILL);
         let failed = |error| Failure::need(format!("tailback cannot start itself: {error}"));
@@ -78,7 +81,7 @@ impl Carried {
         Ok(Carried { child, readers })
     }
 
-    /// Waits for its end, until `deadline` at most, and while somebody waits for the answer.
+    /// Waits until the child ends, `deadline` passes, or nobody waits for the answer any more.
     pub fn wait(&mut self, interruption: &Interruption, deadline: Instant) -> End {
         loop {
             if let Some(code) = self.ended() {
@@ -107,7 +110,8 @@ impl Carried {
         }
     }
 
-    /// Ends it in order, and if that takes too long, at once; its helper then puts things back.
+    /// Asks the child to end. If that takes too long, kills it; its helper then restores the
+    /// machine.
     fn stop(&mut self) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
@@ -123,14 +127,14 @@ impl Carried {
         }
     }
 
-    /// What it printed.
+    /// The output of the child.
     pub fn heard(&mut self) -> Heard {
         let Some([out, err]) = self.readers.take() else { return Heard::default() };
         Heard { out: out.join().unwrap_or_default(), err: err.join().unwrap_or_default() }
     }
 }
 
-/// Whether the reader of this process's output has gone; waits a moment for it.
+/// Whether the reader of this process's output has gone; waits up to [`LOOK`] for it to go.
 fn is_gone() -> bool {
     let out = std::io::stdout();
     let mut watched = [PollFd::new(&out, PollFlags::empty())];
@@ -140,7 +144,8 @@ fn is_gone() -> bool {
     }
 }
 
-/// What comes, as far as it is kept; the rest is read too, so that nobody waits for it.
+/// Reads all output and keeps the first [`MOST`] bytes. The rest is read too, so that the child
+/// never blocks on a full pipe.
 fn read(mut pipe: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = pipe.by_ref().take(MOST).read_to_end(&mut kept);

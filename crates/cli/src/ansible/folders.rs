@@ -1,4 +1,4 @@
-//! What the module has on the host while it runs, all of which goes with it.
+//! The files that the module has on the host while it runs. All of them are removed at the end.
 
 use crate::exit::Failure;
 use crate::guard;
@@ -11,30 +11,31 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// After how long a copy of the module that nobody runs was left behind.
+/// The age after which a copy of the module that no process runs counts as left behind.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
-/// The folders of the module: Ansible's with the program and its arguments, and one for records and
-/// caches.
+/// The folders of the module: the folder of Ansible with the program and its arguments, and one
+/// for records and caches.
 pub struct ModuleFolders<'a> {
     session: &'a Session,
-    /// The file of arguments, where that of the program is too.
+    /// The file of arguments. It is in the same folder as the program.
     arguments: PathBuf,
     work: std::io::Result<Temporary>,
-    /// Whether there was a folder of locks before.
+    /// Whether the folder of locks existed before.
     had_locks: bool,
 }
 
 impl<'a> ModuleFolders<'a> {
-    /// Makes the folder. It stands in the journal, so it goes also where this is killed.
+    /// Makes the folder. It is in the journal, so it is removed even if this process is killed.
     pub fn begin(arguments: &Path, session: &'a Session) -> Self {
         sweep(arguments);
-        // Ansible lets its own user alone run it, and the load may be another's. Nobody else can
-        // enter the folder.
+        // Ansible lets only its own user run the program, but the load may run as another user.
+        // Nobody else can enter the folder.
         let _ = fs::set_permissions("/proc/self/exe", fs::Permissions::from_mode(0o755));
         let had_locks = guard::has_locks();
-        // The helper puts back what killed runs left too, without a word: said here, it would stand
-        // in the midst of the answer where Ansible reads both from one terminal.
+        // The helper also undoes what killed runs left behind. It does so silently: if Ansible
+        // reads both streams from one terminal, a message here would be in the middle of the
+        // answer.
         session.guard.watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
         ModuleFolders { session, arguments: arguments.to_owned(), work, had_locks }
@@ -43,7 +44,7 @@ impl<'a> ModuleFolders<'a> {
     /// The folder for records and caches.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it could not be made.
     pub fn work(&self) -> Result<&Path, Failure> {
         match &self.work {
             Ok(work) => Ok(work.path()),
@@ -54,7 +55,7 @@ impl<'a> ModuleFolders<'a> {
         }
     }
 
-    /// A file that only the caller can read, with this text; its path.
+    /// Writes this text to a file that only the caller can read, and returns its path.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -69,7 +70,8 @@ impl<'a> ModuleFolders<'a> {
         Ok(path.to_string_lossy().into_owned())
     }
 
-    /// Removes all of it. Ansible's folder too: where Ansible was ended, nobody else does.
+    /// Removes all files. This includes the folder of Ansible: if Ansible was stopped, nobody
+    /// else removes it.
     pub fn end(self) {
         drop(self.work);
         self.session.guard.end();
@@ -78,15 +80,15 @@ impl<'a> ModuleFolders<'a> {
         }
         let program = std::env::args_os().next().map(PathBuf::from);
         let folder = self.arguments.parent().filter(|folder| folder.is_absolute());
-        // Nothing but these two by name, since the folder is the user's and may be swapped.
+        // Only these two files are removed, by name: the user owns the folder and may swap it.
         let _ = program.map(fs::remove_file);
         let _ = fs::remove_file(&self.arguments);
         let _ = folder.map(fs::remove_dir);
     }
 }
 
-/// Removes the folders that an Ansible left beside this one, which was ended between copying the
-/// module and running it.
+/// Removes the folders beside this one that an earlier run of Ansible left behind. That run was
+/// stopped between copying the module and running it.
 fn sweep(arguments: &Path) {
     let own = arguments.parent().filter(|own| own.is_absolute());
     let program = std::env::args_os().next().map(PathBuf::from);
@@ -110,7 +112,7 @@ fn is_old(folder: &Path) -> bool {
     changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > LEFT_BEHIND))
 }
 
-/// Whether a process runs this program.
+/// Whether any process runs this program.
 fn runs(program: &Path) -> bool {
     let Ok(all) = fs::read_dir("/proc") else { return true };
     all.flatten().any(|process| {

@@ -1,9 +1,9 @@
-//! The binary as a module of Ansible.
+//! The tailback binary as a module of Ansible.
 //!
-//! Ansible copies a module that is a binary into a folder of its own on the host, names it
-//! `AnsiballZ_` and the module's name, and runs it with the file of its arguments (JSON) as its one
-//! word. The answer is one object of JSON on standard output. So nothing has to be on the host: no
-//! Python, and no tailback.
+//! Ansible copies a binary module into a folder of its own on the host. It names the copy
+//! `AnsiballZ_` plus the name of the module. Then it runs the copy with one argument: the file of
+//! the module's arguments, as JSON. The answer is one JSON object on standard output. So nothing
+//! has to be installed on the host: no Python, and no tailback.
 
 mod answer;
 mod carried;
@@ -22,14 +22,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wanted::Wanted;
 
-/// How Ansible begins the name of a module's file.
+/// Prefix of the file name that Ansible gives a module.
 const NAME: &str = "AnsiballZ_";
 
-/// What measuring may take beyond its budget, for set-up and for trials that are under way; a
-/// guest that is emulated takes several times as long for everything.
+/// How much longer than its budget a run may take, for set-up and for trials that are under way.
+/// In an emulated guest, everything takes several times as long.
 const SLACK: Duration = Duration::from_secs(120);
 
-/// The file of arguments, where Ansible runs this program as its module.
+/// The file of arguments, if Ansible runs this program as its module.
 pub fn called() -> Option<PathBuf> {
     arguments(std::env::args_os().collect())
 }
@@ -40,7 +40,7 @@ fn arguments(words: Vec<OsString>) -> Option<PathBuf> {
     name.starts_with(NAME).then(|| PathBuf::from(file))
 }
 
-/// Does what the arguments say, and prints the answer; the exit code.
+/// Does what the arguments say, prints the answer, and returns the exit code.
 pub fn module(file: &Path, session: &Session) -> u8 {
     let interruption = Interruption::default();
     interruption.watch_to_the_end();
@@ -49,7 +49,7 @@ pub fn module(file: &Path, session: &Session) -> u8 {
     folders.end();
     match answer {
         Ok(Some(answer)) => answer.print(session),
-        // Ansible has gone, and reads no answer.
+        // Ansible has gone, so nobody reads an answer.
         Ok(None) => exit::INTERRUPTED,
         Err(failure) => Answer::failed(&failure.line).print(session),
     }
@@ -62,7 +62,7 @@ fn carry_out(
 ) -> Result<Option<Answer>, Failure> {
     let wanted = Wanted::read(file)?;
     let mut words = wanted.words();
-    // What is wrong with the options is told before anything runs, in check mode too.
+    // Wrong options are reported before anything runs, also in check mode.
     let line = std::iter::once("tailback").chain(words.iter().map(String::as_str));
     command_line::parse(line).map_err(|error| Failure::usage(command::first_line(&error)))?;
     if wanted.check_mode {

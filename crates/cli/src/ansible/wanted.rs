@@ -9,32 +9,32 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The most that is read of the arguments, in bytes.
+/// The most that is read of the file of arguments, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// How Ansible begins the names of its own arguments.
+/// Prefix of the names of Ansible's own arguments.
 const INTERNAL: &str = "_ansible_";
 
-/// Time for all studies where none is given: that of `check`.
+/// Time for all studies if no budget is given: the default of `check`.
 const BUDGET: Duration = Duration::from_secs(120);
 
 /// What is to be measured, and how.
 #[derive(Debug, Default)]
 pub struct Wanted {
-    /// Nothing is to be changed: say what would be run.
+    /// Run nothing, and only say what would run.
     pub check_mode: bool,
     /// Time for all studies.
     pub budget: Duration,
-    /// A random time of up to this is waited first.
+    /// The longest random wait before the first study.
     pub jitter: Duration,
-    /// With what the name of the host is hashed.
+    /// The salt with which the name of the host is hashed.
     pub salt: Option<String>,
-    /// The folder of the host in which the records with their trials stay; none leaves nothing.
+    /// The folder on the host in which the full records stay; None keeps no records.
     pub keep: Option<PathBuf>,
     options: Options,
 }
 
-/// The arguments as they stand in the file.
+/// The arguments in the form of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Options {
@@ -54,7 +54,7 @@ impl Wanted {
     /// Reads the file of arguments.
     ///
     /// # Errors
-    /// If it cannot be read, or holds what the module does not know.
+    /// If it cannot be read, or holds an argument that the module does not know.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let refuse = |why: String| Failure::usage(format!("arguments of the module: {why}"));
         let mut text = String::new();
@@ -88,7 +88,7 @@ impl Wanted {
         })
     }
 
-    /// The words of tailback's command line. The salt is in none of them.
+    /// The words of tailback's command line. None of them holds the salt.
     pub fn words(&self) -> Vec<String> {
         let options = &self.options;
         let mut words = match options.parameters.is_empty() {
@@ -107,7 +107,8 @@ impl Wanted {
 }
 
 impl Options {
-    /// Parameters are those of one scenario; each has to be one that it has, and no other flag.
+    /// Checks that one scenario is named, and that every parameter is a parameter of that
+    /// scenario. Other flags are refused.
     fn one_scenario(&self) -> Result<(), String> {
         let [id] = self.scenarios.as_slice() else {
             return Err("parameters: name the one scenario that has them, in scenarios".to_owned());
@@ -140,7 +141,7 @@ impl Options {
     }
 }
 
-/// A value as it would stand on the command line.
+/// A value in the form of the command line.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -15,7 +15,7 @@ use scenarios::params::{ErlFlags, List, Params};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time for advice, which holds more arms against each other.
+/// Time budget for advice. It is longer than for other studies, since more arms are compared.
 const TIME: Duration = Duration::from_secs(240);
 
 const CODES: &str = "  0    measured\n  2    bad usage\n  3    a need is missing\n  4    no verdict\n  \
@@ -51,7 +51,7 @@ struct AdviseFlags {
     quick: bool,
 }
 
-/// The parameters of the scenario are shown in other words, so this cannot be derived.
+/// The scenario's parameters have other help texts here, so this cannot be derived.
 impl Args for Advise {
     fn augment_args(command: Command) -> Command {
         AdviseFlags::augment_args(AnyScenario::flags(&SCENARIO, command).mut_args(of_advice))
@@ -74,7 +74,8 @@ impl FromArgMatches for Advise {
     }
 }
 
-/// The parameters of `busy-wait` in words of their own; those that nobody needs here are not shown.
+/// Gives a parameter of `busy-wait` the name and help text for advice. Parameters that are
+/// useless here are hidden.
 fn of_advice(arg: Arg) -> Arg {
     let arg = arg.help_heading(None::<&str>);
     match arg.get_id().as_str() {
@@ -101,8 +102,8 @@ fn of_advice(arg: Arg) -> Arg {
 }
 
 impl Run for Advise {
-    /// Runs `busy-wait` under the quota and prints the flags that it supports; 0 where there are
-    /// any or none are needed.
+    /// Runs `busy-wait` under the quota and prints the flags that the measurement supports.
+    /// Returns 0 if any set of flags helps, or if none is needed.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let options = StudyOptions {
             settings: self.params()?.settings(),
@@ -144,7 +145,8 @@ impl Run for Advise {
 }
 
 impl Advise {
-    /// The parameters of the study: what was asked for, and the flags that are tried.
+    /// The parameters of the study: the parameters of the command line, and the emulator flags to
+    /// try.
     fn params(&self) -> Result<BusyWaitParams, Failure> {
         let params = self.params.clone();
         let Some(quota) = params.quota.get() else {
@@ -155,7 +157,8 @@ impl Advise {
     }
 }
 
-/// Beside no busy waiting at all: a little of it, and no more schedulers than the quota has CPUs.
+/// The sets of flags to try in addition to no busy waiting: very short busy waiting, and as many
+/// schedulers as the quota has CPUs, with and without busy waiting.
 fn fixes(quota: f64) -> Result<List<ErlFlags>, String> {
     let few = quota.ceil().max(1.0);
     format!(
@@ -165,7 +168,7 @@ fn fixes(quota: f64) -> Result<List<ErlFlags>, String> {
     .parse()
 }
 
-/// Where it was measured.
+/// The conditions of the measurement, in words.
 fn place(record: &Judged) -> String {
     let all = record.plan.arms.iter().rev().filter_map(|arm| BusyWaitParams::of(&arm.settings));
     let mut under_quota = all.filter(|params| params.quota.get().is_some());

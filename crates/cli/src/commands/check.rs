@@ -44,7 +44,7 @@ pub struct Check {
     /// Use fewer arms or shorter trials, where the scenario has quick settings
     #[arg(long)]
     quick: bool,
-    /// Skip the trials with probes. They show who holds up whom, after a stall was found
+    /// Skip the trials with probes. After a stall was found, they show which task held up which
     #[arg(long)]
     no_probe: bool,
     /// Run only these scenarios
@@ -69,14 +69,14 @@ pub struct Check {
     brief: BriefFlags,
 }
 
-/// Longer than any check.
+/// Longer than any check lasts.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Check {
-    /// How a study is run: several share the time, so each takes its quick settings.
+    /// The options of a study. If several studies share the time, each uses its quick settings.
     ///
     /// # Errors
-    /// If the OTP is no word for one.
+    /// If `--otp` names no OTP.
     fn options(&self, meta: &'static Meta, studies: u32) -> Result<StudyOptions, Failure> {
         let mut settings = meta.defaults(studies > 1 || self.quick);
         if let (Some(otp), Some(parameter)) = (&self.otp, otp_of(meta)) {
@@ -89,7 +89,7 @@ impl Check {
             at_least: MIN_BLOCKS,
             rare: None,
             wash_out: false,
-            // The time is that of all together.
+            // The time budget applies to all studies together, not to each.
             time: Some(Duration::MAX),
             seed: self.seed.unwrap_or_else(draw_seed),
             probe: if self.no_probe { ProbeWhen::Never } else { ProbeWhen::Stalled },
@@ -106,7 +106,7 @@ pub fn scenario_names() -> Vec<&'static str> {
 }
 
 impl Run for Check {
-    /// The exit code is that of the worst verdict.
+    /// The exit code is the one of the worst verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         self.ktap.told(session, self.ran(session))
     }
@@ -152,8 +152,8 @@ impl Check {
     }
 }
 
-/// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
-/// is refused before anything is measured. Who wants brief records has a page only where one is
+/// The file for the page; None if there is no place for it. A named file that cannot be written
+/// is refused before anything is measured. With brief records, a page is written only if it is
 /// named.
 fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<PathBuf>, Failure> {
     match &flags.report {
@@ -166,7 +166,7 @@ fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<Pat
 fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     let machine = session.machine();
     let now = Instant::now();
-    // A time that no clock holds is no limit.
+    // A time that overflows the clock is no limit.
     let until = now.checked_add(flags.time).unwrap_or(now + A_YEAR);
     let interruption = session.interruption();
     let interrupted = || interruption.noticed();
@@ -195,15 +195,15 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     while !interrupted() && turns.take() {}
     let mut done = turns.end(interrupted());
     shared.finish();
-    // Each has its place in the list.
+    // Studies that did not run go back to their place in the list.
     for (place, one) in not_run {
         done.insert(place.min(done.len()), one);
     }
     Ok(done)
 }
 
-/// The scenarios that this machine can run: the time is theirs. Those of Erlang need none on the
-/// PATH where an OTP is named.
+/// The scenarios that can run on this machine: they share the time. With `--otp`, Erlang
+/// scenarios need no OTP on the PATH.
 fn runnable(
     chosen: &[&'static dyn AnyScenario],
     machine: &Machine,
@@ -228,7 +228,7 @@ fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
     scenarios::ALL.iter().copied().filter(|scenario| wanted(scenario.meta().id)).collect()
 }
 
-/// Prints the verdicts for a test runner; the exit code.
+/// Prints the verdicts for a test runner and returns the exit code.
 fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecided) -> u8 {
     let tests: Vec<Test> = done.iter().zip(files).map(|(one, file)| one.test(file)).collect();
     let code = ktap::print(session, &tests, undecided, code(done));
@@ -236,7 +236,7 @@ fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecide
     code
 }
 
-/// Each record in full where the reasons or the records are asked for.
+/// Prints the records with `--json`, or each record in full with `--why`.
 fn show(session: &Session, all: &[Shown], flags: &Check) {
     let look = output::look_with(flags.why);
     if flags.json {
@@ -249,7 +249,7 @@ fn show(session: &Session, all: &[Shown], flags: &Check) {
     }
 }
 
-/// Writes the page; a check whose page cannot be written has measured all the same.
+/// Writes the page. A failure is only reported, since the measurements are valid without a page.
 fn draw(session: &Session, all: &[Shown], path: PathBuf) -> Option<PathBuf> {
     match page::of_check(session, all, &path) {
         Ok(()) => Some(path),
@@ -260,7 +260,7 @@ fn draw(session: &Session, all: &[Shown], path: PathBuf) -> Option<PathBuf> {
     }
 }
 
-/// The answer: the verdicts, what to change, and the page.
+/// Prints the answer: the verdicts, what to change, and the page.
 fn end(session: &Session, all: &[Shown], flags: &Check, page: Option<PathBuf>) {
     let look = output::look_with(flags.why);
     session.out.print(&report::check(all, look));
@@ -273,7 +273,8 @@ fn end(session: &Session, all: &[Shown], flags: &Check, page: Option<PathBuf>) {
     }
 }
 
-/// Says which stalls this kernel is old enough for that no scenario shows by its defaults.
+/// Prints the known stalls of old kernels that affect this kernel, but that no scenario shows
+/// with its default settings.
 fn of_old_kernels(session: &Session, all: &[Shown], look: Look) {
     let known = all.iter().filter_map(|one| {
         let scenario = scenarios::find(&one.record.scenario)?;
@@ -287,7 +288,8 @@ fn of_old_kernels(session: &Session, all: &[Shown], look: Look) {
     }
 }
 
-/// Affected before everything, then what is not known, then no stall; all skipped is a need.
+/// The exit code: affected first, then unknown, then no stall. If all are skipped, a need is
+/// missing.
 fn code(done: &[Done]) -> u8 {
     let codes: Vec<u8> = done
         .iter()

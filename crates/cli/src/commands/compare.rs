@@ -1,4 +1,5 @@
-//! `tailback compare`: two records, several a side, or runs that it makes itself.
+//! `tailback compare`: compares two records, several records per side, or runs that it makes
+//! itself.
 
 mod files;
 mod one_pair;
@@ -31,8 +32,8 @@ const USAGE: &str = "tailback compare [OPTIONS] <BEFORE> <AFTER>\n       \
 ///
 /// Two runs of the same thing differ too. So two records can show that these runs differ, but not
 /// why. Only several pairs of runs, in random order, show worse or better. --run makes such pairs
-/// of two study files. Records that were made by hand count as pairs if they were made in the order
-/// before, after, after, before, ..
+/// from two study files. Records that were made by hand count as pairs if they were made in the
+/// order before, after, after, before, ..
 #[derive(clap::Args)]
 #[command(override_usage = USAGE)]
 #[command(after_help = below(CODES, [
@@ -60,8 +61,8 @@ pub struct Compare {
     /// Also write an HTML page of the comparison to FILE
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What you compare, and so may differ: host, kernel, otp, tailback, or a parameter. A single
-    /// difference of kernel, OTP, file or choice needs no --across
+    /// What may differ because you compare it: host, kernel, otp, tailback, or a parameter. If
+    /// only a kernel, OTP, file or choice differs, --across is not needed
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
     across: Vec<String>,
     #[command(flatten)]
@@ -69,8 +70,8 @@ pub struct Compare {
 }
 
 impl Run for Compare {
-    /// The exit code is that of what changed; where a record of its own runs is not in its place,
-    /// that of a missing need.
+    /// The exit code is the one of the change. If a record of the command's own runs is not in
+    /// its place, it is the one of a missing need.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         if !self.runs.is_asked() {
             let (before, after) = self.kept()?;
@@ -83,7 +84,7 @@ impl Run for Compare {
         let Made { before, after, misplaced, ended } = self.runs.make(session)?;
         let across = across_all(before.first().and_then(Named::meta));
         let code = self.compare(session, &before, &after, &across)?;
-        // What was measured before an interruption is shown.
+        // Results from before an interruption are shown.
         ended.map(|()| if misplaced { exit::NEED } else { code })
     }
 
@@ -97,18 +98,18 @@ impl Run for Compare {
 }
 
 impl Compare {
-    /// The records that are named: before, after.
+    /// The named records: before, after.
     fn kept(&self) -> Result<(Vec<Named>, Vec<Named>), Failure> {
         let before = self.before.iter().chain(self.pair.first());
         let count_before = before.clone().count();
         let after = self.after.iter().chain(self.pair.get(1));
-        // Read together, so that together they are limited.
+        // All are read in one call, because the size limit applies to all of them together.
         let mut before = records::named(before.chain(after))?;
         let after = before.split_off(count_before.min(before.len()));
         Ok((before, after))
     }
 
-    /// Compares records of two sides and shows what that says; the exit code.
+    /// Compares the records of two sides, prints the change, and returns the exit code.
     fn compare(
         &self,
         session: &Session,
@@ -131,7 +132,7 @@ impl Compare {
         Ok(change.state.exit_code())
     }
 
-    /// Refuses a name of `--across` that is unknown.
+    /// Refuses an unknown name in `--across`.
     fn check_across(&self, meta: Option<&Meta>) -> Result<(), Failure> {
         let Some(meta) = meta else { return Ok(()) };
         let known =
@@ -156,7 +157,7 @@ impl Compare {
     }
 }
 
-/// Records, each with what the user calls it.
+/// Records, each with the name that the user gave it.
 fn by_name(records: &[Named]) -> Vec<(&Judged, &str)> {
     records.iter().map(|one| (&one.record, one.name.as_str())).collect()
 }

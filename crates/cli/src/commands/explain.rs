@@ -5,7 +5,7 @@ use crate::{output, records};
 use model::{Explanation, Judged, Live};
 use std::path::{Path, PathBuf};
 
-/// Show who held up whom in a record, and what fixes it
+/// Show which task held up which in a record, and what fixes it
 #[derive(clap::Args)]
 #[command(after_help = below(VERDICT, [
     "tailback explain run.json",
@@ -33,7 +33,7 @@ pub struct Explain {
 }
 
 impl Run for Explain {
-    /// The exit code is that of the verdict.
+    /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let record = records::judged(&self.file)?;
         if let Some(live) = &record.live {
@@ -64,7 +64,7 @@ impl Run for Explain {
 }
 
 impl Explain {
-    /// What `tailback watch` saw, again.
+    /// Shows again what `tailback watch` saw.
     fn live(&self, session: &Session, live: &Live, record: &Judged) -> u8 {
         if self.json {
             session.out.value(live);

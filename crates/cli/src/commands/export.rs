@@ -11,10 +11,10 @@ use report::export::ktap::{self, Test};
 use report::export::{Format, answers, node_problem};
 use std::path::{Path, PathBuf};
 
-/// The format that is made of what is judged, and so not by `report`.
+/// The format that is made from the verdict alone, and so not by `report`.
 const BRIEF: &str = "brief";
 
-/// The format that has a flag of its own.
+/// The format that has its own flag.
 const KTAP: &str = "ktap";
 
 /// Write records in a format for other tools
@@ -26,9 +26,9 @@ const KTAP: &str = "ktap";
 pub struct Export {
     /// csv: every trial. openmetrics: for node_exporter's textfile collector. markdown: for an
     /// issue. junit: for CI. ktap: for kselftest and LAVA. reproducer: one file that shows the
-    /// stall of a single record: a C program, or a script for escript where the stall is in the
-    /// Erlang VM. node-problem-detector: a line and an exit code for its plugin monitor. brief: for
-    /// tailback census
+    /// stall of a single record: a C program, or a script for escript if the stall is in the
+    /// Erlang VM. node-problem-detector: a line and an exit code for its plugin monitor. brief:
+    /// for tailback census
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: String,
     /// The records
@@ -37,7 +37,7 @@ pub struct Export {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// ktap: what a study without a verdict is [default: fail]
+    /// ktap: the result of a study without a verdict [default: fail]
     #[arg(long, value_name = "RESULT")]
     undecided: Option<WithoutVerdict>,
     #[command(flatten, next_help_heading = "Brief records")]
@@ -77,7 +77,7 @@ impl Run for Export {
 }
 
 impl Export {
-    /// A test for each record.
+    /// Writes one test per record.
     fn ktap(&self, session: &Session) -> Result<u8, Failure> {
         let named = records::named(&self.records)?;
         let tests: Vec<Test> = named.iter().map(|one| Test::of(one.shown())).collect();
@@ -86,8 +86,8 @@ impl Export {
         Ok(ktap::code(&tests, undecided))
     }
 
-    /// A line of JSON for each record. They may come from other machines, so they do not get this
-    /// one's name.
+    /// Writes one line of JSON per record. The records may come from other machines, so they do
+    /// not get the name of this one.
     fn briefs(&self, session: &Session) -> Result<u8, Failure> {
         let host = self.host.given_name()?;
         let lines = records::named(&self.records)?.into_iter().map(|one| {

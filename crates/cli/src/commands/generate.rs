@@ -1,4 +1,4 @@
-//! `tailback generate`: files that go with an installation.
+//! `tailback generate`: files that belong to an installation.
 
 use super::erlang_app::ErlangApp;
 use crate::command::{Failure, Run, Session, below, commands_below};
@@ -33,7 +33,7 @@ pub struct Completions {
 #[derive(clap::Args)]
 #[command(after_help = below("", ["tailback generate man man1", "tailback generate man /usr/local/share/man/man1"]))]
 pub struct Man {
-    /// Folder for the pages; it is made if it is missing
+    /// Folder for the pages; it is created if it is missing
     folder: PathBuf,
 }
 

@@ -5,10 +5,10 @@ use crate::{output, page, records};
 use report::history::Line;
 use std::path::{Path, PathBuf};
 
-/// The most files of one folder that are read.
+/// Most files of one folder that are read.
 const MOST_FILES: usize = 10_000;
 
-/// The most that these files may hold together, in bytes: it bounds the time that reading takes.
+/// Size limit of all these files together, in bytes. It limits the time that reading takes.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// Show how one figure changed over the records of a folder
@@ -21,7 +21,7 @@ pub struct History {
     /// Folder with the records; check keeps its own in ~/.local/state/tailback
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The figure, by its name in the record [default: the one that is judged]
+    /// The figure, by its name in the record [default: the judged figure]
     #[arg(long, value_name = "NAME")]
     measure: Option<String>,
     /// Print JSON
@@ -67,17 +67,17 @@ impl Run for History {
     }
 }
 
-/// What the records of a folder say.
+/// The content of the records in a folder.
 struct Scanned {
-    /// A line for each record that has the figure, by scenario, oldest first.
+    /// One line per record that has the figure, by scenario, oldest first.
     lines: Vec<Line>,
     /// Whether any record has a judged figure.
     figures: bool,
-    /// How many files end in `.json` and are no record.
+    /// Number of files that end in `.json` but are no records.
     not_records: usize,
 }
 
-/// Reads the records of a folder one after the other; one record at a time is in memory.
+/// Reads the records of a folder one by one. Only one record at a time is in memory.
 fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
     let mut scanned = Scanned { lines: Vec::new(), figures: false, not_records: 0 };
     for file in files(named)? {
@@ -120,7 +120,7 @@ fn files(named: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Says why no line is shown; `figures`: whether a record has the figure that is judged.
+/// The error if no line can be shown. `figures`: whether any record has a judged figure.
 fn none(figures: bool, folder: &Path, measure: Option<&str>) -> Failure {
     match measure {
         Some(measure) if figures => Failure::usage(format!(

@@ -1,4 +1,4 @@
-//! `tailback host`: this machine as a fleet counts it, and as it was before a killed run.
+//! `tailback host`: the identity of this machine in a fleet, and the clean-up after a killed run.
 
 use crate::command::{Failure, Run, Session, below, commands_below};
 use crate::guard;
@@ -32,7 +32,7 @@ pub struct Identify {
     ["tailback host restore", "sudo tailback host restore"],
 ))]
 pub struct Restore {
-    /// Wait first until standard input ends and this parent is gone
+    /// First wait until standard input ends and this parent process is gone
     #[arg(long = guard::WAIT, value_name = "PID", hide = true)]
     when_input_ends: Option<u32>,
 }

@@ -21,7 +21,7 @@ pub struct Judge {
 }
 
 impl Run for Judge {
-    /// The exit code is that of the verdict.
+    /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let (record, meta) = records::judgeable(&self.file)?;
         if self.json {

@@ -20,7 +20,7 @@ impl Run for List {
     }
 }
 
-/// Prints the scenarios, and whether this host can run each.
+/// Prints the scenarios, and whether each can run on this host.
 fn list(json: bool, session: &Session) -> u8 {
     let roots = Roots::real();
     let machine = session.machine();

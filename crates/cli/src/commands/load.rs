@@ -1,4 +1,4 @@
-//! `tailback load`: the load generators, which only tailback itself starts.
+//! `tailback load`: the load generators. Only tailback itself starts them.
 
 use crate::command::{Failure, Run, Session};
 pub use ::load::Load;

@@ -1,4 +1,4 @@
-//! The commands, a file or folder each. The fields of a command are its flags.
+//! The commands, one file or folder each. The fields of a command are its flags.
 
 mod advise;
 mod bisect;
@@ -27,7 +27,7 @@ use crate::command::{Failure, Session, commands};
 use crate::{briefs, compat, sandbox};
 use std::os::unix::fs::MetadataExt;
 
-// In the order of the help; its headings are GROUPS of command_line.rs.
+// In the order of the help. Its headings are GROUPS in command_line.rs.
 commands! {
     /// All commands.
     Commands {
@@ -56,7 +56,7 @@ commands! {
         Host: host::Host,
         #[command(subcommand)]
         Generate: generate::Generate,
-        // Former spellings, and what only tailback itself starts.
+        // Old names of commands, and commands that only tailback itself starts.
         #[command(hide = true)]
         Identify: host::Identify,
         #[command(hide = true)]
@@ -77,13 +77,13 @@ commands! {
 }
 
 impl Commands {
-    /// Runs the command that was asked for; the exit code.
+    /// Runs the chosen command and returns the exit code.
     ///
     /// # Errors
-    /// The line that ends the program.
+    /// The error line that ends the program.
     pub fn run(&self, session: &Session) -> Result<u8, Failure> {
         if is_in_guest() {
-            // Nobody else is there, and its kernel may know no users.
+            // The guest has no other users, and its kernel may lack user accounts.
             os::user::stay_caller();
         }
         let command = self.command();
@@ -100,8 +100,8 @@ impl Commands {
     }
 }
 
-/// Whether this is a guest that tailback made: what the environment says counts only where process
-/// 1 is this very program.
+/// Whether this is a guest that tailback made. The environment variable counts only if process 1
+/// is this same program.
 fn is_in_guest() -> bool {
     let program = |path: &str| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     let first = program("/proc/1/exe");

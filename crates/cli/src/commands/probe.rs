@@ -31,7 +31,7 @@ pub struct CallFlags {
     /// The process
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: u32,
-    /// The library, by the name under which the process has it mapped: libcrypto.so.3
+    /// The library, by its name in the maps of the process: libcrypto.so.3
     #[arg(long, value_name = "LIB")]
     lib: String,
     /// The function: MD5_Update
@@ -51,10 +51,10 @@ pub struct CallFlags {
     json: bool,
 }
 
-/// How often an interruption is noticed.
+/// How often to check for an interruption.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A megabyte, as the figures count it.
+/// A megabyte, as the tables count it.
 const MEGABYTE: f64 = (1 << 20) as f64;
 
 impl Run for CallFlags {
@@ -81,12 +81,13 @@ impl Run for CallFlags {
             }
         })
         .map_err(failure)?;
-        // An interruption is how a count without an end comes to it.
+        // A count without --count always ends by an interruption, so that is no error.
         Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
     }
 }
 
-/// Waits so long; false where the user interrupts. A process that ends, ends the wait too.
+/// Waits for `every`. Returns false if the user interrupts. The wait also ends when the process
+/// ends.
 fn wait(every: Duration, interruption: &Interruption, calls: &Calls) -> bool {
     let until = Instant::now() + every;
     while Instant::now() < until && calls.is_alive() {

@@ -1,14 +1,14 @@
-//! Programs of the Erlang application, which print for themselves.
+//! Runs programs of the Erlang application, which print their own output.
 
 use crate::exit::Failure;
 use scenarios::erlang::Otps;
 use std::os::unix::process::CommandExt as _;
 
-/// Executes the VM in place of tailback: it prints for itself, and gets signals as the original
+/// Replaces tailback by the VM. So the VM prints its own output, and gets signals as the original
 /// does.
 ///
 /// # Errors
-/// If there is no Erlang, or if it refuses the flags.
+/// If there is no Erlang, or it refuses the flags.
 pub fn exec_erlang(otps: &Otps, flags: &str, expression: &str) -> Result<u8, Failure> {
     let mut command = scenarios::erlang::evaluate(otps, None, flags, expression)
         .map_err(|error| Failure::of(error, None))?;

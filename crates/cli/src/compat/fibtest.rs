@@ -8,7 +8,7 @@ use load::protocol::FibonacciReport;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What `--help` and every unknown option print.
+/// The text of `--help`, which every unknown option prints too.
 const USAGE: &str = "Usage: fibtest -t <threads>
 Runs the fibonacci sequence on threads, each pinned to a CPU, for a set time, and prints how many
 iterations all of them completed. Fast threads never pause; slow threads run 100 iterations and then
@@ -33,7 +33,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The lines of a run: one a thread where that is asked for, and the sum.
+/// The output of a run: with `verbose` one line per thread, then the sum.
 fn lines(report: &FibonacciReport, verbose: bool) -> String {
     let mut text = String::new();
     if verbose {

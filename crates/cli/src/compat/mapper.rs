@@ -9,7 +9,7 @@ use load::protocol::MapperReport;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Default region, in bytes.
+/// Default size of the region, in bytes.
 pub const DEFAULT_REGION: u64 = 128 << 20;
 
 /// Pause between two calls, as in the original.
@@ -57,13 +57,13 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The line that a mapper prints first.
+/// The first line of a mapper.
 pub fn first_line(pid: u32, duration: u64, region: u64) -> String {
     let pages = region / rustix::param::page_size() as u64;
     format!("./mapper PID: {pid} duration: {duration} region size (pages): {pages}\n")
 }
 
-/// The line that a mapper prints last.
+/// The last line of a mapper.
 pub fn last_line(region: u64, duration: u64, report: &MapperReport, opavg: bool) -> String {
     let (maps, unmaps) = (report.maps, report.unmaps);
     let opmax = report.worst_ns as f64 / 1e6;
@@ -78,7 +78,7 @@ pub fn last_line(region: u64, duration: u64, report: &MapperReport, opavg: bool)
     line
 }
 
-/// Mean duration of a call, in milliseconds.
+/// Mean time of a call, in milliseconds.
 pub fn average_ms(report: &MapperReport) -> f64 {
     report.sum_ns as f64 / (report.maps + report.unmaps).max(1) as f64 / 1e6
 }

@@ -1,7 +1,7 @@
-//! The original test programs: their options, their messages, their tables.
+//! The original test programs, with their options, messages and tables.
 //!
-//! A script that calls one of them works with `tailback compat` in front. Exit codes are those of
-//! tailback, since the originals only know 0.
+//! A script that calls one of them works with `tailback compat` in front. Exit codes are the ones
+//! of tailback, since the originals only know 0.
 
 mod busywait;
 mod date;
@@ -52,7 +52,8 @@ enum Program {
     Runfibtest(Words),
     /// Call native code from Erlang processes, and show how evenly schedulers share them
     Nifwait(Words),
-    /// Run nifwait eight times, half of the schedulers offline, once more: do they sleep?
+    /// Run nifwait eight times, then half of the schedulers offline, then once more, to see
+    /// whether they sleep
     NifwaitCollapse(Words),
     /// Flood a log server, with or without a dam, and show how many messages wait
     MsgqFlood(Words),
@@ -60,7 +61,7 @@ enum Program {
     MsgqFloodProfile(Words),
 }
 
-// The originals parse their own options, so that `--help` behind a name is the program's own.
+// The originals parse their own options, so `--help` after a name is the help of that program.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 struct Words {
@@ -69,11 +70,11 @@ struct Words {
     args: Vec<String>,
 }
 
-/// What runs a program, from its own command line.
+/// The function of a program. It gets the program's own command line.
 type Runs = fn(&[String], &Session) -> Result<u8, Failure>;
 
 impl Compat {
-    /// The name of the program, what runs it, and its own command line.
+    /// The name of the program, its function, and its own command line.
     fn called(&self) -> (&'static str, Runs, &[String]) {
         let (name, run, words): (_, Runs, _) = match &self.program {
             Program::Mapper(words) => ("mapper", mapper::run, words),

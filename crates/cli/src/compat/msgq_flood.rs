@@ -1,4 +1,5 @@
-//! `compat msgq-flood` and `compat msgq-flood-profile`: a flooded log server, watched or profiled.
+//! `compat msgq-flood` and `compat msgq-flood-profile`: flood a log server, and watch or profile
+//! it.
 
 use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
@@ -24,7 +25,7 @@ looks through the mailbox to the traced function that ran last; below it is wher
 no such error, found the server. SINK is port (the default), tag, tcp, udp, gen-server, null or none.
 ";
 
-/// The sinks that it takes.
+/// The known sinks.
 const SINKS: [SinkKind; 7] = [
     SinkKind::Port,
     SinkKind::Tag,
@@ -35,14 +36,14 @@ const SINKS: [SinkKind; 7] = [
     SinkKind::None,
 ];
 
-/// Ctrl-C ends the VM without a menu.
+/// Makes Ctrl-C end the VM without a menu.
 const ENDS_ON_CTRL_C: &str = "+Bd";
 
-/// What ends the VM after an error: one line, and the code of bad input.
+/// Ends the VM after an error, with one line and the exit code of bad input.
 const COMPLAIN: &str = "\
     Complain = fun(Line, Code) -> io:put_chars(standard_error, [Line, 10]), halt(Code) end, ";
 
-/// Floods a server and watches the queues.
+/// Floods a server and shows its queues.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let (mut flags, mut sink, mut dam, mut lines) = (String::new(), None, None, None);
@@ -70,7 +71,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     exec_erlang(&session.otps, &format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
 }
 
-/// A flood that is watched.
+/// A flood with a view of the queues.
 struct Flood {
     sink: Option<SinkKind>,
     dam: Option<Dam>,
@@ -152,7 +153,7 @@ fn known_dam(options: &mut Options) -> Result<Dam, Failure> {
     }
 }
 
-/// Text as a binary in Erlang, byte by byte, so that nothing in it can end a string.
+/// The text as an Erlang binary, byte by byte, so that no character can end a string.
 fn binary(text: &str) -> String {
     let bytes: Vec<String> = OsStr::new(text).as_bytes().iter().map(u8::to_string).collect();
     format!("<<{}>>", bytes.join(","))

@@ -1,4 +1,4 @@
-//! `compat nifwait` and `compat nifwait-collapse`: the Erlang application's own lines.
+//! `compat nifwait` and `compat nifwait-collapse`, with the output of the Erlang application.
 
 use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
@@ -49,7 +49,7 @@ pub fn collapse(args: &[String], session: &Session) -> Result<u8, Failure> {
     )
 }
 
-/// Flags and words; none where help was asked for.
+/// Flags and words; None if the help was printed.
 fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<String>)>, Failure> {
     let mut options = Options::new(args, usage);
     let (mut flags, mut words) = (String::new(), Vec::new());

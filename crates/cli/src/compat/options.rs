@@ -1,28 +1,28 @@
-//! Options as the originals take them: long, the value as the next argument.
+//! Options in the form of the originals: long names, with the value as the next argument.
 //!
-//! Scripts may look for the messages, so those of a library will not do here.
+//! Scripts may search for the messages, so the messages of a library will not do here.
 
 use crate::exit::{Failure, USAGE};
 use crate::output;
 
-/// A program's command line under way.
+/// The rest of a program's command line.
 pub struct Options<'a> {
     words: std::slice::Iter<'a, String>,
     usage: &'a str,
 }
 
-/// What was asked for next.
+/// The next word of a command line.
 pub enum Next<'a> {
     /// An option or an argument.
     Word(&'a str),
     /// `--help` or `-h`: the usage was printed.
     Help,
-    /// Nothing more.
+    /// The end of the command line.
     End,
 }
 
 impl<'a> Options<'a> {
-    /// Reads these arguments; `usage` is printed for `--help` and after a mistake.
+    /// Reads these arguments. `usage` is printed for `--help` and after a mistake.
     pub fn new(words: &'a [String], usage: &'a str) -> Self {
         Options { words: words.iter(), usage }
     }
@@ -39,7 +39,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The arguments that were not read yet.
+    /// The unread arguments.
     pub fn rest(&self) -> &'a [String] {
         self.words.as_slice()
     }
@@ -64,19 +64,19 @@ impl<'a> Options<'a> {
         Ok(number)
     }
 
-    /// An argument that the program does not know.
+    /// The error for an unknown argument.
     pub fn unknown(&self, word: &str) -> Failure {
         self.mistake(&format!("Unknown argument {word}"))
     }
 
-    /// A mistake: the line that names it; the usage goes to standard error before it.
+    /// The error for a mistake. The usage goes to standard error before it.
     pub fn mistake(&self, line: &str) -> Failure {
         output::note(self.usage.trim_end());
         Failure { line: line.to_owned(), code: USAGE }
     }
 }
 
-/// Decimal, or hexadecimal behind `0x`.
+/// A decimal number, or a hexadecimal number after `0x`.
 fn parse(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),

@@ -1,4 +1,4 @@
-//! `compat proc-vs-map`: one mapper against scanners and busy waiters.
+//! `compat proc-vs-map`: one mapper with scanners and busy waiters.
 
 use super::date;
 use super::mapper::{first_line, last_line};
@@ -13,10 +13,10 @@ use scenarios::mmap_lock::{Event, META, RawTrial, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// How late a mapper is when a note is printed that it is waited for.
+/// If a mapper is late by more than this, a note says that the run waits for it.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Runs it once and prints what the original prints.
+/// Runs the test once and prints the output of the original.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let machine = host::machine(&Roots::real());
     enough_cpus(&machine)?;
@@ -40,7 +40,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Fails where the original would: with a single CPU.
+/// Fails with a single CPU, like the original.
 pub fn enough_cpus(machine: &Machine) -> Result<(), Failure> {
     let count = machine.allowed_cpus.len();
     if count >= 2 {
@@ -95,7 +95,7 @@ fn lines(setting: &Setting, raw: &RawTrial) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The affinity mask of this thread in hexadecimal, as taskset prints it.
+/// The CPU affinity mask of this thread in hexadecimal, as taskset prints it.
 fn mask() -> String {
     let Ok(mask) = Mask::current() else { return "unknown".to_owned() };
     let cpus = mask.cpus();

@@ -22,10 +22,10 @@ const USAGE: &str = "Usage: run-proc-vs-map optional arguments:
        -- proc-vs-map options (no default)
 ";
 
-/// The rows.
+/// The number of busy tasks in each row.
 const BUSY: [u64; 5] = [0, 1, 10, 100, 1000];
 
-/// What is wanted.
+/// The requested samples and output.
 #[derive(Debug, Clone)]
 struct Wanted {
     nsamples: u64,
@@ -34,7 +34,7 @@ struct Wanted {
     setting: Setting,
 }
 
-/// What the samples of one row saw, in milliseconds.
+/// The results of the samples of one row, in milliseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Row {
     busy: u64,
@@ -51,7 +51,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     enough_cpus(&machine)?;
     let mut rows: Vec<Row> = BUSY.map(|busy| Row { busy, ..Row::default() }).into();
     let done = measure(session, &wanted, &machine, &mut rows);
-    // What was measured before an interruption is printed all the same.
+    // Results from before an interruption are printed too.
     if rows.iter().any(|row| !row.max.is_empty()) {
         session.out.print(&table(&wanted, &rows));
     }
@@ -72,7 +72,7 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
             Next::Word(word) => return Err(options.unknown(word)),
         }
     };
-    // Raw data exist in the later form only, which prints averages.
+    // Raw data exist only in the later form of the table, which shows averages.
     Ok(setting.map(|setting| Wanted {
         nsamples,
         opavg: opavg || rawdata || setting.opavg,
@@ -88,7 +88,7 @@ fn measure(
     rows: &mut [Row],
 ) -> Result<(), Failure> {
     let interruption = session.interruption();
-    // Nothing is run before all CPUs are known to be usable.
+    // All CPUs are checked before anything runs.
     let spec = wanted.setting.spec(machine, 0)?;
     let _pinned = pinned(&spec)?;
     let bar = ProgressBar::new(wanted.nsamples * BUSY.len() as u64);
@@ -112,7 +112,7 @@ impl Row {
     fn add(&mut self, raw: &RawTrial) {
         let (worst_ns, average) = match &raw.report {
             Some(report) => (report.worst_ns, average_ms(report)),
-            // A mapper that never came back, even without its load, has its live page only.
+            // A mapper that never came back, even without its load, leaves only its live page.
             None => {
                 let picture = raw.picture.as_of(raw.cut.at_ns);
                 (
@@ -157,8 +157,8 @@ const AVERAGE_HEAD: &str = "
 #Busy    Median   Minimum   Maximum #Hangs
 ";
 
-/// One row: of the longest calls; in the later form median and minimum are of averages, beside the
-/// maximum of the longest calls.
+/// One row, made of the longest calls. In the later form, median and minimum are of the averages.
+/// The maximum is always of the longest calls.
 fn summary(text: &mut String, row: &Row, opavg: bool) {
     let max = ascending(row.max.iter().copied());
     let of = if opavg { ascending(row.average.iter().copied()) } else { max.clone() };

@@ -1,4 +1,5 @@
-//! `compat runfibtest [THREADS]`: threads in a group with a tenth of a CPU, for five seconds.
+//! `compat runfibtest [THREADS]`: runs threads in a group with a tenth of a CPU, for five
+//! seconds.
 
 use super::fibtest::iterations;
 use super::options::{Next, Options};
@@ -29,7 +30,7 @@ const DURATION: Duration = Duration::from_secs(5);
 /// How long its slow threads sleep.
 const WAKE: Duration = Duration::from_millis(10);
 
-/// Runs it once and prints the three lines.
+/// Runs the test once and prints the three lines.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let roots = Roots::real();
     let cpus = host::machine(&roots).allowed_cpus;

@@ -10,7 +10,7 @@ const USAGE: &str = "Usage: scanpid PID [FILE]
 \tRead /proc/PID/FILE (default smaps) from start to end until it is gone.
 ";
 
-/// Reads the file until it is gone, then prints that.
+/// Reads the file until it is gone, then prints a line about that.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let (mut pid, mut file) = (None, "smaps");

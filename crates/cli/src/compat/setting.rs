@@ -1,4 +1,4 @@
-//! What `proc-vs-map` takes, checked against the CPUs that there are.
+//! The options of `proc-vs-map`, checked against the CPUs of this machine.
 
 use super::mapper::{DEFAULT_REGION, MOST_SECONDS, PAUSE};
 use super::options::{Next, Options};
@@ -23,7 +23,7 @@ pub const USAGE: &str = "Usage: proc-vs-map optional arguments:
        --procfile file in /proc/PID (default smaps)
 ";
 
-/// Most tasks of a kind on one CPU.
+/// Most tasks of one kind on one CPU.
 const MOST_TASKS: u64 = 10_000;
 
 /// Nice value of the scanners.
@@ -32,10 +32,10 @@ const NICE: i32 = 15;
 /// How long the scanners read before the busy waiters begin.
 const LEAD: Duration = Duration::from_secs(1);
 
-/// How long a mapper may outlast its end before its load is killed.
+/// How much longer than its duration a mapper may run before its load is killed.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What one run of `proc-vs-map` does.
+/// The settings of one run of `proc-vs-map`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub busyduration: u64,
@@ -68,7 +68,7 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// Reads the options; none where help was asked for.
+    /// Reads the options; None if the help was printed.
     pub fn parse(args: &[String]) -> Result<Option<Self>, Failure> {
         let mut options = Options::new(args, USAGE);
         let mut setting = Setting::default();
@@ -95,7 +95,7 @@ impl Setting {
         }
     }
 
-    /// What a trial of this run does on this machine.
+    /// The trial of this run on this machine.
     pub fn spec(&self, machine: &Machine, seed: u64) -> Result<TrialSpec, Failure> {
         let cpu = |option: &str, number: u64| {
             let cpu = u32::try_from(number).unwrap_or(u32::MAX);

@@ -1,58 +1,59 @@
-//! What a study tells of itself block by block: shown as a line, or sent by a guest to its host.
+//! The messages of a study, block by block. They are shown as lines, or a guest sends them to its
+//! host.
 
 use model::{State, estimate::number};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// One thing that a study tells.
+/// One message of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "event")]
 pub enum Step {
-    /// It begins.
+    /// The study begins.
     Begin {
         /// Its scenario.
         scenario: String,
-        /// Arms of its plan.
+        /// Number of arms in its plan.
         arms: usize,
-        /// Blocks after which a verdict may end it.
+        /// The number of blocks after which a verdict may end it.
         min_blocks: u32,
-        /// Blocks at most.
+        /// Most blocks.
         max_blocks: u32,
-        /// Seconds that the blocks take which a verdict needs.
+        /// Seconds that the blocks for a verdict take.
         least_s: f64,
         /// Seed of every random choice.
         seed: u64,
     },
     /// A block ended.
     BlockEnd {
-        /// Whole blocks so far.
+        /// Number of whole blocks so far.
         blocks: u32,
         /// The judged figure.
         measure: String,
         /// Its unit.
         unit: String,
-        /// What each arm showed in this block, by its name.
+        /// The figure of each arm in this block, by the name of the arm.
         figures: Vec<(String, f64)>,
         /// The verdict so far.
         state: State,
     },
-    /// The verdict stands, and the study goes on to see what fixes the stall.
+    /// The verdict is final. The study continues to find a fix for the stall.
     Stands {
         /// The verdict.
         state: State,
-        /// Seconds that the study took until then.
+        /// Seconds that the study took until the verdict.
         after_s: f64,
     },
-    /// The verdict stands, and an arm is run once more with probes.
+    /// The verdict is final, and an arm runs once more with probes.
     ProbedBegin {
         /// The arm.
         arm: String,
     },
-    /// The record could not be saved; the study goes on.
+    /// The record could not be saved; the study continues.
     NotSaved {
-        /// Where to.
+        /// The file of the record.
         path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -63,7 +64,7 @@ impl Step {
         matches!(self, Step::BlockEnd { .. })
     }
 
-    /// Whether it is shown beside a bar too.
+    /// Whether it is also shown beside a bar.
     pub fn is_shown_beside_bar(&self) -> bool {
         matches!(self, Step::Begin { .. } | Step::Stands { .. })
     }
@@ -73,7 +74,7 @@ impl Step {
         matches!(self, Step::NotSaved { .. })
     }
 
-    /// The line that is shown.
+    /// The line for the user.
     pub fn line(&self) -> String {
         plain(&match self {
             Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed } => format!(

@@ -1,11 +1,11 @@
-//! Debian's Chromium without a window, driven over its debugging pipe.
+//! Drives Debian's Chromium without a window, over its debugging pipe.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A browser with one page, and all that it said of it.
+/// A browser with one page, and all events of that page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
@@ -18,14 +18,14 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one; nothing, and a line that says so, where there is no Chromium.
+    /// Starts a browser. Without Chromium, prints that and returns None.
     pub fn start() -> Option<Self> {
         if Command::new("chromium").arg("--version").output().is_err() {
             testing::skipped("needs chromium (apt-get install chromium)");
             return None;
         }
         let home = tempfile::tempdir().unwrap();
-        // A browser run by root has no sandbox; it opens nothing but files of the test.
+        // A browser run by root has no sandbox. It opens only files of the test.
         let script = "exec chromium --headless --no-sandbox --disable-gpu --no-first-run \
              --disable-background-networking --disable-dev-shm-usage --remote-debugging-pipe \
              --user-data-dir=\"$1\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1";
@@ -46,7 +46,7 @@ impl Browser {
     }
 
     fn attach(&mut self) {
-        // It may not have one yet.
+        // The page may not exist yet.
         let id = super::wait_for("a page", || {
             let targets = self.call("Target.getTargets", json!({}));
             let all = targets["targetInfos"].as_array().unwrap();
@@ -60,7 +60,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file at this width, by day or by night.
+    /// Opens a file at this width, with a light or dark colour scheme.
     pub fn open(&mut self, file: &Path, width: u32, scheme: &str) {
         let metrics =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 });
@@ -119,7 +119,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Its children go when the pipe is closed; this one might not.
+        // Its children end when the pipe is closed; the browser itself might not.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

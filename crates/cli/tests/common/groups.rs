@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// How many levels are looked through.
+/// How many levels are searched.
 const LEVELS: u32 = 5;
 
-/// The groups of tailback that are there.
+/// All groups of tailback.
 pub fn of_tailback() -> Vec<PathBuf> {
     starting_with("tailback-")
 }

@@ -1,44 +1,44 @@
-//! Which file of a crate imports from which, read from the sources.
+//! Finds which file of a crate imports from which, by reading the sources.
 //!
-//! Paths that begin with `crate`, `super`, `self` or a module below are followed to the file that
-//! defines what they name. Code for tests does not count, and neither does a file that only passes
-//! on what a module below it defines (`mod child; pub use child::Item;`). An item of another crate
-//! counts as that of the file that passes it on.
+//! Paths that begin with `crate`, `super`, `self` or a child module are followed to the file that
+//! defines the item. Code for tests does not count. A file that only re-exports an item of a
+//! child module does not count either (`mod child; pub use child::Item;`). An item of another
+//! crate counts as an item of the file that re-exports it.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A module by its path below the root of its crate, which itself is empty.
+/// The path of a module below the root of its crate. The root itself is empty.
 pub type Module = Vec<String>;
 
-/// What each file imports from, with a path that does.
+/// The files that each file imports from, each with an example of such a path.
 pub type Arrows = BTreeMap<Module, BTreeMap<Module, String>>;
 
-/// How often an item may be passed on before it is defined.
+/// How many times an item may be re-exported on the way to its definition.
 const MOST_STEPS: usize = 8;
 
-/// What one file names.
+/// The names in one file.
 #[derive(Default)]
 struct Source {
     uses: Vec<Use>,
-    /// Paths of two words and more outside of `use`.
+    /// Paths of two or more words, outside of `use`.
     paths: Vec<Vec<String>>,
     /// All words outside of `use`.
     words: BTreeSet<String>,
-    /// Modules that are declared for tests alone.
+    /// Modules that are declared only for tests.
     tests: Vec<String>,
 }
 
-/// One name that a `use` brings in.
+/// One name that a `use` imports.
 struct Use {
     path: Vec<String>,
     name: String,
     is_public: bool,
 }
 
-/// The arrows between the files of a crate.
+/// The imports between the files of a crate.
 pub fn arrows(src: &Path) -> Arrows {
     let mut sources = BTreeMap::new();
     read_folder(src, &Module::new(), src.join("lib.rs").exists(), &mut sources);
@@ -52,7 +52,7 @@ pub fn arrows(src: &Path) -> Arrows {
     sources.keys().map(|module| (module.clone(), arrows_of(module, &sources))).collect()
 }
 
-/// The arrows between the modules of the root, each with all that is below it.
+/// The imports between the modules of the root. Each module includes everything below it.
 pub fn by_folder(arrows: &Arrows) -> Arrows {
     let mut folders = Arrows::new();
     for (from, uses) in arrows {
@@ -67,7 +67,7 @@ fn outermost(module: &Module) -> Module {
     module.iter().take(1).cloned().collect()
 }
 
-/// The files that can be reached from themselves: each circle as the set of its files.
+/// The files that can be reached from themselves. Each circle is the set of its files.
 pub fn circles(arrows: &Arrows) -> BTreeSet<BTreeSet<Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         arrows.keys().map(|module| (module, reached(module, arrows))).collect();
@@ -79,7 +79,7 @@ pub fn circles(arrows: &Arrows) -> BTreeSet<BTreeSet<Module>> {
     circles.map(|module| circle(&module)).collect()
 }
 
-/// A circle as lines that say by which paths it is closed.
+/// Describes a circle in lines, with the paths that close it.
 pub fn describe(circle: &BTreeSet<Module>, arrows: &Arrows) -> String {
     let name = |module: &Module| match module.is_empty() {
         true => "the root".to_owned(),
@@ -115,7 +115,7 @@ fn read_folder(
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let module = match name {
                 "mod" | "lib" => module.clone(),
-                // A program beside a library is a crate of its own.
+                // A program beside a library is a separate crate.
                 "main" if !has_library => module.clone(),
                 _ => below(module, name),
             };
@@ -142,7 +142,7 @@ fn arrows_of(module: &Module, sources: &BTreeMap<Module, Source>) -> BTreeMap<Mo
         .collect()
 }
 
-/// The file that defines what a path names; none where that is another crate's.
+/// The file that defines the item of a path; None if another crate defines it.
 fn origin(
     from: &Module,
     path: &[String],
@@ -167,8 +167,8 @@ fn origin(
     let passed_on =
         rest.first().and_then(|name| sources[&at].uses.iter().find(|u| u.name == *name));
     match passed_on {
-        // What another crate defines counts as that of the file that passes it on, unless that is
-        // the root, which passes it on to other crates.
+        // An item of another crate counts as an item of the file that re-exports it. The root is
+        // an exception, since it re-exports to other crates.
         Some(other) if steps > 0 => {
             let passes_on = other.is_public && !at.is_empty();
             origin(&at, &other.path, sources, steps - 1).or(passes_on.then_some(at))
@@ -188,7 +188,7 @@ impl Source {
                     self.read(group.stream());
                     at + 1
                 }
-                // `use<'a>` stands in types.
+                // `use<'a>` is part of a type.
                 TokenTree::Ident(word) if *word == "use" && !is_sign(&tokens, at + 1, '<') => {
                     self.imports(&tokens, at)
                 }
@@ -198,7 +198,7 @@ impl Source {
         }
     }
 
-    /// Skips an attribute, and what is for tests with it; the place behind.
+    /// Skips an attribute, and the item of an attribute for tests. Returns the next place.
     fn attribute(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let Some(TokenTree::Group(group)) = tokens.get(at + 1) else { return at + 1 };
         let is_for_tests = group.stream().to_string().replace(' ', "") == "cfg(test)";
@@ -219,10 +219,10 @@ impl Source {
         tokens.len()
     }
 
-    /// Reads the `use` at a place; the place behind.
+    /// Reads the `use` at a place. Returns the next place.
     fn imports(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let before = tokens[..at].iter().rev();
-        // `pub` or `pub(crate)`.
+        // Skips `pub` or `pub(crate)`.
         let mut before = before.skip_while(|token| matches!(token, TokenTree::Group(_)));
         let is_public = matches!(before.next(), Some(TokenTree::Ident(word)) if *word == "pub");
         let mut found = Vec::new();
@@ -231,7 +231,7 @@ impl Source {
         end
     }
 
-    /// Reads the path that begins with the word at a place; the place behind.
+    /// Reads the path that begins at a place. Returns the next place.
     fn path(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let is_tail = at >= 2 && is_sign(tokens, at - 1, ':') && is_sign(tokens, at - 2, ':');
         let mut path = vec![tokens[at].to_string()];
@@ -251,7 +251,7 @@ impl Source {
     }
 }
 
-/// The paths of the tree of a `use`, each with the name that it gives; the place behind.
+/// The paths of the tree of a `use`, each with its name. Returns the next place.
 fn branches(
     tokens: &[TokenTree],
     mut at: usize,
@@ -288,7 +288,7 @@ fn branches(
                 let inner: Vec<TokenTree> = group.stream().into_iter().collect();
                 let mut place = 0;
                 while place < inner.len() {
-                    // One further is behind the comma.
+                    // The next branch begins after the comma.
                     place = branches(&inner, place, &path, found) + 1;
                 }
                 return at + 1;

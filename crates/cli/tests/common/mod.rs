@@ -1,4 +1,4 @@
-//! Running the binary from outside: a folder of its own, its processes, and taking turns.
+//! Runs the binary from outside: in its own folder, with its processes, in turns.
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything is waited for; far beyond what it takes, since others may use the machine.
+/// The longest wait for anything. It is far longer than needed, since others may use the machine.
 pub const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tailback");
 
-/// A folder that one run has to itself, with its state folder and what it prints.
+/// A folder for one run, with its state folder and its output.
 pub struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a run that has ended left.
+/// The results of a run that has ended.
 pub struct Ran {
-    /// Its process, for a look at what it left behind.
+    /// Its process number, to look for what it left behind.
     pub pid: u32,
     /// How it ended.
     pub status: ExitStatus,
@@ -39,45 +39,45 @@ pub struct Ran {
     pub out: String,
     /// Standard error.
     pub err: String,
-    /// What it took back of runs that were killed, of whichever test: lines of standard error that
-    /// are not in `err`.
+    /// The lines of standard error about changes of killed runs, of any test, that this run
+    /// undid. They are not in `err`.
     pub taken_back: String,
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Running<'a> {
     place: &'a Place,
     child: Child,
 }
 
 impl Place {
-    /// A new one, which any user may enter.
+    /// A new folder that any user may enter.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // As /tmp is: it is the folder for temporary files too.
+        // The same mode as /tmp, since it is also the folder for temporary files.
         set_mode(folder.path(), 0o1777);
         std::fs::create_dir(folder.path().join("state")).unwrap();
         open_to_all(&folder.path().join("state"));
         Place { folder }
     }
 
-    /// A path inside it.
+    /// A path in this folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The binary with these words.
+    /// A command that runs the binary with these words.
     pub fn tailback<S: AsRef<std::ffi::OsStr>>(&self, args: &[S]) -> Command {
         let mut command = self.program(BINARY);
         command.args(args);
         command
     }
 
-    /// Another program that ends up as the binary.
+    /// A command that runs another program, which ends up as the binary.
     pub fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
-        // Not in the place, which anybody may write to: no code is taken from there.
+        // Not in the place: anybody may write there, so no code is run from there.
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
         command.stdin(Stdio::null());
@@ -94,7 +94,7 @@ impl Place {
         command
     }
 
-    /// Starts a command of this place; what it prints goes to files.
+    /// Starts a command of this place. Its output goes to files.
     pub fn start(&self, mut command: Command) -> Running<'_> {
         let file = |name: &str| File::create(self.path(name)).unwrap();
         command.stdout(file("out")).stderr(file("err"));
@@ -107,9 +107,9 @@ impl Place {
         self.start(command).end()
     }
 
-    /// Starts a command that may use these CPUs only.
+    /// Starts a command that may use only these CPUs.
     pub fn start_on(&self, cpus: &[usize], command: Command) -> Running<'_> {
-        // A thread of its own, since a child inherits the mask of the thread that starts it.
+        // On its own thread, since a child inherits the CPU mask of the thread that starts it.
         std::thread::scope(|scope| {
             let pinned = scope.spawn(|| {
                 let cpus: Vec<u32> = cpus.iter().map(|cpu| *cpu as u32).collect();
@@ -120,7 +120,7 @@ impl Place {
         })
     }
 
-    /// Runs the binary with these words to its end.
+    /// Runs the binary with these words until its end.
     pub fn say(&self, args: &[&str]) -> Ran {
         self.run(self.tailback(args))
     }
@@ -132,7 +132,7 @@ impl Place {
         path
     }
 
-    /// All that `judge --why` says of a record, on one line.
+    /// The whole output of `judge --why` for a record, on one line.
     pub fn said_of(&self, record: &serde_json::Value) -> String {
         let path = self.path("said.json");
         std::fs::write(&path, record.to_string()).unwrap();
@@ -149,7 +149,7 @@ impl Place {
     }
 }
 
-/// How a line begins of what was taken back.
+/// The start of a line about an undone change.
 const TAKEN_BACK: &str = "left by a run that was killed: ";
 
 impl Running<'_> {
@@ -158,7 +158,7 @@ impl Running<'_> {
         self.child.id()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to it.
     pub fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
             .unwrap();
@@ -169,7 +169,7 @@ impl Running<'_> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// What it wrote to standard error so far.
+    /// Its standard error so far.
     pub fn err(&self) -> String {
         read(&self.place.path("err"))
     }
@@ -179,7 +179,7 @@ impl Running<'_> {
         self.end_within(PATIENCE)
     }
 
-    /// Waits for its end, with so much patience.
+    /// Waits for its end, `patience` at most.
     pub fn end_within(mut self, patience: Duration) -> Ran {
         let deadline = Instant::now() + patience;
         while !self.has_ended() {
@@ -196,14 +196,14 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // Nothing of a test that failed may disturb the next one.
+        // A failed test must not disturb the next one.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Ran {
-    /// The exit code; a test fails where a signal ended it.
+    /// The exit code. The test fails if a signal ended the run.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("{self:?}"))
     }
@@ -213,12 +213,12 @@ impl Ran {
         self.err.lines().collect()
     }
 
-    /// The lines on standard error about something wrong.
+    /// The lines on standard error that report problems.
     pub fn wrongs(&self) -> Vec<&str> {
         self.err.lines().filter(|line| line.starts_with("tailback: ")).collect()
     }
 
-    /// Fails where it crashed rather than ended.
+    /// Fails if the run crashed.
     pub fn assert_no_panic(&self) {
         assert!(self.code() != 101 && !self.err.contains("panicked"), "{self:?}");
     }
@@ -229,7 +229,7 @@ impl Ran {
     }
 }
 
-/// A record on standard output would fill the screen.
+/// Without standard output, since a record would fill the screen.
 impl std::fmt::Debug for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let cut = |text: &str| text.chars().take(3000).collect::<String>();
@@ -243,13 +243,13 @@ pub fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The files of a folder; none where there is no such folder.
+/// The files of a folder; none if there is no such folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Waits until there is something, with patience.
+/// Waits until `look` finds something, [`PATIENCE`] at most.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -261,16 +261,15 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether there is an Erlang to test with; prints that the test is skipped where there is none.
+/// Whether there is an Erlang to test with. If not, prints that the test is skipped.
 pub fn erlang_or_skip() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
     testing::has_or_skip(found, "no erl on the PATH")
 }
 
-/// Runs a study until its verdict is one that it can be sure of. None where the machine was too
-/// disturbed for that each time, by the tool's own word; a study that is open on a machine without
-/// disturbance is a failure.
+/// Runs a study until it has a settled verdict. Returns None if the tool reports in every try
+/// that the machine is disturbed. An open study on an undisturbed machine is a failure.
 fn sure(args: &[&str]) -> Option<Ran> {
     let mut disturbed = false;
     for _ in 0..5 {
@@ -287,12 +286,13 @@ fn sure(args: &[&str]) -> Option<Ran> {
     None
 }
 
-/// Counts sure verdicts of one study, of which up to 5% are wrong: one that is not the wanted one
-/// decides nothing by itself.
+/// Counts settled verdicts of one study. Up to 5% of them are wrong, so a single wrong one
+/// decides nothing.
 ///
-/// After a first wrong one, three wanted verdicts or three more wrong ones decide, whichever come
-/// first. A sound study fails so in 6 of 100,000 cases (0.05 times the sum of C(2 + k, k) 0.05^3
-/// 0.95^k for k from 0 to 2), and the ten such tests together in less than one run of 1,000.
+/// After a first wrong verdict, the test needs three right verdicts before it gets three more
+/// wrong ones. A correct program fails such a test in 6 of 100,000 cases (0.05 times the sum of
+/// C(2 + k, k) 0.05^3 0.95^k for k from 0 to 2). The ten such tests together fail in less than
+/// one run of 1,000.
 #[derive(Debug, Default)]
 pub struct Tally {
     wanted: u32,
@@ -300,7 +300,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one; whether the wanted verdict is decided. Fails where the wrong one is.
+    /// Counts a verdict. Returns whether the wanted verdict is decided. Fails if the wrong one
+    /// is.
     pub fn decides(&mut self, ran: &Ran, wanted: &str) -> bool {
         let state = &ran.json()["judgement"]["state"];
         if state == wanted {
@@ -314,8 +315,7 @@ impl Tally {
     }
 }
 
-/// Runs a study until it is decided that its verdict is this one. None where the machine was too
-/// disturbed.
+/// Runs a study until this verdict is decided. None if the machine was too disturbed.
 pub fn says(state: &str, args: &[&str]) -> Option<Ran> {
     let mut tally = Tally::default();
     loop {
@@ -326,8 +326,8 @@ pub fn says(state: &str, args: &[&str]) -> Option<Ran> {
     }
 }
 
-/// Runs a study until it is decided that its verdict is this one, and a record shows what it is to.
-/// A fix has a test of its own, which can leave it open in a study that is sure of its verdict.
+/// Runs a study until this verdict is decided and a record shows what `shows` asks for. A fix has
+/// its own test, which can leave it open in a study with a settled verdict.
 pub fn says_with(
     state: &str,
     args: &[&str],
@@ -343,13 +343,13 @@ pub fn says_with(
     panic!("three runs that do not show it: {args:?}");
 }
 
-/// Whether a fix helped. Other work on the machine can keep it from being all that was lost.
+/// Whether a fix helped. Other work on the machine can keep a fix from removing the whole loss.
 pub fn helped(fix: &serde_json::Value) -> bool {
     ["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap())
 }
 
-/// Runs a study of a machine that is not affected. By chance one of twenty says that it is: that
-/// one is run again, and three in a row are a failure.
+/// Runs a study on a machine that is not affected. By chance, one in twenty has the verdict
+/// affected. That study runs again, and three in a row are a failure.
 pub fn never_affected(args: &[&str]) -> Ran {
     let mut states = Vec::new();
     loop {
@@ -368,12 +368,12 @@ pub fn allowed_cpus() -> Vec<usize> {
     os::pin::allowed().unwrap().into_iter().map(|cpu| cpu as usize).collect()
 }
 
-/// Whether there are CPUs for a trial; prints that the test is skipped where there are not.
+/// Whether there are enough CPUs for a trial. If not, prints that the test is skipped.
 pub fn two_cpus_or_skip() -> bool {
     testing::has_or_skip(allowed_cpus().len() >= 2, "needs two CPUs")
 }
 
-/// A seed with which the arms of the first block run in this order.
+/// A seed that runs the arms of the first block in this order.
 pub fn seed_for(order: &[usize]) -> String {
     let fits = |seed: &u64| runner::order_of_block(*seed, 0, order.len()) == order;
     (0..).find(fits).unwrap().to_string()
@@ -389,7 +389,7 @@ fn read(path: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()
 }
 
-/// As /tmp is: nobody takes away what is another's, so that a restore believes its path.
+/// The mode of /tmp: no user can remove files of others. So a restore trusts the path.
 fn open_to_all(path: &Path) {
     set_mode(path, 0o1777);
 }
@@ -399,8 +399,8 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Fails unless each of these runs ends with this exit code and says these words in one line on
-/// standard error.
+/// Fails unless each of these runs ends with this exit code, and prints these words in one line
+/// on standard error.
 pub fn assert_refused(command: &[&str], cases: &[(&[&str], i32, &str)]) {
     for (args, code, words) in cases {
         let ran = Place::new().say(&[command, *args].concat());

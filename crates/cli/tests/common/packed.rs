@@ -1,4 +1,4 @@
-//! Golden records, packed: they are large, and nobody reads them.
+//! Golden records in compressed files: they are large, and nobody reads them.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -6,12 +6,12 @@ use flate2::write::GzEncoder;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The golden record of that name, as this version writes it.
+/// The golden record with this name, as this version writes it.
 pub fn golden(name: &str) -> PathBuf {
     file("golden", name)
 }
 
-/// The record of that name as version 1 of the schema had it.
+/// The record with this name, in version 1 of the schema.
 pub fn of_version_1(name: &str) -> PathBuf {
     file("v1", name)
 }
@@ -21,7 +21,7 @@ fn file(folder: &str, name: &str) -> PathBuf {
     tests.join(folder).join(format!("{name}.record.json.gz"))
 }
 
-/// What stands in a packed file.
+/// The content of a compressed file.
 pub fn read(path: &Path) -> String {
     let packed = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut text = String::new();
@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> String {
     text
 }
 
-/// Packs a text into a file.
+/// Writes a text to a compressed file.
 pub fn write(path: &Path, text: &str) {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(text.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The processes of a run, found in /proc by what they were started with.
+//! The processes of a run, found in /proc by their command lines.
 
 use super::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,19 +7,19 @@ use std::path::Path;
 /// A process of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its process number.
     pub pid: u32,
-    /// Its parent.
+    /// The process number of its parent.
     pub parent: u32,
     /// Its name, as ps shows it.
     pub name: String,
     /// Its command line.
     pub argv: Vec<String>,
-    /// CPU time that it used, in ticks.
+    /// CPU time that it has used, in clock ticks.
     pub ticks: u64,
 }
 
-/// All processes that a run with this number started, workers of pools too: each carries the
+/// All processes that a run with this number started, including workers of pools. Each has the
 /// number on its command line, and keeps it when its parent dies.
 pub fn of(tool: u32) -> Vec<Process> {
     let tool = tool.to_string();
@@ -29,7 +29,7 @@ pub fn of(tool: u32) -> Vec<Process> {
     all().into_iter().filter(of_tool).collect()
 }
 
-/// A process's children, their children, and so on.
+/// The children of a process, their children, and so on.
 pub fn below(ancestor: u32) -> Vec<Process> {
     let all = all();
     let mut found: Vec<Process> = Vec::new();
@@ -42,28 +42,29 @@ pub fn below(ancestor: u32) -> Vec<Process> {
     found
 }
 
-/// The process of that number, if it lives.
+/// The process with this number, if it is alive.
 pub fn at(pid: u32) -> Option<Process> {
     look(&Path::new("/proc").join(pid.to_string()))
 }
 
-/// The mapper of a run, once it is there.
+/// Waits for the mapper of a run.
 pub fn mapper(tool: u32) -> Process {
     one_of(tool, "a mapper", |process| process.name == "mapper")
 }
 
-/// A worker of that name, once it is there.
+/// Waits for a worker with this name.
 pub fn worker(tool: u32, name: &str) -> Process {
     one_of(tool, name, |process| process.name == name && process.parent != tool)
 }
 
-/// The leader of the worker pool of that name.
+/// The leader of the worker pool with this name.
 pub fn leader(tool: u32, name: &str) -> Process {
     let parent = worker(tool, name).parent;
     one_of(tool, "a leader", |process| process.pid == parent)
 }
 
-/// Waits until the load was released: the spinners, which idle before it, use CPU time.
+/// Waits until the load was released. Before that the spinners are idle; after it they use CPU
+/// time.
 pub fn wait_until_released(tool: u32) {
     one_of(tool, "spinners at work", |process| process.name == "spinner" && process.ticks >= 3);
 }
@@ -73,7 +74,7 @@ pub fn wait_until_gone(tool: u32) {
     wait_for("all processes to go", || of(tool).is_empty().then_some(()));
 }
 
-/// Kills a process as somebody else would.
+/// Kills a process from outside of the run.
 pub fn kill(process: &Process) {
     let pid = Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
@@ -83,13 +84,13 @@ fn one_of(tool: u32, what: &str, fits: impl Fn(&Process) -> bool) -> Process {
     wait_for(what, || of(tool).into_iter().find(&fits))
 }
 
-/// All processes that live.
+/// All live processes.
 pub fn all() -> Vec<Process> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| look(&entry.path())).collect()
 }
 
-/// None for what is no process, has gone meanwhile, or is dead and waits to be reaped.
+/// None if it is no process, has gone, or is dead and waits to be reaped.
 fn look(folder: &Path) -> Option<Process> {
     let pid = folder.file_name()?.to_str()?.parse().ok()?;
     let argv = std::fs::read(folder.join("cmdline")).ok()?;

@@ -1,18 +1,18 @@
-//! Other programs that read what the binary wrote.
+//! Other programs that read the output of the binary.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python with the packages of tests/readers/python.txt; `None` where it cannot be had, as
-/// without a network.
+/// A Python with the packages of tests/readers/python.txt; `None` if that is unavailable, for
+/// example without a network.
 pub fn python() -> Option<PathBuf> {
     fetched("need-python").map(PathBuf::from)
 }
 
-/// What a script of `scripts/` fetched, and where; `None` where it could not.
+/// The folder that a script of `scripts/` fetched; `None` if it could not.
 pub fn fetched(script: &str) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // The folder of the build, wherever it is.
+    // The build folder, wherever it is.
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
     let ran = Command::new(root.join("scripts").join(script))
         .env("CARGO_TARGET_DIR", built)
@@ -24,7 +24,7 @@ pub fn fetched(script: &str) -> Option<String> {
         .then(|| String::from_utf8(ran.stdout).unwrap().trim().to_owned())
 }
 
-/// What a script of `readers/` prints.
+/// The output of a script of `readers/`.
 pub fn read_with(python: &Path, script: &str, args: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers").join(script);
     let ran = Command::new(python).arg(script).args(args).output().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// All below a folder; none where there is no such folder.
+/// All sources below a folder; none if there is no such folder.
 pub fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries

@@ -1,4 +1,4 @@
-//! A record that has everything a page can show: fixes, series, evidence, a VM.
+//! A record with everything that a page can show: fixes, series, evidence, a VM.
 
 use model::evidence::{Behind, BehindKind, Holder, Resource, Span, Task, ThreadEvidence, Wait};
 use model::fact::Note;
@@ -9,12 +9,12 @@ use model::{
     Settings, Suggestion, Trial, Unit, Vm, What,
 };
 
-/// Schedulers, and samples of each.
+/// Number of schedulers, and of samples of each.
 const SCHEDULERS: usize = 8;
 const SAMPLES: u32 = 200;
 
-/// The golden record of an affected machine with an arm that fixes it, and with series, evidence
-/// and a VM in its trials.
+/// The golden record of an affected machine, with an arm that fixes it. Its trials have series,
+/// evidence and a VM.
 pub fn story() -> Judged {
     let text = super::packed::read(&super::packed::golden("mmap-lock"));
     let mut facts = Facts::from_json(&text).unwrap();
@@ -166,12 +166,12 @@ fn evidence() -> Evidence {
     }
 }
 
-/// A fact whose every part is hostile.
+/// A fact in which every part is hostile.
 fn fact(evil: &str) -> Fact {
     Fact { id: evil.to_owned(), values: [(evil.to_owned(), evil.into())].into() }
 }
 
-/// A suggestion whose every part is hostile.
+/// A suggestion in which every part is hostile.
 fn suggestion(evil: &str) -> Suggestion {
     let mut parameters = Settings::default();
     parameters.set(evil, model::Value::Text(evil.to_owned()));
@@ -181,7 +181,7 @@ fn suggestion(evil: &str) -> Suggestion {
     Suggestion { what, run: Some(run), measured: None }
 }
 
-/// A record in which every text that anybody could have written is hostile.
+/// A record in which every text that another user could have written is hostile.
 pub fn hostile(evil: &str) -> Judged {
     let mut record = story().facts;
     let name = |text: &mut String| *text = format!("{evil}{text}");

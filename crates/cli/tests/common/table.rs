@@ -32,7 +32,7 @@ pub fn run(rows: &[Row], runs: Option<u32>) -> End {
     let mut history = History::read(&folder.path().join("history.jsonl")).unwrap();
     let end = session.run(&mut history).unwrap();
     if !end.wrong.is_empty() {
-        // What failed has to be there to be looked into.
+        // Records of a failure are kept, so that somebody can look at them.
         eprintln!("the records are kept in {}", folder.keep().display());
     }
     end

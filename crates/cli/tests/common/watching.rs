@@ -1,4 +1,4 @@
-//! Loads to look at with `tailback watch`, and what it saw.
+//! Loads for `tailback watch`, and its results.
 
 use super::{BINARY, Ran};
 use serde_json::Value;
@@ -18,14 +18,14 @@ impl Drop for Load {
 }
 
 impl Load {
-    /// A program of its own session, as a service is.
+    /// A program in its own session, like a service.
     pub fn start(words: &[&str]) -> Self {
         let mut command = Command::new("setsid");
         command.args(words).stdin(Stdio::null()).stdout(Stdio::null());
         // SAFETY: prctl is one of the calls that may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {
-                // Nobody drops it where the test is killed.
+                // If the test is killed, nobody drops the load.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 Ok(())
             });
@@ -33,7 +33,7 @@ impl Load {
         Load(command.spawn().unwrap())
     }
 
-    /// A generator of the tool, once it is set up and released.
+    /// A load generator of the tool, after its set-up and release.
     pub fn generator(words: &[&str]) -> Self {
         let mut command = Command::new(BINARY);
         command.arg("load").args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -45,7 +45,7 @@ impl Load {
         Load(child)
     }
 
-    /// Confines it and its children to this CPU.
+    /// Limits it and its children to this CPU.
     pub fn pin(&self, cpu: &str) {
         let pin = |pid: &str| {
             let mut taskset = Command::new("taskset");
@@ -58,13 +58,13 @@ impl Load {
         String::from_utf8(children.stdout).unwrap().split_whitespace().for_each(pin);
     }
 
-    /// Its number, as a word.
+    /// Its process number, as a word.
     pub fn pid(&self) -> String {
         self.0.id().to_string()
     }
 }
 
-/// The last line of JSON: what was seen in all of the time.
+/// The last line of JSON, which covers the whole time.
 pub fn seen(ran: &Ran) -> Value {
     ran.assert_no_panic();
     let last = ran.out.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
@@ -73,7 +73,7 @@ pub fn seen(ran: &Ran) -> Value {
     line["live"].clone()
 }
 
-/// Whether programs can be had here, by the tool's own word.
+/// Whether eBPF programs work here, according to the tool.
 pub fn has_programs(live: &Value) -> bool {
     let scheduler = &live["sources"][0];
     assert_eq!(scheduler["source"], "scheduler");
@@ -85,7 +85,7 @@ pub fn finding<'a>(live: &'a Value, stall: &str) -> Option<&'a Value> {
     live["findings"].as_array().unwrap().iter().find(|one| one["stall"] == stall)
 }
 
-/// Every victim's parts add up to its ready time.
+/// The parts of every victim add up to its ready time.
 pub fn assert_parts_add_up(live: &Value) {
     for victim in live["victims"].as_array().unwrap() {
         let parts: model::live::Parts = serde_json::from_value(victim["parts"].clone()).unwrap();

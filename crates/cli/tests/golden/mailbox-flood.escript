@@ -37,21 +37,22 @@
 -define(MEMORY_LIMIT, 536870912).
 -define(TRIAL_MS, 150).
 
-%% ?SENDERS processes send ?MESSAGES messages each, all at once, to a server that writes each to a
-%% sink and waits for an answer. In the control they send to a process that never looks at its
-%% mailbox, and the server is fed as many messages in small lumps. A trial finds how much longer a
-%% write takes than with an empty mailbox, divided by the messages that wait, in nanoseconds.
+%% ?SENDERS processes send ?MESSAGES messages each, all at once. A server writes each message to a
+%% sink and waits for an answer. In the control, they send to a process that never looks at its
+%% mailbox, and the server gets as many messages in small batches. A trial finds how much longer a
+%% write takes than with an empty mailbox. This is divided by the number of waiting messages, in
+%% nanoseconds.
 
 set_up(_, _) -> [].
 
 trial(Arm, _) ->
     Empty = empty_ns(),
     {Ns, Written} = flood(Arm),
-    %% Each write leaves one message less, so this is the mean over the writes.
+    %% Each write leaves one message less, so this is the mean over all writes.
     Waiting = ?SENDERS * ?MESSAGES - max(0, Written - 1) / 2,
     (Ns / max(1, Written) - Empty) / max(1, Waiting).
 
-%% What a write takes in a bare loop, in nanoseconds.
+%% The time of a write in a plain loop, in nanoseconds.
 empty_ns() ->
     Self = self(),
     _ = spawn_link(fun() ->
@@ -64,9 +65,9 @@ empty_ns() ->
         {empty, Ns} -> Ns
     end.
 
-%% How long it took and how many messages were written.
+%% The duration of the flood and the number of written messages.
 flood(Arm) ->
-    %% So that the senders start together, and it is seen in time how far the server is.
+    %% So the senders start together, and the progress of the server is checked in time.
     _ = process_flag(priority, high),
     Board = atomics:new(2, []),
     Self = self(),
@@ -122,7 +123,7 @@ send(Target, Left) ->
     Target ! {log, payload()},
     send(Target, Left - 1).
 
-%% A lump is sent while the one before it is written, so that next to nothing waits.
+%% Each batch is sent while the previous one is written, so almost nothing waits.
 feed(_, Left, _) when Left =< 0 ->
     ok;
 feed(Server, Left, Before) ->
@@ -163,7 +164,7 @@ open(udp) ->
     {ok, Socket} = gen_udp:open(0, [binary, {active, false}]),
     {udp, Socket, Port}.
 
-%% Where it waits for an answer with no reference of its own, it looks at all that waits before.
+%% If it waits for an answer without a reference of its own, it scans all earlier messages.
 write({port, Port}, Data) ->
     true = port_command(Port, Data),
     receive

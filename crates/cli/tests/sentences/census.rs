@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 /// The most characters of their names.
 const WIDTH: usize = 40;
 
-/// Each with its variant.
+/// Each sentence with its variant.
 pub fn lines() -> Lines {
     let mut all = of("census set aside", &whys(), |one: &Why| prose::why(*one).to_owned());
     all.extend(of("census factor", &factors(), |one: &Factor| prose::factor(*one).to_owned()));
@@ -45,12 +45,12 @@ fn read<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// Lines of one place.
+/// The lines of one place.
 fn at<const N: usize>(place: &str, said: [(&str, String); N]) -> Lines {
     said.map(|(name, said)| (place.to_owned(), name.to_owned(), said)).into()
 }
 
-/// `db[001-400]`, so many of them.
+/// `db[001-400]`, with this many hosts.
 fn db(count: u64) -> Value {
     json!({ "count": count, "names": [{ "before": "db", "digits": 3, "from": 1, "to": count }] })
 }
@@ -107,7 +107,7 @@ fn shares() -> Lines {
     )
 }
 
-/// What the two ranges of a share are about, and what a condition may be taken for.
+/// The meaning of the two ranges of a share, and how a condition may mislead.
 fn about() -> Lines {
     let said = |undecided: u64, inventory: bool| {
         let hosts = model::census::Counts { inconclusive: undecided, ..Default::default() };
@@ -187,7 +187,7 @@ fn group(answers: Value, alike: Value) -> Group {
     read(json!({ "answers": answers, "hosts": db(400), "records": [], "alike": alike }))
 }
 
-/// What is said of some hosts.
+/// The sentences about hosts.
 fn hosts() -> Lines {
     let names = |hosts: Value, most| prose::names(&read::<Hosts>(hosts), most);
     let mut all = at(
@@ -219,7 +219,7 @@ fn hosts() -> Lines {
     all
 }
 
-/// Which files claim to be of which host.
+/// The sentences about which files claim to be of which host.
 fn claims() -> Lines {
     let place = |line: u64| json!({ "file": "fleet.jsonl", "line": line });
     let example = |more: Value| {
@@ -250,7 +250,7 @@ fn claims() -> Lines {
     )
 }
 
-/// What changed since an earlier census.
+/// The sentences about changes since an earlier census.
 fn since() -> Lines {
     let none = json!({ "count": 0, "names": [] });
     let said = |field: &str, value: Value| {

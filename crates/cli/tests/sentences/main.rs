@@ -1,7 +1,7 @@
-//! All English of the tool about its facts, in one file: each variant with sample values.
+//! All English of the tool about its facts, in one file. Each variant has sample values.
 //!
-//! Read `golden/sentences.txt` aloud. A variant without a sample fails the test: serde names all
-//! that a type has.
+//! Read `golden/sentences.txt` aloud. A variant without a sample fails the test, since serde
+//! lists all variants of a type.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -33,7 +33,7 @@ fn every_sentence_stands_in_one_file() {
     assert_data_eq!(text, file!["../golden/sentences.txt"].raw());
 }
 
-/// The sentences of a type, of samples in the form that a record has. Fails where a variant has no
+/// The sentences of a type. The samples have the form of a record. Fails if a variant has no
 /// sample.
 fn of<T: DeserializeOwned>(place: &str, samples: &[Value], say: impl Fn(&T) -> String) -> Lines {
     let refused = serde_json::from_value::<T>(json!({ "?": null })).err().unwrap().to_string();
@@ -49,17 +49,17 @@ fn of<T: DeserializeOwned>(place: &str, samples: &[Value], say: impl Fn(&T) -> S
     lines
 }
 
-/// The variant of a sample: its word, or its only key.
+/// The variant of a sample: its text, or its only key.
 fn name_of(sample: &Value) -> String {
     let key = sample.as_object().and_then(|all| all.keys().next());
     sample.as_str().or(key.map(String::as_str)).unwrap().to_owned()
 }
 
-/// Holds the samples to the names that stand in quotes in serde's refusal of another name, which
-/// stands first.
+/// Compares the samples with the variant names. serde quotes all of them when it refuses an
+/// unknown name, after that name.
 fn assert_all(place: &str, refusal: &str, lines: &Lines) {
     let known = refusal.split('`').skip(1).step_by(2).skip(1);
-    // Words of an older record are not ours.
+    // Sentences in words of an older record are not from this version.
     let known: BTreeSet<&str> = known.filter(|name| *name != "said").collect();
     let sampled: BTreeSet<&str> = lines.iter().map(|(_, name, _)| name.as_str()).collect();
     let without: Vec<_> = known.difference(&sampled).collect();

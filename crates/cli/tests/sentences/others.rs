@@ -1,4 +1,4 @@
-//! Sentences about evidence, about comparisons and about versions.
+//! Sentences about evidence, comparisons and versions.
 
 use super::{Lines, estimate, of, shift};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion};
@@ -9,7 +9,7 @@ use model::{Change, ChangeState, Explanation, Meta};
 use report::prose;
 use serde_json::{Value, json};
 
-/// Each with its variant.
+/// Each sentence with its variant.
 pub fn lines() -> Lines {
     let meta = scenarios::find("mmap-lock").map(|scenario| scenario.meta());
     let missing =
@@ -264,7 +264,7 @@ fn change_suggestions() -> Vec<Value> {
     ]
 }
 
-/// What is said of the steps of a ladder.
+/// The sentences about the steps of a ladder.
 fn ladders() -> Lines {
     let rung = |name: &str, preemption: &str| {
         json!({ "name": name, "release": name, "preemption": preemption,

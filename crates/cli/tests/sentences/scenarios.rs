@@ -4,7 +4,7 @@ use super::{Lines, amount, assert_all, estimate};
 use model::Fact;
 use serde_json::{Value, json};
 
-/// Each with its variant.
+/// Each sentence with its variant.
 pub fn lines() -> Lines {
     scenarios::ALL.iter().flat_map(|scenario| of(scenario.meta())).collect()
 }
@@ -25,7 +25,7 @@ fn of(meta: &model::Meta) -> Lines {
     [lines, meta.fixes.iter().map(fix).collect()].concat()
 }
 
-/// Facts by the scenario's id.
+/// Facts by the ID of the scenario.
 fn samples(scenario: &str) -> Vec<(&'static str, Value)> {
     match scenario {
         "blocking-nif" => blocking_nif(),

@@ -14,7 +14,7 @@ use model::{Suggestion, What, WhyLeftOut};
 use report::prose;
 use serde_json::{Value, json};
 
-/// Each with its variant.
+/// Each sentence with its variant.
 pub fn lines() -> Lines {
     let meta = scenarios::find("mmap-lock").map(|scenario| scenario.meta());
     let facts = Facts::from_json(&packed::read(&packed::golden("mmap-lock"))).unwrap();
@@ -52,7 +52,7 @@ pub fn lines() -> Lines {
     all
 }
 
-/// A fact of the scenario.
+/// A fact that only one scenario has.
 fn own() -> Value {
     json!({ "scenario": { "id": "more-time" } })
 }

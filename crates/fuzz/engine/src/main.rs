@@ -1,4 +1,5 @@
-//! Gives a target of `crates/fuzz` inputs that libFuzzer makes up; which one, TAILBACK_FUZZ names.
+//! Passes the inputs of libFuzzer to a target of `crates/fuzz`. The variable TAILBACK_FUZZ names
+//! the target.
 
 #![no_main]
 

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long QEMU may take to answer.
+/// Time that QEMU has to answer.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The longest line that is taken, in bytes.
+/// The longest line that is accepted, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// The control port.
@@ -23,7 +23,7 @@ impl Control {
         Control { reader: BufReader::new(port), greeted: false }
     }
 
-    /// Sends a command and waits until it was carried out.
+    /// Sends a command and waits until it is done.
     pub fn command(&mut self, command: &str) -> Result<(), GuestError> {
         if !self.greeted {
             self.execute("qmp_capabilities")?;
@@ -57,7 +57,7 @@ impl Control {
     }
 }
 
-/// What a line answers; greetings and events answer nothing.
+/// The answer in a line. Greetings and events are not answers.
 pub(crate) fn answer(line: &[u8]) -> Option<Result<(), String>> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     if let Some(error) = value.get("error") {

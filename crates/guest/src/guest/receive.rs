@@ -1,4 +1,4 @@
-//! Reading what a guest sends on both of its ports.
+//! Reads the data that a guest sends on its two ports.
 
 use super::{Event, Guest};
 use crate::error::GuestError;
@@ -8,21 +8,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 
-/// How long one poll waits, in nanoseconds.
+/// The longest wait of one poll, in nanoseconds.
 const POLL_NS: i64 = 100_000_000;
 
-/// The most lines, events and warnings that are passed on.
+/// Most lines, events and warnings that are passed on.
 const MOST_LINES: usize = 20_000;
 
-/// The most of a line or a warning that is passed on, in bytes; ours are far shorter.
+/// Longest part of a line or a warning that is passed on, in bytes. Ours are far shorter.
 const MOST_LINE: usize = 4096;
 
-/// The most that is taken from a port at once, in bytes, so that the clock is checked even during a
+/// Most bytes that are read from a port at once, so that the clock is checked even during a
 /// flood.
 const MOST_AT_ONCE: usize = 4 << 20;
 
 impl Guest {
-    /// Takes what is there, or waits a moment; the inner error is what is wrong with it.
+    /// Reads the available data, or waits a moment. The inner error says that the data is
+    /// invalid.
     pub(super) fn receive(&mut self, ended: bool) -> Result<Result<(), String>, GuestError> {
         if !ended {
             self.wait()?;
@@ -52,7 +53,7 @@ impl Guest {
             PollFd::new(&self.data_port, PollFlags::IN),
         ];
         match poll(&mut ports, Some(&Timespec { tv_sec: 0, tv_nsec: POLL_NS })) {
-            // A port whose other end is closed is ready at once, and forever.
+            // A port with a closed other end is always ready.
             Ok(_) if ports.iter().all(|port| port.revents().contains(PollFlags::HUP)) => {
                 std::thread::sleep(std::time::Duration::from_millis(10));
                 Ok(())
@@ -118,7 +119,7 @@ fn take(port: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<(), GuestError> {
             Ok(count) => bytes.extend_from_slice(&chunk[..count]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // What QEMU left unread when it was killed resets the socket: that is its end.
+            // If QEMU was killed with unread data, the socket is reset. This is its end.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
             Err(source) => return Err(GuestError::System { what: "a port of the guest", source }),
         }

@@ -1,4 +1,4 @@
-//! Showing a folder of the host to a guest so that no kernel can change it.
+//! Shares a folder of the host with a guest, so that no guest kernel can change it.
 
 use crate::error::GuestError;
 use host::tool::{Tool, ToolError};
@@ -14,18 +14,18 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Where Debian has the program that shares a folder.
+/// Paths of the program that shares a folder, in Debian.
 const SHARERS: &[&str] = &["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"];
 
-/// Where the program finds the folder, in a mount namespace of its own: a place that is on every
-/// machine and that it needs for nothing. Options are split at commas, and this has none.
+/// Path of the folder in the mount namespace of the program. It exists on every machine, and the
+/// program does not need its content. Options are split at commas; this path has none.
 const VIEW: &CStr = c"/tmp";
 
-/// Starts the program that shares a folder; it, and the end that QEMU talks to.
+/// Starts the program that shares a folder. Returns it and the socket for QEMU.
 ///
-/// Whatever a guest's kernel asks of it, it is the host's kernel that refuses: the program sees the
-/// folder by a mount of its own, which is read-only, opens no device and honours no set-user-ID
-/// bit, and the file systems that are mounted below the folder are not there.
+/// Whatever a guest's kernel requests, the host's kernel enforces the limits. The program sees
+/// the folder through a separate mount, which is read-only, has no devices and ignores
+/// set-user-ID bits. File systems that are mounted below the folder are not visible.
 pub(super) fn share(folder: &Path) -> Result<(Child, UnixStream), GuestError> {
     check(folder)?;
     let program = SHARERS.iter().find(|path| Path::new(path).exists()).unwrap_or(&"virtiofsd");
@@ -45,7 +45,7 @@ pub(super) fn share(folder: &Path) -> Result<(Child, UnixStream), GuestError> {
     Ok((running, ours))
 }
 
-/// Refuses a folder that cannot be shown.
+/// Rejects a folder that cannot be shared.
 fn check(folder: &Path) -> Result<(), GuestError> {
     let shown = folder.display();
     if folder.as_os_str().as_bytes().contains(&b',') {
@@ -62,33 +62,33 @@ fn check(folder: &Path) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// Gives the program a mount namespace of its own in which [`VIEW`] is the folder.
+/// Gives the program a separate mount namespace in which [`VIEW`] is the folder.
 fn see_only(tool: &mut Tool, folder: &Path) -> Result<(), GuestError> {
     let failed = |source| GuestError::File { path: folder.to_owned(), source };
     let folder = folder.canonicalize().map_err(failed)?;
     let folder =
         CString::new(folder.as_os_str().as_bytes()).map_err(|error| failed(error.into()))?;
     let prepare = move || {
-        // SAFETY: a child that has not yet started its program has one thread, and no descriptor is
-        // shared or closed.
+        // SAFETY: a child that has not yet started its program has one thread, and no descriptor
+        // is shared or closed.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change(c"/", private)?;
-        // Not recursive: what is mounted below was not asked for.
+        // Not recursive: the file systems mounted below were not asked for.
         mount_bind(folder.as_c_str(), VIEW)?;
         let flags =
             MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount_remount(VIEW, MountFlags::BIND | flags, c"")?;
         Ok(())
     };
-    // SAFETY: between fork and exec it makes system calls only, and allocates nothing: all words
-    // are C strings already.
+    // SAFETY: between fork and exec it makes only system calls and allocates nothing: all words
+    // are already C strings.
     unsafe { tool.command().pre_exec(prepare) };
     Ok(())
 }
 
-/// A socket that listens, and the one connection that waits for it. The name by which they met is
-/// gone, so no other process can connect.
+/// A listening socket, and the one connection that waits for it. The name of the socket is
+/// already removed, so no other process can connect.
 fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
     let folder = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-root-")?;
     let path = folder.path().join("socket");

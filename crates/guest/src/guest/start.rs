@@ -1,4 +1,4 @@
-//! Starting QEMU with its ends of our pipes.
+//! Starts QEMU, with sockets for its ports.
 
 use super::control::Control;
 use super::share::share;
@@ -29,8 +29,8 @@ pub const ROOT_TAG: &str = "tailback-root";
 /// The largest kernel image, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over
-/// is then nobody.
+/// The user that QEMU runs as if the caller is root. A guest kernel that has taken over QEMU then
+/// has no privileges.
 const NOBODY: u32 = 65_534;
 
 impl Guest {
@@ -66,7 +66,7 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
         root: root_end.as_ref().map(|end| Root { tag: ROOT_TAG, fd: end.as_raw_fd() }),
     };
     let mut tool = setup.qemu.tool(&args);
-    // QEMU's own messages stand between the kernel's lines.
+    // QEMU's own messages appear between the kernel's lines.
     let complaints = console_end.try_clone().map_err(system("a socket"))?;
     tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
     let sockets = [Some(console_end), Some(data_end), Some(control_end), root_end];
@@ -99,8 +99,8 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     })
 }
 
-/// The user and group that QEMU runs as; none where it has to stay the caller's: the caller is not
-/// root, or nobody but root may open the device of KVM.
+/// The user and group that QEMU runs as. None if it has to run as the caller: the caller is not
+/// root, or only root may open the KVM device.
 fn user(accel: Accel, device: &Path) -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -117,7 +117,7 @@ fn user(accel: Accel, device: &Path) -> Option<User> {
     }
 }
 
-/// The image of a kernel, unchanged since it was found.
+/// The image of a kernel, which must be unchanged since it was found.
 fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
     let path = &kernel.image;
     let mut bytes = Vec::new();
@@ -132,7 +132,7 @@ fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
     }
 }
 
-/// A file without a name, gone with the last process that has it open.
+/// A file without a name, which disappears with the last process that has it open.
 fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = File::from(memfd_create("tailback-initramfs", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;

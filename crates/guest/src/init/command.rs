@@ -1,24 +1,25 @@
-//! The command that the guest runs, and ending it early.
+//! The command of the guest, and how to end it early.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far the command has got.
+/// The state of the command.
 #[derive(Debug, Default)]
 struct State {
-    /// Its process, from its start until process 1 has taken leave of it.
+    /// Its process, from its start until process 1 has reaped it.
     pid: Option<Pid>,
     /// Whether the host wants it to end.
     unwanted: bool,
 }
 
-/// The command, as far as ending it goes.
+/// A handle for ending the command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Running(Arc<Mutex<State>>);
 
 impl Running {
-    /// It has been started; ended at once if it came too late.
+    /// Records that the command was started. If the host already wants it to end, it is ended at
+    /// once.
     pub fn started(&self, child: &Child) {
         self.change(|state| {
             state.pid = Pid::from_raw(child.id() as i32);
@@ -28,15 +29,15 @@ impl Running {
         });
     }
 
-    /// It is gone; its number may soon be another's.
+    /// Records that it is gone. Its PID may soon belong to another process.
     pub fn gone(&self) {
         self.change(|state| state.pid = None);
     }
 
-    /// Ends it as Ctrl-C would, once: it keeps what it has.
+    /// Ends it once, like Ctrl-C: it saves its results.
     pub fn end(&self) {
         self.change(|state| {
-            // A second signal would end it before it has kept anything.
+            // A second signal would end it before it has saved anything.
             if !std::mem::replace(&mut state.unwanted, true) {
                 interrupt(state);
             }
@@ -50,7 +51,7 @@ impl Running {
 
 fn interrupt(state: &State) {
     if let Some(pid) = state.pid {
-        // One that has just ended by itself has written all that there is.
+        // A command that has just ended by itself has written everything.
         let _ = kill_process(pid, Signal::INT);
     }
 }
@@ -61,11 +62,11 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::Command;
 
-    /// A program that a SIGINT ends, also where a shell had this one ignore it.
+    /// A program that SIGINT ends, even if a shell made this process ignore SIGINT.
     fn sleeper() -> Command {
         let mut command = Command::new("sleep");
         command.arg("100");
-        // SAFETY: signal is one of the calls that may be made between fork and exec.
+        // SAFETY: signal is one of the calls that are allowed between fork and exec.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);

@@ -1,7 +1,7 @@
-//! The typed events of the command, on their way to the host.
+//! Passes the typed events of the command on to the host.
 //!
-//! The command writes them into a named pipe, a line of JSON each; process 1 passes each line on as
-//! it is. What an event means is for the two ends to know, which are the same program.
+//! The command writes them into a named pipe, one JSON line each. Process 1 passes each line on
+//! unchanged. Only the two ends interpret an event, and they are the same program.
 
 use super::port::Port;
 use crate::frame::FrameKind;
@@ -15,13 +15,14 @@ pub(super) const PIPE: &str = "/run/events";
 /// The longest event that is passed on, in bytes.
 const LONGEST: u64 = 256 << 10;
 
-/// Makes the pipe, and passes on what comes out of it to the end of the machine.
+/// Creates the pipe, and passes on its lines until the machine ends.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub(super) fn pass_on(port: Port) -> std::io::Result<()> {
     mknodat(CWD, PIPE, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    // Open for writing too, so that it has no end while nobody writes, and nobody waits to open it.
+    // Also open for writing: without writers the pipe does not reach its end, and opening does
+    // not block.
     let pipe = File::options().read(true).write(true).open(PIPE)?;
     std::thread::spawn(move || pass_lines(pipe, &port));
     Ok(())

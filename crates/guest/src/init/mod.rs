@@ -1,4 +1,4 @@
-//! Process 1 of a guest: sets the machine up, runs one command, reports, and ends the machine.
+//! Process 1 of a guest: sets up the machine, runs one command, reports, and ends the machine.
 
 mod command;
 mod events;
@@ -18,40 +18,40 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the guest sends that it is alive.
+/// The interval of the heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The longest line of progress that is passed on, in bytes.
+/// The longest progress line that is passed on, in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
 
-/// The most standard output that is passed on, in bytes.
+/// The largest standard output that is passed on, in bytes.
 const MOST_OUTPUT: u64 = 128 << 20;
 
-/// Where the command keeps its state, and so its record.
+/// The folder for the command's state, including its record.
 const STATE: &str = "/run/state";
 
-/// Where it keeps what it makes once.
+/// The folder for the command's cache.
 const CACHE: &str = "/run/cache";
 
-/// Whether this process is the init of a guest that tailback made.
+/// Whether this process is the init of a guest from tailback.
 ///
-/// In a container tailback may be process 1 as well; only a guest has a job.
+/// In a container tailback may also be process 1, but only a guest has a job.
 pub fn is_init() -> bool {
     std::process::id() == 1 && Path::new(PLACE).exists()
 }
 
-/// Is the init of a guest, to its end.
+/// Runs as the init of a guest until its end.
 pub fn run() -> ! {
     let warnings = mounts::mount_all();
     match Port::open() {
         Ok(port) => serve(&port, &warnings),
-        // The console is all that is left.
+        // Only the console is left for messages.
         Err(error) => println!("tailback: the guest's second serial port: {error}"),
     }
     end_machine()
 }
 
-/// Runs the job and reports on it.
+/// Runs the job and reports its result.
 fn serve(port: &Port, warnings: &[String]) {
     let hello = Hello { release: release(), cpus: cpus() };
     port.send(FrameKind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
@@ -95,7 +95,7 @@ fn job() -> Result<Job, String> {
 }
 
 fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
-    // Few loads need it; those report it where it is missing.
+    // Few loads need it, and they report a missing device themselves.
     if let Err(error) = loopback::set_up() {
         port.send(
             FrameKind::Warning,
@@ -111,14 +111,14 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
         root::show_otps(job, Path::new(CACHE));
     }
     if let Err(error) = events::pass_on(port.clone()) {
-        // Its progress is lost then, and nothing else.
+        // Only the progress is lost then.
         port.send(FrameKind::Warning, format!("{}: {error}", events::PIPE).as_bytes());
     }
     let mut child = start(job).map_err(|error| format!("tailback in the guest: {error}"))?;
     running.started(&child);
     let output = child.stdout.take().map(read_output);
     let lines = child.stderr.take().map(|stderr| pass_lines(stderr, port.clone()));
-    // Waits for every process, so that orphans of a trial do not stay behind in /proc.
+    // Reaps every process, so that orphans of a trial do not stay in /proc.
     let code = reap::until_gone(child.id());
     running.gone();
     let output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
@@ -153,7 +153,7 @@ fn read_output(mut stdout: std::process::ChildStdout) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut output = Vec::new();
         let _ = stdout.by_ref().take(MOST_OUTPUT).read_to_end(&mut output);
-        // What is beyond is read all the same, so that the command can end.
+        // Output beyond the limit is still read, so that the command can end.
         let _ = std::io::copy(&mut stdout, &mut std::io::sink());
         output
     })
@@ -177,7 +177,7 @@ fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
     })
 }
 
-/// The record that the command kept, if it kept one.
+/// The record of the command, if there is one.
 fn record() -> Option<Vec<u8>> {
     let folder = PathBuf::from(STATE).join("tailback");
     let file = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).next()?;
@@ -194,7 +194,7 @@ fn cpus() -> u32 {
 
 fn end_machine() -> ! {
     rustix::fs::sync();
-    // QEMU runs with -no-reboot, so a restart ends it even where nothing can switch power off.
+    // QEMU runs with -no-reboot, so a restart ends it even if the power cannot be switched off.
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     loop {
         std::thread::sleep(Duration::from_secs(1));

@@ -3,7 +3,7 @@
 use rustix::mount::{MountFlags, mount};
 use std::path::Path;
 
-/// What is mounted where: type, place.
+/// File systems and their mount points: type, path.
 pub(super) const MOUNTS: &[(&str, &str)] = &[
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -13,10 +13,11 @@ pub(super) const MOUNTS: &[(&str, &str)] = &[
     ("cgroup2", "/sys/fs/cgroup"),
 ];
 
-/// What says in which way the kernel preempts, below the folder with sysfs: type, place.
+/// The file system that shows the preemption mode of the kernel, below the one for sysfs: type,
+/// path.
 const DEBUG: (&str, &str) = ("debugfs", "sys/kernel/debug");
 
-/// Mounts it below this root, where the kernel has it; a run needs nothing of it.
+/// Mounts it below this root, if the kernel supports it. A run does not depend on it.
 pub(super) fn mount_debug(root: &Path) {
     let (kind, place) = DEBUG;
     let place = root.join(place);
@@ -25,10 +26,10 @@ pub(super) fn mount_debug(root: &Path) {
     }
 }
 
-/// The controllers that groups below the root get.
+/// The controllers for groups below the root.
 const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 
-/// Mounts all of them; what could not be had, a sentence each.
+/// Mounts all file systems. Returns a sentence for each failure.
 pub(super) fn mount_all() -> Vec<String> {
     let mut warnings: Vec<String> =
         MOUNTS.iter().filter_map(|(kind, place)| mount_one(kind, Path::new(place)).err()).collect();
@@ -39,13 +40,13 @@ pub(super) fn mount_all() -> Vec<String> {
 }
 
 fn mount_one(kind: &str, place: &Path) -> Result<(), String> {
-    // Where the folder exists already this changes nothing.
+    // This changes nothing if the folder already exists.
     let _ = std::fs::create_dir_all(place);
     mount(kind, place, kind, MountFlags::empty(), None)
         .map_err(|error| format!("the guest cannot mount {kind} on {}: {error}", place.display()))
 }
 
-/// Lets groups below the root have the controllers that this kernel has.
+/// Enables those controllers that this kernel has for groups below the root.
 fn give_controllers() -> Option<String> {
     let control = Path::new("/sys/fs/cgroup/cgroup.subtree_control");
     let mut warning = None;
@@ -58,11 +59,11 @@ fn give_controllers() -> Option<String> {
     warning
 }
 
-/// Makes a group with a quota, and leaves it empty.
+/// Creates an empty group with a quota.
 ///
-/// The kernel patches its own code when the first quota comes and when the last one goes. An
-/// emulated CPU may run the breakpoint of that patching after it is gone, and the kernel gives up
-/// (`int3` in `pick_task_fair`, QEMU 7.2). So there is one quota from the start to the end.
+/// The kernel patches its own code when the first quota is set and when the last one is removed.
+/// An emulated CPU may execute the breakpoint of that patching after it was removed; then the
+/// kernel panics (`int3` in `pick_task_fair`, QEMU 7.2). So one quota exists from start to end.
 fn hold_a_quota() {
     let group = Path::new("/sys/fs/cgroup/quota-held");
     // A kernel without quotas has nothing to patch.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const DEVICE: &str = "/dev/ttyS1";
 
-/// The port; clones write to the same one, a frame at a time.
+/// The port. Clones write to the same port, one frame at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Port(Arc<Mutex<File>>);
 
 impl Port {
-    /// Opens it, for bytes as they are.
+    /// Opens the port in raw mode.
     pub fn open() -> std::io::Result<Self> {
         let file = File::options().read(true).write(true).open(DEVICE)?;
         let mut settings = tcgetattr(&file)?;
@@ -23,18 +23,18 @@ impl Port {
         Ok(Port(Arc::new(Mutex::new(file))))
     }
 
-    /// Sends a frame; where that fails, the host's limits end the guest.
+    /// Sends a frame. If that fails, the host's time limits end the guest.
     pub fn send(&self, kind: FrameKind, payload: &[u8]) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(&encode(kind, payload));
     }
 
-    /// Reads the host's bytes, on a thread of its own, until the machine ends.
+    /// Reads the host's bytes on a separate thread, until the machine ends.
     ///
     /// # Errors
-    /// If the port cannot be opened once more.
+    /// If the port cannot be opened again.
     pub fn listen(&self, on_byte: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
-        // A descriptor of its own, since a read must not block the writers.
+        // A separate descriptor, since a read must not block the writers.
         let mut port = File::open(DEVICE)?;
         std::thread::spawn(move || {
             let mut byte = [0];
@@ -45,7 +45,7 @@ impl Port {
         Ok(())
     }
 
-    /// Waits until all of it has left the machine.
+    /// Waits until all data has left the machine.
     pub fn drain(&self) {
         let file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = tcdrain(&*file);

@@ -1,9 +1,9 @@
-//! Process 1 inherits every orphan, and has to take leave of each.
+//! Reaps processes: process 1 inherits every orphan.
 
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
-/// Reaps every process that ends, until that one has; its exit code as a shell counts it.
+/// Reaps all processes until this one has ended. Returns its exit code as a shell reports it.
 pub(super) fn until_gone(pid: u32) -> u8 {
     loop {
         match wait(WaitOptions::empty()) {
@@ -11,7 +11,7 @@ pub(super) fn until_gone(pid: u32) -> u8 {
                 return code(status);
             }
             Ok(_) | Err(Errno::INTR) => {}
-            // No child at all: it is gone, and nobody knows how.
+            // There is no child: the process is gone, and its exit code is not known.
             Err(_) => return 4,
         }
     }

@@ -7,16 +7,16 @@ use rustix::mount::{MountFlags, mount};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Has the kernel unpack a module itself.
+/// Lets the kernel decompress a module.
 const COMPRESSED: i32 = 4;
 
-/// The most that is copied of each kind of what the host has compiled, in bytes.
+/// Most bytes that are copied for each kind of the host's compiled files.
 const MOST_COPIED: u64 = 64 << 20;
 
-/// Loads modules; what could not be loaded, a sentence each.
+/// Loads modules. Returns a sentence for each module that could not be loaded.
 ///
-/// One that needs another fails until that one is there, and which needs which differs from kernel
-/// to kernel; so those that failed are tried again as long as that gets any further.
+/// A module fails to load until the modules that it depends on are loaded. The dependencies
+/// differ between kernels. So failed modules are tried again as long as any of them succeeds.
 pub(super) fn load_modules(names: &[String]) -> Vec<String> {
     let mut left: Vec<&String> = names.iter().collect();
     loop {
@@ -38,11 +38,11 @@ fn load(name: &str) -> Result<(), String> {
     }
 }
 
-/// Makes the shared folder the root file system, read-only, with the guest's own file systems in
-/// their places.
+/// Makes the shared folder the root file system, read-only, and mounts the guest's own file
+/// systems in it.
 ///
 /// # Errors
-/// If it cannot be had, in a sentence.
+/// If this fails, with the reason as a sentence.
 pub(super) fn enter(tag: &str) -> Result<(), String> {
     let root = Path::new("/root-of-host");
     let failed = |what: &str, error: std::io::Error| format!("--root: {what}: {error}");
@@ -65,38 +65,38 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
     std::env::set_current_dir("/").map_err(|error| failed("chdir", error))
 }
 
-/// Copies what the host has compiled to where the command looks for it: applications of Erlang, and
-/// workers of runtimes. What cannot be copied is compiled again.
+/// Copies the host's compiled files to the command's cache: applications of Erlang, and workers
+/// of runtimes. Anything that cannot be copied is compiled again.
 pub(super) fn copy_compiled(job: &Job, cache: &Path) {
     let Some(from) = &job.cache else { return };
     for kind in ["erlang", "workers"] {
         let to = cache.join("tailback").join(kind);
         if copy_all(&from.join(kind), &to).is_err() {
-            // Half of it would be taken for the whole.
+            // A partial copy would be used as if it were complete.
             let _ = std::fs::remove_dir_all(&to);
         }
     }
 }
 
-/// Shows the OTPs that the host has fetched where the command looks for them. They stay where they
-/// are: their programs name their loader by its place.
+/// Links the OTPs that the host has fetched into the command's cache. They are not copied,
+/// because their programs contain the path of their loader.
 pub(super) fn show_otps(job: &Job, cache: &Path) {
     let Some(otps) = job.cache.as_ref().map(|cache| cache.join("otp")) else { return };
     let to = cache.join("tailback");
     if otps.is_dir() && std::fs::create_dir_all(&to).is_ok() {
-        // Without it the command says that it cannot fetch one.
+        // Without the link, the command reports that it cannot fetch an OTP.
         let _ = std::os::unix::fs::symlink(&otps, to.join("otp"));
     }
 }
 
-/// Copies the entries of a cache. In the guest all is one user's, so what another user of the host
-/// compiled there (`-userN`) does too, where the host's root has compiled none.
+/// Copies the entries of a cache. In the guest everything runs as one user, so entries of other
+/// host users (`-userN`) are used too, if the host's root has none.
 fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
     let mut left = MOST_COPIED;
     std::fs::create_dir_all(to)?;
     let names = std::fs::read_dir(from)?.map(|entry| Ok(entry?.file_name()));
     let mut names: Vec<_> = names.collect::<std::io::Result<_>>()?;
-    // One without a user comes before those with.
+    // The entry without a user comes before those with one.
     names.sort();
     for name in names {
         let name = name.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What a kernel's configuration says of guests, before one is booted.
+//! Checks whether a kernel's configuration is suitable for a guest, before it is booted.
 
 use crate::error::GuestError;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// The longest configuration that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// What a guest does not come up without.
+/// Options without which a guest does not boot.
 const NEEDED: [&str; 9] = [
     "64BIT",
     "BINFMT_ELF",
@@ -22,7 +22,7 @@ const NEEDED: [&str; 9] = [
 /// Checks that a kernel with this configuration can be a guest.
 ///
 /// # Errors
-/// If it lacks something, with its name, or cannot be read.
+/// If it lacks an option, with the names, or cannot be read.
 pub fn check(path: &Path) -> Result<(), GuestError> {
     let bytes = os::file::read_start(path, LONGEST)
         .map_err(|source| GuestError::File { path: path.to_owned(), source })?;
@@ -33,7 +33,7 @@ pub fn check(path: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// The options that are missing.
+/// The missing options.
 fn lacking(text: &str) -> Vec<String> {
     let name = |option: &&str| format!("CONFIG_{option}");
     let has = |name: &String| text.lines().any(|line| line == format!("{name}=y"));
@@ -44,7 +44,7 @@ fn lacking(text: &str) -> Vec<String> {
 pub(super) mod tests {
     use super::*;
 
-    /// A configuration that lacks nothing.
+    /// A configuration with all needed options.
     pub(in crate::kernel) fn whole() -> String {
         NEEDED.iter().map(|option| format!("CONFIG_{option}=y\n")).collect()
     }
@@ -57,7 +57,7 @@ pub(super) mod tests {
         let without = without.replace("CONFIG_DEVTMPFS=y", "CONFIG_DEVTMPFS=m");
         assert_eq!(lacking(&without), ["CONFIG_DEVTMPFS", "CONFIG_TTY"]);
         let small = include_str!("../../../../vm/small.config");
-        // make tinyconfig has it where the machine is x86_64.
+        // make tinyconfig enables this option on an x86_64 machine.
         assert!(lacking(&format!("{small}\nCONFIG_64BIT=y\n")).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels of Debian, each found by looking through the lists of the suites that may have it.
+//! Debian kernels, found in the package lists of the suites that may have them.
 
 use super::package;
 use crate::catalogue::catalogue;
@@ -9,13 +9,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The newest kernel of sid, whatever its series.
+/// The newest kernel of sid, of any series.
 const SID: &str = "sid";
 
-/// Where a kernel is to be had, its package, and that of its configuration.
+/// The source of a kernel, its package, and the package of its configuration.
 type Found = (Apt, Package, Option<Package>);
 
-/// The folder of a kernel of this series: from the cache, else from Debian.
+/// The folder of a kernel of this series, from the cache or from Debian.
 pub(super) fn fetch(
     series: &str,
     cache: &Cache,
@@ -29,7 +29,7 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     let _turn = cache.lock(note, interrupted)?;
-    // Another run may have fetched it while this one waited.
+    // Another run may have fetched it while this run waited.
     if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
         return Ok(folder);
     }
@@ -42,7 +42,7 @@ pub(super) fn fetch(
         let added = fetch_one(&apt, &base, cache, interrupted).and_then(|file| {
             package::add_configuration((file.path(), &base.name), &folder, cache, interrupted)
         });
-        // A kernel without its configuration boots all the same.
+        // A kernel without its configuration still boots.
         match added {
             Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
             Err(error) => {
@@ -68,7 +68,7 @@ fn fetch_one(
     })
 }
 
-/// The suites that may have a series, the likeliest first.
+/// The suites that may have a series, the most likely first.
 fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     let catalogue = catalogue();
     let number = |part: &str| part.parse::<u16>().is_ok();
@@ -87,9 +87,9 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The package of the newest kernel of a series in the first suite that has one, and that of its
-/// configuration where it has one of its own. A suite that cannot be read is passed over, and named
-/// where none of the others has it.
+/// The package of the newest kernel of a series in the first suite that has one, and the package
+/// of its configuration if that is a separate one. A suite that cannot be read is skipped. If no
+/// other suite has the series, the error names it.
 fn newest(
     series: &str,
     suites: &[&str],
@@ -102,7 +102,7 @@ fn newest(
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
-            // Without a network each of them would take as long to fail.
+            // Without a network, each of them would take the same time to fail.
             Err(error) if is_offline(&error) => return Err(explain(error, series)),
             Err(error) => unread = unread.or(Some((*suite, error))),
         }
@@ -118,7 +118,7 @@ fn newest(
     })
 }
 
-/// The packages of the newest kernel of a series in a suite; the series that it has are added to
+/// The packages of the newest kernel of a series in a suite. The series of the suite are added to
 /// `there`.
 fn look(
     suite: &str,
@@ -143,16 +143,16 @@ fn look(
     Ok(kernel.map(|kernel| (apt, kernel, base)))
 }
 
-/// The package that has the configuration of a kernel whose own package has the kernel alone.
+/// The package with the configuration of a kernel whose own package has only the kernel.
 fn base_of(kernel: &str) -> Option<String> {
     kernel.strip_prefix("linux-binary-").map(|release| format!("linux-base-{release}"))
 }
 
-/// Whether a failure is one of the network, which every suite would meet.
+/// Whether every suite would fail in the same way: without a network, or without apt.
 fn is_offline(error: &GuestError) -> bool {
     match error {
         GuestError::Debian(DebianError::Tool(ToolError::NotFound { .. })) => true,
-        // apt has no code for it.
+        // apt has no exit code for it.
         GuestError::Debian(DebianError::Tool(ToolError::Failed { why, .. })) => {
             ["Could not resolve", "Could not connect", "Unable to connect"]
                 .iter()
@@ -162,8 +162,8 @@ fn is_offline(error: &GuestError) -> bool {
     }
 }
 
-/// The folder of what was fetched before; none where nothing was, or what is torn or older than the
-/// checksums of what is in it.
+/// The folder of an earlier download. None if there was none, or if it is damaged or has no
+/// checksums yet.
 fn cached(index: &Path, cache: &Cache) -> Result<Option<PathBuf>, GuestError> {
     let Some(bytes) = cache.read(index)? else { return Ok(None) };
     let Ok(fetched) = serde_json::from_slice::<Package>(&bytes) else { return Ok(None) };
@@ -188,8 +188,8 @@ fn explain(error: GuestError, series: &str) -> GuestError {
     GuestError::Fetch { series: series.to_owned(), why }
 }
 
-/// The release of a signed cloud kernel, from the name of its package. What Debian made for an
-/// older release of its own is another kernel.
+/// The release of a signed cloud kernel, from the name of its package. A kernel that Debian built
+/// for an older Debian release is rejected, since it is another kernel.
 fn release(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("linux-image-").or(name.strip_prefix("linux-binary-"))?;
     let release = rest.strip_suffix("-cloud-amd64")?;
@@ -197,7 +197,7 @@ fn release(name: &str) -> Option<&str> {
     (digit && !release.contains(".deb")).then_some(release)
 }
 
-/// The series of a release: `6.12` of `6.12.117+deb12`.
+/// The series of a release: `6.12` for `6.12.117+deb12`.
 fn series_of(release: &str) -> Option<String> {
     let mut parts = release.split('.');
     let series = format!("{}.{}", parts.next()?, parts.next()?);
@@ -211,12 +211,13 @@ fn newest_name<'a>(names: impl Iterator<Item = &'a str>, series: &str) -> Option
         let wanted = series == SID || series_of(release).is_some_and(|found| found == series);
         wanted.then_some((name, release))
     };
-    // Where there is a `linux-binary-` of a release, its `linux-image-` has no kernel in it.
+    // If there is a `linux-binary-` package of a release, its `linux-image-` package has no
+    // kernel.
     let newest = names.filter_map(of_series).max_by(|a, b| natural(a.1, b.1).then(b.0.cmp(a.0)));
     newest.map(|(name, _)| name.to_owned())
 }
 
-/// Numbers by their size, the rest by its letters.
+/// Compares the numbers in two names by value, and then the names by their characters.
 fn natural(a: &str, b: &str) -> Ordering {
     let numbers = |text: &str| -> Vec<u64> {
         text.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()

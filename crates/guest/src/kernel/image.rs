@@ -1,13 +1,13 @@
-//! What a file is, before QEMU is asked to boot it.
+//! Determines what a file is, before QEMU is asked to boot it.
 //!
-//! The header of an x86 kernel: Linux, Documentation/arch/x86/boot.rst.
+//! The header of an x86 kernel is defined in Linux, Documentation/arch/x86/boot.rst.
 
 use crate::error::GuestError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is read, in bytes: the header and the release that it points to.
+/// Number of bytes that are read from a file: the header and the release that it points to.
 const START: u64 = 64 << 10;
 
 const BOOT_FLAG: usize = 0x1fe;
@@ -15,13 +15,13 @@ const HEADER_MAGIC: usize = 0x202;
 const VERSION_POINTER: usize = 0x20e;
 const XLOADFLAGS: usize = 0x236;
 
-/// Whether 64-bit code can enter the kernel.
+/// Header flag: the kernel can be entered in 64-bit mode.
 const ENTERS_IN_64_BITS: u8 = 1;
 
-/// Checks that a file is a kernel that this machine can boot; its release.
+/// Checks that a file is a kernel that this machine can boot. Returns its release.
 ///
 /// # Errors
-/// If it is not, with what it is instead, or if it cannot be read.
+/// If it is not such a kernel, with what it is instead; or if it cannot be read.
 pub fn check(path: &Path) -> Result<String, GuestError> {
     let file = |source| GuestError::File { path: path.to_owned(), source };
     let mut start = Vec::new();
@@ -36,7 +36,7 @@ pub fn check(path: &Path) -> Result<String, GuestError> {
     }
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     Kernel(String),
@@ -44,7 +44,7 @@ pub(crate) enum Sort {
     Other(&'static str),
 }
 
-/// What a file is that starts so.
+/// The kind of a file that starts with these bytes.
 pub(crate) fn sort(start: &[u8]) -> Sort {
     let at = |offset: usize, bytes: &[u8]| start.get(offset..offset + bytes.len()) == Some(bytes);
     if at(HEADER_MAGIC, b"HdrS") && at(BOOT_FLAG, &[0x55, 0xaa]) {
@@ -69,7 +69,7 @@ pub(crate) fn sort(start: &[u8]) -> Sort {
     })
 }
 
-/// The first word of the version, at the place that the header points to.
+/// The first word of the version string that the header points to.
 fn release(start: &[u8]) -> Option<String> {
     let pointer = start.get(VERSION_POINTER..VERSION_POINTER + 2)?;
     let at = usize::from(u16::from_le_bytes([pointer[0], pointer[1]])) + 0x200;
@@ -88,7 +88,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The start of a kernel of that release.
+    /// The start of a kernel with this release.
     pub(crate) fn bzimage(release: &str) -> Vec<u8> {
         let mut bytes = vec![0; 0x400];
         bytes[BOOT_FLAG..BOOT_FLAG + 2].copy_from_slice(&[0x55, 0xaa]);

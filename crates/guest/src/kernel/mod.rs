@@ -1,4 +1,4 @@
-//! Finding a kernel by the name that the user gives.
+//! Finds a kernel by the name that the user gives.
 
 mod config;
 mod debian;
@@ -10,16 +10,16 @@ use crate::error::GuestError;
 use ::debian::{Cache, sha256, sums};
 use std::path::{Path, PathBuf};
 
-/// The folder of the cache that `make kernels` builds into.
+/// The folder of the cache with the kernels of `make kernels`.
 const BUILT: &str = "built";
 
-/// Where a tree of the kernel's source has the image that `make` builds in it.
+/// Path of the image in a kernel source tree after `make`.
 const IMAGE: &str = "arch/x86/boot/bzImage";
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
-    /// The name that it was asked for by.
+    /// The name that the user gave.
     pub name: String,
     /// Its bzImage.
     pub image: PathBuf,
@@ -27,16 +27,16 @@ pub struct Kernel {
     pub release: String,
     /// The SHA-256 of its image, in hexadecimal.
     pub sha256: String,
-    /// The configuration that it was built with, where that lies beside it.
+    /// Its configuration, if that is beside it.
     pub config: Option<PathBuf>,
     /// Its modules for a shared root file system.
     pub modules: Vec<PathBuf>,
 }
 
 impl Kernel {
-    /// Whether it has virtiofs as a module only, and that module is not at hand.
+    /// Whether it has virtiofs only as a module, and that module is not available.
     ///
-    /// A kernel without a configuration beside it is taken to have it built in.
+    /// Without a configuration, virtiofs is assumed to be built in.
     pub fn lacks_virtiofs(&self) -> bool {
         let config = self.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
         let as_module = config.is_some_and(|text| text.lines().any(|l| l == "CONFIG_VIRTIO_FS=m"));
@@ -47,13 +47,14 @@ impl Kernel {
     }
 }
 
-/// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package, the
-/// folder of an unpacked one, or a tree of the kernel's source in which it was built.
+/// The kernel with this name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package,
+/// the folder of an unpacked package, or a kernel source tree in which it was built.
 ///
-/// `note` gets a line about what takes long; `refresh` looks for a newer package than the cached.
+/// `note` receives a line about each slow step. With `refresh`, a newer package than the cached
+/// one is searched for.
 ///
 /// # Errors
-/// If there is none, if it is no kernel for this machine, or if it could not be fetched.
+/// If there is none, if it is not a kernel for this machine, or if it could not be fetched.
 pub fn find(
     name: &str,
     cache: &Cache,
@@ -72,7 +73,7 @@ pub fn find(
     let release = image::check(&image)?;
     config.as_deref().map_or(Ok(()), config::check)?;
     let sha256 = sha256(&image)?;
-    // Those of a kernel that is installed here lie apart from it.
+    // The modules of a kernel that is installed on this host are in another folder.
     let modules = match modules.is_empty() && host::roots::is_release(&release) {
         true => modules::of_release(&Path::new("/lib/modules").join(&release)),
         false => modules,
@@ -80,7 +81,7 @@ pub fn find(
     Ok(Kernel { name: name.to_owned(), image, release, sha256, config, modules })
 }
 
-/// What a kernel's name led to.
+/// The files of a kernel.
 struct Found {
     image: PathBuf,
     config: Option<PathBuf>,
@@ -121,7 +122,7 @@ fn of_path(
             false => of_folder(path),
         };
     }
-    // What people name of their tree; QEMU boots the image that is made of it.
+    // Users often name the vmlinux of their tree, but QEMU boots the image that is built from it.
     let tree = path.parent().filter(|tree| is_tree(tree));
     if let (Some(tree), true) = (tree, path.file_name().is_some_and(|name| name == "vmlinux")) {
         return of_tree(tree);
@@ -137,13 +138,13 @@ fn of_path(
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
 }
 
-/// Whether a folder is a tree of the kernel's source, or one that it is built into (`make O=`).
+/// Whether a folder is a kernel source tree, or a build folder of one (`make O=`).
 fn is_tree(folder: &Path) -> bool {
     ["Kbuild", "source", IMAGE].iter().any(|name| folder.join(name).exists())
         && folder.join("Makefile").is_file()
 }
 
-/// What was built in a tree.
+/// The kernel that was built in a tree.
 fn of_tree(tree: &Path) -> Result<Found, GuestError> {
     let image = tree.join(IMAGE);
     if !image.is_file() {
@@ -159,7 +160,7 @@ fn of_tree(tree: &Path) -> Result<Found, GuestError> {
     Ok(Found { image, config, modules: Vec::new() })
 }
 
-/// What was unpacked into the cache, if it is still the same.
+/// The kernel that was unpacked into the cache, if it is unchanged.
 fn of_cache(folder: &Path, cache: &Cache) -> Result<Found, GuestError> {
     let found = of_folder(folder)?;
     sums::compare(folder, files(&found), cache)?;
@@ -170,7 +171,7 @@ fn files(found: &Found) -> impl Iterator<Item = &PathBuf> {
     std::iter::once(&found.image).chain(&found.config).chain(&found.modules)
 }
 
-/// The image and the configuration in a folder: its own, or those in its `boot` or its modules.
+/// The image and the configuration in a folder, or in its `boot` folder or its module folder.
 fn of_folder(folder: &Path) -> Result<Found, GuestError> {
     let mut places = vec![folder.to_owned(), folder.join("boot")];
     let mut found_modules = modules::among(&folder.join(modules::FOLDER));

@@ -1,11 +1,11 @@
-//! The modules that a kernel needs to see a shared root file system, where they are not built in.
+//! The modules for a shared root file system, for kernels without built-in support.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of an unpacked package that its modules are kept in.
+/// The folder for modules within the folder of an unpacked package.
 pub(super) const FOLDER: &str = "modules";
 
-/// Modules that virtiofs takes; a kernel has those of its time.
+/// Modules that virtiofs needs; each kernel has those of its version.
 const NAMES: &[&str] = &[
     "virtio",
     "virtio_ring",
@@ -16,23 +16,23 @@ const NAMES: &[&str] = &[
     "virtiofs",
 ];
 
-/// Where the kernel's source has them, below the `kernel` of its modules.
+/// Their folders below `kernel` in a module folder.
 const PLACES: &[&str] = &["drivers/virtio", "fs/fuse"];
 
-/// How a module ends, as it is and packed as kernels unpack it themselves.
+/// Endings of module files, uncompressed and in the formats that kernels decompress.
 const ENDS: &[&str] = &["ko", "ko.xz", "ko.zst", "ko.gz"];
 
-/// Whether a file is one of them.
+/// Whether a file is one of these modules.
 pub(super) fn wanted(name: &str) -> bool {
     files(Path::new("")).any(|path| path == Path::new(name))
 }
 
-/// Those that a folder holds.
+/// The modules of this kind in a folder.
 pub(super) fn among(folder: &Path) -> Vec<PathBuf> {
     files(folder).filter(|path| path.is_file()).collect()
 }
 
-/// Those of the modules of one release, as `/lib/modules/RELEASE` has them.
+/// The modules of this kind for one release, from a folder like `/lib/modules/RELEASE`.
 pub(super) fn of_release(modules: &Path) -> Vec<PathBuf> {
     let places: Vec<PathBuf> =
         PLACES.iter().map(|place| modules.join("kernel").join(place)).collect();

@@ -1,4 +1,4 @@
-//! Taking a kernel out of a Debian package.
+//! Extracts a kernel from a Debian package.
 
 use super::modules;
 use crate::error::GuestError;
@@ -8,11 +8,11 @@ use host::{Roots, Temporary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A package: where it is, and its name in messages.
+/// A package: its path, and its name in messages.
 pub(super) type Named<'a> = (&'a Path, &'a str);
 
-/// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
-/// each checksum; their folder.
+/// Extracts the kernel, its configuration and the modules for a shared root from a package, once
+/// for each checksum. Returns the folder.
 pub(super) fn unpack(
     (path, name): Named,
     cache: &Cache,
@@ -36,8 +36,8 @@ pub(super) fn unpack(
     Ok(folder)
 }
 
-/// Adds the configuration that another package has to a kernel that was unpacked without it, and
-/// that a guest may be booting.
+/// Adds the configuration from another package to a kernel that was unpacked without it. A guest
+/// may be booting that kernel.
 pub(super) fn add_configuration(
     (path, name): Named,
     folder: &Path,
@@ -52,7 +52,7 @@ pub(super) fn add_configuration(
     Ok(())
 }
 
-/// A folder for what is taken out, on the file system of the place where it goes.
+/// A temporary folder on the same file system as its final place.
 fn beside(folder: &Path, cache: &Cache) -> Result<Temporary, GuestError> {
     let parent = folder.parent().unwrap_or(cache.folder());
     cache.make(parent)?;
@@ -60,16 +60,16 @@ fn beside(folder: &Path, cache: &Cache) -> Result<Temporary, GuestError> {
     beside.map_err(|source| GuestError::from(failed(parent, source)))
 }
 
-/// The name of a kernel's configuration in a folder. Where that is in a package of its own, the
-/// kernel may have been fetched without it.
+/// The name of a kernel's configuration in a folder. If the configuration is in a separate
+/// package, the kernel may have been fetched without it.
 pub(super) fn configuration(folder: &Path) -> Option<OsString> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names = entries.map(|entry| entry.file_name());
     names.find(|name| name.to_string_lossy().starts_with("config-"))
 }
 
-/// Puts what was taken out in its place. Another run may have unpacked the same one meanwhile, and
-/// theirs is as good; one that was unpacked before checksums were kept goes.
+/// Moves the extracted files to their place. If another run has unpacked the same package
+/// meanwhile, its files are used. Files from before checksums were kept are replaced.
 fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
     if folder.is_dir() && !sums::is_whole(folder) {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
@@ -80,7 +80,7 @@ fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Writes kernel and configuration of an archive to a folder; how many kernels there were.
+/// Writes kernel and configuration from an archive to a folder. Returns the number of kernels.
 fn take_out(
     path: &Path,
     name: &Path,
@@ -94,7 +94,7 @@ fn take_out(
     Ok(kernels)
 }
 
-/// As [`take_out`], of an archive that is at hand.
+/// The same as [`take_out`], for an archive in memory.
 #[cfg(feature = "fuzz")]
 pub(crate) fn take_members(
     archive: impl std::io::Read,
@@ -117,7 +117,7 @@ fn take(mut member: Member<'_>, folder: &Path, kernels: &mut usize) -> Result<()
     member.write(&folder.join(name))
 }
 
-/// The name under which a member of a package is kept; none for what is not needed.
+/// The file name for a member of a package. None for members that are not needed.
 fn wanted(parts: &[String]) -> Option<String> {
     let (name, place) = parts.split_last()?;
     let place = place.join("/");
@@ -209,7 +209,8 @@ mod tests {
         let folder = unpack((&kernel, "kernel"), &cache, &|| false).unwrap();
         let inode = || std::os::unix::fs::MetadataExt::ino(&folder.metadata().unwrap());
         let (before, is_there) = (inode(), || configuration(&folder).is_some());
-        // A package without a kernel is none, and one without a configuration adds nothing.
+        // A package without a kernel is an error, and a package without a configuration adds
+        // nothing.
         assert!(unpack((&base, "base"), &cache, &|| false).is_err());
         add_configuration((&kernel, "kernel"), &folder, &cache, &|| false).unwrap();
         assert!(!is_there());

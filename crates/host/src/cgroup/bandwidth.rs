@@ -1,4 +1,4 @@
-//! Quota, period and burst: what the kernel takes, and what groups above leave.
+//! Quota, period and burst: which values the kernel accepts, and how much the groups above allow.
 
 use super::error::{BadQuota, CgroupError, shown};
 use crate::hierarchy::Interface;
@@ -6,10 +6,10 @@ use crate::roots;
 use crate::text;
 use std::path::{Path, PathBuf};
 
-/// The smallest quota and the shortest period that the kernel takes, in microseconds.
+/// The smallest quota and the shortest period that the kernel accepts, in microseconds.
 const LEAST_US: u64 = 1_000;
 
-/// The longest period that the kernel takes, in microseconds.
+/// The longest period that the kernel accepts, in microseconds.
 const LONGEST_PERIOD_US: u64 = 1_000_000;
 
 /// How much CPU time a group may use in each period.
@@ -29,7 +29,7 @@ impl Bandwidth {
         self.quota_us as f64 / (self.period_us as f64).max(1.0)
     }
 
-    /// Checks what holds on every kernel.
+    /// Checks the limits that are the same on every kernel.
     ///
     /// # Errors
     /// A sentence, if the quota is too small, the period out of range or the burst above the quota.
@@ -47,7 +47,7 @@ impl Bandwidth {
         Ok(())
     }
 
-    /// Checks it against the quotas of these groups, all of which bind.
+    /// Checks this quota against the quotas of `groups`, which all apply.
     pub(super) fn check_below(
         &self,
         groups: &[PathBuf],
@@ -73,7 +73,7 @@ impl Bandwidth {
     }
 }
 
-/// The quota of a group, as it is in force.
+/// The quota of a group, as the kernel has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// CPU time per period, in microseconds.
@@ -83,18 +83,18 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Reads that of a group; none without a quota.
+    /// Reads the quota of a group; None without a quota.
     pub(crate) fn read(group: &Path, interface: Interface) -> Option<Self> {
         quota_of(group, interface).map(|(quota_us, period_us)| Limit { quota_us, period_us })
     }
 
-    /// In CPUs.
+    /// The quota in CPUs.
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us as f64
     }
 }
 
-/// Whether one quota in its period is more CPU than another in its own.
+/// Whether the first quota per period is more CPU time than the second.
 fn is_more(one: (u64, u64), other: (u64, u64)) -> bool {
     u128::from(one.0) * u128::from(other.1) > u128::from(other.0) * u128::from(one.1)
 }
@@ -102,7 +102,7 @@ fn is_more(one: (u64, u64), other: (u64, u64)) -> bool {
 /// Quota and period of a group in microseconds; None without a quota.
 fn quota_of(group: &Path, interface: Interface) -> Option<(u64, u64)> {
     let (quota, period) = match interface {
-        // A quota of -1, no number here, is none.
+        // A quota of -1 means none; it does not parse as an unsigned number.
         Interface::V1 => (
             text::number_in(&group.join("cpu.cfs_quota_us"))?,
             text::number_in(&group.join("cpu.cfs_period_us"))?,

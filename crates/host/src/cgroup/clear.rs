@@ -10,17 +10,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long killed processes are waited for: one that is throttled ends in a later period.
+/// How long to wait for killed processes: a throttled one can end only in a later period.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The most groups that are removed below one.
+/// Most groups that are removed below a group.
 const MOST_GROUPS: usize = 1000;
 
-/// Kills what runs in a group and in groups below it, and removes them; a group that is gone
-/// already is no error.
+/// Kills all processes in a group and in the groups below it, and removes these groups. A group
+/// that does not exist any more is no error.
 pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
     if !group.exists() {
         return Ok(());
@@ -35,11 +35,11 @@ pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
     groups.iter().try_for_each(|group| empty_and_remove(group, deadline))
 }
 
-/// A killed process still runs in the kernel until it has ended, for which a throttled one would
-/// have to wait.
+/// Removes the quota: a killed process still needs CPU time to end, and a throttled one would
+/// have to wait for it.
 pub(super) fn lift_quota(group: &Path) {
     for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"), ("memory.high", "max")] {
-        // A group has one of them, and without it the end only takes longer.
+        // A group has only one of these files. If the write fails, ending only takes longer.
         let _ = write_existing(&group.join(file), none);
     }
 }
@@ -63,19 +63,19 @@ fn empty_and_remove(group: &Path, deadline: Instant) -> Result<(), CgroupError> 
 }
 
 fn kill_all(group: &Path) {
-    // Kills also what is being forked at this moment; since 5.14, v2 only.
+    // This also kills processes that are being forked at this moment; since 5.14, v2 only.
     if write_existing(&group.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     let pids: Vec<Pid> = listed(group).into_iter().filter_map(Pid::from_raw).collect();
     let handles: Vec<_> =
         pids.iter().map(|&pid| (pid, pidfd_open(pid, PidfdFlags::empty()))).collect();
-    // A pid that is still listed after its handle was opened belongs to the handle's process; the
-    // pid alone could have been reused meanwhile.
+    // If a pid is still listed after its handle was opened, it belongs to the process of the
+    // handle. The pid alone could have been reused in between.
     let still = listed(group);
     for (pid, handle) in handles {
         let member = still.contains(&pid.as_raw_nonzero().get());
-        // What has ended since needs no signal.
+        // A process that has ended since then needs no signal.
         let _ = match handle {
             Ok(handle) if member => pidfd_send_signal(handle, Signal::KILL),
             // Before 5.3 there are no handles.
@@ -95,7 +95,7 @@ fn holds(group: &Path, pid: u32) -> bool {
     listed(group).iter().any(|&member| u32::try_from(member) == Ok(pid))
 }
 
-/// A group and all below it, the deepest first.
+/// A group and all groups below it, the deepest first.
 fn with_descendants(group: &Path) -> Vec<PathBuf> {
     let mut groups = vec![group.to_owned()];
     let mut next = 0;

@@ -1,8 +1,9 @@
-//! Passing a controller of v2 on to the children of a group, making one, and taking it back.
+//! Enables a v2 controller for the children of a group, makes a group there, and disables the
+//! controller again.
 //!
-//! Taking it back takes their settings, as `cpu.max`, from all children. So it is done only where
-//! no child came since and none has a setting of its own; else somebody may rely on it, and it
-//! stays.
+//! Disabling a controller removes its settings, such as `cpu.max`, from all children. So this is
+//! done only if no child was added since then and no child has a setting of its own. Otherwise
+//! somebody may rely on the controller, and it stays enabled.
 
 use super::error::{self, CgroupError};
 use super::kind::settings;
@@ -18,10 +19,10 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The file by which a group passes controllers on.
+/// The file that enables controllers for a group's children.
 const CONTROL: &str = "cgroup.subtree_control";
 
-/// A group to whose children this process has given the controller.
+/// A group for whose children this process has enabled the controller.
 #[derive(Debug)]
 struct PassedOn {
     controller: Controller,
@@ -36,18 +37,19 @@ impl PassedOn {
     }
 }
 
-/// Groups whose children this process gave a controller. A static, since the kernel keeps one such
-/// setting a group: it is taken back with the last group of this process that needs it.
+/// Groups for whose children this process enabled a controller. This is a static, since the
+/// kernel has only one such setting per group: the last group of this process that needs it
+/// undoes it.
 static PASSED_ON: Mutex<Vec<PassedOn>> = Mutex::new(Vec::new());
 
 fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
-    // Pushed and taken out whole, so a panic elsewhere leaves nothing half done.
+    // Elements are pushed and removed whole, so a panic elsewhere leaves nothing half done.
     PASSED_ON.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an empty group, named `tailback-PID-STARTTIME-N` after this process, below one whose
-/// controllers its children get first, where they do not have them yet. It stands in the journal
-/// until it is removed, where there is one.
+/// Makes an empty group, named `tailback-PID-STARTTIME-N` after this process, below `parent`.
+/// First enables the controller for the parent's children, if necessary. If there is a journal,
+/// the group is recorded there until it is removed.
 pub(super) fn make_group(parent: &ParentGroup) -> Result<(PathBuf, Option<Noted>), CgroupError> {
     let stat = parent.roots.proc.join("self/stat");
     let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
@@ -58,7 +60,7 @@ pub(super) fn make_group(parent: &ParentGroup) -> Result<(PathBuf, Option<Noted>
     made.map(|noted| (folder, noted))
 }
 
-/// Has the parent group give its children the controller, where it does not yet.
+/// Enables the controller for the children of the parent group, if necessary.
 pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     let mut all = passed_on();
     if !parent_group.enable || all.iter().any(|one| one.is_of(parent_group)) {
@@ -78,7 +80,7 @@ pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     Ok(())
 }
 
-/// Takes the controller back that this process has passed on, once no group of tailback needs it.
+/// Disables the controller that this process has enabled, once no group of tailback needs it.
 pub(super) fn take_back(parent_group: &ParentGroup) {
     let mut all = passed_on();
     let Some(place) = all.iter().position(|one| one.is_of(parent_group)) else { return };
@@ -86,7 +88,7 @@ pub(super) fn take_back(parent_group: &ParentGroup) {
         return;
     }
     let one = all.swap_remove(place);
-    // Where it could not be taken back it stays in the journal, and the next start tries again.
+    // If it could not be disabled, it stays in the journal, and the next start tries again.
     if let Undone::Now | Undone::Before | Undone::Left(_) =
         switch_off(one.controller, &one.group, &one.children)
     {
@@ -94,7 +96,7 @@ pub(super) fn take_back(parent_group: &ParentGroup) {
     }
 }
 
-/// Takes back what a run that is gone has passed on to these children.
+/// Disables a controller that a dead run has enabled for the children of `group`.
 pub(crate) fn withdraw(
     roots: &Roots,
     controller: Controller,
@@ -103,7 +105,7 @@ pub(crate) fn withdraw(
 ) -> Undone {
     match HeldGroup::open_v2(roots, controller, group) {
         Ok(held) => match withdraw_in(controller, &held.path(), before) {
-            // Named by its own path.
+            // The error names the group by its own path.
             Undone::Failed(_, why) => Undone::Failed(group.join(CONTROL), why),
             undone => undone,
         },
@@ -141,7 +143,7 @@ fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone
     }
 }
 
-/// A setting of a child that would be lost.
+/// The first setting of a child that would be lost.
 fn own_setting(
     controller: Controller,
     group: &Path,
@@ -154,7 +156,7 @@ fn own_setting(
     settings(controller).iter().find(set).map(|(file, _)| (child.to_owned(), *file))
 }
 
-/// The children of a group that are not tailback's.
+/// The children of a group, without those that tailback made.
 fn children(group: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(group).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -192,7 +194,7 @@ mod tests {
         let quota = [ON, ("a/cpu.max", "50000 100000\n")];
         assert_eq!(withdrawn(&quota, &["a"]), kept);
         assert_eq!(withdrawn(&[ON, ("a/cpu.weight", "200\n")], &["a"]), kept);
-        // One that was made since may be about to get one.
+        // A child that was made since then may be about to get a setting.
         assert_eq!(withdrawn(&[ON, ("a/cpu.max", "max 100000\n")], &[]), kept);
     }
 

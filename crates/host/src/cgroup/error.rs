@@ -1,4 +1,4 @@
-//! What can go wrong with a control group. It is told where it is shown, by `report`.
+//! Errors of control groups. The crate `report` writes their messages.
 
 use crate::journal::JournalError;
 pub use model::GroupProblem as CgroupError;
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
-/// The problem of a file or group that the system has this to say of.
+/// The system's error for a file or group.
 pub(super) fn io(path: &Path, error: io::Error) -> CgroupError {
     let path = shown(path);
     match Errno::from_io_error(&error) {

@@ -1,4 +1,4 @@
-//! One group with a quota, from its making to its end.
+//! One group with a quota, from creation to removal.
 
 use super::bandwidth::Bandwidth;
 use super::clear::lift_quota;
@@ -10,17 +10,18 @@ use crate::hierarchy::Interface;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The name of a group below one of ours.
+/// The name of a group below a group of tailback's.
 const BELOW: &str = "below";
 
-/// A group with a quota. Where it is dropped it is removed, with all that runs in it.
+/// A group with a quota. When it is dropped, it is removed with all processes in it.
 #[derive(Debug)]
 pub struct BandwidthGroup(MadeGroup);
 
 impl BandwidthGroup {
     /// Makes an empty group without a quota, named `tailback-PID-STARTTIME-N` after this process.
     ///
-    /// Under v2 the parent gives its children the cpu controller first, where it does not yet.
+    /// Under v2, the cpu controller is first enabled for the children of the parent, if
+    /// necessary.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -28,10 +29,11 @@ impl BandwidthGroup {
         MadeGroup::create(parent_group).map(BandwidthGroup)
     }
 
-    /// Sets quota, period and burst; what is in force meanwhile is no quota.
+    /// Sets quota, period and burst. While they are set, no quota is in force.
     ///
     /// # Errors
-    /// If a value is out of range, above what the groups above leave, or unknown to this kernel.
+    /// If a value is out of range, is above what the groups above allow, or is unknown to this
+    /// kernel.
     pub fn set(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
         bandwidth.check()?;
         let (interface, above) = (self.0.parent.interface, &self.0.parent.above);
@@ -44,7 +46,7 @@ impl BandwidthGroup {
         if bandwidth.burst_us > 0 && !burst_known {
             return Err(BadQuota::NoBurst { path: shown(&burst_file) }.into());
         }
-        // An old burst above the new quota would be refused, so it goes first.
+        // An old burst above the new quota would be refused, so the burst is reset first.
         if burst_known {
             write(&burst_file, "0")?;
         }
@@ -60,7 +62,7 @@ impl BandwidthGroup {
         match self.0.parent.interface {
             Interface::V1 => {
                 let quota = self.0.folder.join("cpu.cfs_quota_us");
-                // The old quota in the new period may be more than a group above allows.
+                // The old quota with the new period may be more than a group above allows.
                 write(&quota, "-1")?;
                 write(&self.0.folder.join("cpu.cfs_period_us"), &period_us.to_string())?;
                 write(&quota, &quota_us.to_string())
@@ -71,26 +73,26 @@ impl BandwidthGroup {
         }
     }
 
-    /// Takes the quota away, so that what is killed in the group can end at once.
+    /// Removes the quota, so that killed processes in the group can end at once.
     pub fn lift(&self) {
         lift_quota(&self.0.folder);
     }
 
-    /// The group's directory, where the quota is.
+    /// The group's directory, which has the files of the quota.
     pub fn path(&self) -> &Path {
         &self.0.folder
     }
 
-    /// The directories that a process has to join by its pid in `cgroup.procs`: one, or under v1
-    /// with a hierarchy of its own for CPU time two.
+    /// The directories that a process has to join with its pid in `cgroup.procs`. One directory;
+    /// two under v1 if CPU time has a hierarchy of its own.
     pub fn join_paths(&self) -> Vec<&Path> {
         self.0.folders().collect()
     }
 
-    /// Makes a group below this one, without a quota of its own; it goes with this one. Returns the
-    /// directories that a process has to join to be in it.
+    /// Makes a group below this one, without a quota of its own; it is removed with this one.
+    /// Returns the directories that a process has to join.
     ///
-    /// Under v2 this one can hold no processes any more.
+    /// Under v2, this group can then hold no processes itself.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -100,14 +102,14 @@ impl BandwidthGroup {
         }
         let below = self.0.folder.join(BELOW);
         fs::create_dir(&below).map_err(|e| error::io(&below, e))?;
-        // CPU time of groups below counts in the group itself.
+        // The CPU time of groups below is counted in the group itself.
         Ok(std::iter::once(below).chain(self.0.usage.clone()).collect())
     }
 
     /// Moves a process with all its threads into the group.
     ///
     /// # Errors
-    /// If it is gone or may not be moved.
+    /// If the process has ended or may not be moved.
     pub fn add(&self, pid: u32) -> Result<(), CgroupError> {
         for group in self.join_paths() {
             write(&group.join("cgroup.procs"), &pid.to_string())?;
@@ -115,22 +117,22 @@ impl BandwidthGroup {
         Ok(())
     }
 
-    /// What the group has used so far.
+    /// The counters of the group so far.
     pub fn usage(&self) -> Usage {
         let MadeGroup { parent, folder, usage, .. } = &self.0;
         Usage::read(parent.interface, folder, Some(usage.as_ref().unwrap_or(folder)))
     }
 
-    /// Kills what runs in the group and removes it.
+    /// Kills all processes in the group and removes it.
     ///
     /// # Errors
-    /// If it is still busy after some seconds, or if this very process is in it.
+    /// If it is still busy after some seconds, or if this process is in it.
     pub fn remove(mut self) -> Result<(), CgroupError> {
         self.0.end()
     }
 }
 
-/// Writes a setting of a quota, whose file is there where the kernel has quotas.
+/// Writes a quota setting; the file exists if the kernel has quotas.
 fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
     if !path.exists() && path.parent().is_some_and(Path::exists) {
         return Err(CgroupError::NoBandwidth { path: shown(path) });

@@ -2,7 +2,7 @@
 
 use model::group::Controller;
 
-/// Settings of a group that go with a controller, and how they read where nobody has set them.
+/// The settings that belong to a controller, and their values if nobody has set them.
 pub(super) const fn settings(controller: Controller) -> &'static [(&'static str, &'static str)] {
     match controller {
         Controller::Cpu => &[("cpu.max", "max"), ("cpu.weight", "100"), ("cpu.idle", "0")],

@@ -1,8 +1,9 @@
-//! The groups of this process in its journal, and those of a journal whose process is gone.
+//! Records the groups of this process in its journal, and removes the groups of journals whose
+//! process has ended.
 //!
-//! Most of the latter are found by their names ([`super::sweep`]). The pid in a name says nothing
-//! to another pid namespace, as to the next pod on a node: there the journal alone tells whose
-//! process is gone.
+//! Most groups of dead processes are found by their names ([`super::sweep`]). The pid in a name
+//! means nothing in another pid namespace, such as the next pod on a node. There, only the
+//! journal shows whose process has ended.
 
 use super::clear::clear;
 use super::error::CgroupError;
@@ -18,8 +19,8 @@ use std::path::Path;
 /// The controllers in whose hierarchies groups are made.
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 
-/// Makes an empty group, once it stands in the journal; where there is none, as for an ordinary
-/// user without a session, its name alone says whose it is.
+/// Makes an empty group after it is recorded in the journal. Without a journal, as for an
+/// ordinary user without a session, only its name shows whose it is.
 pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupError> {
     let noted = journal::note(roots, Change::Group { path: path.to_owned() }).ok();
     match fs::create_dir(path) {
@@ -31,7 +32,7 @@ pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupEr
     }
 }
 
-/// Removes the group of a process that is gone, with all that runs in it.
+/// Removes the group of a dead process, with all processes in it.
 pub(crate) fn remove(roots: &Roots, path: &Path, owner: &Owner) -> Undone {
     let name = path.file_name().and_then(OsStr::to_str);
     let Some((name, above)) = name.zip(path.parent()) else {

@@ -1,4 +1,4 @@
-//! A group that this process has made, from its making to its end.
+//! A group that this process has made, from creation to removal.
 
 use super::clear::clear;
 use super::controller;
@@ -9,16 +9,16 @@ use crate::journal::{Noted, write_existing};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// A group and, under v1, its twin where CPU time is counted. Where it is dropped it is removed,
-/// with all that runs in it.
+/// A group and, under v1, its counterpart in the hierarchy that counts CPU time. When it is
+/// dropped, it is removed with all processes in it.
 #[derive(Debug)]
 pub(super) struct MadeGroup {
     pub(super) parent: ParentGroup,
-    /// Where the limits are.
+    /// The directory with the limits.
     pub(super) folder: PathBuf,
-    /// Where CPU time is counted, if that is elsewhere.
+    /// The directory that counts CPU time, if it is another one.
     pub(super) usage: Option<PathBuf>,
-    /// The directories in the journal.
+    /// The entries of these directories in the journal.
     noted: Vec<Noted>,
     removed: bool,
 }
@@ -32,7 +32,7 @@ impl MadeGroup {
         let (folder, noted) = controller::make_group(parent)?;
         let usage = folder.file_name().and_then(|name| Some(parent.usage.as_ref()?.join(name)));
         let noted = noted.into_iter().collect();
-        // From here on dropping it cleans up, whatever fails.
+        // From here on, dropping it cleans up, whatever fails.
         let mut group =
             MadeGroup { parent: parent.clone(), folder, usage: None, noted, removed: false };
         if let Some(usage) = usage {
@@ -47,16 +47,16 @@ impl MadeGroup {
         std::iter::once(&self.folder).chain(&self.usage).map(PathBuf::as_path)
     }
 
-    /// Kills what runs in it and removes it, once.
+    /// Kills all processes in it and removes it, once.
     ///
     /// # Errors
-    /// If it is still busy after some seconds, or if this very process is in it.
+    /// If it is still busy after some seconds, or if this process is in it.
     pub(super) fn end(&mut self) -> Result<(), CgroupError> {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
         let done = self.folders().map(clear).fold(Ok(()), Result::and);
-        // What could not be removed stays in the journal.
+        // A directory that could not be removed stays in the journal.
         if done.is_ok() {
             self.noted.drain(..).for_each(Noted::undone);
         }

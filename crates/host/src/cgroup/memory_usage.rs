@@ -1,30 +1,31 @@
-//! What a group holds of memory, and how often and how long its limits held it up.
+//! How much memory a group holds, and how often and how long its limits delayed it.
 
 use crate::roots;
 use crate::text;
 use std::path::Path;
 
-/// What the files of a group say; each figure is absent where the kernel does not say it. Events
-/// and times count from when the group was made; times of groups below are in them.
+/// The values from the files of a group; each one is absent if the kernel does not provide it.
+/// Events and times are counted since the group was made; times include those of the groups
+/// below.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// Memory that it holds now, in bytes.
     pub current_bytes: Option<u64>,
     /// How often it was found above `memory.high` and throttled or reclaimed.
     pub high_events: Option<u64>,
-    /// How often it was about to go above `memory.max`.
+    /// How often it was about to exceed `memory.max`.
     pub max_events: Option<u64>,
-    /// Processes of it that were killed for memory.
+    /// Number of its processes that were killed for memory.
     pub kills: Option<u64>,
-    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    /// Time in which at least one of its tasks was stalled for memory, in nanoseconds.
     pub some_ns: Option<u64>,
-    /// Time in which all of its tasks that had work did, in nanoseconds.
+    /// Time in which all of its tasks that had work were stalled for memory, in nanoseconds.
     pub full_ns: Option<u64>,
 }
 
 impl MemoryUsage {
-    /// Reads those of a group of v2: its events by its own limits, not by those of groups below,
-    /// where the kernel tells them apart (since 5.3).
+    /// Reads the values of a v2 group. Events are those of its own limits, without those of
+    /// groups below, if the kernel separates them (since 5.3).
     pub fn read(group: &Path) -> Self {
         let text = |file: &str| roots::read_text(&group.join(file)).ok();
         let events = text("memory.events.local").or_else(|| text("memory.events"));
@@ -45,8 +46,8 @@ impl MemoryUsage {
         }
     }
 
-    /// What was counted since an earlier reading, absent where either is; of memory what it holds
-    /// now.
+    /// The counts since an earlier reading; a count is absent if either reading lacks it. The
+    /// memory that it holds is the current value.
     pub fn since(&self, earlier: &MemoryUsage) -> MemoryUsage {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         MemoryUsage {
@@ -60,8 +61,8 @@ impl MemoryUsage {
     }
 }
 
-/// The total of a line of pressure, `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`, which counts
-/// microseconds.
+/// The total of a pressure line, such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`,
+/// converted from microseconds to nanoseconds.
 fn stalled_ns(pressure: &str, kind: &str) -> Option<u64> {
     let line = pressure.lines().find_map(|line| line.strip_prefix(kind))?;
     let total = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?;

@@ -1,9 +1,9 @@
-//! A control group with a CPU quota, the same for v1 and v2, or with limits of memory, v2 alone.
+//! A control group with a CPU quota, the same for v1 and v2, or with memory limits, v2 only.
 //!
-//! [`ParentGroup::find`] finds the group below which this process may make such a group,
-//! [`BandwidthGroup::create`] makes it, and dropping it removes it with all that runs inside;
-//! [`ParentGroup::find_memory`] and [`MemoryGroup`] do the same for memory.
-//! [`sweep`] removes what a run that was killed left behind.
+//! [`ParentGroup::find`] finds the group below which this process may make such a group.
+//! [`BandwidthGroup::create`] makes it, and dropping it removes it with all processes in it.
+//! [`ParentGroup::find_memory`] and [`MemoryGroup`] do the same for memory. [`sweep`] removes the
+//! groups that a killed run left behind.
 
 mod bandwidth;
 mod clear;

@@ -1,4 +1,4 @@
-//! What a process in a container sees: its own group as the root of every hierarchy.
+//! The view of a process in a container: its own group is the root of every hierarchy.
 
 use crate::cgroup_tree::GroupTree;
 use crate::hierarchy::Interface;
@@ -12,9 +12,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Gives this process, which has one thread, a cgroup namespace and a mount namespace of its own:
-/// the groups that it is in are the roots of the hierarchies that it sees from here on, as in a
-/// container. Nothing of the machine's own mounts changes.
+/// Puts this process, which must have one thread, into new cgroup and mount namespaces. As in a
+/// container, its current groups become the roots of the hierarchies that it sees. The machine's
+/// own mounts do not change.
 ///
 /// # Errors
 /// If the kernel refuses, as it does without root.
@@ -29,7 +29,7 @@ pub fn enter_namespace(roots: &Roots) -> io::Result<()> {
         let mounted = mount_anew(*interface, controllers, point);
         let is_ours = *interface == Interface::V2 || controllers.split(',').any(|c| c == "cpu");
         match mounted {
-            // Whatever is mounted there, nobody reads a quota of it.
+            // Another file system is mounted there, and nobody reads a quota from it.
             Err(_) if !is_ours => {}
             mounted => mounted?,
         }
@@ -37,7 +37,7 @@ pub fn enter_namespace(roots: &Roots) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts a hierarchy in the place of its old mount, which shows groups above the namespace.
+/// Mounts a hierarchy over its old mount, which shows groups above the namespace.
 fn mount_anew(interface: Interface, controllers: &str, point: &Path) -> io::Result<()> {
     let place = CString::new(point.as_os_str().as_bytes())?;
     unmount(place.as_c_str(), UnmountFlags::DETACH)?;

@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// The most that is read of a mount table, in bytes.
+/// Most bytes of a mount table that are read.
 const MOUNTS_LIMIT: u64 = 16 << 20;
 
 /// A group below which groups of a controller can be made and processes moved into them.
@@ -20,25 +20,27 @@ pub struct ParentGroup {
     pub(super) interface: Interface,
     /// The parent of new groups.
     pub(super) folder: PathBuf,
-    /// The parent of their twins that count CPU time, where v1 counts it in another hierarchy.
+    /// The parent of their counterparts that count CPU time, if v1 counts it in another
+    /// hierarchy.
     pub(super) usage: Option<PathBuf>,
-    /// Whether the parent has yet to give its children the controller.
+    /// Whether the controller has to be enabled for the parent's children first.
     pub(super) enable: bool,
-    /// The parent and the groups above it, as far as they can be seen: their quotas bind.
+    /// The parent and the visible groups above it: their quotas apply.
     pub(super) above: Vec<PathBuf>,
     pub(super) roots: Roots,
 }
 
 impl ParentGroup {
-    /// Finds the nearest one of the cpu controller, from this process's own group upwards.
+    /// Finds the nearest parent group of the cpu controller, from this process's own group
+    /// upwards.
     ///
-    /// Under v1 that is the own group in the hierarchy of the cpu controller. Under v2 it is the
-    /// first group that has the controller, may be written by this user, and either passes the
-    /// controller on already or can, since it holds no processes or is the root. In a hybrid it is
-    /// whichever hierarchy has the controller. Nothing is changed yet.
+    /// Under v1 this is the process's own group in the hierarchy of the cpu controller. Under v2
+    /// it is the first group that has the controller, is writable by this user, and has enabled
+    /// the controller for its children or can enable it: it holds no processes, or is the root.
+    /// In a hybrid system the hierarchy that has the controller decides. Nothing is changed yet.
     ///
     /// # Errors
-    /// If there is none, with what would help.
+    /// If there is no such group; the error says what would help.
     pub fn find(roots: &Roots) -> Result<Self, CgroupError> {
         let tree = GroupTree::read(roots);
         let lineage = lineage(&tree, roots, Controller::Cpu)?;
@@ -48,10 +50,10 @@ impl ParentGroup {
         }
     }
 
-    /// Finds the nearest one of the memory controller, which has to be that of v2.
+    /// Finds the nearest parent group of the memory controller, which must be a v2 controller.
     ///
     /// # Errors
-    /// If there is none, with what would help.
+    /// If there is no such group; the error says what would help.
     pub fn find_memory(roots: &Roots) -> Result<Self, CgroupError> {
         let lineage = lineage(&GroupTree::read(roots), roots, Controller::Memory)?;
         match lineage.interface {
@@ -83,7 +85,7 @@ impl ParentGroup {
         if !quota.exists() {
             return Err(CgroupError::NoBandwidth { path: shown(&quota) });
         }
-        // Without this hierarchy CPU time is not counted by group; quotas work all the same.
+        // Without this hierarchy, CPU time is not counted by group; quotas work nevertheless.
         let counting = tree.lineage(roots, "cpuacct").filter(|l| l.interface == Interface::V1);
         let usage = counting.and_then(|lineage| tidy(lineage.groups).into_iter().next());
         let usage = usage.filter(|dir| *dir != folder && check_writable(roots, dir).is_ok());
@@ -117,7 +119,8 @@ impl ParentGroup {
                         roots: roots.clone(),
                     });
                 }
-                // That a group lacks the controller is the least helpful reason.
+                // That a group lacks the controller is the least helpful reason, so another error
+                // is preferred.
                 Err(error @ CgroupError::NoController { .. }) => {
                     hindrance = hindrance.or(Some(error));
                 }
@@ -148,12 +151,13 @@ fn nowhere(roots: &Roots, controller: Controller) -> CgroupError {
     CgroupError::NoController { controller, path: shown(&roots.proc.join("self/cgroup")) }
 }
 
-/// Paths without a slash at their end, for messages.
+/// The paths without a slash at their end, for messages.
 fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
     groups.iter().map(|group| group.components().collect()).collect()
 }
 
-/// Whether a group of v2 has yet to pass a controller on; an error where it cannot.
+/// Whether the controller has yet to be enabled for the children of a v2 group; an error if it
+/// cannot be.
 fn can_have_children(
     roots: &Roots,
     controller: Controller,
@@ -188,10 +192,10 @@ fn lists(path: &Path, controller: Controller) -> bool {
     roots::read_text(path).is_ok_and(|text| text.split_whitespace().any(is_it))
 }
 
-/// Whether groups can be made here and processes moved into them.
+/// Checks that groups can be made here and that processes can be moved into them.
 ///
-/// The kernel asks for the right to write `cgroup.procs` of the group that old and new group have
-/// in common, which is this one.
+/// The kernel requires write access to `cgroup.procs` of the common ancestor of the old and the
+/// new group, which is this group.
 fn check_writable(roots: &Roots, group: &Path) -> Result<(), CgroupError> {
     if mounted_read_only(roots, group) {
         return Err(CgroupError::ReadOnly { path: shown(group) });
@@ -202,13 +206,13 @@ fn check_writable(roots: &Roots, group: &Path) -> Result<(), CgroupError> {
 
 fn may_write(path: &Path, how: Access) -> Result<(), CgroupError> {
     match access(path, how) {
-        // What a fake or an odd tree lacks is found out when it is needed.
+        // A missing file, as in a fake or unusual tree, shows up when the file is needed.
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error::io(path, error.into())),
     }
 }
 
-/// Whether the innermost mount that holds a path is read-only.
+/// Whether the innermost mount that contains a path is read-only.
 fn mounted_read_only(roots: &Roots, path: &Path) -> bool {
     let mounts = roots::read_text_up_to(&roots.proc.join("self/mountinfo"), MOUNTS_LIMIT);
     let mounts = mounts.unwrap_or_default();
@@ -219,7 +223,7 @@ fn mounted_read_only(roots: &Roots, path: &Path) -> bool {
             mount.mount_options.contains_key("ro") || mount.super_options.contains_key("ro");
         path.starts_with(&point).then(|| (point.components().count(), read_only))
     };
-    // Of mounts on the same point the last one is on top.
+    // If several mounts have the same mount point, the last one is on top.
     let innermost = mounts.lines().filter_map(holding).max_by_key(|&(depth, _)| depth);
     innermost.is_some_and(|(_, read_only)| read_only)
 }

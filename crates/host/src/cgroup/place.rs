@@ -1,4 +1,5 @@
-//! A control group of the journal, held open: one below a mount in which tailback makes groups.
+//! A control group from the journal, held open. It must be in a hierarchy in which tailback makes
+//! groups.
 
 use crate::cgroup_tree::GroupTree;
 use crate::held;
@@ -9,7 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The file systems of the two interfaces.
+/// The file system magic numbers of the two interfaces.
 const fn magic(interface: Interface) -> u64 {
     match interface {
         Interface::V1 => 0x0027_e0eb,
@@ -21,21 +22,21 @@ const fn magic(interface: Interface) -> u64 {
 #[derive(Debug)]
 pub(super) struct HeldGroup(OwnedFd);
 
-/// Why there is none.
+/// Why the group could not be opened.
 #[derive(Debug)]
 pub(super) enum NoGroup {
-    /// It is none in which tailback makes groups.
+    /// It is no group in which tailback makes groups.
     Foreign(String),
-    /// It is gone.
+    /// It does not exist any more.
     Gone,
 }
 
 impl HeldGroup {
-    /// The group of this path, if it is one in which tailback makes groups of the controller by
-    /// this interface, or by either.
+    /// Opens the group at `path`, if tailback makes groups of the controller there. `interface`
+    /// restricts the search to v1 or v2; without it, either is fine.
     ///
     /// # Errors
-    /// If it is none, or gone.
+    /// If it is no such group, or does not exist any more.
     pub(super) fn open(
         roots: &Roots,
         controller: &str,
@@ -50,7 +51,7 @@ impl HeldGroup {
             let is_it = interface.is_none_or(|interface| interface == *kind);
             (is_it && parts.starts_with(&point)).then_some((*kind, point.len()))
         };
-        // Of mounts on each other's way the innermost is what the path leads to.
+        // If mounts are nested, the path leads to the innermost one.
         let (kind, depth) = mounts
             .iter()
             .filter_map(holding)
@@ -69,7 +70,7 @@ impl HeldGroup {
         }
     }
 
-    /// The group that passes a controller of v2 on to its children.
+    /// Opens the v2 group that enables a controller for its children.
     ///
     /// # Errors
     /// As [`HeldGroup::open`].
@@ -81,7 +82,7 @@ impl HeldGroup {
         Self::open(roots, controller.name(), Some(Interface::V2), path)
     }
 
-    /// A path that leads to it, whatever becomes of its name.
+    /// A path that leads to the open group, even if its name changes.
     pub(super) fn path(&self) -> PathBuf {
         held::path_of(&self.0)
     }

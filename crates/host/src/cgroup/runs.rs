@@ -1,43 +1,43 @@
 //! The longest run of consecutive throttled periods.
 
-/// Follows the counters of a group and bounds the longest run of throttled periods.
+/// Reads the counters of a group and bounds the longest run of throttled periods.
 ///
-/// A reading a period gives the run exactly. Where more than one period passed between two
-/// readings and only some of them were throttled, their order is not known: then the run lies
+/// With one reading per period, the run is exact. If more than one period passed between two
+/// readings and only some of them were throttled, their order is not known. The run then lies
 /// between two bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThrottledRuns {
     last: Option<(u64, u64)>,
-    /// The run up to the last reading, at least and at most.
+    /// The run up to the last reading: lower and upper bound.
     current: (u64, u64),
-    /// The longest run, at least and at most.
+    /// The longest run: lower and upper bound.
     longest: (u64, u64),
 }
 
 impl ThrottledRuns {
-    /// Nothing read yet.
+    /// A state without readings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes one reading of `nr_periods` and `nr_throttled`.
+    /// Adds a reading of `nr_periods` and `nr_throttled`.
     pub fn read(&mut self, nr_periods: u64, nr_throttled: u64) {
         let last = self.last.replace((nr_periods, nr_throttled));
         let Some((periods, throttled)) = last else { return };
         let passed = nr_periods.checked_sub(periods).zip(nr_throttled.checked_sub(throttled));
         match passed {
             Some((periods, throttled)) => self.advance(periods, throttled.min(periods)),
-            // Counters that run backwards are those of another group.
+            // Counters that decrease belong to another group.
             None => self.current = (0, 0),
         }
     }
 
-    /// The longest run is at least this, in periods.
+    /// Lower bound of the longest run, in periods.
     pub fn at_least(&self) -> u64 {
         self.longest.0
     }
 
-    /// The longest run is at most this, in periods.
+    /// Upper bound of the longest run, in periods.
     pub fn at_most(&self) -> u64 {
         self.longest.1
     }
@@ -48,8 +48,9 @@ impl ThrottledRuns {
             self.current = (low.saturating_add(periods), high.saturating_add(periods));
             self.note(self.current);
         } else {
-            // The throttled ones lie in at most one more run than there are gaps, so the longest of
-            // them has at least its share. All of them may also have come first, or last.
+            // The number of runs is at most one more than the number of unthrottled periods. So
+            // the longest run has at least its share of the throttled periods. All of them may
+            // also have come first, or last.
             let gaps = periods - throttled;
             self.note((throttled.div_ceil(gaps + 1), high.saturating_add(throttled)));
             self.current = (0, throttled);

@@ -1,4 +1,4 @@
-//! Removing what a killed run left behind.
+//! Removes the groups that a killed run left behind.
 
 use super::clear::clear;
 use super::error::CgroupError;
@@ -7,19 +7,19 @@ use crate::owner::Owner;
 use crate::roots::Roots;
 use std::path::{Path, PathBuf};
 
-/// What was swept.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// Groups that are gone now.
+    /// Groups that were removed.
     pub removed: Vec<PathBuf>,
     /// Groups that could not be removed.
     pub failed: Vec<CgroupError>,
 }
 
-/// Removes the groups of runs whose process is gone, with all that still runs in them.
+/// Removes the groups of runs whose process has ended, with all processes that still run in them.
 ///
-/// A group of a process that lives, of another pid namespace, or of another program is left alone.
-/// What a gone run has passed on to the children of the parent group stands in its journal.
+/// Groups of a living process, of another pid namespace, or of another program are left alone.
+/// The controllers that a dead run has enabled are in its journal.
 pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
     for parent in std::iter::once(&parent_group.folder).chain(&parent_group.usage) {
@@ -33,7 +33,7 @@ pub fn sweep(parent_group: &ParentGroup) -> Swept {
     swept
 }
 
-/// [`sweep`] below every group below which this process may make one.
+/// Runs [`sweep`] for every parent group that this process may use.
 pub fn sweep_all(roots: &Roots) -> Swept {
     let mut all = Swept::default();
     let parents = [ParentGroup::find(roots), ParentGroup::find_memory(roots)];
@@ -51,7 +51,7 @@ fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {
     gone.map(|(path, _)| path).collect()
 }
 
-/// The groups of tailback below a group, and whose they are.
+/// The groups of tailback below a group, with their owners.
 pub(super) fn groups_of_tailback(parent: &Path) -> Vec<(PathBuf, Owner)> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {

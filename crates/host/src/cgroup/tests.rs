@@ -1,4 +1,4 @@
-//! Fake trees, and what is done in them.
+//! Tests with fake trees, and their helpers.
 
 mod finding;
 mod groups;
@@ -27,7 +27,8 @@ const V2_FILES: &[(&str, &str)] = &[
     ("cgroup.procs", ""),
 ];
 
-/// A group of v2 that passes the controllers on and holds these processes.
+/// A v2 group that enables the controllers in `passes` for its children, and holds the processes
+/// in `procs`.
 fn v2<'a>(passes: &'a str, procs: &'a str) -> [(&'static str, &'a str); 4] {
     [
         ("cgroup.controllers", "cpuset cpu memory\n"),
@@ -83,14 +84,14 @@ impl Tree {
     }
 }
 
-/// Puts the files into a new group that the kernel would put there.
+/// Adds the files to a new group that the kernel would make there.
 fn populate(group: &BandwidthGroup, files: &[(&str, &str)]) {
     for dir in group.join_paths() {
         files.iter().for_each(|(name, text)| fs::write(dir.join(name), text).unwrap());
     }
 }
 
-/// Takes away the files that the kernel would take away, so that the directory can be removed.
+/// Removes the files that the kernel would remove, so that the directory can be removed.
 fn depopulate(group: &BandwidthGroup) {
     for dir in group.join_paths() {
         for entry in fs::read_dir(dir).unwrap() {

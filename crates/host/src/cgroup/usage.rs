@@ -1,31 +1,32 @@
-//! What a group has used, and how often and how long it was throttled.
+//! How much CPU time a group has used, and how often and how long it was throttled.
 
 use crate::hierarchy::Interface;
 use crate::roots;
 use crate::text;
 use std::path::Path;
 
-/// Counters of a group since it was made; each is absent where the kernel does not count it.
+/// Counters of a group since it was made; each one is absent if the kernel does not count it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time, in nanoseconds.
     pub usage_ns: Option<u64>,
-    /// Periods that were enforced: those in which something ran.
+    /// Periods that were enforced: those in which a task of the group ran.
     pub nr_periods: Option<u64>,
     /// Periods at whose end some CPU of the group was throttled.
     pub nr_throttled: Option<u64>,
     /// Time that CPUs were throttled, summed over all CPUs, in nanoseconds.
     pub throttled_ns: Option<u64>,
-    /// Periods that went beyond the quota on saved-up time.
+    /// Periods that exceeded the quota by using saved-up time.
     pub nr_bursts: Option<u64>,
     /// Saved-up time that was used, in nanoseconds.
     pub burst_ns: Option<u64>,
-    /// Time throttled by this group's own quota, not by one above, in nanoseconds.
+    /// Time throttled by this group's own quota, not by the quota of a group above, in
+    /// nanoseconds.
     pub throttled_self_ns: Option<u64>,
 }
 
 impl Usage {
-    /// Nothing of anything.
+    /// Zero for every counter.
     pub const ZERO: Usage = Usage {
         usage_ns: Some(0),
         nr_periods: Some(0),
@@ -81,7 +82,7 @@ impl Usage {
         }
     }
 
-    /// What was counted since an earlier reading; absent where either is.
+    /// The counts since an earlier reading; a count is absent if either reading lacks it.
     pub fn since(&self, earlier: &Usage) -> Usage {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Usage {

@@ -2,7 +2,7 @@ use super::*;
 use crate::journal::note;
 use std::fs;
 
-/// A process that is gone: no process can have its pid.
+/// A dead process: no process can have this pid.
 const GONE: &str = "2000000000-1";
 
 /// A fake tree with `/proc/self/stat` of this process and a governor.
@@ -33,12 +33,12 @@ impl Tree {
         self.roots.sys.join("devices/system/cpu/cpu0/cpufreq/scaling_governor")
     }
 
-    /// Where a temporary of the process that is gone can be.
+    /// A path that a temporary of the dead process can have.
     fn temporary(&self, number: u32) -> PathBuf {
         self.dir.path().join(format!(".building-{GONE}-{number:016x}"))
     }
 
-    /// The journal of a process that is gone.
+    /// Writes the journal of a dead process.
     fn leave(&self, changes: &[Change]) {
         let entries = changes.iter().zip(0..);
         let entries = entries.map(|(change, number)| Entry { number, change: change.clone() });
@@ -52,14 +52,14 @@ impl Tree {
         Change::File { path: self.governor(), was, set }
     }
 
-    /// Makes the change, and lets its process be gone.
+    /// Makes the change, and then makes its process look dead.
     fn change_and_die(&self) {
         let _ = note(&self.roots, self.change()).unwrap();
         fs::write(self.governor(), "performance").unwrap();
         self.die();
     }
 
-    /// Lets the process be gone whose journal there is.
+    /// Makes the process of the existing journal look dead.
     fn die(&self) {
         fs::remove_dir_all(self.roots.proc.join(std::process::id().to_string())).unwrap();
         let gone = self.journals();
@@ -118,7 +118,7 @@ fn what_was_half_made_is_removed_and_what_another_run_holds_is_not() {
 #[test]
 fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
     let tree = Tree::new();
-    // Before its holder has written to it, and after.
+    // Before its holder has written to it, and after that.
     for text in ["", GONE.split_once('-').unwrap().0] {
         let held = tree.temporary(1);
         fs::write(&held, text).unwrap();
@@ -134,7 +134,7 @@ fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
         assert!(restored.left.is_empty() && restored.is_whole(), "{restored:?}");
         assert!(!held.exists() && tree.journals().is_empty());
     }
-    // What does not end soon is looked at again by a later restore.
+    // A process that does not end soon is checked again by a later restore.
     let held = tree.temporary(1);
     fs::write(&held, "").unwrap();
     let lock = fs::File::open(&held).unwrap();
@@ -173,7 +173,7 @@ fn what_is_refused_is_shown_on_one_line_of_bounded_length_and_stays() {
         assert!(entry.chars().count() <= MOST_SHOWN && !entry.chars().any(os::terminal::steers));
         assert!(!restored.is_whole() && !restored.is_empty());
     }
-    // The other entry was found to be undone, and is not kept.
+    // The other entry was undone already, and is not kept.
     let after = fs::read(&tree.journals()[0]).unwrap();
     assert!(after.len() < before.len() && !String::from_utf8(after).unwrap().contains("powersave"));
 }
@@ -186,7 +186,7 @@ fn of_too_many_journals_the_rest_is_not_read() {
         fs::write(folder.join(format!("tailback-2000000000-{number}-0.journal")), "[]").unwrap();
     }
     let restored = restore(&tree.roots);
-    // None has the mode of one.
+    // None of the files has the mode of a journal.
     assert_eq!(restored.refused.len(), 1 + MOST_JOURNALS);
 }
 
@@ -237,7 +237,7 @@ fn nonsense_and_links_are_named_and_change_nothing() {
     let folder = private::folder(&tree.roots.run.join("tailback")).unwrap();
     let (bad, link) = ("tailback-2000000000-1-0.journal", "tailback-2000000001-1-0.journal");
     tree.leave(&[tree.change()]);
-    // Its mode stays.
+    // The mode of the file stays.
     fs::write(folder.join(bad), "[{\"number\":0}]").unwrap();
     let planted = tree.dir.path().join("planted");
     fs::write(&planted, "[]").unwrap();
@@ -253,7 +253,7 @@ fn nonsense_and_links_are_named_and_change_nothing() {
 #[test]
 fn a_file_that_cannot_be_written_stays_in_the_journal() {
     let tree = Tree::new();
-    // A folder that cannot be removed, since one in it is too deep.
+    // A folder that cannot be removed, since it is nested too deep.
     let deep = tree.temporary(1).join("a/".repeat(200));
     fs::create_dir_all(&deep).unwrap();
     tree.leave(&[Change::Temporary { path: tree.temporary(1) }]);

@@ -1,7 +1,7 @@
-//! Files and folders that are there only for a while, as half made entries of a cache: they stand
-//! in the journal before they are made, so that they go however the run ends.
+//! Files and folders that exist only for a while, such as incomplete cache entries. They are
+//! recorded in the journal before they are made, so that they are removed however the run ends.
 //!
-//! Their names say whose they are (`name.rs`), and a restore removes nothing else (`remove.rs`).
+//! Their names show their owner (`name.rs`), and a restore removes nothing else (`remove.rs`).
 
 mod name;
 mod remove;
@@ -18,28 +18,28 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried: in a folder of everybody's somebody may have taken one.
+/// Number of names that are tried: in a shared folder another user may have taken one.
 const MOST_TRIES: usize = 100;
 
 /// A file or folder that is removed when this is dropped, or when the process dies.
 #[derive(Debug)]
 pub struct Temporary {
     path: PathBuf,
-    /// None where there is no journal, as for an ordinary user without a session.
+    /// None without a journal, as for an ordinary user without a session.
     noted: Option<Noted>,
 }
 
 impl Temporary {
-    /// Makes a folder that only the caller may enter, under a name that nobody can guess.
+    /// Makes a folder that only the caller may enter, with a name that nobody can guess.
     ///
     /// # Errors
-    /// If the kernel refuses, or no restore would know it by this beginning of its name.
+    /// If the kernel refuses, or if `prefix` is none that a restore knows.
     pub fn folder(roots: &Roots, parent: &Path, prefix: &str) -> io::Result<Self> {
         let made = make(roots, parent, prefix, |path| DirBuilder::new().mode(0o700).create(path));
         made.map(|(temporary, ())| temporary)
     }
 
-    /// Makes a file that only the caller may open, under a name that nobody can guess.
+    /// Makes a file that only the caller may open, with a name that nobody can guess.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -49,24 +49,24 @@ impl Temporary {
         })
     }
 
-    /// Where it is.
+    /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it its name for good, now that it is whole.
+    /// Renames it to its final name, when it is complete.
     ///
     /// # Errors
     /// If it cannot be renamed; then it is removed.
     pub fn put(self, target: &Path) -> io::Result<()> {
-        // Nothing has the old name any more when it is dropped.
+        // When it is dropped, nothing has the old name any more.
         fs::rename(&self.path, target)
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed now stays in the journal.
+        // An object that cannot be removed now stays in the journal.
         let gone = match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_dir() => fs::remove_dir_all(&self.path).is_ok(),
             Ok(_) => fs::remove_file(&self.path).is_ok(),
@@ -78,11 +78,11 @@ impl Drop for Temporary {
     }
 }
 
-/// Writes down that a file will be there only for a while, which the caller makes and removes; none
-/// where there is no journal, or where a restore would not take it for tailback's: where it has no
-/// name of a temporary, or is in a folder that another user could change.
+/// Records that a file will exist only for a while; the caller makes and removes it. None without
+/// a journal, or if a restore would not accept the path: its name is no name of a temporary, or
+/// its folder can be changed by another user.
 pub fn announce(roots: &Roots, path: &Path) -> Option<Noted> {
-    // A restore follows no link.
+    // A restore follows no links.
     let folder = std::path::absolute(path).ok()?.parent()?.canonicalize().ok()?;
     let path = folder.join(path.file_name()?);
     remove::Leftover::find(&path, &Owner::this(roots)?).ok()?;
@@ -117,7 +117,7 @@ fn make<T>(
     Err(last)
 }
 
-/// Whether a path is one that a temporary of this owner can have.
+/// Whether a temporary of this owner can have this path.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(path: &Path, owner: &Owner) -> bool {
     name::TemporaryKind::read(path, owner).is_some()

@@ -1,5 +1,5 @@
-//! The names of temporaries: by its name and its folder's a restore tells that something is one,
-//! and whose.
+//! The names of temporaries. By the name and its folder, a restore recognizes a temporary and its
+//! owner.
 
 use crate::held;
 use crate::owner::Owner;
@@ -7,7 +7,7 @@ use rustix::process::geteuid;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What the names of those begin with that are made here.
+/// The prefixes of temporaries that are made here.
 const PREFIXES: [&str; 10] = [
     ".building-",
     ".compiling-",
@@ -21,29 +21,29 @@ const PREFIXES: [&str; 10] = [
     GIVEN_AWAY,
 ];
 
-/// What the names of those begin with that are given to the load's user.
+/// The prefix of temporaries that are given to the load's user.
 const GIVEN_AWAY: &str = "tailback-worker-";
 
-/// The end of a record's name until it is whole.
+/// The suffix of a record's name while it is incomplete.
 const UNFINISHED: &str = ".tailback.tmp";
 
-/// The folder of dumps of nodes; another user than the caller has one of its own in it.
+/// The folder for dumps of nodes; another user than the caller has a folder of its own in it.
 const DUMPS: &str = "crash-dumps";
 
-/// What is known of a temporary by its path alone.
+/// What the path of a temporary shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TemporaryKind {
-    /// A file or folder of the caller's.
+    /// A file or folder that belongs to the caller.
     Made,
-    /// A file or folder that another user may have by now.
+    /// A file or folder that may belong to another user by now.
     GivenAway,
-    /// A file of the caller's: a record or a lock.
+    /// A file that belongs to the caller: a record or a lock.
     File,
-    /// The dump of a node of this user, in a folder of that user's.
+    /// The dump of a node of this user, in a folder of that user.
     DumpOf(u32),
 }
 
-/// Whether names of temporaries begin so.
+/// Whether this is a prefix of temporaries.
 pub(super) fn is_prefix(prefix: &str) -> bool {
     PREFIXES.contains(&prefix)
 }
@@ -55,7 +55,7 @@ pub(super) fn make(prefix: &str, owner: Option<&Owner>, number: u64) -> String {
 }
 
 impl TemporaryKind {
-    /// What a path of this owner's is; none where tailback makes nothing of that name there.
+    /// The kind of a path of this owner; None if tailback makes no file with that name there.
     pub(super) fn read(path: &Path, owner: &Owner) -> Option<Self> {
         let parts = held::parts(path)?;
         let [above @ .., name] = &parts[..] else { return None };
@@ -82,12 +82,12 @@ fn is_made(name: &str, owner: &Owner) -> bool {
     number.is_some_and(is_number)
 }
 
-/// Sixteen digits, as a random number is written.
+/// Sixteen hexadecimal digits: the form of a random number in a name.
 fn is_number(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// `.RECORD.PID.tailback.tmp`, which `runner` makes.
+/// `.RECORD.PID.tailback.tmp`, which the crate `runner` makes.
 fn is_unfinished(name: &str, owner: &Owner) -> bool {
     let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
     let parts = inner.and_then(|inner| inner.rsplit_once('.'));
@@ -100,7 +100,7 @@ fn is_lock(name: &str, above: &[&OsStr]) -> bool {
     is_number(name) && above.last().is_some_and(|last| *last == folder.as_str())
 }
 
-/// `erl_crash.PID.N.dump`, which `beam` has a node write.
+/// `erl_crash.PID.N.dump`, which `beam` lets a node write.
 fn is_dump(name: &str, owner: &Owner) -> bool {
     let inner = name.strip_prefix("erl_crash.").and_then(|name| name.strip_suffix(".dump"));
     let parts = inner.and_then(|inner| inner.split_once('.'));
@@ -110,7 +110,7 @@ fn is_dump(name: &str, owner: &Owner) -> bool {
     })
 }
 
-/// What a dump in this folder is.
+/// The kind of a dump in this folder.
 fn dump_in(above: &[&OsStr]) -> Option<TemporaryKind> {
     match above {
         [.., last] if *last == DUMPS => Some(TemporaryKind::File),

@@ -1,5 +1,5 @@
-//! Removing what a run that is gone has left, in a folder that is held open: nothing but what
-//! tailback made can be removed, however the entry of the journal came to be.
+//! Removes what a dead run has left, in a folder that is held open. Only objects that tailback
+//! made can be removed, whoever wrote the journal entry.
 
 use super::name::TemporaryKind;
 use crate::held;
@@ -20,34 +20,34 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a lock of the run that is gone may still be held: what it was starting when it was
-/// killed has its files until it becomes another program.
+/// How long a lock of the dead run may still be held: a process that it was just starting keeps
+/// the run's files open until exec.
 const JUST_ENDED: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at such a lock.
+/// Pause between two checks of such a lock.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The most files and folders that are removed in one folder, at any depth: an unpacked OTP has
-/// some ten thousand.
+/// Most files and folders that are removed below one folder: an unpacked OTP has some ten
+/// thousand.
 const MOST_FILES: u32 = 1_000_000;
 
-/// How deep folders are removed. Each level is held open.
+/// Deepest level of folders that is removed. Each level is held open.
 const MOST_DEPTH: usize = 128;
 
-/// The folder of a temporary, and what the temporary is.
+/// The open folder of a temporary, and the kind of the temporary.
 pub(super) struct Leftover<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
     kind: TemporaryKind,
-    /// The process that made it.
+    /// The pid of the process that made it.
     maker: u32,
 }
 
 impl<'a> Leftover<'a> {
-    /// The place of a path that this owner's temporary can have.
+    /// Opens the folder of `path`, if a temporary of this owner can have this path.
     ///
     /// # Errors
-    /// If tailback makes nothing of that name, or another user could have put it there.
+    /// If tailback makes no file with that name, or if another user could have put it there.
     pub(super) fn find(path: &'a Path, owner: &Owner) -> Result<Self, NoPlace> {
         let no_name = || NoPlace::Foreign("not a name that tailback makes there".to_owned());
         let kind = TemporaryKind::read(path, owner).ok_or_else(no_name)?;
@@ -67,16 +67,16 @@ impl<'a> Leftover<'a> {
     }
 }
 
-/// Why there is no place.
+/// Why the folder was not opened.
 #[derive(Debug)]
 pub(super) enum NoPlace {
-    /// It is none of tailback's.
+    /// The path is none of tailback's.
     Foreign(String),
-    /// Its folder is gone.
+    /// The folder does not exist any more.
     Gone,
 }
 
-/// The folder that another user has in the caller's.
+/// The folder of another user inside a folder of the caller.
 fn folder_of(parts: &[&OsStr], user: u32) -> io::Result<OwnedFd> {
     let (name, above) = parts.split_last().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = held::below(held::own_folder(above)?, &[name])?;
@@ -85,7 +85,7 @@ fn folder_of(parts: &[&OsStr], user: u32) -> io::Result<OwnedFd> {
     is_theirs.then_some(folder).ok_or_else(|| io::Error::other(format!("owned by user {owner}")))
 }
 
-/// Removes what a run that is gone has left; a file that another run holds locked is that run's.
+/// Removes a temporary of a dead run; a file that another run has locked belongs to that run.
 pub(crate) fn remove(path: &Path, owner: &Owner) -> Undone {
     match Leftover::find(path, owner) {
         Ok(place) => place.clear(path),
@@ -111,7 +111,7 @@ impl Leftover<'_> {
         removed.unwrap_or_else(|error| Undone::Failed(path.to_owned(), error.to_string()))
     }
 
-    /// Why what is there is not what tailback made.
+    /// Why the object at this path was not made by tailback.
     fn objection(&self, found: &Stat) -> Option<String> {
         let kind = FileType::from_raw_mode(found.st_mode);
         let is_kind = match self.kind {
@@ -136,7 +136,8 @@ impl Leftover<'_> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.folder, self.name, flags, Mode::empty())?;
         let file = File::from(file);
-        // The process that held it a moment ago may have removed it, and another made a new one.
+        // The process that held it a moment ago may have removed it, and another may have made a
+        // new one.
         let path = held::path_of(&self.folder).join(self.name);
         let theirs = || Ok(Undone::Left("another run holds it".to_owned()));
         if !self.locks(&file) {
@@ -153,11 +154,11 @@ impl Leftover<'_> {
         Ok(Undone::Now)
     }
 
-    /// Takes the lock in this file; not where another process has it, other than for a moment one
-    /// that its maker was just starting.
+    /// Locks this file. Fails if another process holds the lock; but it waits a moment for a
+    /// process that the maker was just starting.
     fn locks(&self, file: &File) -> bool {
         let deadline = Instant::now() + JUST_ENDED;
-        // A kernel without file locks refuses in another way.
+        // A kernel without file locks returns another error.
         while flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             if names_another(file, self.maker) || Instant::now() > deadline {
                 return false;
@@ -173,19 +174,19 @@ impl Leftover<'_> {
     }
 }
 
-/// Whether a lock's file names another process than `process`. Until its holder has written to it,
-/// it names none.
+/// Whether a lock file contains another pid than `process`. Until its holder has written to it,
+/// it contains none.
 fn names_another(file: &File, process: u32) -> bool {
     let mut text = [0; 16];
     let read = file.read_at(&mut text, 0).unwrap_or(0);
     read > 0 && text[..read] != *process.to_string().as_bytes()
 }
 
-/// The removal of a folder with all that is in it.
+/// The removal of a folder with its content.
 struct Walk {
-    /// The mount that is not left.
+    /// The mount that must not be left.
     mount: u64,
-    /// How many files and folders may still be removed.
+    /// Files and folders that may still be removed.
     left: u32,
 }
 
@@ -231,7 +232,7 @@ impl Walk {
         };
         match kind {
             FileType::Directory => self.remove(folder, name, depth - 1),
-            // A link goes, and not what it leads to.
+            // A link itself is removed, not its target.
             _ => Ok(unlinkat(folder, name, AtFlags::empty())?),
         }
     }

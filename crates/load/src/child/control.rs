@@ -1,4 +1,4 @@
-//! The child's ends of the pipes, and its end when its parent dies.
+//! The child's ends of the pipes to its parent, and its death with its parent.
 
 use super::failure::failure;
 use crate::protocol::{DONE_LINE, Failure, Message};
@@ -6,12 +6,12 @@ use os::user::User;
 use rustix::process::Signal;
 use std::io::Write;
 
-/// What the tool ordered.
+/// An order from the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Begin.
     Go,
-    /// End, without having begun.
+    /// End without starting the work.
     Stop,
 }
 
@@ -24,9 +24,9 @@ pub(super) fn send(message: &Message) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Sends that the work is done, without allocating.
+/// Sends the message that the work is done. Allocates no memory.
 pub(super) fn send_done() {
-    // Where the pipe is closed, the report that follows finds out.
+    // If the pipe is closed, sending the report detects it.
     let _ = rustix::io::write(rustix::stdio::stdout(), DONE_LINE);
 }
 
@@ -35,10 +35,10 @@ pub(super) fn wait_for_order() -> Order {
     if read_byte().is_some() { Order::Go } else { Order::Stop }
 }
 
-/// The next byte on standard input; none at its end.
+/// The next byte on standard input. None at the end of the input.
 ///
-/// Read past the standard library's buffer: allocating it here would, in a mapper, take the lock
-/// that is about to be measured.
+/// This bypasses the buffer of the standard library. In a mapper, allocating that buffer here
+/// would take the lock that is measured next.
 pub(super) fn read_byte() -> Option<u8> {
     let mut byte = [0; 1];
     loop {
@@ -50,20 +50,20 @@ pub(super) fn read_byte() -> Option<u8> {
     }
 }
 
-/// Has the kernel kill this process when its parent dies, where one is named; returns false where
-/// it has died already.
+/// Makes the kernel kill this process when the given parent dies. False if the parent is already
+/// dead.
 pub(super) fn die_with(parent: Option<u32>) -> bool {
     parent.is_none_or(|parent| os::death::die_with(parent, Signal::KILL).is_ok())
 }
 
-/// Becomes the user that the tool named, where it named one; all that needs the caller's rights
-/// comes before this. Returns false where the parent has died meanwhile.
+/// Becomes the user that the tool named, if it named one. Everything that needs the caller's
+/// rights must be done before. False if the parent has died in the meantime.
 ///
 /// # Errors
 /// If the kernel refuses.
 pub(super) fn step_down(user: Option<User>, parent: Option<u32>) -> Result<bool, Failure> {
     let Some(user) = user else { return Ok(true) };
     user.become_it().map_err(|error| failure(format!("becoming user {}", user.uid()), error))?;
-    // The kernel forgot it as the user changed.
+    // Changing the user clears the parent-death signal, so it is set again.
     Ok(die_with(parent))
 }

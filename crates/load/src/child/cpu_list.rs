@@ -1,4 +1,4 @@
-//! The CPUs that threads are pinned to: a list as people write it, or what the kernel allows.
+//! The CPUs that threads are pinned to: a written list, or the CPUs that the kernel allows.
 
 use os::{cpulist, pin};
 use std::fmt;
@@ -9,16 +9,17 @@ use std::str::FromStr;
 pub struct CpuList(Vec<u32>);
 
 impl CpuList {
-    /// The CPUs of the calling thread's affinity mask, which leaves out what a cpuset forbids.
+    /// The CPUs in the calling thread's affinity mask, which excludes the CPUs that a cpuset
+    /// forbids.
     ///
     /// # Errors
-    /// If the mask cannot be read, or allows only CPUs that cannot be pinned to.
+    /// If the mask cannot be read, or it contains only CPUs above the limit for pinning.
     pub fn allowed() -> std::io::Result<Self> {
         let cpus = pin::allowed()?.into_iter().filter(|cpu| *cpu < pin::LIMIT).collect();
         CpuList::new(cpus).ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 
-    /// These CPUs, sorted; None without any, and where a number is beyond any machine.
+    /// These CPUs, sorted. None if there is none, or if a number is too large for any machine.
     pub fn new(mut cpus: Vec<u32>) -> Option<Self> {
         cpus.sort_unstable();
         cpus.dedup();
@@ -26,12 +27,12 @@ impl CpuList {
         sound.then_some(CpuList(cpus))
     }
 
-    /// How many.
+    /// Number of CPUs.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The CPU of the thread with this index: they take turns.
+    /// The CPU of the thread with this index. The CPUs are used in turns.
     pub fn of_thread(&self, index: usize) -> u32 {
         self.0[index % self.0.len()]
     }
@@ -40,7 +41,7 @@ impl CpuList {
 impl FromStr for CpuList {
     type Err = String;
 
-    /// Reads a list as the kernel writes it: `0-3,8`.
+    /// Parses a list in the kernel's format: `0-3,8`.
     fn from_str(text: &str) -> Result<Self, String> {
         cpulist::parse(text)
             .and_then(CpuList::new)

@@ -1,8 +1,8 @@
-//! What went wrong, for the parent.
+//! Failures that a child reports to its parent.
 
 use crate::protocol::{Failure, FailureKind};
 
-/// A failure of the kernel, sorted by its errno.
+/// A kernel error, sorted by its errno.
 pub(super) fn failure(what: impl std::fmt::Display, error: std::io::Error) -> Failure {
     let kind = match error.kind() {
         std::io::ErrorKind::PermissionDenied => FailureKind::Permission,

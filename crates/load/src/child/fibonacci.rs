@@ -1,5 +1,5 @@
-//! Fibonacci threads: some run all the time, some sleep most of the time. Under a CPU quota the
-//! slow ones may cost the fast ones quota that they do not use themselves.
+//! Fibonacci threads: some run all the time, and some sleep most of the time. Under a CPU quota,
+//! the slow threads may take quota from the fast threads without using it.
 
 mod sequence;
 mod worker;
@@ -24,13 +24,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use worker::{Shared, ThreadSpec};
 
-/// The most threads that are started.
+/// The largest number of threads.
 pub const MOST_THREADS: u32 = 1 << 16;
 
-/// How long a slow thread sleeps by default, in microseconds.
+/// Default sleep of a slow thread, in microseconds.
 const SLEEP_US: u64 = 10_000;
 
-/// Stack of a thread, in bytes: thousands of the usual size would not fit.
+/// Stack size of a thread, in bytes. Thousands of stacks of the default size would not fit in
+/// memory.
 const STACK: usize = 128 << 10;
 
 /// Options of fibonacci threads.
@@ -39,13 +40,13 @@ pub struct FibonacciArgs {
     /// Print iterations and result of each thread on standard error
     #[arg(short, long)]
     pub verbose: bool,
-    /// Number of fast threads: those whose index modulo the number of CPUs is below it
+    /// Number of fast threads: threads whose index modulo the number of CPUs is below this number
     #[arg(short, long, default_value_t = 1)]
     pub fast: u32,
-    /// Total number of threads, at least the fast ones; the number of CPUs if absent
+    /// Total number of threads, at least the number of fast threads; the number of CPUs if absent
     #[arg(short, long)]
     pub threads: Option<u32>,
-    /// Count the fast threads from the first one, on whatever CPUs they are
+    /// Make the first threads fast, whatever CPUs they are pinned to
     #[arg(long)]
     pub fast_first: bool,
     /// How long a slow thread sleeps after each round, in microseconds
@@ -54,23 +55,24 @@ pub struct FibonacciArgs {
     /// How long to work, in seconds
     #[arg(short, long, default_value_t = 5)]
     pub seconds: u64,
-    /// How long to work, in milliseconds, instead
+    /// How long to work, in milliseconds; replaces --seconds
     #[arg(long, conflicts_with = "seconds")]
     pub duration_ms: Option<u64>,
-    /// CPUs that threads are pinned to, in turns, as in 0-3,8; those that the process may use if
+    /// CPUs to pin the threads to, in turns, such as 0-3,8; all CPUs that the process may use if
     /// absent
     #[arg(long)]
     pub cpus: Option<CpuList>,
-    /// Control group to join: writes the own pid to PATH/cgroup.procs
+    /// Control group to join; the process writes its own pid to PATH/cgroup.procs
     #[arg(long, value_name = "PATH")]
     pub join: Vec<PathBuf>,
-    /// Process to die with; none if absent
+    /// Process whose death ends the threads; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
 }
 
 impl FibonacciArgs {
-    /// So many threads, one of them fast, for so long, and defaults for the rest.
+    /// Options for `threads` threads, one of them fast, for `duration`, with defaults for the
+    /// rest.
     pub fn new(threads: u32, duration: Duration) -> Self {
         FibonacciArgs {
             verbose: false,
@@ -86,7 +88,7 @@ impl FibonacciArgs {
         }
     }
 
-    /// The command line that makes these options.
+    /// The command line for these options.
     pub fn to_args(&self) -> Vec<String> {
         let mut line = Line::of("fibonacci");
         line.put("fast", Some(self.fast));
@@ -130,7 +132,7 @@ impl FibonacciArgs {
     }
 }
 
-/// Threads that are set up and wait to be released. Where they are dropped instead, they end.
+/// Threads that are set up and wait for their release. If this value is dropped, they end.
 #[derive(Debug)]
 pub struct Fibonacci {
     shared: Arc<Shared>,
@@ -144,7 +146,8 @@ pub(super) fn serve(args: &FibonacciArgs, user: Option<User>) -> Result<(), Fail
         return Ok(());
     }
     let fibonacci = Fibonacci::set_up(args)?;
-    // In its groups, which root alone may have joined; all its threads change with it.
+    // The process is in its control groups, which perhaps only root can join. All its threads
+    // change the user together.
     if !control::step_down(user, args.parent)? {
         return Ok(());
     }
@@ -162,10 +165,10 @@ pub(super) fn serve(args: &FibonacciArgs, user: Option<User>) -> Result<(), Fail
 }
 
 impl Fibonacci {
-    /// Starts and pins all threads, which then wait, and joins the control groups.
+    /// Starts and pins all threads, which then wait. Afterwards it joins the control groups.
     ///
-    /// The groups come last, so that they are not charged for the set-up, and a small quota does
-    /// not slow it down.
+    /// The groups come last, so they are not charged for the set-up, and a small quota does not
+    /// slow the set-up down.
     ///
     /// # Errors
     /// If a group cannot be joined, a thread cannot be started, or a CPU cannot be used.
@@ -190,7 +193,8 @@ impl Fibonacci {
             let (shared, sender) = (Arc::clone(&self.shared), sender.clone());
             let body = move || {
                 let ready = spec.set_up();
-                // The starter waits for this of every thread before it goes on or gives up.
+                // The starting thread waits for this message from every thread before it continues
+                // or fails.
                 let _ = sender.send((spec.cpu, ready));
                 drop(sender);
                 spec.run(&shared)
@@ -208,13 +212,13 @@ impl Fibonacci {
         }
     }
 
-    /// Releases all threads together and reports what they did.
+    /// Releases all threads together and reports their results.
     ///
-    /// `ended` waits for at most the given duration, and returns whether the threads are to end
+    /// `ended` waits for at most the given duration. It returns whether the threads must end
     /// early.
     ///
     /// # Errors
-    /// If a thread was lost.
+    /// If a thread panicked.
     pub fn work(self, ended: impl FnOnce(Duration) -> bool) -> Result<FibonacciReport, Failure> {
         let Fibonacci { shared, threads, release, duration } = self;
         let began = now_ns();
@@ -239,18 +243,18 @@ impl Fibonacci {
     }
 }
 
-/// Whether standard input ends within so long.
+/// Whether standard input ends within `limit`.
 fn stdin_ends_within(limit: Duration) -> bool {
     let limit = time::whole_ns(limit);
     let deadline = now_ns().saturating_add(limit);
     let stdin = std::io::stdin();
     loop {
         let left = Duration::from_nanos(deadline.saturating_sub(now_ns()));
-        // A time too long for the kernel is no limit.
+        // A time that is too long for the kernel means no limit.
         let left = rustix::time::Timespec::try_from(left).ok();
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], left.as_ref()) {
             Ok(0) => return false,
-            // Some bytes are sent to all generators and mean nothing to this one.
+            // The tool sends some bytes to all generators. They mean nothing to this one.
             Ok(_) if control::read_byte().is_some() => {}
             Err(rustix::io::Errno::INTR) => {}
             Ok(_) | Err(_) => return true,
@@ -266,7 +270,7 @@ fn open_group(group: &Path) -> Result<(PathBuf, File), Failure> {
     }
 }
 
-/// Moves this process with all its threads.
+/// Moves this process with all its threads into the group.
 fn join_group(path: &Path, mut file: File) -> Result<(), Failure> {
     let pid = std::process::id().to_string();
     file.write_all(pid.as_bytes()).map_err(|error| cannot_join(path, error))
@@ -300,7 +304,7 @@ fn lost() -> Failure {
 
 fn print_threads(report: &FibonacciReport) {
     for thread in &report.threads {
-        // Nobody may be reading standard error.
+        // Nothing may be reading standard error.
         let _ = writeln!(std::io::stderr(), "fib[{}] = {}", thread.iterations, thread.value);
     }
 }

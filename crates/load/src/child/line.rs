@@ -1,22 +1,22 @@
-//! Command lines of generators, written and read back.
+//! Command lines of generators: how they are built.
 
-/// A command line under way.
+/// A command line while it is built.
 pub(super) struct Line(Vec<String>);
 
 impl Line {
-    /// Begins with the generator's name.
+    /// Starts with the generator's name.
     pub fn of(generator: &str) -> Self {
         Line(vec![generator.to_owned()])
     }
 
-    /// Adds an option where it has a value.
+    /// Adds an option if it has a value.
     pub fn put(&mut self, option: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.0.extend([format!("--{option}"), value.to_string()]);
         }
     }
 
-    /// The words.
+    /// The words of the command line.
     pub fn words(self) -> Vec<String> {
         self.0
     }

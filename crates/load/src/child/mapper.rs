@@ -1,4 +1,4 @@
-//! The mapper: the process whose memory mapping the readers of /proc may block.
+//! The mapper: the process whose calls of mmap and munmap the readers of /proc may block.
 
 use super::control::{self, Order};
 use super::failure::failure;
@@ -18,16 +18,16 @@ use rustix::thread::{ClockId, clock_nanosleep_relative};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// Stalls that are kept one by one; more are counted only.
+/// Number of stalls that are kept one by one. Further stalls are only counted.
 const MOST_STALLS: usize = 1000;
 
-/// Calls before the first that is timed.
+/// Untimed calls before the first timed call.
 const WARM_UP: u32 = 256;
 
 /// Options of a mapper.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MapperArgs {
-    /// Size of the region in bytes; whole pages are used
+    /// Size of the region in bytes, rounded to whole pages
     #[arg(long, conflicts_with_all = ["mb", "gb"])]
     pub bytes: Option<u64>,
     /// Size of the region in MiB
@@ -39,22 +39,23 @@ pub struct MapperArgs {
     /// How long to work, in milliseconds
     #[arg(long, default_value_t = 10_000)]
     pub duration_ms: u64,
-    /// Pause after each call, in microseconds; 0 for none
+    /// Pause after each call, in microseconds; 0 for no pause
     #[arg(long, default_value_t = 10)]
     pub pause_us: u64,
-    /// The CPU to be pinned to; anywhere if absent
+    /// CPU to pin the mapper to; no pinning if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// Seed of the choice of pages
+    /// Seed for the random choice of pages
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Be the idle twin of a mapper that has made so many calls, which split its region
+    /// Be the idle twin of a mapper that made this number of calls; the twin's region is split in
+    /// the same way
     #[arg(long)]
     pub twin: Option<u64>,
     /// Descriptor of the live page; none if absent
     #[arg(long)]
     pub live_fd: Option<i32>,
-    /// Process to die with; none if absent
+    /// Process whose death ends the mapper; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
 }
@@ -76,7 +77,7 @@ impl MapperArgs {
         }
     }
 
-    /// The command line that makes these options.
+    /// The command line for these options.
     pub fn to_args(&self) -> Vec<String> {
         let mut line = Line::of("mapper");
         line.put("bytes", self.bytes);
@@ -92,7 +93,7 @@ impl MapperArgs {
         line.words()
     }
 
-    /// Size of the region in bytes, not yet rounded to pages.
+    /// Size of the region in bytes, before rounding to whole pages.
     pub fn region_bytes(&self) -> u64 {
         self.bytes
             .or(self.mb.map(|mb| mb.saturating_mul(1 << 20)))
@@ -110,7 +111,7 @@ pub struct Mapper {
     work: Work,
 }
 
-/// What is recorded of the calls; made before the first of them.
+/// The record of the calls. It is created before the first call.
 pub struct Work {
     window_ns: u64,
     mmap: Histogram<u64>,
@@ -124,7 +125,7 @@ pub(super) fn serve(args: &MapperArgs, user: Option<User>) -> Result<(), Failure
     if !control::die_with(args.parent) || !control::step_down(user, args.parent)? {
         return Ok(());
     }
-    // Its readers are of the same user, and have to read it.
+    // The readers run as the same user, and they must be able to read this process.
     os::user::be_readable().map_err(|e| failure("mapper", e))?;
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
@@ -146,18 +147,19 @@ fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
 }
 
 impl Mapper {
-    /// Pins the process, sets its timer slack, maps and populates the region.
+    /// Pins the process, sets its timer slack, and maps and populates the region.
     ///
     /// # Errors
     /// If the CPU cannot be used or the region does not fit.
     pub fn set_up(args: &MapperArgs) -> Result<Self, Failure> {
-        // A name that ps and probes show; nothing depends on it.
+        // ps and probes show this name. Nothing depends on it.
         let name = if args.twin.is_some() { c"twin" } else { c"mapper" };
         let _ = rustix::thread::set_name(name);
         if let Some(cpu) = args.cpu {
             os::pin::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
         }
-        // The default slack of 50 us would pace the mapper rather than the pause asked for.
+        // The default slack of 50 us would set the pace of the mapper, instead of the requested
+        // pause.
         let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         slack.map_err(|e| failure("timer slack of the mapper", e.into()))?;
         let page_size = rustix::param::page_size();
@@ -170,8 +172,8 @@ impl Mapper {
         Ok(Mapper { start, pages, page_size, rng, work: Work::new() })
     }
 
-    /// Makes some untimed calls, so that the code and the memory of the loop are faulted in: a page
-    /// fault takes the lock that is measured.
+    /// Makes some untimed calls, so that the code and the memory of the loop are faulted in. A
+    /// page fault takes the lock that is measured.
     ///
     /// # Errors
     /// If the kernel refuses a call.
@@ -187,7 +189,8 @@ impl Mapper {
         Ok(())
     }
 
-    /// Makes so many calls at once, so that the region is split as after so many calls of its work.
+    /// Makes `calls` calls at once. They split the region in the same way as the mapper's work
+    /// does.
     ///
     /// # Errors
     /// If the kernel refuses a call.
@@ -199,7 +202,7 @@ impl Mapper {
         Ok(())
     }
 
-    /// A random page, and whether to map or to unmap it.
+    /// A random page, and whether to map it or to unmap it.
     #[inline]
     fn choose(&mut self) -> (usize, bool) {
         let page = self.start + self.rng.random_range(0..self.pages) * self.page_size;
@@ -211,7 +214,7 @@ impl Mapper {
         if map { map_page(page, self.page_size) } else { unmap(page, self.page_size) }
     }
 
-    /// Where the region starts.
+    /// Start address of the region.
     pub fn region(&self) -> u64 {
         self.start as u64
     }
@@ -219,7 +222,7 @@ impl Mapper {
     /// Maps and unmaps random single pages until the duration is over.
     ///
     /// # Errors
-    /// If the kernel refuses a call, as it does beyond `vm.max_map_count`.
+    /// If the kernel refuses a call. It does so above `vm.max_map_count` mappings.
     pub fn work(&mut self, args: &MapperArgs, live: &LivePage) -> Result<(), Failure> {
         let counters = live.counters();
         let pause = Duration::from_micros(args.pause_us);
@@ -244,7 +247,7 @@ impl Mapper {
         Ok(())
     }
 
-    /// The report on the work; `live` is the page that was used.
+    /// The report on the work. `live` is the page that was used.
     pub fn report(self, live: &LivePage) -> MapperReport {
         self.work.report(live)
     }
@@ -257,7 +260,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Nothing recorded yet, in memory that is faulted in already.
+    /// An empty record in memory that is already faulted in.
     pub fn new() -> Self {
         let mut work = Work {
             window_ns: 0,
@@ -279,7 +282,8 @@ impl Work {
         self.last = None;
     }
 
-    /// Records one call; what costs time here is not timed but delays the next call.
+    /// Records one call. The time of this function is not part of any call, but it delays the next
+    /// one.
     #[inline]
     pub fn note(&mut self, map: bool, at_ns: u64, took_ns: u64) {
         histogram::record(if map { &mut self.mmap } else { &mut self.munmap }, took_ns);
@@ -328,17 +332,17 @@ fn map_region(length: usize) -> Result<usize, Failure> {
 
 fn map_page(page: usize, page_size: usize) -> rustix::io::Result<()> {
     let flags = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::FIXED;
-    // SAFETY: a page of the mapper's own region, to which nothing refers.
+    // SAFETY: the page is in the mapper's own region, and nothing refers to it.
     unsafe { mmap_anonymous(page as *mut _, page_size, ProtFlags::WRITE, flags) }.map(|_| ())
 }
 
 fn unmap(page: usize, page_size: usize) -> rustix::io::Result<()> {
-    // SAFETY: a page of the mapper's own region, to which nothing refers.
+    // SAFETY: the page is in the mapper's own region, and nothing refers to it.
     unsafe { munmap(page as *mut _, page_size) }
 }
 
 fn sleep(pause: Duration) {
-    // An interrupted pause is a shorter pause; nothing depends on its length.
+    // An interrupted pause is only shorter. Nothing depends on its exact length.
     if let Ok(pause) = rustix::time::Timespec::try_from(pause) {
         let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
     }

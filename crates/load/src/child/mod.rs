@@ -1,4 +1,4 @@
-//! The side of the children: one hidden subcommand for each generator.
+//! The child processes: one hidden subcommand for each generator.
 
 mod control;
 pub mod cpu_list;
@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 pub use control::Order;
 use os::user::User;
 
-/// The generators and their options.
+/// The generators with their options.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum LoadCommand {
     /// Map and unmap random pages of a region, timing each call
@@ -28,27 +28,27 @@ pub enum LoadCommand {
     Spinner(spinner::SpinnerArgs),
     /// Run the fibonacci sequence on threads, some of which sleep most of the time
     Fibonacci(fibonacci::FibonacciArgs),
-    /// Be a generator that a scenario brings itself
+    /// Be a generator of one scenario
     Own(own::OwnArgs),
 }
 
 /// Be a load generator
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Load {
-    /// The user to become once it is placed, as UID:GID; the caller's if absent
+    /// User to become after the set-up, as UID:GID; stays the caller's user if absent
     #[arg(long, value_name = "UID:GID")]
     run_as: Option<User>,
     #[command(subcommand)]
     command: LoadCommand,
 }
 
-/// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring
-/// themselves.
+/// Runs a generator until it ends and returns the exit code. `own` are the generators of the
+/// scenarios.
 pub fn run(load: &Load, own: &[own::OwnGenerator]) -> u8 {
     match serve(&load.command, load.run_as, own) {
         Ok(()) => 0,
         Err(failure) => {
-            // Without a reader the failure is lost.
+            // If the parent no longer reads, the failure message is lost.
             let _ = control::send(&Message::Error(failure));
             2
         }
@@ -61,7 +61,7 @@ fn serve(
     own: &[own::OwnGenerator],
 ) -> Result<(), Failure> {
     if user.is_some() {
-        // Here, so that the threads that it starts have it too.
+        // Set before any thread is started, so all threads inherit it.
         let set = rustix::thread::set_no_new_privs(true);
         set.map_err(|error| failure::failure("no new privileges", error.into()))?;
     }

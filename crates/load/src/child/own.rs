@@ -1,5 +1,5 @@
-//! Generators that a scenario brings itself: it names them in its own folder, and what they are
-//! told and report is JSON that only the scenario knows.
+//! Generators that belong to one scenario. The scenario defines them in its own folder. Their
+//! input and report are JSON that only the scenario understands.
 
 use super::control::{self, Order};
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
@@ -7,40 +7,40 @@ use clap::Args;
 use os::user::User;
 use serde_json::Value;
 
-/// The work of a generator that is set up; it reports when it is done.
+/// The work of a generator after its set-up. It returns the report.
 pub type Work = Box<dyn FnOnce() -> Result<Value, Failure>>;
 
-/// A generator of a scenario.
+/// A generator of one scenario.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnGenerator {
-    /// Its name, unique among all scenarios.
+    /// Name, unique among all scenarios.
     pub name: &'static str,
-    /// Sets it up as it was told; what it returns runs once the tool releases it.
+    /// Sets the generator up with its input. The returned work runs after the tool's release.
     pub prepare: fn(Value) -> Result<Work, Failure>,
 }
 
-/// Options of such a generator.
+/// Options of a generator of one scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct OwnArgs {
-    /// Its name
+    /// Name of the generator
     pub name: String,
-    /// What it is told, as JSON
+    /// Input of the generator, as JSON
     #[arg(long, default_value = "null")]
     pub spec: String,
-    /// Process to die with; none if absent
+    /// Process whose death ends the generator; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
 }
 
 impl OwnArgs {
-    /// The command line that starts a generator and tells it this.
+    /// The command line that starts a generator with this input.
     pub fn to_args(generator: &OwnGenerator, spec: &Value) -> Vec<String> {
         let words = ["own", generator.name, "--spec"].map(str::to_owned);
         words.into_iter().chain([spec.to_string()]).collect()
     }
 }
 
-/// Runs one of `generators` to its end.
+/// Runs the generator with the given name from `generators` until it ends.
 pub(super) fn serve(
     args: &OwnArgs,
     user: Option<User>,
@@ -59,7 +59,7 @@ pub(super) fn serve(
         return Ok(());
     }
     let ready = Ready { pid: std::process::id(), workers: 1, region: 0 };
-    // Where the tool has gone, nobody is left to work for.
+    // If the tool has ended, there is no work to do.
     if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Scanners: processes that read a file of /proc/PID from start to end, repeatedly.
+//! Scanners: processes that repeatedly read a file of /proc/PID from start to end.
 
 use super::control;
 use super::line::Line;
@@ -12,41 +12,41 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes asked for in one read, as the common tools do.
+/// Size of one read in bytes, the same as in common tools.
 const BUFFER: usize = 128 << 10;
 
 /// Options of scanners.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ScannerArgs {
-    /// The process whose file is read
+    /// Process whose file is read
     #[arg(long)]
     pub pid: u32,
     /// The file in /proc/PID
     #[arg(long, default_value = "smaps")]
     pub file: String,
-    /// How many scanners
+    /// Number of scanners
     #[arg(long, default_value_t = 1)]
     pub workers: u32,
-    /// Their nice value
+    /// Nice value of the scanners
     #[arg(long, default_value_t = 15, allow_negative_numbers = true)]
     pub nice: i32,
-    /// The CPU to be pinned to; anywhere if absent
+    /// CPU to pin the scanners to; no pinning if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// Control group for the scanners to join, by PATH/cgroup.procs; the process that leads them
+    /// Control group that the scanners join, by PATH/cgroup.procs; the process that leads them
     /// stays outside
     #[arg(long)]
     pub join: Vec<PathBuf>,
-    /// End after so many milliseconds in any case; never if absent
+    /// Time limit in milliseconds; the scanners end after it in any case; no limit if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
-    /// Process to die with; none if absent
+    /// Process whose death ends the scanners; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
 }
 
 impl ScannerArgs {
-    /// The command line that makes these options.
+    /// The command line for these options.
     pub fn to_args(&self) -> Vec<String> {
         let mut line = Line::of("scanner");
         line.put("pid", Some(self.pid));
@@ -81,7 +81,7 @@ pub(super) fn serve(args: &ScannerArgs, user: Option<User>) -> Result<(), Failur
     super::worker_pool::serve(&pool, Report::Scanners)
 }
 
-/// Pins and renices the calling process, where that is asked for.
+/// Pins the calling process and sets its nice value, if requested.
 pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()> {
     if let Some(cpu) = cpu {
         os::pin::pin(cpu)?;
@@ -92,21 +92,21 @@ pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()>
     Ok(())
 }
 
-/// Moves the calling process into these groups, which may throttle it from then on.
+/// Moves the calling process into these control groups. They may throttle it from then on.
 ///
 /// # Errors
-/// If one cannot be joined.
+/// If a group cannot be joined.
 pub fn join(groups: &[PathBuf]) -> std::io::Result<()> {
-    // A zero stands for the process that writes it.
+    // Zero means the process that writes it.
     groups.iter().try_for_each(|group| std::fs::write(group.join("cgroup.procs"), "0"))
 }
 
-/// The path of a process's file.
+/// The path of a file of a process in /proc.
 pub fn proc_path(pid: u32, file: &str) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join(file)
 }
 
-/// Reads the file until the process it belongs to is gone.
+/// Reads the file repeatedly until its process has ended.
 fn scan_until_gone(path: &Path, slot: &Slot) -> std::io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -118,10 +118,10 @@ fn scan_until_gone(path: &Path, slot: &Slot) -> std::io::Result<()> {
     }
 }
 
-/// Reads a file from start to end and reports each piece.
+/// Reads a file from start to end. `seen` gets the size of each read.
 ///
 /// # Errors
-/// If it cannot be opened or read.
+/// If the file cannot be opened or read.
 pub fn scan(path: &Path, buffer: &mut [u8], mut seen: impl FnMut(usize)) -> std::io::Result<()> {
     let mut file = File::open(path)?;
     loop {
@@ -134,7 +134,7 @@ pub fn scan(path: &Path, buffer: &mut [u8], mut seen: impl FnMut(usize)) -> std:
     }
 }
 
-/// Whether an error says that the process has ended.
+/// Whether an error means that the process has ended.
 pub fn is_gone(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

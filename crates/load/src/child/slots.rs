@@ -1,10 +1,11 @@
-//! Counters that workers share with their leader: they outlive a worker that was killed.
+//! Counters that workers share with their leader. They survive a worker that was killed.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The counters of one worker; a cache line of its own, so that workers do not slow each other.
+/// The counters of one worker. Each has its own cache line, so workers do not slow each other
+/// down.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Slot {
@@ -31,17 +32,17 @@ impl Slot {
         self.errno.store(u64::from(errno.unsigned_abs()), Relaxed);
     }
 
-    /// Rounds so far.
+    /// Number of rounds so far.
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Relaxed)
     }
 
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
 
-    /// The error that ended the worker, if one did.
+    /// The error that ended the worker, if there was one.
     pub fn error(&self) -> Option<std::io::Error> {
         match i32::try_from(self.errno.load(Relaxed)) {
             Ok(0) | Err(_) => None,
@@ -50,7 +51,7 @@ impl Slot {
     }
 }
 
-/// A slot for each worker, in memory that forked processes share.
+/// One slot for each worker, in memory that forked processes share.
 #[derive(Debug)]
 pub struct Slots {
     memory: NonNull<Slot>,
@@ -58,7 +59,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Makes so many slots, all zero.
+    /// Creates `count` slots, all zero.
     pub fn new(count: usize) -> std::io::Result<Self> {
         let length = Self::bytes(count);
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -81,7 +82,8 @@ impl Slots {
 
     /// All slots.
     pub fn all(&self) -> &[Slot] {
-        // SAFETY: mapped and zeroed for `count` slots while self lives; atomics only.
+        // SAFETY: the mapping has `count` zeroed slots and lives as long as self. It holds only
+        // atomics.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.count) }
     }
 }

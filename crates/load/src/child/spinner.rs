@@ -1,4 +1,4 @@
-//! Spinners: processes that call stat on a file of /proc/PID until it is gone.
+//! Spinners: processes that call stat on a file of /proc/PID until the process has ended.
 
 use super::control;
 use super::line::Line;
@@ -19,31 +19,31 @@ const REST: Duration = Duration::from_millis(1);
 /// Options of spinners.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SpinnerArgs {
-    /// The process whose file is polled
+    /// Process whose file is polled
     #[arg(long)]
     pub pid: u32,
     /// The file in /proc/PID
     #[arg(long, default_value = "smaps")]
     pub file: String,
-    /// How many spinners
+    /// Number of spinners
     #[arg(long, default_value_t = 1)]
     pub workers: u32,
-    /// Spin so many milliseconds, then sleep one; 0 spins always
+    /// Busy time in milliseconds before each sleep of 1 ms; 0 spins without sleep
     #[arg(long, default_value_t = 0)]
     pub busyduration: u64,
-    /// The CPU to be pinned to; anywhere if absent
+    /// CPU to pin the spinners to; no pinning if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// End after so many milliseconds in any case; never if absent
+    /// Time limit in milliseconds; the spinners end after it in any case; no limit if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
-    /// Process to die with; none if absent
+    /// Process whose death ends the spinners; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
 }
 
 impl SpinnerArgs {
-    /// The command line that makes these options.
+    /// The command line for these options.
     pub fn to_args(&self) -> Vec<String> {
         let mut line = Line::of("spinner");
         line.put("pid", Some(self.pid));
@@ -76,11 +76,11 @@ pub(super) fn serve(args: &SpinnerArgs, user: Option<User>) -> Result<(), Failur
     super::worker_pool::serve(&pool, Report::Spinners)
 }
 
-/// Polls a path until it is gone, sleeping a millisecond after each busy period; a busy period
-/// of zero never sleeps.
+/// Calls stat on a path until the path is gone, and sleeps a millisecond after each busy period.
+/// If the busy period is zero, it never sleeps.
 ///
 /// # Errors
-/// If stat fails for another reason.
+/// If stat fails for any other reason.
 pub fn spin_until_gone(
     path: &Path,
     busy: Duration,

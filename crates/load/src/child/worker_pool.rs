@@ -1,8 +1,8 @@
-//! A worker pool: one leader that forks many equal workers, releases them together and sums up what
-//! they did.
+//! A worker pool: one leader forks many equal workers, releases them together and sums up their
+//! results.
 //!
-//! Forking is many times cheaper than executing the binary again for each of a thousand workers,
-//! and it is sound here since a leader has only one thread.
+//! Forking is much cheaper than executing the binary again for each of a thousand workers. It is
+//! safe here because the leader has only one thread.
 
 use super::control::{self, Order};
 use super::failure::failure;
@@ -17,28 +17,28 @@ use std::collections::HashSet;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::time::{Duration, Instant};
 
-/// What the workers of a pool are to do.
+/// The task of a worker pool.
 pub(super) struct PoolSpec<'a> {
     /// The name of a worker: `scanner`.
     pub name: &'a std::ffi::CStr,
-    /// What it reads, for messages: `/proc/12/smaps`.
+    /// The file that a worker reads, for messages: `/proc/12/smaps`.
     pub object: String,
-    /// Whom all of them become once they are placed; the caller if absent.
+    /// The user that all of them become after the set-up. None: they stay the caller.
     pub user: Option<User>,
-    /// The process that the leader dies with; none if absent.
+    /// The leader dies when this process dies. None: no such process.
     pub parent: Option<u32>,
-    /// After so long the workers are killed in any case: a tool that was stopped must not leave its
-    /// load running.
+    /// The workers are killed after this time in any case. A tool that was stopped must not leave
+    /// its load running.
     pub limit: Option<Duration>,
-    /// How many.
+    /// Number of workers.
     pub workers: u32,
-    /// Sets one worker up: pins it, renices it.
+    /// Sets one worker up: its CPU and its nice value.
     pub set_up: &'a dyn Fn() -> std::io::Result<()>,
-    /// Works until there is nothing left to do.
+    /// The work of one worker. It returns when nothing is left to do.
     pub work: &'a dyn Fn(&Slot) -> std::io::Result<()>,
 }
 
-/// Forked workers, waiting to be released.
+/// Forked workers that wait for their release.
 pub(super) struct WorkerPool {
     slots: Slots,
     pids: Vec<Pid>,
@@ -50,17 +50,17 @@ pub(super) struct WorkerPool {
 struct WorkerEnds<'a> {
     ready: PipeWriter,
     release: PipeReader,
-    /// Held open until the worker ends, so that the leader sees the end.
+    /// Stays open until the worker ends, so the leader can detect that end.
     _alive: PipeWriter,
     leader_ends: (&'a PipeReader, &'a PipeWriter, &'a PipeReader),
 }
 
-/// Reports that the pool is ready, waits for the order, and reports what it did.
+/// Reports that the pool is ready, waits for the order to begin, and sends the report.
 pub(super) fn serve(spec: &PoolSpec, report: fn(PoolReport) -> Report) -> Result<(), Failure> {
-    // ps and top show it instead of `exe`; nothing depends on it.
+    // ps and top show this name instead of `exe`. Nothing depends on it.
     let _ = rustix::thread::set_name(spec.name);
     let workers = spec.spawn()?;
-    // A leader that is what its workers are can still end them.
+    // The leader then has the same user as its workers, so it can still kill them.
     if !control::step_down(spec.user, spec.parent)? {
         workers.kill();
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn serve(spec: &PoolSpec, report: fn(PoolReport) -> Report) -> Result
 }
 
 impl PoolSpec<'_> {
-    /// Forks the workers and waits until all are set up.
+    /// Forks the workers and waits until all of them are set up.
     pub fn spawn(&self) -> Result<WorkerPool, Failure> {
         let what = || format!("{} {}s", self.workers, self.name.to_string_lossy());
         let pipe = || std::io::pipe().map_err(|e| failure(what(), e));
@@ -99,7 +99,8 @@ impl PoolSpec<'_> {
         let leader = std::process::id();
         let mut pids = Vec::with_capacity(self.workers as usize);
         for (index, slot) in slots.all().iter().enumerate() {
-            // SAFETY: this process has one thread, so the child may do all that the parent may.
+            // SAFETY: this process has one thread, so the child may do everything that the parent
+            // may.
             match unsafe { libc::fork() } {
                 0 => self.worker_main(slot, ends, leader),
                 pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
@@ -122,26 +123,27 @@ impl PoolSpec<'_> {
         Failure { kind: FailureKind::Limit, what }
     }
 
-    /// Runs one worker; never returns into the leader's code.
+    /// Runs one worker. It never returns into the leader's code.
     fn worker_main(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
         close_leader_ends(ends);
         let succeeded = control::die_with(Some(leader)) && self.run_worker(slot, ends, leader);
-        // SAFETY: ends this process at once, without the leader's exit handlers.
+        // SAFETY: this ends the process at once, without the leader's exit handlers.
         unsafe { libc::_exit(i32::from(!succeeded)) }
     }
 
     fn run_worker(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> bool {
         let done = (self.set_up)().and_then(|()| {
-            // Placed, it needs the caller's rights no more.
+            // After the set-up, the worker no longer needs the caller's rights.
             self.user.map_or(Ok(()), User::become_it)?;
             if !control::die_with(Some(leader)) {
                 return Ok(());
             }
             (&ends.ready).write_all(&[1])?;
-            // Where another worker died before its byte, the leader waits for the end of this pipe.
+            // If another worker died before it sent its byte, the leader waits for the end of this
+            // pipe.
             close(&ends.ready);
-            // The release is the end of this pipe: one close wakes all.
+            // The end of this pipe is the release. One close wakes all workers.
             let mut byte = [0];
             if (&ends.release).read(&mut byte)? == 1 {
                 return Ok(());
@@ -178,7 +180,7 @@ impl PoolSpec<'_> {
     }
 }
 
-/// A worker that kept the leader's ends would hide the release from the other workers.
+/// If a worker kept the leader's ends, the other workers would not see the release.
 fn close_leader_ends(ends: &WorkerEnds) {
     let (ready, release, alive) = ends.leader_ends;
     close(ready);
@@ -188,15 +190,16 @@ fn close_leader_ends(ends: &WorkerEnds) {
     close(&std::io::stdout());
 }
 
-/// Closes this process's copy of a descriptor that it does not use from here on; a worker never
-/// returns to code that would close it again.
+/// Closes this process's copy of a descriptor that it no longer uses. A worker never returns to
+/// code that would close the descriptor again.
 fn close(fd: &impl std::os::fd::AsRawFd) {
-    // SAFETY: as said above.
+    // SAFETY: see above.
     unsafe { libc::close(fd.as_raw_fd()) };
 }
 
 impl WorkerPool {
-    /// Releases all workers and waits until they are done, standard input ends or time is up.
+    /// Releases all workers and waits until all have ended, standard input ends, or the time limit
+    /// passes.
     fn run(self, spec: &PoolSpec) -> Result<PoolReport, Failure> {
         drop(self.release);
         let mut tally = Tally::default();
@@ -205,8 +208,8 @@ impl WorkerPool {
             b'b' => tally.begin = counts(self.slots.all()),
             _ => tally.end = Some(counts(self.slots.all())),
         });
-        // A worker that has ended before the leader kills was killed from outside. Its end of the
-        // pipe is closed some time before it can be waited for.
+        // A worker that ended before the leader's kill was killed from outside. Its end of the
+        // pipe closes some time before the worker can be reaped.
         let exited = match ended {
             true => self.pids.iter().copied().collect(),
             false => find_exited(&self.pids),
@@ -227,21 +230,21 @@ impl WorkerPool {
         Ok(PoolReport { killed, signal, ..tally.report(&counts(self.slots.all())) })
     }
 
-    /// Ends the workers without having released them.
+    /// Ends the workers without releasing them.
     fn kill(self) {
         kill_all(&self.pids);
         reap_all(&self.pids);
     }
 }
 
-/// Rounds and bytes of a worker.
+/// Rounds and bytes of one worker.
 type Counts = (u64, u64);
 
 fn counts(slots: &[Slot]) -> Vec<Counts> {
     slots.iter().map(|slot| (slot.rounds(), slot.bytes())).collect()
 }
 
-/// What the workers had done when the window began and when it ended.
+/// The counts of the workers at the start and at the end of the window.
 #[derive(Default)]
 struct Tally {
     begin: Vec<Counts>,
@@ -249,7 +252,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// What was done in the window; up to now where its end was not announced.
+    /// The work in the window. If the end of the window was not announced, the window ends at
+    /// `now`.
     fn report(&self, now: &[Counts]) -> PoolReport {
         let end = self.end.as_deref().unwrap_or(now);
         let begin = self.begin.iter().copied().chain(std::iter::repeat((0, 0)));
@@ -268,9 +272,9 @@ impl Tally {
     }
 }
 
-/// Waits until every worker has ended, standard input has, or time is up; passes on the bytes that
-/// come from standard input meanwhile. Whether it was the first: all workers have closed their ends
-/// of the pipe, which they keep until they end.
+/// Waits until every worker has ended, standard input ends, or the deadline passes. Meanwhile it
+/// passes on each byte from standard input. True if all workers have ended: each keeps its end of
+/// the pipe open until it ends.
 fn wait_for_end(
     alive: &PipeReader,
     deadline: Option<Instant>,
@@ -298,19 +302,20 @@ fn wait_for_end(
 
 fn kill_all(pids: &[Pid]) {
     for pid in pids {
-        // One that has ended needs no signal; it is not reaped yet, so the pid is still its own.
+        // A worker that has ended needs no signal. It is not reaped yet, so the pid still belongs
+        // to it.
         let _ = kill_process(*pid, Signal::KILL);
     }
 }
 
-/// The workers that have ended; they are not reaped yet, so that their pids are not given away.
+/// The workers that have ended. They are not reaped here, so their pids cannot be reused.
 fn find_exited(pids: &[Pid]) -> HashSet<Pid> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = |pid: &Pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(Some(_)));
     pids.iter().copied().filter(ended).collect()
 }
 
-/// Reaps a worker; the signal that ended it, or 0.
+/// Reaps a worker. Returns the signal that ended it, or 0.
 fn wait_for(pid: Pid) -> i32 {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {

@@ -1,6 +1,6 @@
-//! What every finding has, whatever stall it is of, and the answers.
+//! The parts that findings of all stalls share, and the answers.
 //!
-//! What only one stall has stands in that stall's own file (`crates/watch/src/findings/`): nothing
+//! What belongs to one stall is in that stall's own file (`crates/watch/src/findings/`). No code
 //! here knows the facts of a single stall.
 
 use super::program::Program;
@@ -12,61 +12,63 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// Something that holds a program up now.
+/// Something that holds up a program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The stall: the id of a scenario, or the name of one that has no scenario.
     pub stall: String,
-    /// Who is held up.
+    /// The program that is held up.
     pub victim: Program,
-    /// By whom, the most costly first; empty where only a quota does.
+    /// The programs that hold it up, the most costly first; empty if only a quota does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Program>,
-    /// What it costs the victim, of all its threads together, in milliseconds a second.
+    /// The cost for the victim, over all its threads, in milliseconds a second.
     pub cost_ms_per_s: f64,
-    /// From which cost on it is a finding; 0 where the cost alone does not decide.
+    /// The cost from which this is a finding; 0 if the cost alone does not decide.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub limit_ms_per_s: f64,
-    /// The worst single wait, in milliseconds; 0 where single waits are not seen.
+    /// The longest single wait, in milliseconds; 0 if single waits are not seen.
     pub worst_ms: f64,
-    /// Seconds after the beginning at which it was first seen.
+    /// When it was first seen, in seconds after the start of the watch.
     pub since_s: f64,
-    /// How sure it is.
+    /// How certain it is.
     pub sure: Sure,
-    /// The figures of the case, which only the stall's own file reads.
+    /// The facts of this case. Only the stall's own file reads them.
     pub facts: Opaque,
-    /// What fixes it, a list, the most useful first; read by the stall's own file too.
+    /// The fixes as a list, the most useful first. Only the stall's own file reads them.
     pub fixes: Opaque,
     /// The run that reproduces it in the lab, with the parameters of this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
-    /// Programs that sleep until the victim wakes them while it stands ready, the longest first; a
-    /// bounded number. Of stalls in which it does.
+    /// Programs that sleep until the victim wakes them, while the victim is runnable but not
+    /// running. The longest sleep is first; a bounded number. Only stalls that make others sleep
+    /// have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleepers: Vec<Sleeper>,
-    /// Whose the groups of victim and culprits are, and the groups above these, by path; those of
-    /// which that is known.
+    /// The owners of the groups of victim and culprits, and of the groups above them, by path.
+    /// Groups without a known owner are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workloads: BTreeMap<String, Workload>,
 }
 
-/// A program that sleeps until another one wakes it, which stands ready and does not run.
+/// A program that sleeps until another program wakes it, while that one is runnable but not
+/// running.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sleeper {
-    /// Who.
+    /// The program that sleeps.
     pub program: Program,
-    /// How long, of all its threads together, in milliseconds a second.
+    /// How long it sleeps, over all its threads, in milliseconds a second.
     pub ms_per_s: f64,
-    /// Of that: in locks (futex).
+    /// Part of that time: in locks (futex).
     pub futex_ms_per_s: f64,
-    /// Of that: for a pipe, a socket or another process.
+    /// Part of that time: for a pipe, a socket or another process.
     pub input_ms_per_s: f64,
 }
 
 impl Finding {
-    /// Whether it costs less than twice what makes it a finding.
+    /// Whether its cost is less than twice the limit for a finding.
     pub fn is_near_limit(&self) -> bool {
         self.cost_ms_per_s < 2.0 * self.limit_ms_per_s
     }
@@ -76,22 +78,22 @@ fn is_zero(figure: &f64) -> bool {
     *figure == 0.0
 }
 
-/// How sure a finding is.
+/// How certain a finding is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sure {
-    /// Each wait was seen with its cause.
+    /// Each wait was seen together with its cause.
     #[default]
     Measured,
     /// Derived from counters that were read at the same time.
     Likely,
 }
 
-/// JSON whose type this crate does not know.
+/// JSON of a type that this crate does not know.
 ///
-/// It is kept as the text that it was read from, so that it takes no more memory than its record
-/// does as a file: a record may come from anywhere.
+/// It is kept as text, so it takes no more memory than in its file. A record may come from any
+/// source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -100,12 +102,12 @@ pub struct Opaque(
 );
 
 impl Opaque {
-    /// Holds this; `null` for what has no JSON.
+    /// Holds this value as JSON; `null` if it cannot be written as JSON.
     pub fn of<T: Serialize>(value: &T) -> Self {
         serde_json::value::to_raw_value(value).map_or_else(|_| Opaque::default(), Opaque)
     }
 
-    /// Reads it; none where it is something else.
+    /// Reads the value; `None` if it has another type.
     pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.0.get()).ok()
     }
@@ -140,11 +142,12 @@ pub struct Answer {
 pub enum AnswerState {
     /// Yes: there is a finding.
     Hitting,
-    /// No: no program loses as much to it as a finding takes, in milliseconds a second.
+    /// No: every program loses less to it than the limit for a finding. Figures are in
+    /// milliseconds a second.
     NotHitting {
-        /// The most that any program loses.
+        /// The largest loss of any program.
         most_ms_per_s: f64,
-        /// Where a finding begins.
+        /// The limit for a finding.
         finding_at_ms_per_s: f64,
     },
     /// It cannot be measured here.
@@ -156,21 +159,21 @@ pub enum AnswerState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NotMeasurable {
-    /// A source that it needs could not be had.
+    /// A source that is needed is missing.
     Missing(Missing),
     /// No Erlang node runs here.
     NoNode,
-    /// It takes a look into the node.
+    /// The node itself has to be asked.
     NotInside,
     /// The node that was asked does not answer.
     NoAnswer,
-    /// A quota holds programs, and of which group it is cannot be told.
+    /// A quota throttles programs, but its group cannot be determined.
     WhoseQuota,
-    /// A table of the kernel's programs was full, so not all was counted.
+    /// A table of the kernel's programs was full, so not everything was counted.
     TableFull,
-    /// It takes a look of this many seconds.
+    /// The watch has to last at least this many seconds.
     TooShort(u32),
-    /// The VM of a node does not show where it counts the passes of its schedulers.
+    /// The VM of a node does not reveal where it counts the passes of its schedulers.
     NoPasses,
 }
 

@@ -1,4 +1,4 @@
-//! Figures that an Erlang node gives about itself.
+//! Figures that an Erlang node reports about itself.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,135 +7,141 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inside {
-    /// The name that it was asked by.
+    /// The name by which it was asked.
     pub name: String,
-    /// Why it is not asked, or no longer answers.
+    /// Why the node is not asked, or why it no longer answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// Its figures; absent where it never answered.
+    /// Its figures; absent if it never answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<NodeFigures>,
 }
 
-/// Why a node is not asked, or does not answer. A reason in it is that of the system.
+/// Why a node is not asked, or does not answer. A reason in text is the system's own message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Problem {
-    /// It is being connected to.
+    /// The connection is being set up.
     Connecting,
-    /// The host's name leads nowhere.
+    /// The name of the host cannot be resolved.
     Host(String),
-    /// Nothing answers as epmd.
+    /// No epmd answers.
     NoEpmd(String),
-    /// epmd knows no such node.
+    /// epmd does not know the node.
     NotThere,
-    /// Nothing answers at the node's port.
+    /// No program answers at the node's port.
     Connect(String),
-    /// It is at this address of another machine, which was not allowed.
+    /// The node is at this address of another machine, which was not allowed.
     Elsewhere(String),
-    /// Its port belongs to a user who gets no proof of the cookie.
+    /// Its port belongs to another user than the cookie, and that user must not get a proof of
+    /// the cookie.
     ForeignPort {
         /// The user of the port.
         port_user: u32,
         /// The owner of the cookie file.
         cookie_user: u32,
     },
-    /// Whose port it is cannot be found out.
+    /// The owner of its port cannot be determined.
     UnknownOwner(String),
-    /// It announces itself under this other name.
+    /// It reports this other name.
     OtherName(String),
-    /// It closed the connection where it checks the cookie.
+    /// It closed the connection at the check of the cookie.
     WrongCookie,
-    /// It does not speak plain distribution: TLS.
+    /// It does not use plain distribution, but TLS.
     Tls,
-    /// It wants none of us.
+    /// It refuses connections from this tool.
     Refused(String),
-    /// Its release of OTP is too old to be asked.
+    /// Its OTP release is too old to be asked.
     Release(String),
     /// It did not answer for this many milliseconds.
     Silent(u64),
-    /// It answered what no node answers.
+    /// Its answer is not a valid answer of a node.
     Nonsense(String),
     /// The connection ended.
     Ended,
 }
 
-/// Figures of a node; means over the time, unless the figure says otherwise.
+/// Figures of a node. They are means over the time, unless the figure says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeFigures {
-    /// Its release of OTP.
+    /// Its OTP release.
     pub otp: String,
-    /// Whether that is newer than those that were tried.
+    /// Whether its release is newer than the releases that were tested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_untried: bool,
     /// How old the last answer is, in milliseconds.
     pub age_ms: f64,
     /// How long the slowest answer took, in milliseconds.
     pub took_ms: f64,
-    /// Answers that the figures are of.
+    /// Number of answers behind the figures.
     pub answers: u32,
     /// Schedulers that are online.
     pub online: u32,
-    /// Processes that there are.
+    /// Number of processes.
     pub processes: u64,
-    /// How much each normal scheduler that is online was used, from 0 to 1.
+    /// The utilization of each normal scheduler that is online, from 0 to 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<f64>,
-    /// Processes and ports that waited in normal run queues, all together.
+    /// Processes and ports that waited in the normal run queues, all queues together.
     pub run_queue: f64,
-    /// Those that waited for dirty CPU schedulers.
+    /// Processes and ports that waited for dirty CPU schedulers.
     pub dirty_cpu_queue: f64,
-    /// Those that waited for dirty IO schedulers.
+    /// Processes and ports that waited for dirty IO schedulers.
     pub dirty_io_queue: f64,
-    /// Share of the answers in which all normal run queues had work, or none had.
+    /// Share of the answers in which all normal run queues had work, or no queue had work.
     pub even: f64,
-    /// Share of those in which more than half of them had none while others had.
+    /// Share of the answers in which more than half of the queues were empty while others had
+    /// work.
     pub unbalanced: f64,
-    /// Share of the answers in which five and more waited in one queue while another had none.
+    /// Share of the answers in which five or more waited in one queue while another queue was
+    /// empty.
     pub uneven: f64,
-    /// The longest queue in these, in the mean.
+    /// The mean length of the longest queue in these answers.
     pub longest: f64,
-    /// The longest run queue over the middle one, the largest that was seen.
+    /// The largest ratio of the longest run queue to the median run queue that was seen.
     pub worst_ratio: f64,
-    /// What its threads did, by kind of thread, by microstate accounting; empty where the VM did
+    /// What its threads did, by kind of thread, from microstate accounting; empty if the VM did
     /// not count it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub micro: Vec<Micro>,
-    /// Nodes to which data had to wait in the port of the connection, the most often so first.
+    /// Nodes for which data had to wait in the port of the connection, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<BusyLink>,
-    /// Memory, in bytes, as it was last.
+    /// The last reading of its memory, in bytes.
     pub memory: NodeMemory,
-    /// How long the last look at all mailboxes took, in milliseconds; absent before the first.
+    /// How long the last scan of all mailboxes took, in milliseconds; absent before the first
+    /// scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mailboxes_took_ms: Option<f64>,
-    /// The longest mailboxes, those that grew longest first.
+    /// The longest mailboxes, fastest growth first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mailboxes: Vec<Mailbox>,
 }
 
-/// What threads of a kind did, by the VM's microstate accounting.
+/// What threads of one kind did, from the VM's microstate accounting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Micro {
-    /// Kind of thread, as the VM calls it: `scheduler`, `dirty_cpu_scheduler`, ..
+    /// The kind of thread, by its name in the VM: `scheduler`, `dirty_cpu_scheduler`, ..
     pub threads: String,
-    /// Share of their time in each state, from 0 to 1, by the VM's names: `emulator`, `gc`, ..
+    /// Share of their time in each state, from 0 to 1, by the state's name in the VM: `emulator`,
+    /// `gc`, ..
     pub shares: BTreeMap<String, f64>,
 }
 
-/// Data for another node waited in the port of its connection: the socket did not take it.
+/// Data for another node waited in the port of its connection, because the socket did not accept
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusyLink {
     /// The other node.
     pub node: String,
-    /// Share of the answers in which something waited, from 0 to 1.
+    /// Share of the answers in which data waited, from 0 to 1.
     pub waiting: f64,
-    /// Bytes that waited in the driver of the port, the most that were seen. More may have waited
-    /// in the VM before it, which does not show.
+    /// The most bytes that were seen waiting in the driver of the port. More bytes may have
+    /// waited in the VM before the port; they are not visible.
     pub bytes: u64,
 }
 
@@ -143,13 +149,13 @@ pub struct BusyLink {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeMemory {
-    /// All of it.
+    /// All memory.
     pub total: u64,
-    /// Of processes.
+    /// Memory of processes.
     pub processes: u64,
-    /// Of binaries.
+    /// Memory of binaries.
     pub binary: u64,
-    /// Of tables.
+    /// Memory of ETS tables.
     pub ets: u64,
 }
 
@@ -157,29 +163,29 @@ pub struct NodeMemory {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mailbox {
-    /// The process, as the node writes it.
+    /// The process, as the node prints it.
     pub process: String,
-    /// Its registered name or label, or the function that it began with.
+    /// Its registered name or label, or its initial function.
     pub name: String,
-    /// Messages, as they were last.
+    /// The last number of messages.
     pub length: u64,
-    /// How many more there are each second.
+    /// How many messages it grows by each second.
     pub growth_per_s: f64,
-    /// Whether they are kept outside of its heap.
+    /// Whether the messages are kept outside of the heap.
     pub off_heap: bool,
     /// Reductions a second.
     pub reductions_per_s: f64,
-    /// How often it was looked at.
+    /// Number of samples of the process.
     pub samples: u32,
-    /// Share of these in which it did not wait for a message.
+    /// Share of the samples in which it did not wait for a message.
     pub running: f64,
-    /// The function that it was mostly in while it did not wait, as `dets:req/2`.
+    /// The function in which it was most often while it did not wait, such as `dets:req/2`.
     pub function: String,
     /// Share of the samples without waiting in which it was in that function.
     pub in_function: f64,
-    /// Whether it was seen to wait for a message in that function.
+    /// Whether it was seen waiting for a message in that function.
     pub waits_there: bool,
-    /// Who called that function, the nearest first.
+    /// The callers of that function, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! What is seen of an Erlang node.
+//! What is observed of an Erlang node from outside.
 
 use super::program::Program;
 use serde::{Deserialize, Serialize};
 
-/// An Erlang node, as its threads were seen from outside.
+/// An Erlang node, observed from outside through its threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
@@ -12,23 +12,23 @@ pub struct Node {
     /// Its name, as `-name` or `-sname` gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Threads that are schedulers; those that are not online among them.
+    /// Number of scheduler threads, including those that are not online.
     pub schedulers: u32,
-    /// Schedulers that are online: the number that `+S` sets, or those that ran.
+    /// Schedulers that are online: the number that `+S` sets, otherwise the schedulers that ran.
     pub online: u32,
-    /// Whether `+S` or `+SP` sets how many are online.
+    /// Whether `+S` or `+SP` sets the number of schedulers online.
     pub set_by_flag: bool,
     /// Where its flags are set.
     pub configured: Configured,
-    /// What its threads did, by what they are for.
+    /// What its threads did, by role.
     pub roles: Vec<RoleTime>,
-    /// Where the CPU time of its schedulers went, most first: a bounded number of places.
+    /// Where its schedulers spent CPU time, most first; a bounded number of places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeTime>,
-    /// The least quota of its group and those above, in CPUs.
+    /// The smallest quota of its group and of the groups above, in CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cpus: Option<f64>,
-    /// Share of the periods of that quota in which it was throttled.
+    /// Share of the periods of that quota in which the group was throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_periods: Option<f64>,
 }
@@ -40,7 +40,7 @@ impl Node {
     }
 }
 
-/// What a thread of the VM is for.
+/// The role of a thread of the VM.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -54,13 +54,13 @@ pub enum Role {
     DirtyCpu,
     /// A dirty IO scheduler.
     DirtyIo,
-    /// For asynchronous drivers.
+    /// A thread for asynchronous drivers.
     Async,
     /// The auxiliary thread.
     Aux,
-    /// It polls for input and output.
+    /// A thread that polls for input and output.
     Poll,
-    /// All others: the main thread, those of signals, of native functions and of drivers.
+    /// All other threads: the main thread, and threads for signals, native functions and drivers.
     Other,
 }
 
@@ -68,53 +68,53 @@ pub enum Role {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleTime {
-    /// What they are for.
+    /// The role.
     pub role: Role,
-    /// How many there are.
+    /// Number of threads.
     pub threads: u32,
-    /// How many of them ran.
+    /// Number of threads that ran.
     pub ran: u32,
     /// CPU time.
     pub ran_ns: u64,
-    /// Of that: spinning, by samples.
+    /// Part of that time: spinning, by samples.
     pub spun_ns: u64,
-    /// Ready and without a CPU.
+    /// Runnable but not on a CPU.
     pub ready_ns: u64,
-    /// Of that: held by a quota.
+    /// Part of that time: throttled.
     pub throttled_ns: u64,
-    /// Asleep in a futex, in sleeps that are over.
+    /// Asleep in a futex. Only sleeps that have ended count.
     pub futex_ns: u64,
-    /// Asleep in poll, in sleeps that are over.
+    /// Asleep in poll. Only sleeps that have ended count.
     pub poll_ns: u64,
     /// Asleep in another system call.
     pub call_ns: u64,
 }
 
-/// Where CPU time of schedulers went.
+/// A place where schedulers spent CPU time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodeTime {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Share of their samples.
+    /// Share of the samples of the schedulers.
     pub share: f64,
 }
 
-/// Where a thread of the VM stands.
+/// A place in the code of a thread of the VM.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
-    /// Whose code it is.
+    /// The owner of the code.
     pub code: Code,
-    /// The name of its file, for a library.
+    /// The file name, for a library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The function, where the file names it.
+    /// The function, if the file has its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
 }
 
-/// Whose code it is.
+/// The owner of some code.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -124,13 +124,13 @@ pub enum Code {
     /// Not known.
     #[default]
     Unknown,
-    /// The VM's own.
+    /// The VM's own code.
     Vm,
-    /// The VM, spinning.
+    /// The VM's own code, spinning.
     Waiting,
-    /// Erlang, compiled by the VM as it loads it.
+    /// Erlang code that the VM compiled when it loaded it.
     Erlang,
-    /// A library: a native function, or what one uses.
+    /// A library: a native function, or a library that one uses.
     Library,
 }
 

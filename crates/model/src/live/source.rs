@@ -8,69 +8,73 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// eBPF on the tracepoints of the scheduler: who waited for a CPU, and who ran instead.
+    /// eBPF on the tracepoints of the scheduler: which threads waited for a CPU, and which ran
+    /// instead.
     Scheduler,
-    /// eBPF on the tracepoints of the mmap lock: readers of the memory map of another
-    /// process, and how long that process waits.
+    /// eBPF on the tracepoints of the mmap lock: readers of the memory map of another process,
+    /// and how long that process waits.
     MmapLock,
-    /// Stacks of threads that wait for the lock of a single mapping, and who wakes them.
+    /// Stacks of threads that wait for the lock of a single mapping, and the threads that wake
+    /// them.
     MappingLock,
-    /// eBPF on the tracepoints of direct reclaim: who frees memory itself before it gets any.
+    /// eBPF on the tracepoints of direct reclaim: threads that have to free memory before they
+    /// get any.
     Reclaim,
-    /// Counters of a group's queue, read in the kernel: how long a quota held each thread.
+    /// Counters of a group's run queue, read in the kernel: how long a quota throttled each
+    /// thread.
     Throttled,
-    /// Samples of what programs execute: whether their threads spin.
+    /// Samples of the code that programs execute: whether their threads spin.
     Samples,
     /// /proc/PID/schedstat: how long each process waited for a CPU.
     Schedstat,
     /// cpu.stat of the groups that have a quota.
     CpuStat,
-    /// memory.events and memory.pressure of the groups that have a memory.high.
+    /// memory.events and memory.pressure of the groups that have a limit in memory.high.
     MemoryEvents,
     /// /proc/pressure.
     Pressure,
     /// Steal time of /proc/stat.
     Steal,
-    /// /proc of processes outside the PID namespace, where tailback runs in one.
+    /// /proc of processes outside the PID namespace, if tailback runs in one.
     OutsidePrograms,
-    /// Control groups above a container, where tailback runs in one.
+    /// Control groups above a container, if tailback runs in one.
     GroupsAbove,
 }
 
-/// A source, and whether it could be had.
+/// A source, and whether it was available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceUse {
     /// The source.
     pub source: Source,
-    /// Why it could not be had.
+    /// Why it was not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
 }
 
-/// Why a source could not be had.
+/// Why a source was not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
     /// There are no programs in the kernel.
     NoPrograms(NoPrograms),
-    /// The kernel has no tracepoints of the lock; those from 5.11 on have.
+    /// The kernel has no tracepoints for the lock; kernels since 5.11 have them.
     NoLockTracepoints,
-    /// Addresses of the kernel's functions are hidden.
+    /// The addresses of kernel functions are hidden.
     NoSymbols,
-    /// The kernel lets no program look at what others execute.
+    /// The kernel does not allow sampling of other programs.
     NoSamples,
-    /// The kernel lets no program see direct reclaim.
+    /// The kernel does not allow programs to observe direct reclaim.
     NoReclaimTracepoints,
-    /// The kernel counts no throttled time of a queue.
+    /// The kernel does not count the throttled time of a run queue.
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.
     NoGroups,
-    /// No memory controller of cgroup v2: v1 has no memory.high.
+    /// There is no memory controller of cgroup v2; v1 has no memory.high.
     NoMemoryGroups,
-    /// /proc shows the processes of this PID namespace alone.
+    /// /proc shows only processes of this PID namespace.
     PidNamespace,
-    /// Control groups above that of the container are not shown here.
+    /// Control groups above the container's group are not visible here.
     CgroupNamespace,
 }

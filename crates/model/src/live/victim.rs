@@ -1,4 +1,4 @@
-//! Programs that lost time, and where it went.
+//! Programs that lost time, and why they lost it.
 
 use super::program::Program;
 use super::workload::Workload;
@@ -8,39 +8,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Victim {
-    /// Who.
+    /// The program.
     pub program: Program,
-    /// CPU time that it got, of all its threads together.
+    /// CPU time that it got, over all its threads.
     pub ran_ns: u64,
-    /// Where its ready time went, of all its threads together.
+    /// The causes of its runnable time, over all its threads.
     pub parts: Parts,
-    /// Its waits for the lock of its memory map.
+    /// Its waits for its own mmap lock.
     #[serde(default, skip_serializing_if = "LockWaits::is_none")]
     pub lock: LockWaits,
     /// Its waits for memory.
     #[serde(default, skip_serializing_if = "MemoryWaits::is_none")]
     pub memory: MemoryWaits,
-    /// Time that it slept because another stood ready, the longest first; a bounded number. It is
-    /// no part of its ready time.
+    /// Time that it slept because another thread was runnable but not running, longest first; a
+    /// bounded number. It is not part of its runnable time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asleep: Vec<AsleepBehind>,
-    /// Its ready time as the kernel counts it (`schedstat`), of the threads that were compared.
+    /// The runnable time of the threads that were compared, from the tool and from the kernel
+    /// (`schedstat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
-    /// Its threads, those that lost most first; a bounded number.
+    /// Its threads, largest loss first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<VictimThread>,
 }
 
 impl Victim {
-    /// Time that it lost for whatever reason: ready without a CPU, waiting for the lock of its
-    /// memory map, standing still for memory, or asleep behind a thread that was kept from running.
+    /// All time that it lost: runnable but not on a CPU, waiting for its mmap lock, stalled for
+    /// memory, or asleep behind a thread that was kept from running.
     pub fn lost_ns(&self) -> u64 {
         let waits = [self.lock.ns, self.memory.ns, self.stalled_ns()];
         waits.into_iter().fold(self.parts.ready_ns, u64::saturating_add)
     }
 
-    /// The worst single wait of all of these.
+    /// The longest single wait of any of these kinds.
     pub fn worst_ns(&self) -> u64 {
         let asleep = self.asleep.iter().filter(|one| one.stalled_ns > 0).map(|one| one.worst_ns);
         let lock = self.lock.worst_ns.max(self.lock.own_worst_ns);
@@ -48,60 +49,62 @@ impl Victim {
         waits.into_iter().chain(asleep).fold(0, u64::max)
     }
 
-    /// Asleep behind threads that a quota, a higher nice value or a lower weight kept from running.
+    /// Time asleep behind threads that a quota, a higher nice value or a lower weight kept from
+    /// running.
     pub fn stalled_ns(&self) -> u64 {
         self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
     }
 }
 
-/// Time that a program slept because a thread that was to wake it stood ready without a CPU.
+/// Time that a program slept because the thread that should wake it was runnable but not running.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsleepBehind {
-    /// Whose thread stood ready.
+    /// The program whose thread was runnable.
     pub holder: Program,
-    /// For how long the program slept meanwhile, of all its threads together.
+    /// How long the other program slept meanwhile, over all its threads.
     pub ns: u64,
-    /// The longest single time.
+    /// The longest single sleep.
     pub worst_ns: u64,
-    /// Of all: in locks (futex).
+    /// Part of `ns`: in locks (futex).
     pub futex_ns: u64,
-    /// Of all: for a pipe, a socket or another process.
+    /// Part of `ns`: for a pipe, a socket or another process.
     pub input_ns: u64,
-    /// Of all: a quota held the holder.
+    /// Part of `ns`: a quota throttled the holder.
     pub by_quota_ns: u64,
-    /// Of all: the holder has the higher nice value or the lower weight.
+    /// Part of `ns`: the holder had the higher nice value or the lower weight.
     pub inverted_ns: u64,
-    /// The weights of holder and sleeper where their groups or sessions part, if the holder's is
-    /// the lower one.
+    /// The weights of holder and sleeper at the level where their groups or sessions differ, if
+    /// the holder has the lower weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<(Weight, Weight)>,
-    /// Of all: through at least one more thread that slept itself.
+    /// Part of `ns`: through at least one more thread that slept itself.
     pub through_others_ns: u64,
-    /// Of all: in locks or for messages, while a quota kept the holder from running, or in a lock
-    /// its higher nice value or lower weight. The rest is behind holders of a busy machine, or a
-    /// loss of its own.
+    /// Part of `ns` with a cause of its own: a quota throttled the holder while the program slept
+    /// in a lock or for a message, or the holder of a lock had the higher nice value or the lower
+    /// weight. The remaining time is behind holders on a busy machine, or it counts as another
+    /// loss.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled_ns: u64,
 }
 
-/// The ready time of the same threads in the same time, by two sources.
+/// The runnable time of the same threads over the same time, from two sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
-    /// As it stands in the parts.
+    /// The time as the sum of the parts.
     pub parts_ns: u64,
-    /// Of that: its CPU was idle. Where a wake-up makes a CPU switch at once, the kernel spares
-    /// itself a second look at the clock, and counts no delay up to the switch.
+    /// Part of that time: the CPU was idle. If a wake-up makes a CPU switch at once, the kernel
+    /// does not read the clock a second time. It then counts no delay up to the switch.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waking_ns: u64,
-    /// As the kernel counts it.
+    /// The time as counted by the kernel.
     pub kernel_ns: u64,
 }
 
 impl Compared {
-    /// Whether the kernel's count is that of the parts, with or without the time in which the CPU
-    /// was idle, or between the two: within 5%, or within 5 ms a second.
+    /// Whether both agree, within 5% or within 5 ms a second. The time on idle CPUs may be in the
+    /// kernel's count, wholly, partly or not at all.
     pub fn agrees(&self, over_ns: u64) -> bool {
         let least = self.parts_ns.saturating_sub(self.waking_ns);
         let nearest = self.kernel_ns.clamp(least, self.parts_ns.max(least));
@@ -118,50 +121,50 @@ pub struct VictimThread {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// CPU time that it got.
+    /// CPU time.
     pub ran_ns: u64,
-    /// Ready and without a CPU.
+    /// Runnable but not on a CPU.
     pub ready_ns: u64,
-    /// Of that: held by a quota.
+    /// Part of that time: throttled.
     pub throttled_ns: u64,
-    /// The worst single wait.
+    /// The longest single wait.
     pub worst_ns: u64,
-    /// Waiting for the lock of its memory map while another process held it.
+    /// Waiting for the mmap lock of its program while another process held it.
     pub foreign_ns: u64,
-    /// Waiting for that lock at all, and for memory.
+    /// All waits for that lock, and for memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_up_ns: u64,
 }
 
-/// Where the time went in which threads were ready and did not run. All but [`Parts::worst_ns`] and
-/// [`Parts::waits`] add up to [`Parts::ready_ns`].
+/// The causes of the time for which threads were runnable but not running. All parts add up to
+/// [`Parts::ready_ns`], except [`Parts::worst_ns`] and [`Parts::waits`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
-    /// All of it: the kernel's run delay.
+    /// All runnable time: the kernel's run delay.
     pub ready_ns: u64,
-    /// How many waits.
+    /// Number of waits.
     pub waits: u64,
-    /// The worst of them.
+    /// The longest wait.
     pub worst_ns: u64,
-    /// The quota of its own group held it.
+    /// Throttled by the quota of its own group.
     pub own_quota_ns: u64,
-    /// The quota of a group above held it, by group.
+    /// Throttled by the quota of a group above, by group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<GroupPart>,
-    /// A quota held it; whether its own or that of a group above is not known.
+    /// Throttled, but it is not known whether by its own group or by a group above.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub some_quota_ns: u64,
-    /// Other programs ran on its CPU, the worst three by name.
+    /// Other programs ran on its CPU: the three that cost most, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<NeighbourPart>,
-    /// All others that did.
+    /// All other programs that ran on its CPU.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_neighbours_ns: u64,
-    /// Other programs ran on its CPU, and it is confined to CPUs while another was idle.
+    /// Other programs ran on its CPU, and it is confined to some CPUs while another CPU was idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<ConfinedPart>,
-    /// Others ran on its CPU while another CPU that it may use was idle.
+    /// Other programs ran on its CPU while another allowed CPU was idle.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub beside_idle_ns: u64,
     /// Interrupts had the CPU: an estimate from the interrupt time of all CPUs.
@@ -173,34 +176,34 @@ pub struct Parts {
     /// The hypervisor had the CPU: an estimate from the steal time of all CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hypervisor_ns: u64,
-    /// Its CPU was idle: it was being woken.
+    /// Its CPU was idle: the thread was being woken.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waking_ns: u64,
-    /// Of unknown cause.
+    /// The cause is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_told_apart_ns: u64,
 }
 
 impl Parts {
-    /// Held by a quota, of its own group or of one above.
+    /// Throttled, by its own group or by a group above.
     pub fn quota_ns(&self) -> u64 {
         let ancestors = self.ancestors.iter().map(|part| part.ns);
         ancestors.fold(self.own_quota_ns.saturating_add(self.some_quota_ns), u64::saturating_add)
     }
 
-    /// Behind other programs.
+    /// Behind other programs, apart from confined and idle CPUs.
     pub fn neighbours_ns(&self) -> u64 {
         let named = self.neighbours.iter().map(|part| part.ns);
         named.fold(self.other_neighbours_ns, u64::saturating_add)
     }
 
-    /// What is neither a quota's, nor behind other programs or its own.
+    /// All time except quotas, other programs and its own threads.
     pub fn rest_ns(&self) -> u64 {
         let told = [self.quota_ns(), self.neighbours_ns(), self.own_program_ns];
         self.ready_ns.saturating_sub(told.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// All parts together: [`Parts::ready_ns`] again.
+    /// The sum of all parts, which equals [`Parts::ready_ns`].
     pub fn sum_ns(&self) -> u64 {
         [
             self.quota_ns(),
@@ -218,16 +221,16 @@ impl Parts {
     }
 }
 
-/// Time that the quota of a group held threads.
+/// Time for which the quota of a group throttled threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupPart {
     /// The group.
     pub group: String,
-    /// Whose it is; absent where that is not known.
+    /// The owner of the group; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
-    /// For how long.
+    /// How long.
     pub ns: u64,
 }
 
@@ -235,37 +238,39 @@ pub struct GroupPart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NeighbourPart {
-    /// Who.
+    /// The program.
     pub program: Program,
-    /// For how long.
+    /// How long.
     pub ns: u64,
     /// The longest single time.
     pub worst_ns: u64,
-    /// Why it had the CPU.
+    /// Why it got the CPU.
     #[serde(default, skip_serializing_if = "Why::is_unknown")]
     pub why: Why,
 }
 
-/// Why another program had the CPU.
+/// Why another program got the CPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// A real-time policy of this priority, which comes before all programs without one.
+    /// It has a real-time policy with this priority, which goes before all programs without one.
     RealTime(u32),
-    /// A real-time policy of this priority, which the victim has too: who runs goes on.
+    /// It has a real-time policy with this priority, and so has the victim. The one that runs
+    /// keeps running.
     SamePriority(u32),
-    /// A deadline policy, which comes before all others.
+    /// It has a deadline policy, which goes before all other policies.
     Deadline,
-    /// More weight where the two part.
+    /// It has more weight at the level where the two differ.
     Weight {
-        /// The victim's, or that of its group there.
+        /// The weight of the victim, or of its group at that level.
         victim: Weight,
-        /// The other's.
+        /// The weight of the other program, or of its group at that level.
         culprit: Weight,
     },
-    /// Nothing: both have the same weight there, or the victim has more. Where the kernel shares
-    /// CPUs out by sessions (autogroup), the two nice values, victim first, that have no effect.
+    /// No reason: both have the same weight at that level, or the victim has more. If the kernel
+    /// shares CPUs by sessions (autogroup), these are the two nice values, victim first, which
+    /// have no effect.
     Shared(Option<(i32, i32)>),
     /// It is not known.
     #[default]
@@ -273,32 +278,32 @@ pub enum Why {
 }
 
 impl Why {
-    /// Whether nothing is known.
+    /// Whether the reason is not known.
     pub fn is_unknown(&self) -> bool {
         *self == Why::Unknown
     }
 }
 
-/// A weight by which the scheduler shares CPUs out.
+/// A weight by which the scheduler shares CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
-    /// 1024 is that of nice 0, of `cpu.weight` 100 and of `cpu.shares` 1024.
+    /// 1024 corresponds to nice 0, to a `cpu.weight` of 100 and to `cpu.shares` of 1024.
     pub weight: u64,
-    /// What has it.
+    /// What the weight belongs to.
     pub of: WeightOf,
 }
 
-/// What has a weight.
+/// What a weight belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WeightOf {
-    /// A thread of this nice value.
+    /// A thread with this nice value.
     Nice(i32),
-    /// A thread of the idle policy (SCHED_IDLE).
+    /// A thread with the idle policy (SCHED_IDLE).
     IdlePolicy,
-    /// A session of this nice value (autogroup).
+    /// A session with this nice value (autogroup).
     Session(i32),
     /// A control group.
     Group(String),
@@ -307,37 +312,38 @@ pub enum WeightOf {
     Unknown,
 }
 
-/// Time behind others on the CPUs to which a program is confined, while another CPU was idle.
+/// Time behind other programs on the CPUs to which a program is confined, while another CPU was
+/// idle.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfinedPart {
     /// The CPUs, as a list: `0-1,4`.
     pub cpus: String,
-    /// For how long.
+    /// How long.
     pub ns: u64,
-    /// Share of the time in which a CPU outside was idle.
+    /// Share of the time in which a CPU outside of these was idle.
     pub idle_share: f64,
 }
 
-/// Waits of a program for the lock of its memory map.
+/// Waits of a program for its own mmap lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockWaits {
-    /// All of them.
+    /// All waits.
     pub ns: u64,
-    /// Of that: while another process held it.
+    /// Part of that time: another process held the lock.
     pub foreign_ns: u64,
-    /// How many.
+    /// Number of waits.
     pub waits: u64,
-    /// The worst that another process had a part in.
+    /// The longest wait in which another process had a part.
     pub worst_ns: u64,
-    /// The worst of the others.
+    /// The longest other wait.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own_worst_ns: u64,
 }
 
 impl LockWaits {
-    /// Whether there was none.
+    /// Whether there were no waits.
     pub fn is_none(&self) -> bool {
         *self == LockWaits::default()
     }
@@ -347,18 +353,18 @@ impl LockWaits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryWaits {
-    /// All of them.
+    /// All waits.
     pub ns: u64,
-    /// Of that: its threads freed memory themselves (direct reclaim).
+    /// Part of that time: its threads freed memory themselves (direct reclaim).
     pub reclaim_ns: u64,
-    /// Of that: they moved pages to get free ones in a row (direct compaction).
+    /// Part of that time: its threads moved pages to free contiguous ones (direct compaction).
     pub compaction_ns: u64,
-    /// The worst single one in which they slept.
+    /// The longest single wait in which a thread slept.
     pub worst_ns: u64,
 }
 
 impl MemoryWaits {
-    /// Whether there was none.
+    /// Whether there were no waits.
     pub fn is_none(&self) -> bool {
         *self == MemoryWaits::default()
     }

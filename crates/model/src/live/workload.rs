@@ -1,13 +1,13 @@
-//! Whose a control group is, in the words of those who run it.
+//! The owner of a control group, in the terms of those who operate it.
 
 use serde::{Deserialize, Serialize};
 
-/// Whose a control group is.
+/// The owner of a control group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// A unit of systemd.
+    /// A systemd unit.
     Unit(SystemdUnit),
     /// A container.
     Container(Container),
@@ -17,16 +17,16 @@ pub enum Workload {
     Task(Task),
 }
 
-/// A unit of systemd.
+/// A systemd unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemdUnit {
     /// Its name with its suffix, such as `nginx.service`.
     pub name: String,
-    /// The user whose unit it is, by number; absent for a unit of the system.
+    /// The uid of the user who owns the unit; absent for a unit of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
-    /// The path of the group below that of the unit; absent for the unit's own.
+    /// The path of the group below the group of the unit; absent for the unit's own group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<String>,
 }
@@ -35,10 +35,10 @@ pub struct SystemdUnit {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Container {
-    /// What runs it; absent where the group does not say.
+    /// The container engine; absent if the name of the group does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
-    /// Its identifier; absent where it has a name alone.
+    /// Its id; absent if only the name is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Its name.
@@ -47,15 +47,16 @@ pub struct Container {
     /// The image that it was started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Its pod.
+    /// The pod that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<Pod>,
-    /// The path of the group below that of the container; absent for the container's own.
+    /// The path of the group below the group of the container; absent for the container's own
+    /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<String>,
 }
 
-/// What runs containers.
+/// A container engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -74,11 +75,11 @@ pub enum Engine {
     Machined,
 }
 
-/// A pod of Kubernetes.
+/// A Kubernetes pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pod {
-    /// The identifier by which the kubelet names its group; for a static pod a digest.
+    /// The id that the kubelet uses in the group's name; a digest for a static pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
     /// Its namespace.
@@ -89,7 +90,7 @@ pub struct Pod {
     pub name: Option<String>,
 }
 
-/// A task of Nomad.
+/// A Nomad task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
@@ -97,7 +98,7 @@ pub struct Task {
     pub name: String,
     /// The allocation that it belongs to.
     pub allocation: String,
-    /// The path of the group below that of the task; absent for the task's own.
+    /// The path of the group below the group of the task; absent for the task's own group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<String>,
 }

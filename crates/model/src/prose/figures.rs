@@ -1,4 +1,4 @@
-//! Figures with their units and intervals, as they stand in sentences and tables.
+//! Figures with their units and intervals, as written in sentences and tables.
 
 use crate::estimate::number;
 use crate::{Amount, Comparison, Estimate, Meta, Unit};
@@ -13,7 +13,7 @@ pub fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The unit as it stands behind a figure.
+/// The unit as written after a figure.
 fn suffix(unit: Unit) -> String {
     match unit {
         Unit::Percent | Unit::PerSecond => unit.symbol().to_owned(),
@@ -30,7 +30,7 @@ fn bytes(value: f64) -> String {
     }
 }
 
-/// A share in percent: `5%`.
+/// A share in per cent: `5%`.
 pub fn percent(share: f64) -> String {
     format!("{}%", number(share * 100.0))
 }
@@ -50,12 +50,13 @@ pub fn listed<T: ToString>(names: &[T]) -> String {
     }
 }
 
-/// A median with its interval: `985 ms/s [970, 992]`, or why it has none.
+/// A median with its interval: `985 ms/s [970, 992]`. Without an interval it says why there is
+/// none.
 pub fn estimate(estimate: &Estimate) -> String {
     format!("{} {}", median(estimate), estimate.interval())
 }
 
-/// A median without its interval: `985 ms/s`, or `>= 985 ms/s` where trials were cut off.
+/// A median without its interval: `985 ms/s`, or `>= 985 ms/s` if trials were cut off.
 pub fn median(estimate: &Estimate) -> String {
     bounded(estimate.median, estimate.unit, estimate.median_at_least)
 }
@@ -64,7 +65,7 @@ fn bounded(value: f64, unit: Unit, at_least: bool) -> String {
     format!("{}{}", if at_least { ">= " } else { "" }, figure(value, unit))
 }
 
-/// A figure that was worked out of others: `1.02 ms [0.8, 1.2]`, `>= 5 ms`.
+/// A figure that was computed from others: `1.02 ms [0.8, 1.2]`, `>= 5 ms`.
 pub fn amount(amount: &Amount) -> String {
     let interval = amount
         .interval
@@ -73,7 +74,7 @@ pub fn amount(amount: &Amount) -> String {
     format!("{}{interval}", bounded(amount.value, amount.unit, amount.at_least))
 }
 
-/// The same without its interval.
+/// A computed figure without its interval.
 pub fn amount_alone(amount: &Amount) -> String {
     bounded(amount.value, amount.unit, amount.at_least)
 }
@@ -89,33 +90,33 @@ pub fn shift(shift: &Comparison) -> String {
     format!("{} {interval}", shift_alone(shift))
 }
 
-/// The same without its interval.
+/// A shift without its interval: `+985 ms/s`.
 pub fn shift_alone(shift: &Comparison) -> String {
     let bound = if shift.shift_at_least { ">= " } else { "" };
     format!("{bound}{}", signed(shift.shift, shift.unit))
 }
 
-/// A difference: `+985 ms/s`.
+/// A difference with its sign: `+985 ms/s`.
 pub fn signed(value: f64, unit: Unit) -> String {
     let sign = if value > 0.0 && number(value) != "0" { "+" } else { "" };
     format!("{sign}{}", figure(value, unit))
 }
 
-/// As [`estimate()`]; `{:#}` leaves the interval out.
+/// Written as by [`estimate()`]; `{:#}` leaves the interval out.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&if f.alternate() { median(self) } else { estimate(self) })
     }
 }
 
-/// As [`amount()`]; `{:#}` leaves the interval out.
+/// Written as by [`amount()`]; `{:#}` leaves the interval out.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&if f.alternate() { amount_alone(self) } else { amount(self) })
     }
 }
 
-/// The name of a figure as people read it: its heading, where the scenario is known.
+/// The name of a figure for readers: its heading, if the scenario is known.
 pub fn heading(measure: &str, meta: Option<&Meta>) -> String {
     let known = meta.and_then(|meta| meta.measure(measure));
     known.map_or_else(|| plain(measure), |measure| measure.heading.to_owned())

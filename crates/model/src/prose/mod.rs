@@ -1,4 +1,4 @@
-//! How figures and sentences are written, for every crate that puts facts into words.
+//! How figures and sentences are written, for every crate that turns facts into text.
 
 pub mod figures;
 pub mod sentence;

@@ -1,6 +1,6 @@
-//! Words as a sentence.
+//! Turns text into a sentence.
 
-/// The text with a full stop, where it has no end yet.
+/// The text with a full stop, unless it already ends a sentence.
 pub fn ended(text: &str) -> String {
     let text = text.trim();
     match text.chars().last() {
@@ -10,7 +10,7 @@ pub fn ended(text: &str) -> String {
     }
 }
 
-/// Words of others as a sentence: a capital at its start, unless it starts with a name.
+/// Text from elsewhere as a sentence: it starts with a capital, unless the first word is a name.
 pub fn sentence(text: &str) -> String {
     let text = ended(text);
     let first = text.split_whitespace().next().unwrap_or_default();

@@ -13,7 +13,7 @@ struct tally {
 
 struct tally tallies[CPUS];
 
-/* Calls on CPUs beyond the table. */
+/* Calls on CPUs that the table has no row for. */
 u64 elsewhere;
 
 /* Which argument is a size: 1 is the first, 0 is none. */
@@ -33,7 +33,7 @@ struct registers {
 #define ARGUMENTS(at) { at->regs[0], at->regs[1], at->regs[2], at->regs[3], at->regs[4], at->regs[5] }
 #endif
 
-/* All are read, since the verifier wants offsets into the registers that are written out. */
+/* All registers are read, since the verifier requires constant offsets into them. */
 static __always_inline u64 argument(struct registers *at)
 {
 	u64 all[] = ARGUMENTS(at);
@@ -57,7 +57,8 @@ int on_call(void *ctx)
 		__sync_fetch_and_add(&elsewhere, 1);
 		return 0;
 	}
-	/* Another call may come between reading and writing on a kernel that preempts programs. */
+	/* On a kernel that preempts programs, another call may come between reading and
+	 * writing. */
 	__sync_fetch_and_add(&tallies[cpu].calls, 1);
 	__sync_fetch_and_add(&tallies[cpu].bytes, argument(ctx));
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Calls of futex and the time in them, and sleep in calls that wait for input. */
+/* Futex calls and the time in them, and sleep in calls that wait for input. */
 #ifndef TAILBACK_FUTEX_H
 #define TAILBACK_FUTEX_H
 

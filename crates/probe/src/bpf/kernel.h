@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* What is read of the kernel's own structures; offsets are found when the programs are loaded. */
+/* The fields that are read from the kernel's own structures; the loader finds their offsets. */
 #ifndef TAILBACK_KERNEL_H
 #define TAILBACK_KERNEL_H
 
 #define __VMLINUX_H__
 #include <stdbool.h>
 
-/* The kernel's own headers are not asked for: where they stand differs from distribution to
- * distribution, and this little is all that is needed of them. */
+/* The kernel's own headers are not used: their location differs between distributions, and only
+ * the little below is needed. */
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
@@ -64,19 +64,19 @@ struct task_struct {
 	char comm[COMM];
 } READ_FIELDS;
 
-/* Before 5.14. */
+/* Kernels before 5.14. */
 struct task_struct___before_5_14 {
 	volatile long state;
 } READ_FIELDS;
 
 struct pt_regs;
 
-/* Nice 0 as the kernel counts priorities. */
+/* Nice 0 in the kernel's priority numbers. */
 #define PRIO_OF_NICE_0 120
 
-/* Bit of a sleep that no signal ends. */
+/* Bit of an uninterruptible sleep. */
 #define STATE_UNINTERRUPTIBLE 2
-/* And of a thread that has ended. */
+/* Bit of a thread that has ended. */
 #define STATE_DEAD 0x80
 
 static __always_inline u32 state_of(struct task_struct *task)
@@ -88,19 +88,19 @@ static __always_inline u32 state_of(struct task_struct *task)
 	return BPF_CORE_READ(old, state);
 }
 
-/* Whether the run queue of its group on its CPU has used its quota up. */
+/* Whether the group of the task has used its quota up on the task's CPU. */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
 	struct cfs_rq *queue = 0;
 
 	if (!bpf_core_field_exists(queue->throttled) || !bpf_core_field_exists(task->se.cfs_rq))
 		return false;
-	/* Since 6.18 it is one bit beside others. */
+	/* Since 6.18 the field is one bit among others. */
 	queue = BPF_CORE_READ(task, se.cfs_rq);
 	return BPF_CORE_READ_BITFIELD_PROBED(queue, throttled) != 0;
 }
 
-/* The run queue of its group on its CPU, as a number. */
+/* The run queue of the task's group on its CPU, as a number. */
 static __always_inline u64 queue_of(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->se.cfs_rq))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Who waits for the lock of a watched address space, and who holds it. */
+/* Which threads wait for the lock of a watched address space, and which threads hold it. */
 #ifndef TAILBACK_MMAP_LOCK_H
 #define TAILBACK_MMAP_LOCK_H
 
@@ -10,7 +10,7 @@ static __always_inline bool is_watched(u64 mm)
 	return mm && spaces[(mm >> 6) & (SPACES - 1)].mm == mm;
 }
 
-/* Any thread that takes the lock is of interest, of whatever process. */
+/* Any thread that takes the lock is recorded, whatever its process. */
 static __always_inline struct thread *toucher(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -71,7 +71,7 @@ static __always_inline void tell_waited(struct thread *thread, u64 now)
 	send(out);
 }
 
-/* The loader reads a file of a victim that is made under the victim's lock. */
+/* The loader reads a file of a victim that the kernel generates under the victim's lock. */
 static __always_inline void introduce(u64 mm)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -114,7 +114,7 @@ static __always_inline void begins_to_hold(u64 mm, bool write, bool success)
 		tell_waited(thread, now);
 		thread->wait_mm = 0;
 	} else if (thread->hold_mm == mm) {
-		/* From writing to reading without letting go. */
+		/* From writing to reading without releasing the lock. */
 		tell_held(thread, now);
 	}
 	if (!success)
@@ -138,8 +138,8 @@ static __always_inline void lets_go(u64 mm)
 	thread->hold_mm = 0;
 }
 
-/* On some kernels the name of the memory group comes between the address space and the rest; a
- * program that reads an argument which is not there cannot be attached, so each has its twin. */
+/* On some kernels the name of the memory group comes after the address space. A program that
+ * reads a missing argument cannot be attached, so each program has a variant. */
 SEC("raw_tp/mmap_lock_start_locking")
 int on_lock_start(u64 *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Programs that do nothing, where those of the scheduler's evidence are: the least that any probe
- * there costs. For scripts/bench-probes alone. */
+/* Programs that do nothing, at the tracepoints of the scheduler programs: the minimal cost of any
+ * probe there. Only for scripts/bench-probes. */
 #include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

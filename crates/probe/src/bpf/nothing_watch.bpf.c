@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Programs that do nothing, where those of `tailback watch` are that every switch runs: the least
- * that any program there costs. For scripts/bench-watch alone. */
+/* Programs that do nothing, at the tracepoints where `tailback watch` has a program for every
+ * context switch: the minimal cost of any program there. Only for scripts/bench-watch. */
 #include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* When the quota of a group holds it off a CPU: from the switch that finds it used up until it is
- * given back, or, where that cannot be seen, until a thread of the group is found free to run
+/* When a group is throttled on a CPU: from the switch that finds its quota used up until the
+ * quota is given back. If that cannot be seen, until a thread of the group is seen unthrottled
  * there. */
 #ifndef TAILBACK_QUOTA_H
 #define TAILBACK_QUOTA_H
@@ -30,7 +30,7 @@ static __always_inline void end_throttle(struct cpu *cpu, u32 number, u64 queue,
 	send(out);
 }
 
-/* Looks whether the quota of this thread's group is used up on its CPU. */
+/* Checks whether the quota of this thread's group is used up on its CPU. */
 static __always_inline void look_at_quota(struct task_struct *task, struct cpu *cpu, u32 number,
 					  u64 now)
 {
@@ -48,22 +48,23 @@ static __always_inline void look_at_quota(struct task_struct *task, struct cpu *
 	}
 }
 
-/* Part of a time in which it was runnable that the quota kept it from running on that CPU. */
+/* Adds the part of a runnable time in which the quota kept the thread from running on that
+ * CPU. */
 static __always_inline void caught(struct thread *thread, struct cpu *there, bool moved, u64 waited,
 				   u64 now)
 {
 	u64 until = throttled_until(there, now);
 	u64 ns = until > thread->throttled_mark ? until - thread->throttled_mark : 0;
 
-	/* It runs elsewhere though the quota of that CPU is used up still: so it was woken onto
-	 * another and never stood there. */
+	/* It runs elsewhere while the quota of that CPU is still used up: so it was woken onto
+	 * another CPU and never waited there. */
 	if (!quota || !ns || (moved && there->throttled_since))
 		return;
 	thread->throttles++;
 	thread->throttled_ns += ns < waited ? ns : waited;
 }
 
-/* Not on every kernel; without it the end is seen when a thread of the group runs again. */
+/* Some kernels lack this function. Then the end is seen when a thread of the group runs again. */
 SEC("fentry/unthrottle_cfs_rq")
 int BPF_PROG(on_unthrottle, struct cfs_rq *queue)
 {

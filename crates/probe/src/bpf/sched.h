@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* What the scheduler does to the threads of interest. */
+/* What the scheduler does to the watched threads. */
 #ifndef TAILBACK_SCHED_H
 #define TAILBACK_SCHED_H
 
@@ -9,7 +9,8 @@
 static __always_inline void becomes_runnable(struct thread *thread, struct task_struct *task,
 					     struct cpu *cpu, u64 now)
 {
-	/* Who runs right now has not been added up yet: its time until now is not ours. */
+	/* Time up to now of the thread that runs now. It has not been added up yet and is not
+	 * counted. */
 	u64 under_way;
 	u8 part = cpu->part & (PARTS - 1);
 
@@ -49,8 +50,8 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	if (thread->counted)
 		__sync_fetch_and_add(&there->holders, -1);
 	thread->counted = 0;
-	/* A thread that was moved to another CPU waited behind what ran on the first; for how long
-	 * on each is not known. */
+	/* A thread that was moved to another CPU waited behind the threads on the first CPU; how
+	 * long it waited on each CPU is not known. */
 	if (there != here)
 		return;
 #pragma unroll
@@ -62,10 +63,10 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	}
 }
 
-/* Whether this time on the CPU may matter. */
+/* Whether this stretch on the CPU may matter. */
 static __always_inline bool is_wanted(struct thread *thread, struct cpu *cpu, bool preempted)
 {
-	/* Who ran while a holder could have. */
+	/* A thread ran while a holder was runnable. */
 	if (waiting > 0 && cpu->holders)
 		return true;
 	if (!thread)
@@ -104,7 +105,7 @@ static __always_inline void tell_ran(struct thread *thread, u64 now, bool preemp
 	send(out);
 }
 
-/* A victim that falls asleep where no signal wakes it may wait for a lock without a tracepoint. */
+/* A victim in an uninterruptible sleep may wait for a lock without a tracepoint. */
 static __always_inline void falls_asleep(void *ctx, struct thread *thread, u64 now, u32 state)
 {
 	if (!(thread->flags & VICTIM) || !(state & STATE_UNINTERRUPTIBLE) || thread->wait_mm)
@@ -174,7 +175,7 @@ static __always_inline void enters(struct thread *thread, struct task_struct *ta
 	if (thread->state == RUNNABLE) {
 		no_longer_runnable(thread, cpu, now);
 	} else {
-		/* Its waking was not seen; it is taken to have slept until now. */
+		/* Its wake-up was not seen; assume that it slept until now. */
 		if (thread->state == BLOCKED)
 			slept(thread, now - since);
 		thread->runnable_since = now;
@@ -213,7 +214,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	bool preempted;
 	u64 since, now;
 
-	/* What runs matters only while a watched thread runs or could. */
+	/* The running thread matters only while a watched thread runs or is runnable. */
 	if (!from && !to && !cpu->runnable) {
 		if (!cpu->stale)
 			cpu->stale = 1;
@@ -242,8 +243,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
-	/* A reader that is woken while it waits has been given the lock: it holds it from now on,
-	 * though it may have to wait long for a CPU. */
+	/* A reader that is woken while it waits has been given the lock. It holds the lock from
+	 * this moment, though it may wait long for a CPU. */
 	if (thread->wait_mm && !thread->wait_write)
 		thread->granted = now;
 	if (thread->state != BLOCKED)

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The tables: of fixed size, and found by a mask, since a look-up is made at every switch. */
+/* The tables have a fixed size and are indexed with a mask, since every switch makes a lookup. */
 #ifndef TAILBACK_TABLES_H
 #define TAILBACK_TABLES_H
 
 #include "kernel.h"
 #include "types.h"
 
-/* Bits of the processes of interest: a kibibyte that stays in the cache, since nearly every look-up
- * is of a process that is not. */
+/* Bits of the watched processes: one KiB that stays in the cache, since nearly every lookup is
+ * for a process that is not watched. */
 u64 filter[GROUPS / 64];
 struct thread threads[THREADS];
 struct group groups[GROUPS];
 struct cpu cpus[CPUS];
 struct space spaces[SPACES];
 
-/* Events that found the ring full. */
+/* Events that were lost because the ring buffer was full. */
 u64 lost;
-/* Threads whose place in the table was taken. */
+/* Lookups of threads whose slot in the table was taken. */
 u64 untracked;
-/* Threads of victims that wait or sleep right now. */
+/* Threads of victims that wait or sleep now. */
 s32 waiting;
-/* Waits of victims of every length, and how long they took. */
+/* Waits of victims of at least `threshold_ns`, and their total time. */
 u64 waits_seen;
 u64 waits_ns;
 
-/* A thread of the loader that touches the lock of a victim on purpose, and that victim: so its
+/* A thread of the loader that touches the lock of a victim on purpose, and that victim. So its
  * address space is known before the victim itself is seen on a CPU. */
 u32 introducer;
 u32 introduced;
 
-/* Waits shorter than this are counted and not sent. */
+/* Shorter waits are neither counted nor sent, in nanoseconds. */
 const volatile u64 threshold_ns = 1000000;
-/* Whether it is noted that a group has used its quota up. */
+/* Whether the use of a group's quota is checked. */
 const volatile bool quota = false;
 const volatile u32 futex_number = 202;
-/* Calls that wait for input; a number that there is not stands where there are fewer. */
+/* Calls that wait for input. If there are fewer, an invalid number fills the place. */
 const volatile u32 poll_numbers[POLLS] = { 232, 281, 7, 271, 23, 270 };
 
 struct {
@@ -71,7 +71,7 @@ static __always_inline void watch_space(u64 mm, u32 tgid)
 	}
 }
 
-/* A slot for a thread, unless another has it. */
+/* A slot for a thread, unless another thread has it. */
 static __always_inline struct thread *claim(struct task_struct *task, u8 part, u8 flags)
 {
 	struct thread *thread = &threads[task->pid & (THREADS - 1)];
@@ -81,13 +81,13 @@ static __always_inline struct thread *claim(struct task_struct *task, u8 part, u
 		return 0;
 	}
 	fill(thread, task, part, flags);
-	/* Read as a number: no sums are allowed with a pointer. */
+	/* Read as a number: the verifier allows no arithmetic on a pointer. */
 	if (flags & VICTIM)
 		watch_space((u64)BPF_CORE_READ(task, mm), task->tgid);
 	return thread;
 }
 
-/* The thread, where it is of interest. */
+/* The thread's entry, if the thread is watched. */
 static __always_inline struct thread *known(struct task_struct *task)
 {
 	u32 tid = task->pid, tgid = task->tgid;
@@ -129,7 +129,7 @@ static __always_inline struct event *event(struct thread *thread, u32 kind, u64 
 	return event;
 }
 
-/* Nobody is woken for an event: the loader looks a few times a second. */
+/* No event wakes the loader: it polls the ring buffer about fifty times a second. */
 static __always_inline void send(struct event *event)
 {
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);

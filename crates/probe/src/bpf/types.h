@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* What programs and loader share. */
+/* The types that the programs and the loader share. */
 #ifndef TAILBACK_TYPES_H
 #define TAILBACK_TYPES_H
 
-/* Sizes of the tables; each is indexed by a number's low bits. */
+/* Sizes of the tables; each is indexed by the low bits of a number. */
 #define THREADS 8192
 #define GROUPS 8192
 #define CPUS 512
@@ -13,12 +13,12 @@
 #define STACKS 2048
 #define POLLS 6
 
-/* Parts: 0 is everybody who has none. */
+/* Numbers of parts: 0 is for all threads without a part. */
 #define PART_OTHER 0
-/* Nobody. */
+/* An idle CPU. */
 #define PART_IDLE 7
 
-/* Of a group. */
+/* Flags of a group. */
 #define VICTIM 1
 #define SUSPECT 2
 
@@ -26,30 +26,31 @@ enum state { UNKNOWN, RUNNING, RUNNABLE, BLOCKED };
 
 enum kind { WAITED = 1, HELD = 2, RAN = 3, SLEPT = 4, THROTTLED = 5 };
 
-/* What is sent when something ended that may matter; times by CLOCK_MONOTONIC, in nanoseconds. */
+/* An event: something ended that may matter. Times are by CLOCK_MONOTONIC, in nanoseconds. */
 struct event {
 	u32 kind;
 	u32 cpu;
 	u32 tid;
 	u32 tgid;
-	/* The wait, the hold, the sleep, or the time on the CPU. */
+	/* Time of the wait, the hold, the sleep, or the stretch on the CPU. */
 	u64 from;
 	u64 to;
-	/* Of the time on the CPU at its end: since when it was runnable, and when it began. */
+	/* For the stretch on the CPU at the event's end: when the thread became runnable, and
+	 * when it ran. */
 	u64 runnable;
 	u64 running;
 	u64 mm;
 	s32 stack;
 	s32 nice;
 	u8 write;
-	/* What the thread became then. */
+	/* The state of the thread after the event. */
 	u8 then;
 	u8 part;
 	u8 pad[5];
 	char comm[COMM];
 };
 
-/* A thread of interest. */
+/* A watched thread. */
 struct thread {
 	u32 tid;
 	u32 tgid;
@@ -59,15 +60,15 @@ struct thread {
 	u8 wait_write;
 	u8 hold_write;
 	u8 asleep;
-	/* Whether its CPU counts it among its holders. */
+	/* Whether its CPU counts it in `holders`. */
 	u8 counted;
-	/* Whether the call is one that waits for input. */
+	/* Whether its call is one that waits for input. */
 	u8 polling;
 	u16 cpu;
 	u16 pad2;
 	s32 stack;
 	s32 nice;
-	/* Since when it is in its state; since when it was runnable before it ran. */
+	/* When its state began, and when it became runnable before it ran. */
 	u64 since;
 	u64 runnable_since;
 	u64 running_ns;
@@ -84,24 +85,24 @@ struct thread {
 	u64 hold_from;
 	u64 throttles;
 	u64 throttled_ns;
-	/* How long its CPU had been throttled when it became runnable. */
+	/* Throttled time of its CPU at the moment when the thread became runnable. */
 	u64 throttled_mark;
-	/* Since when it is in futex, or in a call that waits for input. */
+	/* When it entered futex, or a call that waits for input. */
 	u64 call_from;
 	u64 futex_calls;
 	u64 futex_ns;
-	/* Of that: asleep. */
+	/* Part of `futex_ns` asleep. */
 	u64 futex_slept_ns;
-	/* Asleep in a call that waits for input. */
+	/* Time asleep in a call that waits for input. */
 	u64 poll_slept_ns;
-	/* How long threads of each part had run on its CPU when it became runnable, and how long
-	 * they ran while it was. */
+	/* For each part: how long its threads had run on this CPU when the thread became
+	 * runnable, and how long they ran while it was runnable. */
 	u64 mark[PARTS];
 	u64 behind[PARTS];
 	char comm[COMM];
 };
 
-/* A process of interest. */
+/* A watched process. */
 struct group {
 	u32 tgid;
 	u8 part;
@@ -110,27 +111,27 @@ struct group {
 };
 
 struct cpu {
-	/* Since when the thread that runs has run. */
+	/* When the thread that runs now began to run. */
 	u64 since;
-	/* Idle though a thread of interest was runnable on this very CPU. */
+	/* Time idle although a watched thread was runnable on this CPU. */
 	u64 idle_while_waiting_ns;
-	/* How long threads of each part ran. */
+	/* How long the threads of each part ran. */
 	u64 ran[PARTS];
-	/* The run queue of the group whose quota held it off this CPU last, since when it does now,
-	 * and for how long it did before. */
+	/* The run queue of the group that was throttled here last, the start of the current
+	 * throttling (0 if none), and the time of the earlier ones. */
 	u64 queue;
 	u64 throttled_since;
 	u64 throttled_ns;
-	/* Who ran when the quota was used up. */
+	/* The thread that ran when the quota was used up. */
 	u32 throttled_tid;
 	u32 pad1;
 	u32 runnable;
-	/* Of those: what may hold something. */
+	/* Part of `runnable`: threads that may hold something. */
 	u32 holders;
 	u8 watched;
-	/* The part that runs. */
+	/* The part that runs now. */
 	u8 part;
-	/* Switches went by that were of no interest, so it is not known since when it runs. */
+	/* Set if switches without a watched thread were skipped; then `since` is not known. */
 	u8 stale;
 	u8 pad[5];
 };

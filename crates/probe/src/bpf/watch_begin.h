@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Who stands ready when watching begins: nothing wakes such a thread, and where it never gets a CPU
- * nothing else would show it. */
+/* Threads that are runnable when watching begins. No wake-up shows such a thread, and if it never
+ * gets a CPU, nothing else would show it. */
 #ifndef TAILBACK_WATCH_BEGIN_H
 #define TAILBACK_WATCH_BEGIN_H
 
@@ -20,7 +20,7 @@ static __always_inline bool stands_ready(struct task_struct *task)
 	return bpf_core_field_exists(of->on_cpu) && of->on_rq == 1 && !of->on_cpu && !state_of(task);
 }
 
-/* Called for each thread once, when the other programs are there. */
+/* Called once for each thread, when the other programs are attached. */
 SEC("iter/task")
 int watch_begin(struct bpf_iter__task *ctx)
 {
@@ -32,7 +32,7 @@ int watch_begin(struct bpf_iter__task *ctx)
 	thread = entry_of(task);
 	if (thread && thread->state == UNKNOWN)
 		becomes_ready(thread, task, cpu_of(task), bpf_ktime_get_ns());
-	/* It was given a CPU meanwhile. */
+	/* It was given a CPU in between. */
 	if (thread && ((struct task_struct___watch *)task)->on_cpu)
 		thread->state = UNKNOWN;
 	return 0;

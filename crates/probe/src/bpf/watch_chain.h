@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Whom a thread that stands ready keeps asleep. A thread that is woken by another lost that part of
- * its sleep in which the other stood ready, or was asleep itself behind such a one. */
+/* Which threads a runnable thread keeps asleep. If one thread wakes another, the sleeper lost the
+ * part of its sleep in which the waker was runnable, or slept itself behind a runnable thread. */
 #ifndef TAILBACK_WATCH_CHAIN_H
 #define TAILBACK_WATCH_CHAIN_H
 
 #include "watch_tables.h"
 
-/* Shorter stretches and shorter losses are not noted: they are most, and add up to little. */
+/* Shorter stretches and losses are not recorded: they are the majority, and add up to little. */
 #define LEAST_STRETCH 50000
 
-/* A thread that a timer wakes from so long a sleep, and that runs for less than that before it
- * sleeps in the same call, goes on with its sleep: PostgreSQL looks for a deadlock so, once in a
- * wait. */
+/* A thread continues its sleep if a timer wakes it from a sleep of at least `LONG_SLEEP` and it
+ * sleeps in the same call again after less than `SHORT_RUN`. PostgreSQL does so once in a wait,
+ * to look for a deadlock. */
 #define LONG_SLEEP 10000000
 #define SHORT_RUN 1000000
 
-/* A chain has at most so many threads that sleep. */
+/* Most sleeping threads in a chain. */
 #define STEPS 3
 
 #if defined(__TARGET_ARCH_x86)
 #define IS_FUTEX(call) ((call) == 202 || (call) == 449 || (call) == 455)
-/* Reading, receiving, accepting, and waiting for that. */
+/* Calls for reading, receiving and accepting, and calls that wait for these. */
 #define IS_FOR_INPUT(call)                                                                              \
 	((call) == 0 || (call) == 7 || (call) == 17 || (call) == 19 || (call) == 23 || (call) == 42 ||  \
 	 (call) == 43 || (call) == 45 || (call) == 47 || (call) == 232 || (call) == 270 ||              \
 	 (call) == 271 || (call) == 281 || (call) == 288 || (call) == 299 || (call) == 426 ||           \
 	 (call) == 441)
-/* Writing, sending, connecting, closing. */
+/* Calls for writing, sending, connecting and closing. */
 #define SENDS(call)                                                                                     \
 	((call) == 1 || (call) == 3 || (call) == 20 || (call) == 40 || (call) == 42 || (call) == 44 ||  \
 	 (call) == 46 || (call) == 48 || (call) == 307 || (call) == 426)
@@ -41,14 +41,14 @@
 	 (call) == 206 || (call) == 210 || (call) == 211 || (call) == 269 || (call) == 426)
 #endif
 
-/* Whether the kernel says in which system call a task is. */
+/* Whether the kernel tells in which system call a task is. */
 static __always_inline bool knows_calls(void)
 {
 	return bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch);
 }
 
-/* The system call that a task is in; negative where it is in none, or where the kernel does not
- * say. */
+/* The system call that a task is in; negative if it is in none, or if the kernel does not
+ * tell. */
 static __always_inline s64 call_of(struct task_struct *task)
 {
 	struct pt_regs___watch *regs;
@@ -59,8 +59,8 @@ static __always_inline s64 call_of(struct task_struct *task)
 	return CALL_OF(regs);
 }
 
-/* The same of the current task. Kernels before 5.11 do not hand it out as one whose fields may be
- * read, and do not get to that call. */
+/* The system call of the current task. Kernels before 5.11 provide no current task with readable
+ * fields; they return before that helper is called. */
 static __always_inline s64 current_call(void)
 {
 	if (!knows_calls())
@@ -68,8 +68,8 @@ static __always_inline s64 current_call(void)
 	return call_of(bpf_get_current_task_btf());
 }
 
-/* Whether an interrupt wakes, and not the current task. What a task sends to its own machine
- * arrives by a soft interrupt that it serves itself. */
+/* Whether an interrupt makes the wake-up, and not the current task. Data that a task sends to its
+ * own machine arrives in a soft interrupt that the same task serves. */
 static __always_inline bool is_interrupt(void)
 {
 	u32 depth;
@@ -82,9 +82,9 @@ static __always_inline bool is_interrupt(void)
 	return depth & SOFT_INTERRUPT && !SENDS(current_call());
 }
 
-/* What is about to be forgotten becomes part of the next older one, where the two are two thirds of
- * the time that they span: so the past of a thread that runs little is known as far back as that
- * was so. */
+/* Merges the stretch that is about to be overwritten into the next older one, if both together
+ * fill two thirds of the time that they span. So the past of a thread that rarely runs is known
+ * for longer. */
 static __always_inline void keep_older(struct stretch *oldest, struct stretch *next)
 {
 	u64 ns = oldest->ns + next->ns;
@@ -140,7 +140,7 @@ static __always_inline void add_chain(struct thread *sleeper, struct held *held,
 	keep_worst(chain->worst, chain->worst_of, held->ns);
 }
 
-/* What the sleep until now owes to stretches in which the waker itself stood ready. */
+/* The part of the sleep until now in which the waker itself was runnable. */
 static __always_inline void owes_waker(struct thread *waker, u64 from, u64 now, struct held *held)
 {
 	u64 quota = 0;
@@ -150,7 +150,7 @@ static __always_inline void owes_waker(struct thread *waker, u64 from, u64 now, 
 		u64 ns = overlap(from, now, stretch->from, stretch->to);
 		u64 span = (stretch->to - stretch->from) >> 10;
 
-		/* Of several the part that this much of their time has on average. */
+		/* For merged stretches, take their average share of this time. */
 		if (stretch->ns != stretch->to - stretch->from && span)
 			ns = ns * (stretch->ns >> 10) / span;
 		held->ns += ns;
@@ -171,21 +171,22 @@ static __always_inline u8 slept_in(struct task_struct *task)
 	return IS_FUTEX(call) ? SLEPT_IN_FUTEX : IS_FOR_INPUT(call) ? SLEPT_FOR_INPUT : SLEPT_OTHERWISE;
 }
 
-/* Whether the waker can have kept it asleep: mostly it cannot, and that is all there is to do. */
+/* Whether the waker can have kept the thread asleep. Usually it cannot, and then nothing else is
+ * done. */
 static __always_inline bool may_owe(struct thread *thread, struct thread *waker)
 {
 	return waker && waker != thread && thread->asleep_from &&
 	       waker->owed_until > thread->asleep_from + LEAST_STRETCH;
 }
 
-/* Whether it has slept for long, as far as that is known without asking for the time: the current
- * task began to run later. */
+/* Whether the thread has slept for long, as far as that is known without reading the clock: the
+ * current task began to run later. */
 static __always_inline bool slept_long(struct thread *thread, struct thread *waker)
 {
 	return !waker || waker->since > thread->since + LONG_SLEEP;
 }
 
-/* An interrupt wakes this task, or the current one does. */
+/* Records whether an interrupt wakes this task, or the current task does. */
 static __always_inline void note_by_nobody(struct thread *thread, struct task_struct *task,
 					   bool nobody)
 {
@@ -205,7 +206,8 @@ static __always_inline void begins_to_sleep(struct thread *thread, struct task_s
 	thread->by_nobody = 0;
 }
 
-/* The process of the current task, of these two numbers, which has this entry or none. */
+/* The process of the current task, from its entry if it has one, else from `both` (tgid and
+ * tid). */
 static __always_inline u32 process_of(struct thread *waker, u64 both)
 {
 	if (waker)
@@ -213,7 +215,7 @@ static __always_inline u32 process_of(struct thread *waker, u64 both)
 	return namespace ? process_number((void *)bpf_get_current_task()) : both >> 32;
 }
 
-/* The current task, which is this one, wakes it. */
+/* The current task, with the entry `waker`, wakes the task. */
 static __always_inline void is_woken_by(struct thread *thread, struct task_struct *task,
 					struct thread *waker)
 {
@@ -235,7 +237,7 @@ static __always_inline void is_woken_by(struct thread *thread, struct task_struc
 		behind.steps++;
 		add_chain(thread, &behind, slept);
 	}
-	/* Of two the longer one is passed on. */
+	/* The longer of the two is passed on. */
 	thread->held = held.ns >= behind.ns ? held : behind;
 	thread->held.from = from;
 	thread->held.to = now;

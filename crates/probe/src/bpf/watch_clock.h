@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* When a switch or a wake-up happens. To ask for the time takes 40 ns and more, which was half of
- * what the programs took. The run queue has just read its own clock, by which the kernel counts run
- * delays; what it is behind CLOCK_MONOTONIC is learnt now and then. */
+/* The time of a switch or a wake-up. Reading the clock takes 40 ns or more, which was half the
+ * cost of the programs. The run queue has just read its own clock, by which the kernel counts run
+ * delays. The distance of that clock from CLOCK_MONOTONIC is measured now and then. */
 #ifndef TAILBACK_WATCH_CLOCK_H
 #define TAILBACK_WATCH_CLOCK_H
 
 #include "watch_tables.h"
 
-/* How long what was learnt is used. */
+/* How long a measured distance is used, in nanoseconds. */
 #define LEARNT_FOR 1000000
-/* Mostly the two clocks drift apart by less than a part in 8192. What is more is time that went by
- * since the run queue read its clock, and passes; what is more so often in a row is drift: the
- * clock is set right, or the other one is not stable. */
+/* Usually the two clocks drift apart by less than one part in 8192. A larger distance means that
+ * time passed since the run queue read its clock; this is temporary. If it is larger `TOO_OFTEN`
+ * times in a row, it is drift: the clock is being adjusted, or the other clock is not stable. */
 #define DRIFT(ns) ((ns) >> 13)
 #define TOO_OFTEN 8
 
-/* How long after another time one is, which may be of another CPU, whose clock may be ahead. */
+/* Time from `before` to `now`, or 0: `before` may come from another CPU, whose clock may be
+ * ahead. */
 static __always_inline u64 after(u64 now, u64 before)
 {
 	return now > before ? now - before : 0;
@@ -42,7 +43,7 @@ static __always_inline void learn_behind(struct cpu *cpu, u64 clock)
 	cpu->often = 0;
 }
 
-/* The time that the run queue of a CPU shows, as CLOCK_MONOTONIC; the task is on that CPU, and the
+/* The time of a CPU's run queue, converted to CLOCK_MONOTONIC. The task is on that CPU, and the
  * lock of the run queue is held. */
 static __always_inline u64 time_on(struct cpu *cpu, struct task_struct *task)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* What `tailback watch` reads of the kernel's own structures, on kernels from 5.10 on. */
+/* The fields that `tailback watch` reads from the kernel's own structures, on kernels from 5.10
+ * on. */
 #ifndef TAILBACK_WATCH_KERNEL_H
 #define TAILBACK_WATCH_KERNEL_H
 
@@ -12,14 +13,14 @@ struct rq___watch {
 
 struct cfs_rq___watch {
 	int throttled;
-	/* How many groups from this one up have used their quota up here. */
+	/* How many groups have used their quota up here: this one and those above it. */
 	int throttle_count;
 	struct rq___watch *rq;
-	/* Since 6.6: how long it was throttled with something to run, by its own quota or one
+	/* Since 6.6: throttled time with runnable tasks, by its own quota or by that of a group
 	 * above. */
 	u64 throttled_clock_self;
 	u64 throttled_clock_self_time;
-	/* Before: how long it was throttled, by the clock of its load average. */
+	/* Before 6.6: throttled time, by the clock of its load average. */
 	u64 throttled_clock_pelt_time;
 	u64 throttled_clock_task_time;
 } READ_FIELDS;
@@ -46,11 +47,11 @@ struct upid___watch {
 
 struct pid___watch {
 	unsigned int level;
-	/* One for each namespace, that of the first one first. */
+	/* One for each namespace, the first namespace first. */
 	struct upid___watch numbers[1];
 } READ_FIELDS;
 
-/* Which of the numbers of a process is its own, and which its session. */
+/* Indices of a process's own number and of its session. */
 #define OF_PROCESS 1
 #define OF_SESSION 3
 
@@ -66,7 +67,8 @@ struct task_struct___watch {
 	u64 start_time;
 	int prio;
 	unsigned int wake_cpu;
-	/* Since 7.2 these are bytes. libbpf fits a load to another size only if it is unsigned. */
+	/* Since 7.2 these are bytes. libbpf adapts a load to another size only if the field is
+	 * unsigned. */
 	unsigned int on_rq;
 	unsigned int on_cpu;
 	struct cpumask___watch *cpus_ptr;
@@ -110,7 +112,8 @@ struct files_struct___watch {
 } READ_FIELDS;
 
 enum bpf_func_id___watch {
-	/* Another number than the kernel's, so that it is seen whether the kernel has it. */
+	/* Another number than the kernel's, so that the check shows whether the kernel has the
+	 * helper. */
 	BPF_FUNC_task_pt_regs___watch = 175,
 };
 
@@ -136,7 +139,7 @@ struct pt_regs___watch {
 #define FIRST_ARGUMENT(regs) ((u64)(regs)->orig_x0)
 #endif
 
-/* Priorities below this are those of real-time and deadline policies. */
+/* Lower priorities are those of the real-time and deadline policies. */
 #define REAL_TIME 100
 
 static __always_inline s32 prio_of(struct task_struct *task)
@@ -152,18 +155,18 @@ struct task_struct___info {
 	struct thread_info___watch thread_info;
 } READ_FIELDS;
 
-/* On x86 how deep a CPU is in interrupts is a variable of that CPU. Its distance from the run queue
- * of the same CPU is set when it is loaded; 0 where it is not known. */
+/* On x86 the interrupt depth of a CPU is a variable of that CPU. Its distance from the run queue
+ * of the same CPU is set by the loader; 0 if it is not known. */
 const volatile s64 depth_behind_queue = 0;
 
-/* Serving a soft interrupt, in all kernels. */
+/* Bit for serving a soft interrupt, in all kernels. */
 #define SOFT_INTERRUPT 0x100
-/* Hard interrupts and those that nothing masks; in later kernels the bits of the first count who
- * masks interrupts, and interrupts are counted in the second. */
+/* Bits for hard interrupts and NMIs. In later kernels, the first bits count how often interrupts
+ * are masked, and the second bits count hard interrupts. */
 #define HARD_INTERRUPT 0xff0000
 #define HARD_INTERRUPT_LATER 0x1f000000
 
-/* Set by a program that runs in an interrupt: whether this is a later kernel. */
+/* Whether this is such a later kernel; set by a program that runs in an interrupt. */
 bool counts_later;
 
 static __always_inline bool knows_interrupts(void)
@@ -191,14 +194,14 @@ static __always_inline u32 interrupts(void)
 	return depth;
 }
 
-/* For a program that runs in an interrupt. */
+/* To be called by a program that runs in an interrupt. */
 static __always_inline void learn_interrupts(void)
 {
 	if (!counts_later && knows_interrupts() && interrupts() & HARD_INTERRUPT_LATER)
 		counts_later = true;
 }
 
-/* Whether it runs, also where no switch to it was seen. */
+/* Whether the task runs, even if no switch to it was seen. */
 static __always_inline bool is_running(struct task_struct *task)
 {
 	struct task_struct___watch *of = (void *)task;
@@ -206,7 +209,7 @@ static __always_inline bool is_running(struct task_struct *task)
 	return bpf_core_field_exists(of->on_cpu) && of->on_cpu;
 }
 
-/* The CPU of its run queue. */
+/* The CPU of the task's run queue. */
 static __always_inline u32 cpu_of(struct task_struct *task)
 {
 	struct task_struct___watch *of = (void *)task;
@@ -214,7 +217,7 @@ static __always_inline u32 cpu_of(struct task_struct *task)
 	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->cpu : of->wake_cpu;
 }
 
-/* The clock of its run queue; 0 where the kernel has no groups. */
+/* The clock of the task's run queue; 0 if the kernel has no groups. */
 static __always_inline u64 queue_clock(struct task_struct *task)
 {
 	struct task_struct___watch *of = (void *)task;
@@ -222,7 +225,7 @@ static __always_inline u64 queue_clock(struct task_struct *task)
 	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->clock : 0;
 }
 
-/* How long the queue of its group on its CPU was throttled so far. */
+/* Total time that the queue of the task's group was throttled on its CPU. */
 static __always_inline u64 throttled_so_far(struct task_struct *task)
 {
 	struct task_struct___watch *from = (void *)task;
@@ -248,7 +251,7 @@ static __always_inline u64 throttled_so_far(struct task_struct *task)
 	return 0;
 }
 
-/* The nearest group above the thread that has used its quota up here. */
+/* The level of the nearest group of the thread that has used its quota up here. */
 static __always_inline u8 throttled_level(struct task_struct *task)
 {
 	struct sched_entity___watch *entity = &((struct task_struct___watch *)task)->se;
@@ -256,14 +259,14 @@ static __always_inline u8 throttled_level(struct task_struct *task)
 	if (!bpf_core_field_exists(entity->cfs_rq) || !bpf_core_field_exists(entity->parent) ||
 	    !bpf_core_field_exists(entity->cfs_rq->throttled))
 		return LEVEL_UNKNOWN;
-	/* Mostly none has, and nothing has to be looked up. */
+	/* Usually no group has, and no further lookup is needed. */
 	if (bpf_core_field_exists(entity->cfs_rq->throttle_count) && !entity->cfs_rq->throttle_count)
 		return LEVEL_UNKNOWN;
-	/* Written out: Linux 5.10 refuses a loop that is entered elsewhere than at its top, as
-	 * compilers lay this one out. */
+	/* Unrolled: Linux 5.10 refuses a loop that is entered anywhere but at its top, and
+	 * compilers lay this loop out that way. */
 #pragma unroll
 	for (u8 level = 0; level < LEVEL_UNKNOWN; level++) {
-		/* A bit since 6.18, and a number before. */
+		/* One bit since 6.18, a number before. */
 		if (entity && BPF_CORE_READ_BITFIELD(entity->cfs_rq, throttled))
 			return level;
 		entity = entity ? entity->parent : 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The lock of an address space: who of another process reads under it, and what its own threads
- * wait. */
+/* The lock of an address space: which other processes read under it, and how long the process's
+ * own threads wait for it. */
 #ifndef TAILBACK_WATCH_LOCK_H
 #define TAILBACK_WATCH_LOCK_H
 
 #include "watch_clock.h"
 
-/* Calls that read a file by its descriptor. */
+/* Calls that read from a file descriptor. */
 #if defined(__TARGET_ARCH_x86)
 #define READS_FILE(call) ((call) == 0 || (call) == 17 || (call) == 19 || (call) == 295)
 #else
@@ -23,7 +23,7 @@ static __always_inline u64 sum_of_throttled(struct thread *thread)
 	return sum;
 }
 
-/* The name of the file that the current thread reads, by its descriptor. */
+/* The name of the file that the current thread reads, found by its descriptor. */
 static __always_inline void name_file(struct task_struct *task, struct thread *thread)
 {
 	struct pt_regs___watch *regs;
@@ -60,7 +60,7 @@ static __always_inline struct space *space_of(u64 mm)
 	return bpf_map_lookup_elem(&spaces, &mm);
 }
 
-/* How long foreigners held the lock of an address space so far. */
+/* Total time up to now in which threads of other processes held the lock of an address space. */
 static __always_inline u64 held_so_far(struct space *space, u64 now)
 {
 	u64 since = space->since;
@@ -73,7 +73,7 @@ static __always_inline struct thread *current_entry(void)
 	return entry_of(bpf_get_current_task_btf());
 }
 
-/* The task that a memory map belongs to; none where the kernel does not note it. */
+/* The task that a memory map belongs to; 0 if the kernel does not record it. */
 static __always_inline struct task_struct *owner_of(u64 mm)
 {
 	struct mm_struct___watch *space = (void *)mm;
@@ -107,7 +107,7 @@ static __always_inline void begins_to_wait_own(u64 mm, u64 now)
 	thread->space = mm;
 	thread->lock_from = now;
 	thread->lock_mark = space ? held_so_far(space, now) : 0;
-	/* Last: the reader may look at it meanwhile. */
+	/* Last, since the reader may read the entry meanwhile. */
 	asm volatile("" ::: "memory");
 	thread->lock = WAITS;
 }
@@ -141,8 +141,8 @@ static __always_inline void begins_to_read(u64 mm)
 	u32 target = owner ? BPF_CORE_READ(owner, tgid) : 0;
 	struct thread *thread;
 
-	/* A program that is being loaded has a memory map already that is not yet its own, and one
-	 * that ends has one that is nobody's any more. */
+	/* A process in exec has a new memory map that is not yet its own, and one that exits has
+	 * a map without an owner. */
 	if (target == (u32)task->tgid || (!target && notes_owner()))
 		return;
 	thread = entry_of(task);
@@ -178,8 +178,8 @@ static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 	__sync_fetch_and_add(&space->holders, 1);
 }
 
-/* Ready and throttled: of the time that it held the lock. An atomic addition of a zero that the
- * compiler knows becomes another operation, which kernels before 5.12 lack. */
+/* `ready` and `throttled` are parts of the time that it held the lock. An atomic addition of a
+ * constant zero becomes another operation, which kernels before 5.12 lack. */
 static __always_inline void add_hold(struct task_struct *task, struct thread *thread, u64 held, u64 ready,
 				     u64 throttled)
 {
@@ -249,7 +249,7 @@ static __always_inline void returned(u64 mm, bool write, bool success)
 		ends_wait_own(mm, bpf_ktime_get_ns());
 }
 
-/* On some kernels the name of the memory group comes between the address space and the rest. */
+/* On some kernels the name of the memory group comes after the address space. */
 SEC("raw_tp/mmap_lock_start_locking")
 int watch_lock_start(u64 *ctx)
 {
@@ -286,11 +286,11 @@ int watch_lock_released(u64 *ctx)
 	return 0;
 }
 
-/* Bits by which a tracepoint of contention names the kind of a lock. */
+/* Bits by which a contention tracepoint gives the kind of a lock. */
 #define FOR_READING 2
 #define FOR_WRITING 4
 
-/* The memory map of the current thread, where this is its lock. */
+/* The memory map of the current thread, if `lock` is the lock of that map; 0 otherwise. */
 static __always_inline u64 space_of_lock(u64 lock)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

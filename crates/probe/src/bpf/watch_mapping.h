@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The lock of a single mapping: from Linux 6.17 on maps is read under it, from 7.2 on smaps too. No
- * tracepoint tells of it, so a thread that falls asleep in a call that changes its memory map is
- * known by its stack, and who wakes it is who let go of the lock. */
+/* The lock of a single mapping. From Linux 6.17 on, maps is read under it; from 7.2 on, smaps
+ * too. It has no tracepoint. A waiter is recognized by its stack when it falls asleep in a call
+ * that changes its memory map. The thread that wakes it is the one that released the lock. */
 #ifndef TAILBACK_WATCH_MAPPING_H
 #define TAILBACK_WATCH_MAPPING_H
 
 #include "watch_lock.h"
 
-/* Functions that wait for it, and how much of a stack is looked at. */
+/* Number of functions that wait for the lock, and stack frames that are checked. */
 #define WAITERS 4
 #define FRAMES 10
 
@@ -16,10 +16,10 @@ struct code {
 	u64 to;
 };
 
-/* Set when it is loaded; none where the kernel has no such lock or hides its addresses. */
+/* Set by the loader; zeros if the kernel has no such lock or hides its addresses. */
 const volatile struct code waiters[WAITERS] = {};
 
-/* Calls that change the memory map of who makes them. */
+/* Calls that change the memory map of the caller. */
 #if defined(__TARGET_ARCH_x86)
 #define CHANGES_MAP(call) (((call) >= 9 && (call) <= 12) || (call) == 25 || (call) == 28)
 #else
@@ -53,8 +53,8 @@ static __always_inline void may_wait_for_mapping(void *ctx, struct thread *threa
 	thread->lock_from = now;
 }
 
-/* The current thread lets go of the lock of a mapping that this one waits for; how long it had held
- * it is not known, so the wait stands for it. */
+/* The current thread releases the lock of a mapping that `thread` waits for. How long it held the
+ * lock is not known, so the time of the wait is used. */
 static __always_inline void is_given_mapping(struct thread *thread, u32 by, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Threads of Erlang nodes: where they sleep, and how long they run without coming back to the VM.
- * A scheduler of the VM waits in a futex or in poll; whatever sleeps elsewhere is native code that
- * holds it. Between two processes each scheduler passes a point, and the VM counts up when all that
- * are awake have passed it: while that number stands still, one of them does not come back. */
+/* Threads of Erlang nodes: where they sleep, and how long they run without returning to the VM. A
+ * scheduler of the VM waits in a futex or in poll. If it sleeps elsewhere, native code holds it.
+ * Between two processes each scheduler passes a point. The VM increments a counter when all
+ * schedulers that are awake have passed it. While the counter stands still, one of them does not
+ * return. */
 #ifndef TAILBACK_WATCH_NODE_H
 #define TAILBACK_WATCH_NODE_H
 
 #include "watch_clock.h"
 
-/* A stretch of CPU time in which that number stands still counts from here on. */
+/* CPU time without a change of the counter from which a stretch counts as silent, in
+ * nanoseconds. */
 #define LONG_SILENCE 8000000
-/* Sleeps of a thread are sampled with at least so many milliseconds between. */
+/* Least time between two samples of a thread's sleeps, in milliseconds. */
 #define SAMPLE_EVERY_MS 20
 
 #if defined(__TARGET_ARCH_x86)
@@ -25,7 +27,8 @@
 #define IS_POLL(call) ((call) == 22 || (call) == 72 || (call) == 73 || (call) == 441)
 #endif
 
-/* A place for a sample, among those of this CPU: kernels before 5.12 cannot count one for all. */
+/* A slot for a sample, among those of this CPU: kernels before 5.12 cannot use one shared
+ * counter. */
 static __always_inline struct node_sample *new_sample(struct thread *thread)
 {
 	u32 number = bpf_get_smp_processor_id();
@@ -46,7 +49,7 @@ static __always_inline struct node_sample *new_sample(struct thread *thread)
 	return sample;
 }
 
-/* Keeps as much of the stack as there is; the sample is whole then. */
+/* Stores as much of the stack as is readable. Setting the time marks the sample as complete. */
 static __always_inline void keep_stack(struct node_sample *sample, u64 sp, u64 now)
 {
 	if (bpf_probe_read_user(sample->stack, sizeof(sample->stack), (void *)sp) &&
@@ -55,7 +58,7 @@ static __always_inline void keep_stack(struct node_sample *sample, u64 sp, u64 n
 	*(volatile u64 *)&sample->at = now;
 }
 
-/* The current thread falls asleep: in which call, and, now and then, from where. */
+/* The current thread falls asleep: records the call, and now and then a sample of the stack. */
 static __always_inline void node_sleeps(struct thread *thread, u64 now)
 {
 	u32 now_ms = now / 1000000;
@@ -84,7 +87,7 @@ static __always_inline void node_sleeps(struct thread *thread, u64 now)
 	keep_stack(sample, regs->sp, now);
 }
 
-/* A thread is woken that slept until now. */
+/* A thread wakes up that slept until now. */
 static __always_inline void node_woken(struct thread *thread, u64 now)
 {
 	u64 slept = after(now, thread->since);
@@ -107,7 +110,8 @@ static __always_inline u64 clock_of(struct thread *thread, u64 now)
 	return thread->ran + (thread->state == RUNNING && now > thread->since ? now - thread->since : 0);
 }
 
-/* Where the VM of a node counts the passes of its schedulers; 0 where that is not known. */
+/* The address at which the VM of a node counts the passes of its schedulers; 0 if it is not
+ * known. */
 static __always_inline u64 passes_of(u32 pid)
 {
 	for (int i = 0; i < NODES; i++)
@@ -116,7 +120,7 @@ static __always_inline u64 passes_of(u32 pid)
 	return 0;
 }
 
-/* For how much of its own time the current thread has run since the VM counted a pass. */
+/* CPU time of the current thread since the VM counted a pass. */
 static __always_inline u64 unpassed_for(struct thread *thread, u64 clock)
 {
 	u64 at = passes_of(thread->tgid), passes = 0;
@@ -130,7 +134,8 @@ static __always_inline u64 unpassed_for(struct thread *thread, u64 clock)
 	return clock > thread->passed_at ? clock - thread->passed_at : 0;
 }
 
-/* Attached while native code keeps a scheduler busy. What is long counts as it goes on. */
+/* Attached while native code keeps a scheduler busy. A long stretch is counted while it
+ * continues. */
 SEC("perf_event")
 int watch_pass(void *ctx)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The numbers of threads, processes and sessions, as /proc shows them to the reader of the tables.
- * In a container these are not those of the kernel. A number is looked up once, where an entry is
- * made; the key of a thread stays the kernel's own number. */
+/* Ids of threads, processes and sessions, as /proc shows them to the reader of the tables. In a
+ * container these differ from the kernel's ids. An id is looked up once, when an entry is made.
+ * The key of a thread is still the kernel's own id. */
 #ifndef TAILBACK_WATCH_PID_H
 #define TAILBACK_WATCH_PID_H
 
 #include "watch_kernel.h"
 
-/* The PID namespace of the reader's /proc, by its inode; 0 for the first one, whose numbers are the
- * kernel's. Set when it is loaded. */
+/* The PID namespace of the reader's /proc, by its inode; 0 for the first namespace, whose ids are
+ * those of the kernel. Set by the loader. */
 const volatile u32 namespace = 0;
 
-/* Who has no number there gets the kernel's number with marks, which no PID has: a program outside
- * the namespace, and of these a thread of the kernel. */
+/* A thread without an id in the namespace gets the kernel's id with mark bits that no PID has:
+ * one mark for programs outside the namespace, and another one for kernel threads. */
 #define OUTSIDE 0x80000000
 #define OUTSIDE_OF_KERNEL 0xc0000000
 #define KERNEL_THREAD 0x00200000
 
-/* Namespaces are nested at most so deep (MAX_PID_NS_LEVEL). */
+/* Deepest nesting of namespaces (MAX_PID_NS_LEVEL). */
 #define DEEPEST 32
 
-/* The number of a `struct pid` in that namespace; this other one where it has none. No pointer is
- * followed without a check, so any address is fine. */
+/* The id of a `struct pid` in that namespace; `otherwise` if it has none. Every pointer is
+ * followed with a check, so any address is fine. */
 static __noinline u32 number_in_namespace(u64 pid, u32 otherwise)
 {
 	u32 level = BPF_CORE_READ((struct pid___watch *)pid, level);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Threads that stand still for memory: they free some before they get any, for the machine or for
- * their group, move pages of others to get free ones in a row (compaction), or sleep until pages
- * that were taken from them are read back. */
+/* Threads that stop for memory. They reclaim memory before they get any, for the machine or for
+ * their group; or they move other pages to get contiguous free ones (compaction); or they sleep
+ * until pages that were taken from them are read back. */
 #ifndef TAILBACK_WATCH_RECLAIM_H
 #define TAILBACK_WATCH_RECLAIM_H
 
@@ -35,8 +35,8 @@ static __always_inline void ends_reclaim(enum reclaim_of of)
 	keep_worst(thread->memory_worst, thread->memory_worst_of, ns);
 }
 
-/* The thread falls asleep where no signal wakes it. What it sleeps while it frees memory counts
- * there already. */
+/* The thread begins an uninterruptible sleep. Sleep during its own reclaim is already counted
+ * there. */
 static __always_inline void may_wait_for_memory(struct thread *thread, struct task_struct *task)
 {
 	struct task_struct___watch *of = (void *)task;
@@ -92,7 +92,7 @@ int watch_group_reclaim_end(void *ctx)
 	return 0;
 }
 
-/* Threads of the kernel compact memory in the background, and nobody waits for them. */
+/* Kernel threads compact memory in the background, and nothing waits for them. */
 SEC("raw_tp/mm_compaction_begin")
 int watch_compaction(void *ctx)
 {

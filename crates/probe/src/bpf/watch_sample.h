@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Samples of what threads execute: whether they stand at an instruction of active waiting. */
+/* Samples of what threads execute: whether they are at an instruction of active waiting. */
 #ifndef TAILBACK_WATCH_SAMPLE_H
 #define TAILBACK_WATCH_SAMPLE_H
 
 #include "watch_node.h"
 
-/* Bytes of code that are looked at, and how many of them lie before the next instruction. */
+/* Bytes of code that are checked, and how many of them are before the next instruction. */
 #define CODE 16
 #define BEFORE 6
 
 #if defined(__TARGET_ARCH_x86)
-/* As the kernel hands them over. */
+/* In the form in which the kernel passes it. */
 struct sample {
 	u64 others[16];
 	u64 ip;

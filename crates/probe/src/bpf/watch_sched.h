@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Who was ready and did not run, and what ran instead. */
+/* Which threads were runnable and did not run, and what ran instead. */
 #ifndef TAILBACK_WATCH_SCHED_H
 #define TAILBACK_WATCH_SCHED_H
 
@@ -8,20 +8,20 @@
 #include "watch_chain.h"
 #include "watch_reclaim.h"
 
-/* After so many waits the name of a thread is read again. */
+/* Number of waits after which the name of a thread is read again. */
 #define COMM_EVERY 64
 
-/* Of 17 sleeps that nobody caused one tells who wakes: a prime, so that it takes turns among wakers
- * that take turns. Multiplied by the inverse of 17 in 32 bits, what 17 divides is small, and all
- * else is large: at each wake-up that costs less than a division. */
+/* The waker is recorded for one in 17 sleeps that no thread caused. 17 is prime, so wakers that
+ * take turns are all recorded in turn. A multiple of 17, times the inverse of 17 in 32 bits, is
+ * small; every other product is large. At each wake-up this costs less than a division. */
 #define INVERSE_OF_17 0xf0f0f0f1u
 #define IS_SEVENTEENTH(count) ((u32)(count) * INVERSE_OF_17 <= 0xffffffffu / 17)
 
 /* A wake-up that preempts is followed by its switch within this time, unless the kernel cannot
- * switch just then. */
+ * switch at that moment. */
 #define SWITCHING 50000
 
-/* A wait of at least so long is held against the CPUs that were idle. */
+/* Shortest wait that is compared with idle CPUs. */
 #define LONG_WAIT 1000000
 
 static __always_inline void becomes_ready(struct thread *thread, struct task_struct *task, u32 cpu,
@@ -36,12 +36,13 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 	thread->throttled_mark = throttled_so_far(task);
 	thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
 	thread->level = throttled_level(task);
-	/* Last: at the start of watching a switch may look at it meanwhile. */
+	/* Last, since a switch may read the entry meanwhile when watching starts. */
 	asm volatile("" ::: "memory");
 	thread->state = READY;
 }
 
-/* Whether it had the CPU by its policy alone: who runs goes on before those of its priority. */
+/* Whether it had the CPU by its policy alone: a running thread keeps the CPU from threads of the
+ * same priority. */
 static __always_inline bool is_forced(struct thread *thread, struct runner *ran)
 {
 	return ran->prio < REAL_TIME && ran->prio <= thread->prio;
@@ -77,9 +78,10 @@ static __always_inline void add_pair(struct pairs *table, struct thread *thread,
 	table->rest += ns;
 }
 
-/* From when on a wait on this CPU is to be shared out: the reader has done so up to its last
- * reading, but not of one that a quota holds. It goes through memory: what was compared keeps the
- * verifier from seeing that the rounds of a loop are alike. */
+/* The moment from which a wait on this CPU has yet to be attributed. The reader has attributed it
+ * up to its last reading, unless the thread is throttled. The value goes through memory:
+ * otherwise, the verifier tracks the comparison and does not see that the iterations of a loop
+ * are alike. */
 static __always_inline u64 not_shared_from(struct thread *thread, u64 throttled)
 {
 	u64 from = thread->here + throttled;
@@ -91,7 +93,7 @@ static __always_inline u64 not_shared_from(struct thread *thread, u64 throttled)
 	return *(volatile u64 *)&thread->share_from;
 }
 
-/* Shares out the time from then until now among those who ran on that CPU. */
+/* Attributes the time from `from` until now to the threads that ran on that CPU. */
 static __always_inline void share_out(struct thread *thread, u32 number, u64 from, u64 now)
 {
 	u32 table_key = number * 2 + (interval & 1);
@@ -105,14 +107,14 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 	head = cpu->head;
 	for (int i = 0; i < RUNNERS - 1; i++) {
 		struct runner *ran = &cpu->ring[(head - i) & (RUNNERS - 1)];
-		/* Read anew: what a loop carries along keeps the verifier from seeing that rounds
-		 * are alike. */
+		/* Read again: a value carried through the loop keeps the verifier from seeing
+		 * that the iterations are alike. */
 		u64 to = i ? *(volatile u64 *)&cpu->ring[(head - i + 1) & (RUNNERS - 1)].from : now;
 		u64 begin = ran->from > from ? ran->from : from;
 		u64 end = to < now ? to : now;
 		u64 ns;
 
-		/* What was before the first switch is not known. */
+		/* What ran before the first switch is not known. */
 		if (end <= from || !ran->from)
 			break;
 		if (end <= begin)
@@ -133,7 +135,7 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 	thread->rest += left;
 }
 
-/* The part of the time on this CPU in which the quota of a group held it. */
+/* The part of the time on this CPU in which the quota of a group throttled the thread. */
 static __always_inline u64 take_throttled(struct thread *thread, struct task_struct *task, u64 now)
 {
 	struct task_struct___watch *from = (void *)task;
@@ -155,7 +157,8 @@ static __always_inline u64 take_throttled(struct thread *thread, struct task_str
 	return ns;
 }
 
-/* The longest stretch until now in which one CPU that it may use was idle while it was ready. */
+/* The longest time until now in which one other allowed CPU was idle while the thread was
+ * runnable. */
 static __always_inline u64 stood_beside_idle(struct task_struct *task, u32 own, u64 from, u64 now)
 {
 	struct task_struct___watch *of = (void *)task;
@@ -213,7 +216,7 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 
 	if (cpu->since && thread->state == RUNNING)
 		thread->ran += now - cpu->since;
-	/* A thread may rename itself; a new program is seen when it begins. */
+	/* A thread may rename itself; the name of a new program is read at exec. */
 	if (!(thread->waits % COMM_EVERY)) {
 		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
 		thread->nice = task->static_prio - PRIO_OF_NICE_0;
@@ -231,9 +234,9 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	}
 }
 
-/* Nobody saw it get the CPU: some kernels hide the switches of a process. It had waited at least
- * until the last switch there that was seen. Who ran meanwhile is not asked: with that loop twice
- * in one program, guests of 5.10 and 7.3 did not load it within a minute. */
+/* No switch to this thread was seen: some kernels hide the switches of a process. It had waited
+ * at least until the last switch that was seen on this CPU. What ran meanwhile is not looked up:
+ * with that loop twice in one program, guests of 5.10 and 7.3 did not load it within a minute. */
 static __always_inline void stopped_unseen(struct thread *thread, u64 waited)
 {
 	thread->waits++;
@@ -242,7 +245,7 @@ static __always_inline void stopped_unseen(struct thread *thread, u64 waited)
 	keep_worst(thread->worst, thread->worst_of, waited);
 }
 
-/* Notes who runs from now on. */
+/* Records the thread that runs from now on. */
 static __always_inline void remember(struct cpu *cpu, struct task_struct *next, struct thread *thread,
 				     u64 now)
 {
@@ -257,11 +260,11 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	cpu->head++;
 }
 
-/* When the CPU goes from one thread to another. After a wake-up that preempts, the run queue mostly
- * does not read its clock again before the switch (rq_clock_skip_update): it shows the time of the
- * wake-up. Then the thread that is preempted waits from there on, and the woken one has not waited,
- * in run delays as here. But the kernel may not have been able to switch for long: then the time is
- * that of the switch, and the woken one has waited. */
+/* The time at which the CPU goes from one thread to another. After a wake-up that preempts, the
+ * run queue usually does not read its clock again before the switch (rq_clock_skip_update): it
+ * shows the time of the wake-up. Then the preempted thread waits from that time, and the woken
+ * thread has not waited; the kernel's run delays count the same. But if the kernel could not
+ * switch for long, the time is that of the switch, and the woken thread has waited. */
 static __always_inline u64 switched_at(struct cpu *cpu, struct task_struct *next)
 {
 	u64 now = time_on(cpu, next), asked;
@@ -287,8 +290,8 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 		return 0;
 	from = prev->pid ? entry_of(prev) : 0;
 	to = next->pid ? entry_of(next) : 0;
-	/* A CPU may take long to wake from idleness, and its run queue may have read its clock
-	 * before. */
+	/* A CPU may take long to wake from idle, and its run queue may have read its clock before
+	 * that. */
 	now = prev->pid ? switched_at(cpu, next) : bpf_ktime_get_ns();
 	/* `to` may have taken the entry of `from`. */
 	if (from && from != to) {
@@ -311,7 +314,7 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /* The run queue read its clock before the waker sent an interrupt to another CPU. In a virtual
- * machine that takes long, and the thread was ready meanwhile. */
+ * machine the interrupt takes long, and the thread was runnable meanwhile. */
 static __always_inline void wakes(struct task_struct *task)
 {
 	u32 number = cpu_of(task);
@@ -329,14 +332,13 @@ static __always_inline void wakes(struct task_struct *task)
 	}
 	if (thread->sleep)
 		node_woken(thread, now);
-	/* A reader is given the lock before it is woken: it holds it from now on. */
+	/* A reader is given the lock before it is woken: it holds the lock from this moment. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;
 	becomes_ready(thread, task, number, now);
 }
 
-/* In the context of whoever wakes; the wake-up itself may be done by an interrupt on another
- * CPU. */
+/* Runs in the context of the waker; an interrupt on another CPU may do the wake-up itself. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(watch_waking, struct task_struct *task)
 {
@@ -350,7 +352,7 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 	owes = may_owe(thread, waker);
 	asked = owes || thread->lock || IS_SEVENTEENTH(thread->waits);
 	if (asked || slept_long(thread, waker))
-		/* An interrupt only happens to strike somebody. */
+		/* An interrupt only happens to run on top of the current task. */
 		note_by_nobody(thread, task, !both || is_interrupt());
 	if (!asked)
 		return 0;
@@ -361,8 +363,8 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 		thread->lock_call = current_call();
 		bpf_get_current_comm(thread->lock_by, COMM);
 	}
-	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
-	 * uses. */
+	/* If there are no waiters, this call is removed: kernels before 5.11 lack a helper that
+	 * it uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)
 		is_given_mapping(thread, thread->waker, bpf_ktime_get_ns());
 	return 0;
@@ -392,7 +394,8 @@ int BPF_PROG(watch_exec, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that is moved while it is ready waited behind those on the CPU that it leaves. */
+/* A thread that is moved while it is runnable waited behind the threads on the CPU that it
+ * leaves. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(watch_migrate, struct task_struct *task, int to)
 {

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The tables of `tailback watch`. Each is of bounded size. Threads are looked up at every switch,
- * so they are in an array, which costs less than a table of hashes; those that have ended make
- * room. In the others it is what was not used for longest. */
+/* The tables of `tailback watch`. Each has a bounded size. Threads are looked up at every switch,
+ * so they are in an array, which costs less than a hash table; threads that have ended free their
+ * slots. The hash tables drop the least recently used entry. */
 #ifndef TAILBACK_WATCH_TABLES_H
 #define TAILBACK_WATCH_TABLES_H
 
 #include "watch_pid.h"
 
-/* The interval that is counted now; the reader adds one and then reads the one before. */
+/* The current interval; the reader adds one and then reads the interval before. */
 u32 interval;
-/* When the reader read last: waits that went on then it has shared out up to then. */
+/* Time of the last reading: the reader has attributed waits in progress up to this time. */
 u64 read_at;
-/* Threads whose place was given to another before they were read. */
+/* Threads whose slot was given to another thread before they were read. */
 u64 threads_lost;
-/* Places that have changed; the reader sets them back before it reads. Bytes, since setting a bit
- * would not be one operation. */
+/* Slots that have changed; the reader resets them before it reads. Bytes, since setting a bit is
+ * not a single operation. */
 u8 touched[THREADS];
 
-/* Erlang nodes that the reader has found, those that there are first. */
+/* Erlang nodes that the reader has found; the used elements come first. */
 u32 nodes[NODES];
-/* Where in their memory they count the passes of their schedulers, in the same order. */
+/* The addresses at which they count the passes of their schedulers, in the same order. */
 u64 passes_at[NODES];
 
-/* Set when it is loaded. */
+/* Number of possible CPUs, set by the loader. */
 const volatile u32 cpus_known = 1;
-/* Whether waits for a lock are told by the tracepoints of contention. */
+/* Whether waits for a lock are seen by the contention tracepoints. */
 const volatile bool contention = true;
 
-/* All of a new entry. */
+/* The initial values of new entries. */
 struct reader blank_reader;
 struct space blank_space;
 struct chain blank_chain;
@@ -40,7 +40,7 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* As many as there are CPUs, and twice as many. */
+/* One entry for each CPU here, and two for each CPU in `pairs`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -97,13 +97,14 @@ static __always_inline bool is_node(u32 pid)
 	return false;
 }
 
-/* One of the places of a thread. Threads of numbers in a row have places in a row. */
+/* One of the slots for a thread. Consecutive ids have consecutive slots. */
 static __always_inline u32 place(u32 tid, u32 nth)
 {
 	return (tid + nth * 4099) & (THREADS - 1);
 }
 
-/* Whether a place has changed. A key that was handed to a helper is anything to the verifier. */
+/* The change mark of a slot. After a key was passed to a helper, the verifier knows no bounds for
+ * it. */
 static __always_inline u8 *change_of(u32 key)
 {
 	return &touched[key & (THREADS - 1)];
@@ -111,7 +112,7 @@ static __always_inline u8 *change_of(u32 key)
 
 static __always_inline void touch(u32 key)
 {
-	/* Mostly it is set already, and is only read: its neighbours are written on other CPUs. */
+	/* Usually it is set already, and is only read: other CPUs write the bytes next to it. */
 	if (!*change_of(key))
 		*change_of(key) = 1;
 }
@@ -130,7 +131,7 @@ static __noinline struct thread *entry_elsewhere(u32 tid)
 	return 0;
 }
 
-/* The entry of a thread of that number; none where there is none. */
+/* The entry of a thread with that id; 0 if there is none. */
 static __always_inline struct thread *entry_at(u32 tid)
 {
 	u32 key = place(tid, 0);
@@ -142,14 +143,14 @@ static __always_inline struct thread *entry_at(u32 tid)
 	return thread;
 }
 
-/* Whether a place is free: an empty one, one of a thread of the same number, or one whose thread
- * has ended and was read. */
+/* Whether a slot is free: it is empty, or has a thread with the same id, or a thread that has
+ * ended and was read. */
 static __always_inline bool is_free(struct thread *thread, u32 tid, u32 key)
 {
 	return !thread->start || thread->tid == tid || (thread->state == GONE && !*change_of(key));
 }
 
-/* The first free place; else that of a thread that has ended, or one by chance. */
+/* The first free slot; else the slot of a thread that has ended, or one chosen by `chance`. */
 static __always_inline u32 place_for(u32 tid, u64 chance)
 {
 	u32 last = place(tid, chance & (PLACES - 1));
@@ -166,7 +167,8 @@ static __always_inline u32 place_for(u32 tid, u64 chance)
 	return last;
 }
 
-/* Two that take the same place at the same moment share it until one of them is looked up again. */
+/* Two threads that take the same slot at the same moment share it until one of them is looked up
+ * again. */
 static __noinline struct thread *entry_made(struct task_struct *task)
 {
 	struct task_struct___watch *from = (void *)task;
@@ -191,7 +193,7 @@ static __noinline struct thread *entry_made(struct task_struct *task)
 	return thread;
 }
 
-/* The thread's entry; made where there is none. */
+/* The thread's entry; it is made if there is none. */
 static __always_inline struct thread *entry_of(struct task_struct *task)
 {
 	struct thread *thread = entry_at(task->pid);
@@ -201,12 +203,12 @@ static __always_inline struct thread *entry_of(struct task_struct *task)
 	return entry_made(task);
 }
 
-/* The worst of an interval stands until the second one after it. */
+/* The worst value of an interval is kept until the second interval after it. */
 static __always_inline void keep_worst(u64 *worst, u32 *of, u64 ns)
 {
 	u32 now = interval;
 
-	/* One of two, without an index that changes. */
+	/* One of two, without a variable index. */
 	if (now & 1) {
 		if (of[1] != now || ns > worst[1])
 			worst[1] = ns;

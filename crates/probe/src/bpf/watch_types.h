@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* What the programs of `tailback watch` and their reader share; src/live/raw.rs has the same. */
+/* The types that the programs of `tailback watch` share with their reader; src/live/raw.rs
+ * repeats some of the constants. */
 #ifndef TAILBACK_WATCH_TYPES_H
 #define TAILBACK_WATCH_TYPES_H
 
@@ -7,54 +8,57 @@
 
 typedef __s64 s64;
 
-/* Of the kernel's interface. */
+/* Constants of the kernel's interface. */
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_LRU_HASH 9
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
 #define BPF_F_MMAPABLE (1U << 10)
 
-/* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
+/* Stretches of running threads that are stored for a CPU, with the current one. */
 #define RUNNERS 256
-/* Pairs of a victim and who ran instead of it, for each CPU and interval. */
+/* Pairs of a victim and a process that ran instead of it, for each CPU and interval. */
 #define PAIRS 1024
 #define PROBES 4
-/* Threads, and how many places there are for each of them. */
+/* Slots for threads, and how many of them each thread may use. */
 #define THREADS 16384
 #define PLACES 4
-/* Those who read the memory map of another process. */
+/* Processes that read the memory map of another process. */
 #define READERS 2048
-/* Pairs of a program that slept and one that stood still meanwhile. */
+/* Pairs of a process that slept and a process that was runnable meanwhile. */
 #define CHAINS 4096
-/* Stretches in which a thread stood ready that are remembered of it. */
+/* Stretches of runnable time that are stored for a thread. */
 #define STRETCHES 4
 #define SPACES 1024
-/* CPUs that are looked at for one that was idle. */
+/* CPUs that are checked for being idle. */
 #define CPUS_LOOKED_AT 256
-/* Levels of groups whose quota is told apart, the thread's own first; the last is: not known. */
+/* Levels of groups whose quota is counted separately, the thread's own group first; the last
+ * level is for unknown groups. */
 #define LEVELS 8
 #define LEVEL_UNKNOWN (LEVELS - 1)
 #define FILE_NAME 16
-/* Erlang nodes whose threads are looked at more closely. */
+/* Erlang nodes whose threads are examined more closely. */
 #define NODES 16
-/* Samples of them that are kept, and how much of the stack is. */
+/* Samples of them that are kept, and stack words of each sample. */
 #define SAMPLES 2048
 #define STACK_WORDS 96
 
 enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE, GONE };
 
-/* Where a thread of a node sleeps: the two ways in which the VM itself waits, and all others. */
+/* Where a thread of a node sleeps: the two ways in which the VM itself waits, and all other
+ * ways. */
 enum sleep { SLEEPS_UNKNOWN, SLEEPS_FUTEX, SLEEPS_POLL, SLEEPS_FAULT, SLEEPS_CALL };
 
-/* What a sample of a node's thread is of. */
+/* What a node's thread did when it was sampled. */
 enum sampled { SAMPLED_RUNNING, SAMPLED_SPINNING, SAMPLED_SILENT, SAMPLED_ASLEEP };
 
 enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
-/* Why a thread stood ready. */
+/* Why a thread was runnable and did not run. */
 enum why { STOOD, STOOD_BY_QUOTA };
 
-/* A stretch in which a thread stood ready and did not run; or several, so long in all. */
+/* A stretch in which a thread was runnable and did not run; or several merged ones, with `ns` in
+ * total. */
 struct stretch {
 	u64 from;
 	u64 to;
@@ -62,7 +66,7 @@ struct stretch {
 	u64 why;
 };
 
-/* A sleep, and how long of it the thread at the other end of the chain stood ready. */
+/* A sleep, and how long the thread at the other end of the chain was runnable during it. */
 struct held {
 	u64 from;
 	u64 to;
@@ -76,73 +80,77 @@ struct held {
 	u32 pad2;
 };
 
-/* Memory that a thread sleeps for: the kernel has marked it as one that waits for some (PSI); a
- * page that is read while it is in no system call. */
+/* The memory that a thread sleeps for: the kernel has marked it as waiting for memory (PSI), or
+ * it reads a page while it is in no system call. */
 enum waits_for { NO_MEMORY, MARKED_MEMORY, PAGE_READ };
 
-/* For whom a thread frees memory, or that it moves pages. */
+/* What a thread reclaims memory for, or that it moves pages. */
 enum reclaim_of { OF_MACHINE, OF_GROUP, OF_COMPACTION };
 
-/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every
- * switch touches stands first, so that it takes few lines of the cache. */
+/* A thread. Times are in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. Fields
+ * that every switch touches come first, so that they take few cache lines. */
 struct thread {
-	/* Tells it from a later thread of the same number. */
+	/* Tells it from a later thread with the same id. */
 	u64 start;
-	/* As the kernel counts. All numbers of processes and sessions are those of the reader's
-	 * namespace, and so is `tid_here`. */
+	/* The kernel's id. All ids of processes and sessions, and `tid_here`, are those of the
+	 * reader's namespace. */
 	u32 tid;
 	u32 tgid;
 	u8 state;
 	u8 lock;
 	u8 level;
-	/* An interrupt woke it from its last sleep; of short sleeps it is not always known. */
+	/* Whether an interrupt woke it from its last sleep; for short sleeps this is not always
+	 * known. */
 	u8 by_nobody;
 	u32 cpu;
-	/* Process that woke it last; 0 where an interrupt did. */
+	/* Process that woke it last; 0 if an interrupt did. */
 	u32 waker;
 	u32 session;
-	/* Since when it is in its state, and since when of that on this CPU. */
+	/* When its state began, and when it came to this CPU in that state. */
 	u64 since;
 	u64 here;
-	/* Up to when it stood ready, or slept behind one that did: a sleep of another that
-	 * began later owes it nothing. */
+	/* End of the last time in which it was runnable, or slept behind a runnable thread. A
+	 * sleep of another thread that began later lost nothing to it. */
 	u64 owed_until;
-	/* Since when it sleeps, or slept last; a timer that it looks after for a moment does not
-	 * end a sleep. */
+	/* When its current or last sleep began. A timer that it handles for a moment does not end
+	 * a sleep. */
 	u64 asleep_from;
 	u64 ran;
-	/* Ready and without a CPU. */
+	/* Time runnable without a CPU. */
 	u64 ready;
 	u64 waits;
-	/* The worst single wait by interval, and which intervals these are. */
+	/* The longest single wait of two intervals, and the numbers of these intervals. */
 	u64 worst[2];
 	u32 worst_of[2];
-	/* How long its group had been throttled here when it became ready, and its queue. */
+	/* Throttled time of its group here when it became runnable, and the run queue of the
+	 * group. */
 	u64 throttled_mark;
 	u64 queue;
 	char comm[COMM];
-	/* Of the ready time: another process ran; another thread of its own ran; the CPU was idle;
-	 * beyond what is remembered. */
+	/* Parts of `ready`: another process ran; another thread of its own process ran; the CPU
+	 * was idle; it is not known what ran. */
 	u64 others;
 	u64 own;
 	u64 idle;
 	u64 rest;
-	/* Of that: some CPU that it may use stood idle all the time until then. */
+	/* Part of `ready` in which another allowed CPU was idle without a break until the thread
+	 * ran. */
 	u64 beside_idle;
-	/* Asleep where no signal wakes it. */
+	/* Time in uninterruptible sleep. */
 	u64 asleep;
 	s32 nice;
-	/* The system call in which an interrupt woke it; negative where that is not known. */
+	/* The system call in which an interrupt woke it; negative if it is not known. */
 	s32 slept_in;
-	/* While it reads the memory map of another: whose. */
+	/* The process whose memory map it reads. */
 	u32 target;
-	/* Samples of its program, and those at an instruction of active waiting. */
+	/* Number of samples of its program, and of samples at an instruction of active
+	 * waiting. */
 	u32 samples;
 	u32 spins;
-	/* Of the ready time: throttled, by the level of the group whose quota was used up. */
+	/* Part of `ready` throttled, by the level of the group whose quota was used up. */
 	u64 throttled[LEVELS];
-	/* The lock of its own address space: waits, and the part of them in which foreigners held
-	 * it. */
+	/* The lock of its own address space: the waits, and the part of them in which threads of
+	 * other processes held it. */
 	u64 lock_from;
 	u64 lock_mark;
 	u64 lock_ns;
@@ -150,28 +158,29 @@ struct thread {
 	u64 lock_worst[2];
 	u32 lock_worst_of[2];
 	u64 foreign_ns;
-	/* The address space whose lock it waits for or holds; while it reads the memory map of
-	 * another: since when, and its own sums then. */
+	/* The address space whose lock it waits for or holds. While it reads the memory map of
+	 * another process: when the hold began, and its own sums at that moment. */
 	u64 space;
 	u64 hold_from;
 	u64 hold_ready;
 	u64 hold_throttled;
 	char file[FILE_NAME];
 	u32 call;
-	/* Of a node's thread: where it sleeps or slept last, and by which call. */
+	/* For a node's thread: where it sleeps or slept last, and in which call. */
 	u32 sleep;
-	/* Where it waited actively when it was last seen to. */
+	/* The last address at which it was seen waiting actively. */
 	u64 spin_at;
 	s32 sleep_call;
 	u32 native_calls;
-	/* Asleep in a futex, in poll and its kind, in another call. */
+	/* Time asleep in a futex, in poll and its variants, and in another call. */
 	u64 futex;
 	u64 poll;
 	u64 native;
 	u64 native_worst[2];
 	u32 native_worst_of[2];
-	/* CPU time in which the VM counted no pass of its schedulers: that number, its own clock
-	 * when that changed last, long stretches, up to where they are counted, the worst. */
+	/* CPU time in which the VM counted no pass of its schedulers: the counter, the thread's
+	 * CPU time at its last change, the sum of long stretches, the CPU time up to which they
+	 * are counted, and the longest. */
 	u64 passes;
 	u64 passed_at;
 	u64 silent;
@@ -179,19 +188,19 @@ struct thread {
 	u64 silent_worst[2];
 	u32 silent_worst_of[2];
 	u32 silent_calls;
-	/* When a sleep of it was sampled last, in milliseconds. */
+	/* Time of the last sample of its sleep, in milliseconds. */
 	u32 sampled_at;
-	/* Of waits for the lock of its own address space: who let go of it last and in which call,
-	 * where that was a thread of its own; the most of a single wait that no foreigner had. */
+	/* For waits for the lock of its own address space: the call and the name of the thread
+	 * that released it last, if that thread is of the same process; and the most of a single
+	 * wait in which no thread of another process held it. */
 	s32 lock_call;
 	char lock_by[COMM];
 	u64 own_lock_worst[2];
 	u32 own_lock_worst_of[2];
-	/* While it frees memory for itself, or moves pages to get free ones in a row: since when,
-	 * and which of these;
-	 * how long it has freed memory, the part of that for its group, and how long it has moved
-	 * pages. Asleep for memory otherwise; asleep for a page that is not there, where the kernel
-	 * does not say that it was taken away; the worst of all these. */
+	/* Its reclaim or compaction in progress: when it began, and which kind. Then the total
+	 * time of reclaim, the part of it for its group, and the time of compaction. Then sleep
+	 * for memory in other ways: marked by the kernel (PSI); and for a page that is not in
+	 * memory, if the kernel does not mark it as evicted. Last, the longest of all these. */
 	u64 reclaims_from;
 	u64 reclaims_of;
 	u64 reclaim;
@@ -202,28 +211,28 @@ struct thread {
 	u64 faults;
 	u64 memory_worst[2];
 	u32 memory_worst_of[2];
-	/* The worst of single waits for a CPU: what a quota had of it; what an idle CPU would have
-	 * spared. */
+	/* The longest parts of single waits for a CPU: throttled by a quota; and with another
+	 * allowed CPU idle. */
 	u64 share_from;
 	u64 throttled_worst[2];
 	u32 throttled_worst_of[2];
 	u64 beside_worst[2];
 	u32 beside_worst_of[2];
-	/* Its priority when it became ready, as the kernel counts them. */
+	/* Its priority when it became runnable, in the kernel's numbers. */
 	s32 prio;
 	u32 tid_here;
-	/* The last stretches in which it stood ready; the last sleep that it owes to such stretches
-	 * of another. */
+	/* Its last stretches of runnable time, and its last sleep that it lost to such stretches
+	 * of another thread. */
 	u32 stretch_at;
-	/* What it sleeps for, if that is memory. */
+	/* The memory that it sleeps for, if it does. */
 	u32 waits_for;
 	struct stretch stood[STRETCHES];
 	struct held held;
 };
 
-/* A sample of a thread of a node: where it stands, and the top of its stack as it is. */
+/* A sample of a thread of a node: its position, and the top of its stack, unfiltered. */
 struct node_sample {
-	/* When; 0 while it is written. */
+	/* Time of the sample; 0 while it is being written. */
 	u64 at;
 	u32 pid;
 	u32 tid;
@@ -233,77 +242,78 @@ struct node_sample {
 	u64 stack[STACK_WORDS];
 };
 
-/* Who ran on a CPU, until the next one did. */
+/* A thread that ran on a CPU, until the next one did. */
 struct runner {
 	u64 from;
 	u32 tgid;
 	u32 session;
-	/* As the kernel counts priorities. */
+	/* In the kernel's numbers. */
 	s32 prio;
 	u32 pad;
 	char comm[COMM];
 };
 
 struct cpu {
-	/* Since when what runs now has run; since when it is idle, or 0. */
+	/* When the current thread began to run, and when the CPU became idle, or 0. */
 	u64 since;
 	u64 idle_since;
 	u64 switches;
-	/* Samples of threads of nodes. */
+	/* Number of samples of node threads. */
 	u64 samples;
-	/* What the clock of its run queue is behind CLOCK_MONOTONIC, and what it showed when that
-	 * was learnt; 0 before. */
+	/* How far the clock of its run queue is behind CLOCK_MONOTONIC, and what the clock showed
+	 * when this was measured; 0 before that. */
 	u64 behind;
 	u64 learnt_at;
-	/* How often in a row it seemed to be more behind than it may be, and by the least of them
-	 * so much. */
+	/* How often in a row it seemed further behind than it may be, and the smallest of these
+	 * distances. */
 	u64 often;
 	u64 least_behind;
-	/* When a thread was woken here last. */
+	/* When a thread was last woken here. */
 	u64 woken_at;
-	/* The place of the one that runs. */
+	/* The index of the current thread in `ring`. */
 	u64 head;
 	struct runner ring[RUNNERS];
 };
 
-/* How long a process ran while threads of another were ready on its CPU. */
+/* How long a process ran while threads of another process were runnable on its CPU. */
 struct pair {
 	u32 victim;
 	u32 culprit;
 	u64 ns;
 	u64 worst;
 	u64 waits;
-	/* Of that: at a real-time priority above that of the victim or equal to it, and the two. */
+	/* Part of `ns` at a real-time priority above the victim's or equal to it, and the two
+	 * priorities. */
 	u64 forced;
 	s32 prio;
 	s32 victim_prio;
-	/* Of the culprit. */
+	/* Session of the culprit. */
 	u32 session;
 	u32 pad;
 	char comm[COMM];
 };
 
-/* Of one CPU and one interval. */
+/* The pairs of one CPU and one interval. */
 struct pairs {
 	struct pair pairs[PAIRS];
-	/* What found no place. */
+	/* Time of the pairs that found no slot. */
 	u64 rest;
 };
 
 struct reader_key {
 	u32 reader;
 	u32 target;
-	/* The call, where it is none that reads a file. */
+	/* The system call, if it reads no file. */
 	u32 call;
 	u32 pad;
 	char file[FILE_NAME];
 };
 
-/* A process that reads the memory map of another under that one's lock. */
+/* A process that reads the memory map of another process under the lock of that map. */
 struct reader {
 	u64 holds;
 	u64 ns;
-	/* Of that: ready without a CPU; of that: throttled. */
+	/* Part of `ns` runnable without a CPU, and part of that throttled. */
 	u64 ready;
 	u64 throttled;
 	u64 worst[2];
@@ -313,12 +323,12 @@ struct reader {
 	char comm[COMM];
 };
 
-/* Where a thread slept that another woke. */
+/* Where a thread slept that another thread woke. */
 enum slept { SLEPT_OTHERWISE, SLEPT_IN_FUTEX, SLEPT_FOR_INPUT };
 
 struct chain_key {
 	u32 sleeper;
-	/* Process of the thread that stood ready. */
+	/* Process of the thread that was runnable. */
 	u32 holder;
 	u8 slept;
 	u8 steps;
@@ -327,7 +337,7 @@ struct chain_key {
 	u8 inverted;
 };
 
-/* How long threads of a process slept while a thread stood ready that they waited for. */
+/* How long threads of a process slept while a thread that they waited for was runnable. */
 struct chain {
 	u64 ns;
 	u64 wakes;
@@ -336,7 +346,7 @@ struct chain {
 	char comm[COMM];
 };
 
-/* Threads that hold the lock of an address space which is not their own. */
+/* Threads that hold the lock of another process's address space. */
 struct space {
 	u64 since;
 	s64 holders;

@@ -1,4 +1,4 @@
-//! The program behind a function, and its table.
+//! The program that counts a function's calls, and its table.
 
 use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
@@ -15,15 +15,15 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::ptr::addr_of_mut;
 
-/// Compiled by the build.
+/// Compiled by build.rs.
 mod object {
     crate::skeleton::skeleton!("/calls.skel.rs");
 }
 
-/// The largest argument that a program can read.
+/// The largest argument number that a program can read.
 const ARGUMENTS: u32 = 6;
 
-/// Attaches to a function for as long as `run` takes.
+/// Attaches to a function while `run` runs.
 ///
 /// # Errors
 /// If the kernel refuses the program, or the function does not exist.
@@ -51,7 +51,8 @@ pub fn attached(
         what: format!("{} in {}", target.symbol, target.library),
         why: format!("{why}; nm -D {} lists what is there", target.library),
     };
-    // By this link the kernel takes the file that is open, whatever its name means by now.
+    // Through this link the kernel opens the file that is open here, even if the path names
+    // another file by now.
     let link_to_file = format!("/proc/self/fd/{}", file.as_raw_fd());
     let offset = elf::offset_of(&file, &target.symbol).and_then(|at| usize::try_from(at).ok());
     let offset = offset.ok_or_else(|| no_symbol("no such function".to_owned()))?;
@@ -66,10 +67,10 @@ pub fn attached(
     Ok(())
 }
 
-/// What was counted until now.
+/// The counts so far.
 fn read(memory: &Shared<bss>) -> Table {
     let mut table = Table::default();
-    // SAFETY: within the memory, which the kernel writes at any moment.
+    // SAFETY: within the mapped memory, which the kernel may write at any moment.
     let tallies = unsafe { addr_of_mut!((*memory.as_ptr()).tallies) };
     for (cpu, tally) in (0..).zip(elements(tallies)) {
         // SAFETY: as above.

@@ -1,15 +1,15 @@
-//! Finding the file of a library that a process has mapped.
+//! Finds the file of a library that a process has mapped.
 
 use crate::ProbeError;
 use host::roots::{Roots, read_text_up_to};
 use host::{MappedFile, ProcessFiles};
 use std::fs::File;
 
-/// The largest map of mappings that is read, in bytes.
+/// Most bytes of /proc/PID/maps that are read.
 const LIMIT: u64 = 64 << 20;
 
-/// The file of a library, opened by the kernel's own link to it: the process may live in a
-/// container, and the file's name may mean another one by now.
+/// The file of a library, opened through the kernel's own link to it. The process may live in a
+/// container, and the path may name another file by now.
 ///
 /// # Errors
 /// If there is no such process, or it has no such library.
@@ -33,8 +33,8 @@ pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<File, ProbeError> 
     })
 }
 
-/// The mapping of the file whose name is the library's, or whose whole path is; a name may leave
-/// out what stands behind it, as `libcrypto` for `libcrypto.so.3`.
+/// The mapping whose file has the library's name, or whose path equals `library`. The name may
+/// leave out its end from a dot on, for example `libcrypto` for `libcrypto.so.3`.
 fn mapped(maps: &str, library: &str) -> Option<MappedFile> {
     let all = || maps.lines().filter_map(MappedFile::of_line);
     let name = |file: &MappedFile| file.path.rsplit('/').next().map(str::to_owned);

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 /// Calls on one CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CpuCalls {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
-    /// The sum of the argument that is a size.
+    /// The sum of the argument that is a size, in bytes.
     pub bytes: u64,
 }
 
 /// Calls by CPU; a CPU without calls is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Table {
-    /// By CPU.
+    /// The calls on each CPU.
     pub cpus: BTreeMap<u32, CpuCalls>,
-    /// Calls on CPUs beyond those that are counted apart.
+    /// Calls on CPUs that the table has no row for.
     pub elsewhere: u64,
 }
 
 impl Table {
-    /// What came since an earlier table.
+    /// The calls since an earlier table.
     pub fn since(&self, before: &Table) -> Table {
         let gained = |(cpu, now): (&u32, &CpuCalls)| {
             let then = before.cpus.get(cpu).copied().unwrap_or_default();
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// All CPUs together.
+    /// The sum over all CPUs.
     pub fn sum(&self) -> CpuCalls {
         let all = self.cpus.values();
         let sum = all.fold(CpuCalls::default(), |sum, one| CpuCalls {

@@ -1,14 +1,14 @@
-//! What is counted.
+//! The function whose calls are counted.
 
-/// What is counted.
+/// The function whose calls are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTarget {
     /// The process.
     pub pid: u32,
-    /// The library: the end of its file's name, as `libcrypto.so.3`, or a path.
+    /// The library: the last part of its path, such as `libcrypto.so.3`, or the whole path.
     pub library: String,
     /// The function.
     pub symbol: String,
-    /// Which of its arguments is a size, from 1; none where no size is added up.
+    /// The number of the argument that is a size, counted from 1; None if no size is added up.
     pub size_argument: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The join, on events made up.
+//! Tests of the join with constructed events.
 
 use super::*;
 use crate::event::EventKind;
@@ -15,8 +15,8 @@ fn waited(tid: u32, from: u64, to: u64) -> Event {
     Event { kind: EventKind::Waited, space: LOCK, write: true, ..ran(tid, 0, from, from, to) }
 }
 
-/// A hold that ends while its thread has run since `running`, having been runnable since
-/// `runnable`.
+/// A hold. Its thread became runnable at `runnable` and has run since `running`, up to the end of
+/// the hold.
 fn hold(tid: u32, cpu: u32, times: (u64, u64), runnable: u64, running: u64) -> Event {
     let (from, to) = times;
     Event {
@@ -33,7 +33,7 @@ fn name_by_thread(event: &Event) -> String {
     if event.tid >= 100 { "spinner".to_owned() } else { event.name.clone() }
 }
 
-/// A reader is preempted behind two spinners while it holds, then runs and lets go.
+/// A reader is preempted by two spinners while it holds the lock, then runs and releases it.
 fn preempted_reader() -> History {
     let mut history = History::default();
     history.add(ran(7, 1, 0, 0, 15));
@@ -62,7 +62,7 @@ fn a_preempted_holder_is_named_with_those_it_stood_behind() {
 fn a_reader_that_was_given_the_lock_holds_it_before_it_runs() {
     let mut history = History::default();
     history.add(ran(100, 1, 0, 0, 90));
-    // Asleep until 30, given the lock then, on the CPU at 90.
+    // Asleep until 30, given the lock at 30, on the CPU at 90.
     history.add(hold(7, 1, (30, 100), 30, 90));
     let joined = join(&waited(1, 20, 101), &history, &name_by_thread);
     assert_eq!(joined.covered, 70);
@@ -121,7 +121,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// Whatever comes, also what cannot be: events are lost, and clocks of CPUs differ.
+    /// For any events, even impossible ones: events are lost, and the clocks of CPUs differ.
     #[test]
     fn no_time_is_made_up(events in events(), from in 0u64..1000, took in 0u64..1000) {
         let mut history = History::default();

@@ -1,29 +1,29 @@
-//! Waits for anything but a CPU that have not ended: for the lock of the own memory map, and for
-//! memory; and locks of other memory maps that are still held. The programs add each of them up
-//! when it ends, so the longest of all would be the last to be seen.
+//! Waits for something other than a CPU that have not ended: for the lock of the thread's own
+//! memory map, and for memory; and locks of other processes' memory maps that are still held. The
+//! programs add each of them up only when it ends, so the longest one would be seen last.
 
 use super::counts::{ReaderCounts, ThreadCounts};
 use super::raw::{READY, Space, Thread, text};
 
-/// What a thread does with the lock of a memory map, as the programs number it.
+/// What a thread does with the lock of a memory map, with the numbers of the programs.
 const WAITS: u8 = 1;
 const READS_FOREIGN: u8 = 2;
 const HOLDS_FOREIGN: u8 = 3;
 
-/// States of a thread beside [`READY`].
+/// States of a thread, in addition to [`READY`].
 const RUNNING: u8 = 1;
 const UNINTERRUPTIBLE: u8 = 4;
 
-/// What a thread sleeps for.
+/// The memory that a thread sleeps for.
 const MARKED_MEMORY: u32 = 1;
 const PAGE_READ: u32 = 2;
 
-/// For whom a thread frees memory, or that it moves pages.
+/// The memory work of a thread: reclaim for its group, or compaction.
 const OF_GROUP: u64 = 1;
 const OF_COMPACTION: u64 = 2;
 
-/// Adds the wait of a thread that goes on now to its sums, and says whether there is one; `space`
-/// looks up who holds the lock of a memory map.
+/// Adds the thread's current wait to its sums. Returns whether there is one. `space` looks up the
+/// holders of the lock of a memory map.
 pub fn add(
     thread: &Thread,
     now: u64,
@@ -48,23 +48,23 @@ pub fn add(
     lock.is_some() || memory.is_some()
 }
 
-/// Whether it may be in the midst of such a wait, or hold a lock. One that sleeps where a signal
-/// wakes it is not, nor is one that has ended: then an end was not seen.
+/// Whether the thread may be in such a wait, or hold a lock. A thread that has ended cannot, nor
+/// can one in an interruptible sleep: in both cases the end was missed.
 fn is_in_kernel(thread: &Thread) -> bool {
     [RUNNING, READY, UNINTERRUPTIBLE].contains(&thread.state)
 }
 
-/// Since when a thread has the lock of another memory map that it was given, if it has had no CPU
-/// since.
+/// When a thread was given the lock of another process's memory map, if it has not run since.
 pub fn given_lock(thread: &Thread) -> Option<u64> {
     let is_given = thread.lock == READS_FOREIGN && thread.state == READY;
     (is_given && thread.hold_from != 0).then_some(thread.hold_from)
 }
 
-/// The lock of another memory map that a thread holds now; `counts` are its sums up to now.
+/// The lock of another process's memory map that the thread holds at `now`; `counts` are its sums
+/// up to `now`.
 pub fn hold(thread: &Thread, counts: &ThreadCounts, now: u64) -> Option<ReaderCounts> {
-    // One that was given the lock and has not run since is taken to read what it read before: that
-    // is seen when it runs.
+    // A thread that was given the lock and has not run since is assumed to read the same file as
+    // before: the file is only seen when the thread runs.
     let holds = thread.lock == HOLDS_FOREIGN && is_in_kernel(thread);
     let ns = since(holds || given_lock(thread).is_some(), thread.hold_from, now)?;
     let throttled = counts.throttled_ns.iter().fold(0, |all: u64, ns| all.saturating_add(*ns));
@@ -85,7 +85,7 @@ pub fn hold(thread: &Thread, counts: &ThreadCounts, now: u64) -> Option<ReaderCo
     })
 }
 
-/// How long something lasts that began then; none where it is not so, or begins only now.
+/// Time from `from` to `now`; None if the condition is false, or if it begins only now.
 fn since(is_so: bool, from: u64, now: u64) -> Option<u64> {
     (is_so && from != 0 && now > from).then(|| now - from)
 }
@@ -119,7 +119,7 @@ fn add_sleep(thread: &Thread, now: u64, counts: &mut ThreadCounts) -> Option<u64
     Some(ns)
 }
 
-/// How long foreigners held the lock so far.
+/// Total time up to `now` in which threads of other processes held the lock.
 fn held_so_far(space: &Space, now: u64) -> u64 {
     let open = if space.holders > 0 { now.saturating_sub(space.since) } else { 0 };
     space.ns.saturating_add(open)
@@ -161,7 +161,7 @@ mod tests {
         let free = Space { holders: 0, since: 2_500, ns: 100 };
         assert_eq!(read(&waits, Some(free)).1.foreign_ns, 0);
         assert!(!read(&thread(), Some(held)).0);
-        // Its end was not seen.
+        // The end of the wait was missed.
         assert!(!read(&Thread { state: 3, ..waits }, Some(held)).0);
         assert!(!read(&Thread { state: 5, ..waits }, Some(held)).0);
     }

@@ -1,38 +1,39 @@
-//! The sums of the kernel, as the rest of the program has them.
+//! The kernel's sums, in the form that the rest of the program uses.
 
-/// Groups whose quota is told apart for each thread: its own, those above it in turn, and at the
-/// end those of which it is not known which it was.
+/// Number of group levels whose throttled time is counted separately for each thread: its own
+/// group, then the groups above it in turn. The last level is for throttled time of an unknown
+/// group.
 pub const LEVELS: usize = 8;
 
 /// All sums at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counts {
-    /// When, by the monotonic clock, in nanoseconds.
+    /// When the sums were read, by the monotonic clock, in nanoseconds.
     pub at_ns: u64,
-    /// Threads whose sums have changed since the reading before.
+    /// Threads whose sums have changed since the previous reading.
     pub threads: Vec<ThreadCounts>,
-    /// Who ran while others were ready, of the interval since the reading before.
+    /// Which processes ran while others were runnable, since the previous reading.
     pub pairs: Vec<PairCounts>,
-    /// Time of that kind for which the table had no room, in nanoseconds, of the same interval.
+    /// Time of the same kind and interval for which the table had no room, in nanoseconds.
     pub unnamed_ns: u64,
-    /// Who reads the memory map of another, since the programs were loaded.
+    /// Which processes read the memory map of another process, since the programs were loaded.
     pub readers: Vec<ReaderCounts>,
-    /// Who slept while another stood ready, since then.
+    /// Which processes slept while another process was runnable, since the programs were loaded.
     pub chains: Vec<ChainCounts>,
-    /// What threads of Erlang nodes were sampled at in the interval.
+    /// Samples of threads of Erlang nodes, from the interval.
     pub samples: Vec<NodeSample>,
-    /// Whether the passes of their schedulers were seen in it.
+    /// Whether the passes of the nodes' schedulers were observed in the interval.
     pub passes_seen: bool,
-    /// Switches of all CPUs since then.
+    /// Context switches of all CPUs, since the programs were loaded.
     pub switches: u64,
-    /// Threads that lost their place in the table before they were read.
+    /// Threads that lost their slot in the table before they were read.
     pub lost_threads: u64,
-    /// CPU time of the programs and how long it was measured, in nanoseconds; none where the kernel
-    /// does not say.
+    /// CPU time of the programs, and the time over which it was measured, both in nanoseconds.
+    /// None if the kernel does not provide it.
     pub programs_ns: Option<(u64, u64)>,
     /// Memory of the tables, in bytes.
     pub table_bytes: u64,
-    /// Of that: what counts as memory of this process too.
+    /// Part of `table_bytes` that also counts as memory of this process.
     pub touched_bytes: u64,
 }
 
@@ -44,11 +45,11 @@ pub enum ThreadState {
     Unknown,
     /// On a CPU.
     Running,
-    /// Ready, without a CPU.
+    /// Runnable, without a CPU.
     Ready,
     /// Asleep.
     Asleep,
-    /// Asleep where no signal wakes it.
+    /// In an uninterruptible sleep.
     Uninterruptible,
     /// It has ended.
     Gone,
@@ -57,135 +58,140 @@ pub enum ThreadState {
 /// The sums of a thread since it was first seen; times in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadCounts {
-    /// Thread.
+    /// Thread id.
     pub tid: u32,
-    /// Process.
+    /// Process id.
     pub pid: u32,
-    /// Tells it from a later thread of the same number.
+    /// Tells it from a later thread with the same id.
     pub start: u64,
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// What it does, and since when.
+    /// State of the thread.
     pub state: ThreadState,
-    /// Since when.
+    /// When that state began.
     pub since_ns: u64,
-    /// Process that woke it last; 0 where an interrupt did.
+    /// Process that woke it last; 0 if an interrupt did.
     pub waker: u32,
     /// Its session when it was first seen.
     pub session: u32,
-    /// Its nice value then.
+    /// Its nice value when it was first seen.
     pub nice: i32,
-    /// On a CPU.
+    /// Time on a CPU.
     pub ran_ns: u64,
-    /// Ready and without a CPU. The six that follow add up to it.
+    /// Time runnable without a CPU: the sum of `throttled_ns`, `others_ns`, `own_ns`, `idle_ns`
+    /// and `rest_ns`.
     pub ready_ns: u64,
-    /// Of that: in a wait that has not ended. It is no sum.
+    /// Part of `ready_ns` in a wait that has not ended. This is not a sum over waits.
     pub open_ns: u64,
-    /// Held by a quota, by the level of the group.
+    /// Throttled by a quota, by the level of the group.
     pub throttled_ns: [u64; LEVELS],
     /// Other processes ran on its CPU.
     pub others_ns: u64,
-    /// Other threads of its own process did.
+    /// Other threads of its own process ran on its CPU.
     pub own_ns: u64,
-    /// Its CPU was idle: it was being woken.
+    /// Its CPU was idle: the CPU was waking up.
     pub idle_ns: u64,
-    /// Further back than what is remembered of the CPU.
+    /// Before the oldest stretch that is stored for the CPU.
     pub rest_ns: u64,
-    /// Of what was not throttled: one CPU that it may use was idle until it ran at last.
+    /// Part of the unthrottled time in which another allowed CPU was idle, up to the moment when
+    /// the thread ran.
     pub beside_idle_ns: u64,
-    /// Waits for a CPU.
+    /// Number of waits for a CPU.
     pub waits: u64,
-    /// The worst single wait that ended in the last interval.
+    /// The longest single wait for a CPU that ended in the last interval.
     pub worst_ns: u64,
-    /// Asleep where no signal wakes it.
+    /// Time in uninterruptible sleep.
     pub asleep_ns: u64,
-    /// Waiting for the lock of its own memory map.
+    /// Time that it waited for the lock of its own memory map.
     pub lock_ns: u64,
-    /// Of that: while another process held it.
+    /// Part of `lock_ns` in which another process held the lock.
     pub foreign_ns: u64,
-    /// Waits for that lock.
+    /// Number of waits for that lock.
     pub lock_waits: u64,
-    /// Of single waits for it in the last interval, the most that another process held it.
+    /// The longest time in the last interval that another process held the lock in a single wait.
     pub lock_worst_ns: u64,
-    /// The most that no other process held it.
+    /// The longest time in the last interval that no other process held the lock in a single
+    /// wait.
     pub own_lock_worst_ns: u64,
-    /// The call of the thread of its own that let go of that lock last; none where it was in no
-    /// call, or where nobody was seen.
+    /// The system call of the thread of the same process that released that lock last. None if
+    /// that thread was in no call, or if no such thread was seen.
     pub lock_call: Option<u32>,
-    /// The name of that thread; empty where nobody was seen.
+    /// The name of that thread; empty if none was seen.
     pub lock_by: String,
-    /// Freeing memory itself before it got any: direct reclaim.
+    /// Time in direct reclaim: it freed memory itself before it got any.
     pub reclaim_ns: u64,
-    /// Of that: for the limit of its group.
+    /// Part of `reclaim_ns` caused by the limit of its group.
     pub group_reclaim_ns: u64,
-    /// Moving pages itself to get free ones in a row: direct compaction.
+    /// Time in direct compaction: it moved pages itself to get contiguous free pages.
     pub compaction_ns: u64,
-    /// Asleep otherwise while the kernel has marked it as one that waits for memory (PSI): until
-    /// pages that were taken from it are read back.
+    /// Time in other sleeps while the kernel marks it as waiting for memory (PSI): until pages
+    /// that were taken from it are read back.
     pub memory_ns: u64,
-    /// Asleep otherwise for a page that is read, outside of system calls: it was never there, or
-    /// was taken away longer ago.
+    /// Time in other sleeps for a page that is read, outside of system calls: the page was never
+    /// in memory, or it was evicted longer ago.
     pub fault_ns: u64,
-    /// Such sleeps.
+    /// Number of these sleeps (`fault_ns`).
     pub faults: u64,
-    /// The longest single time of these in the last interval.
+    /// The longest single time of these memory waits in the last interval.
     pub memory_worst_ns: u64,
-    /// Of single waits for a CPU in the last interval, each on the CPU on which it ended: the most
-    /// that a quota held it.
+    /// Of single waits for a CPU in the last interval, each on the CPU on which it ended: the
+    /// longest time that a quota throttled the thread.
     pub throttled_worst_ns: u64,
-    /// The longest in which one CPU that it may use was idle until it ran at last.
+    /// The longest time in the last interval that another allowed CPU was idle until the thread
+    /// ran.
     pub beside_worst_ns: u64,
-    /// Samples of its program.
+    /// Number of samples of its program.
     pub samples: u64,
-    /// Of those: at an instruction of active waiting.
+    /// Number of samples at an instruction of active waiting.
     pub spins: u64,
-    /// Where in the program that was last; 0 where it never was.
+    /// Address of the last such instruction in the program; 0 if there was none.
     pub spin_at: u64,
-    /// Of a thread of an Erlang node alone: where it slept, and ran without coming back to the VM.
+    /// Only for a thread of an Erlang node: where it slept, and how long it ran without returning
+    /// to the VM.
     pub native: NativeCounts,
 }
 
 /// Where a thread sleeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sleep {
-    /// It does not, or the kernel does not say.
+    /// It does not sleep, or the kernel does not say where.
     #[default]
     Unknown,
     /// In a futex.
     Futex,
     /// In poll, select, epoll.
     Poll,
-    /// In no call: a page that is not there.
+    /// In no system call: it waits for a page that is not in memory.
     Fault,
-    /// In another call.
+    /// In another system call.
     Call,
 }
 
-/// What is counted of a thread of an Erlang node; times in nanoseconds.
+/// The counters of a thread of an Erlang node; times in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NativeCounts {
     /// Where it sleeps now.
     pub sleep: Sleep,
-    /// Asleep in a futex, in sleeps that are over.
+    /// Time asleep in a futex, in sleeps that have ended.
     pub futex_ns: u64,
-    /// Asleep in poll and its kind.
+    /// Time asleep in poll, select or epoll.
     pub poll_ns: u64,
-    /// Asleep in another call.
+    /// Time asleep in another system call.
     pub call_ns: u64,
-    /// How often.
+    /// Number of those other calls.
     pub calls: u64,
-    /// The longest of these sleeps that ended in the last interval.
+    /// The longest sleep in another call that ended in the last interval.
     pub call_worst_ns: u64,
-    /// CPU time in stretches of 8 ms and more in which its VM counted no pass of its schedulers,
-    /// while these were seen.
+    /// CPU time in stretches of at least 8 ms in which the VM counted no pass of its schedulers,
+    /// while the passes were observed.
     pub silent_ns: u64,
-    /// How many.
+    /// Number of these stretches.
     pub silences: u64,
-    /// The longest in the last interval.
+    /// The longest such stretch in the last interval.
     pub silent_worst_ns: u64,
 }
 
-/// What a sample is of.
+/// What a thread did when it was sampled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sampled {
     /// It ran.
@@ -193,9 +199,9 @@ pub enum Sampled {
     Running,
     /// It ran at an instruction of active waiting.
     Spinning,
-    /// It had run for 8 ms and more in which its VM counted no pass of its schedulers.
+    /// It had run for at least 8 ms in which its VM counted no pass of its schedulers.
     Silent,
-    /// It fell asleep in a call that is neither futex nor poll.
+    /// It fell asleep in a system call other than futex and poll.
     Asleep,
 }
 
@@ -204,103 +210,104 @@ pub enum Sampled {
 pub struct NodeSample {
     /// When, by the monotonic clock, in nanoseconds.
     pub at_ns: u64,
-    /// Process.
+    /// Process id.
     pub pid: u32,
-    /// Thread.
+    /// Thread id.
     pub tid: u32,
-    /// What it did.
+    /// What the thread did.
     pub what: Sampled,
-    /// The call that it fell asleep in.
+    /// The system call in which it fell asleep.
     pub call: Option<u32>,
-    /// Where it stood.
+    /// The address of the instruction.
     pub ip: u64,
-    /// The top of its stack, as it was: addresses among other words, the innermost first.
+    /// The top words of its stack, unfiltered: return addresses among other words, innermost
+    /// first.
     pub stack: Vec<u64>,
 }
 
-/// How long a process ran while threads of another were ready on its CPU.
+/// How long a process ran while threads of another process were runnable on its CPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Process that was ready.
+    /// Process that was runnable.
     pub victim: u32,
     /// Process that ran.
     pub culprit: u32,
     /// Name of the thread that ran.
     pub name: String,
-    /// For how long, in nanoseconds.
+    /// The time, in nanoseconds.
     pub ns: u64,
-    /// The longest single time.
+    /// The longest single stretch, in nanoseconds.
     pub worst_ns: u64,
-    /// In how many waits.
+    /// Number of waits in which this happened.
     pub waits: u64,
-    /// Of the time: it had the CPU by a real-time or deadline policy, at a priority above that of
-    /// the victim or equal to it.
+    /// Part of the time in which the process had the CPU by a real-time or deadline policy, with
+    /// a priority higher than the victim's or equal to it.
     pub forced_ns: u64,
-    /// Its priority then, as the kernel counts them: -1 is a deadline, 98 is priority 1.
+    /// Its priority at that time, in the kernel's numbering: -1 is deadline, 98 is priority 1.
     pub prio: i32,
-    /// That of the victim.
+    /// The priority of the victim.
     pub victim_prio: i32,
     /// Session of the process that ran.
     pub session: u32,
 }
 
-/// Where threads slept that others woke.
+/// Where a thread slept that another thread woke.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slept {
-    /// In a lock or a condition.
+    /// In a lock or on a condition variable.
     Futex,
     /// In a call that waits for a pipe, a socket or another process.
     Input,
-    /// In another way, or it is not known.
+    /// Elsewhere, or it is not known where.
     #[default]
     Otherwise,
 }
 
-/// What tells one chain of sleepers from another.
+/// What distinguishes one chain of sleepers from another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainKey {
     /// Process that slept.
     pub sleeper: u32,
-    /// Process whose thread stood ready meanwhile.
+    /// Process whose thread was runnable meanwhile.
     pub holder: u32,
     /// How the sleeper slept.
     pub slept: Slept,
-    /// Threads that slept, the sleeper among them.
+    /// Number of threads that slept, with the sleeper itself.
     pub steps: u8,
-    /// Whether a quota held the holder.
+    /// Whether a quota throttled the holder.
     pub by_quota: bool,
-    /// Whether the holder has the lower priority, by its nice value.
+    /// Whether the holder has the lower priority, by nice value.
     pub inverted: bool,
 }
 
-/// How long threads of a process slept while a thread of another, or of the same, stood ready that
-/// woke them in the end; sums since the programs were loaded.
+/// How long threads of a process slept while a thread of the same or another process was runnable
+/// that woke them in the end. The sums run since the programs were loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainCounts {
-    /// Who, behind whom.
+    /// The sleeper, the holder, and the kind of the chain.
     pub key: ChainKey,
-    /// Name of the thread that stood ready.
+    /// Name of the thread that was runnable.
     pub name: String,
-    /// For how long, in nanoseconds.
+    /// The time, in nanoseconds.
     pub ns: u64,
-    /// In how many sleeps.
+    /// Number of sleeps in which this happened.
     pub wakes: u64,
-    /// The worst of the last interval.
+    /// The longest one of the last interval.
     pub worst_ns: u64,
 }
 
-/// A process that reads the memory map of another.
+/// A process that reads the memory map of another process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderCounts {
-    /// Who reads.
+    /// Process that reads.
     pub reader: u32,
     /// One of its threads.
     pub tid: u32,
-    /// Whose memory map; 0 where the kernel does not note it.
+    /// Process whose memory map is read; 0 if the kernel does not record it.
     pub target: u32,
-    /// The file below /proc/PID; empty where it is not known.
+    /// The file below /proc/PID that is read; empty if it is not known.
     pub file: String,
-    /// The system call, where it reads no file.
+    /// The system call, if the reader reads no file.
     pub call: u32,
     /// Name of the reader.
     pub name: String,
@@ -308,18 +315,18 @@ pub struct ReaderCounts {
     pub nice: i32,
     /// How often it held the lock.
     pub holds: u64,
-    /// For how long, in nanoseconds.
+    /// How long it held the lock, in nanoseconds.
     pub ns: u64,
-    /// Of that: it was ready and did not run itself.
+    /// Part of `ns` in which it was runnable and did not run itself.
     pub ready_ns: u64,
-    /// Of that: a quota held it.
+    /// Part of `ready_ns` in which a quota throttled it.
     pub throttled_ns: u64,
     /// The longest hold of the last interval.
     pub worst_ns: u64,
 }
 
 impl ReaderCounts {
-    /// What tells one reader from another.
+    /// What distinguishes one reader from another.
     pub fn id(&self) -> (u32, u32, u32, &str) {
         (self.reader, self.target, self.call, &self.file)
     }

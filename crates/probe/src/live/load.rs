@@ -1,4 +1,4 @@
-//! Loading the programs that this kernel can have.
+//! Loads the programs that this kernel supports.
 
 use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
 use super::per_cpu;
@@ -16,7 +16,7 @@ use model::not_seen::{NoPrograms, ProgramPart};
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Where the loader keeps the object.
+/// The memory where the loader keeps the object.
 type Room = MaybeUninit<libbpf_rs::OpenObject>;
 
 /// Tracepoints of the lock of an address space, and of waits for any lock.
@@ -31,38 +31,38 @@ const OF_RECLAIM: [&str; 4] = [
     "mm_vmscan_memcg_reclaim_end",
 ];
 
-/// Tracepoints of compaction; a kernel without huge pages may have none.
+/// Tracepoints of compaction; a kernel without huge pages may lack them.
 const OF_COMPACTION: [&str; 2] = ["mm_compaction_begin", "mm_compaction_end"];
 
-/// Programs that are loaded, and their links.
+/// The loaded programs, and their links.
 pub struct Loaded {
     /// The object.
     pub skel: WatchSkel<'static>,
     /// Keeps the programs attached.
     pub links: Vec<Link>,
-    /// What is seen by them.
+    /// What the programs can see.
     pub seen: Seen,
-    /// CPUs that there may be.
+    /// Number of possible CPUs.
     pub cpus: u32,
 }
 
-/// What of the tracepoints this kernel has.
+/// Which tracepoints this kernel has.
 #[derive(Clone, Copy)]
 struct Has {
     lock: bool,
-    /// Whether the tracepoints of the lock name the memory group too.
+    /// Whether the tracepoints of the lock also pass the name of the memory group.
     grouped: bool,
     contention: bool,
-    /// Whether direct reclaim can be.
+    /// Whether direct reclaim can be seen.
     reclaim: bool,
-    /// Whether direct compaction can be.
+    /// Whether direct compaction can be seen.
     compaction: bool,
-    /// Where threads wait for the lock of a single mapping; none where they cannot be known by
-    /// that.
+    /// Address ranges of the functions in which threads wait for the lock of a single mapping;
+    /// zeros if waiters cannot be recognized that way.
     waiters: [(u64, u64); WAITERS],
 }
 
-/// Functions that wait for the lock of a single mapping, at most.
+/// Most functions that wait for the lock of a single mapping.
 const WAITERS: usize = 4;
 
 /// Whether a function of the kernel waits for the lock of a single mapping.
@@ -71,7 +71,8 @@ fn waits_for_mapping(name: &str) -> bool {
     begins.iter().any(|begin| name.starts_with(begin)) || name == "vma_mark_detached"
 }
 
-/// Loads and attaches; the numbers of processes are those of a PID namespace, where one is given.
+/// Loads and attaches the programs. If a PID namespace is given, process ids are those of that
+/// namespace.
 ///
 /// # Errors
 /// If the tracepoints of the scheduler cannot be had.
@@ -81,7 +82,8 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
     let there = |name: &str| arguments(&btf, name).is_some();
     let mut has = Has {
         lock: OF_LOCK.iter().all(|name| there(name)),
-        // Context, address space, group, write; without the group it is three.
+        // With the group, the arguments are context, address space, group, write; without it
+        // there are three.
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
         reclaim: OF_RECLAIM.iter().all(|name| there(name)),
@@ -94,7 +96,7 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
         has.waiters.iter_mut().zip(found).for_each(|(place, range)| *place = range);
     }
     match attach(&btf, has, namespace) {
-        // A kernel may describe a tracepoint and refuse a program on it.
+        // A kernel may describe a tracepoint and still refuse a program on it.
         Err(_) if has.lock || has.reclaim || has.compaction => {
             let less =
                 Has { lock: false, contention: false, reclaim: false, compaction: false, ..has };
@@ -105,7 +107,8 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
 }
 
 fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoPrograms> {
-    // The object lives as long as this process, which loads it once or, where it is refused, twice.
+    // The object lives as long as this process. The process loads it once, or twice if the kernel
+    // refuses the first attempt.
     let room: &'static mut Room = Box::leak(Box::new(Room::uninit()));
     let mut open = WatchSkelBuilder::default()
         .open(room)
@@ -174,7 +177,7 @@ fn has_field(btf: &Btf, of: &str, field: &str) -> bool {
     of.is_some_and(|of| of.iter().any(|member| member.name.is_some_and(|name| name == field)))
 }
 
-/// Whether a program may look at the registers of the task that it interrupts; since 5.15.
+/// Whether a program may read the registers of the task that it interrupts; since Linux 5.15.
 fn has_helper(btf: &Btf) -> bool {
     use libbpf_rs::btf::types::Enum;
     let all = btf.type_by_name::<Enum>("bpf_func_id");
@@ -184,12 +187,13 @@ fn has_helper(btf: &Btf) -> bool {
 }
 
 impl Loaded {
-    /// Threads that stand ready already wait from now on: nothing will wake them.
+    /// Starts the wait of threads that are runnable already: no later wake-up would show them.
     fn begin(&mut self) -> Result<(), NoPrograms> {
         let refused = |error| refused(ProgramPart::Hook("watch_begin".to_owned()), &error);
         let link = self.skel.progs.watch_begin.attach().map_err(refused)?;
         let mut threads = Iter::new(&link).map_err(refused)?;
-        // It writes nothing; reading calls it for each thread. Without it little is missing.
+        // The iterator writes nothing; reading it runs the program for each thread. Without it
+        // little is missing.
         let _ = io::copy(&mut threads, &mut io::sink());
         Ok(())
     }
@@ -204,8 +208,8 @@ impl Loaded {
             &mut progs.watch_migrate,
             &mut progs.watch_exec,
         ];
-        // Ends before beginnings: an end without a beginning counts nothing, and a beginning whose
-        // end is missed would never end.
+        // End programs are attached before begin programs: an end without a beginning is not
+        // counted, but a beginning whose end is missed would never end.
         if has.lock {
             programs.push(&mut progs.watch_lock_released);
             programs.extend(match has.grouped {

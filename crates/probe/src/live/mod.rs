@@ -1,9 +1,10 @@
-//! What `tailback watch` has the kernel add up: for every thread how long it was ready and did not
-//! run and why, for pairs of processes how long one ran while the other was ready on its CPU, and
-//! who reads the memory map of another under that one's lock.
+//! What `tailback watch` lets the kernel add up: for every thread, how long it was runnable and
+//! did not run, and why; for pairs of processes, how long one ran while the other was runnable on
+//! its CPU; and which processes read the memory map of another process under the lock of that
+//! map.
 //!
-//! No event is sent: the reader looks at the tables once a second. Nothing is pinned, so programs
-//! and tables go with this process, however it ends.
+//! No event is sent: the reader reads the tables once a second. Nothing is pinned, so programs
+//! and tables disappear with this process, however it ends.
 
 #[cfg(feature = "bpf")]
 mod blocked;
@@ -48,33 +49,33 @@ pub use seen::Seen;
 #[cfg(feature = "bpf")]
 pub use stats::Counting;
 
-/// Erlang nodes that are looked at more closely at most.
+/// Most Erlang nodes that are examined more closely.
 #[cfg(not(feature = "bpf"))]
 pub const NODES: usize = 16;
 
 #[cfg(not(feature = "bpf"))]
 use model::not_seen::NoPrograms;
 
-/// In a build without programs for the kernel those of others are not seen.
+/// Always 0: a build without kernel programs cannot see those of other processes.
 #[cfg(not(feature = "bpf"))]
 pub fn watchers() -> usize {
     0
 }
 
-/// In a build without programs for the kernel nothing is counted.
+/// Never exists: a build without kernel programs counts nothing.
 #[cfg(not(feature = "bpf"))]
 #[derive(Debug)]
 pub struct Counting(std::convert::Infallible);
 
 #[cfg(not(feature = "bpf"))]
 impl Counting {
-    /// Always none.
+    /// Always None.
     pub fn start() -> Option<Self> {
         None
     }
 }
 
-/// In a build without programs for the kernel there is none.
+/// Never exists: a build without kernel programs has no probe.
 #[cfg(not(feature = "bpf"))]
 #[derive(Debug)]
 pub struct LiveProbe(std::convert::Infallible);
@@ -89,17 +90,17 @@ impl LiveProbe {
         Err(NoPrograms::NotBuilt)
     }
 
-    /// What is seen.
+    /// What the probe can see.
     pub fn seen(&self) -> Seen {
         match self.0 {}
     }
 
-    /// Looks more closely at nodes.
+    /// Examines these nodes more closely.
     pub fn look_at_nodes(&mut self, _: &[(u32, u64)], _: bool) {
         match self.0 {}
     }
 
-    /// Whether the programs' time is to be counted.
+    /// Whether the CPU time of the programs is to be counted.
     pub fn count_next(&mut self) -> bool {
         match self.0 {}
     }

@@ -1,5 +1,5 @@
-//! Erlang nodes: which processes are some, samples of their threads, and whether the passes of
-//! their schedulers are seen.
+//! Erlang nodes: which processes are nodes, samples of their threads, and whether the passes of
+//! their schedulers are observed.
 
 use super::counts::NodeSample;
 use super::object::types::bss;
@@ -10,23 +10,25 @@ use libbpf_rs::{Link, MapCore, ProgramMut};
 use std::io;
 use std::ptr::addr_of_mut;
 
-/// Nodes that are looked at more closely at most.
+/// Most nodes that are examined more closely.
 pub const NODES: usize = 16;
 
-/// How often a second the passes are looked at on each CPU: a stretch of 8 ms is seen to 2 ms.
+/// How often per second the passes are checked on each CPU: the length of a stretch of 8 ms is
+/// then known to 2 ms.
 const OFTEN: u64 = 499;
 
-/// What is kept of nodes in the kernel.
+/// The kernel's data about nodes.
 pub struct Nodes {
     table: Shared<[Sample; SAMPLES]>,
     tables: *mut bss,
     read_ns: u64,
-    /// Clocks by which the passes are looked at.
+    /// Clocks that trigger the checks of the passes.
     clocks: Vec<Link>,
 }
 
 impl Nodes {
-    /// Maps the table; `tables` are the variables of the programs, which live as long.
+    /// Maps the table. `tables` are the variables of the programs; they must live as long as this
+    /// value.
     ///
     /// # Errors
     /// If the kernel does not let it be mapped.
@@ -34,13 +36,13 @@ impl Nodes {
         Ok(Nodes { table: Shared::map(map)?, tables, read_ns: 0, clocks: Vec::new() })
     }
 
-    /// How much of the table counts as memory of this process too, in bytes.
+    /// Bytes of the table that also count as memory of this process.
     pub fn touched_bytes(&self) -> u64 {
         self.table.touched_bytes()
     }
 
-    /// These processes are nodes, the first [`NODES`] of them, each with the address at which it
-    /// counts the passes of its schedulers, or 0.
+    /// Sets the processes that are nodes; only the first [`NODES`] count. Each comes with the
+    /// address at which its VM counts the passes of its schedulers, or 0.
     pub fn set(&self, nodes: &[(u32, u64)]) {
         let all = nodes.iter().copied().chain(std::iter::repeat((0, 0)));
         for (at, (pid, passes)) in all.take(NODES).enumerate() {
@@ -55,27 +57,27 @@ impl Nodes {
         }
     }
 
-    /// Whether the passes of their schedulers are seen.
+    /// Whether the passes of the nodes' schedulers are observed.
     pub fn sees_passes(&self) -> bool {
         !self.clocks.is_empty()
     }
 
-    /// Looks at the passes of their schedulers often from now on, or no longer.
+    /// Starts or ends the frequent checks of the passes.
     pub fn see_passes(&mut self, program: &ProgramMut, cpus: u32, see: bool) {
         if see != self.sees_passes() {
             self.clocks = if see { samples::attach(program, cpus, OFTEN) } else { Vec::new() };
         }
     }
 
-    /// The samples between the last reading and this moment, as far as they are still there.
+    /// The samples since the last reading, up to `now_ns`, if they have not been overwritten yet.
     pub fn samples(&mut self, now_ns: u64) -> Vec<NodeSample> {
         let (from, table) = (self.read_ns, self.table.as_ptr());
         self.read_ns = now_ns;
         let is_new = |at: u64| at > from && at <= now_ns;
         let read = |at: usize| {
             let place = element(table, at);
-            // SAFETY: an element of the table, which is mapped as long as this lives; any bytes are
-            // one. Most are old, so their time is read first.
+            // SAFETY: an element of the table, which is mapped while this value lives; any bytes
+            // are a valid element. Most elements are old, so only their time is read first.
             let at = unsafe { addr_of_mut!((*place).at).read_volatile() };
             // SAFETY: the same.
             let sample = is_new(at).then(|| unsafe { place.read_volatile() });

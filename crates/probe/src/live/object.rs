@@ -1,3 +1,3 @@
-//! The compiled programs with their maps, as the build makes them.
+//! The compiled programs with their maps, as build.rs generates them.
 
 crate::skeleton::skeleton!("/watch.skel.rs");

@@ -1,21 +1,21 @@
-//! Waits for a CPU that have not ended. The programs add a wait up when it ends, so a thread that
-//! hangs would be the last to be seen. What is known of its wait so far follows from who ran on its
-//! CPU.
+//! Waits for a CPU that have not ended. The programs add a wait up only when it ends, so a thread
+//! that hangs would be seen last. The parts of its wait so far follow from what ran on its CPU.
 
 use super::counts::{PairCounts, ThreadCounts};
 use super::raw::{Cpu, READY, Thread};
 use std::collections::HashMap;
 
-/// Who ran last on a CPU: so many are remembered.
+/// Most stretches of running threads that are stored for a CPU.
 const RUNNERS: usize = 256;
 
-/// A level that is not known.
+/// The level for an unknown group.
 const UNKNOWN: u8 = 7;
 
-/// Policies below this priority are real-time and deadline.
+/// Priorities below this one are real-time and deadline priorities.
 const REAL_TIME: i32 = 100;
 
-/// What tells one wait from another: the thread by place and start, and since when it waits, here.
+/// What distinguishes one wait from another: the start of the thread, when it became runnable,
+/// and when it came to this CPU.
 type Id = (u64, u64, u64);
 
 /// The parts of a wait so far, in nanoseconds.
@@ -35,22 +35,24 @@ struct Wait {
     parts: Parts,
 }
 
-/// The waits that had not ended at the last reading, by the place of their thread.
+/// The waits that had not ended at the last reading, by the slot of their thread.
 #[derive(Debug, Default)]
 pub struct Open {
     waits: HashMap<usize, Wait>,
-    /// What was shared out here of waits that have ended, by place, with the start of the thread:
-    /// the programs share out only what came after the last reading. There are as many as places.
+    /// What was attributed here in waits that have ended, by slot, with the start time of the
+    /// thread. The programs attribute only the time after the last reading. There are at most as
+    /// many as slots.
     shared: HashMap<usize, (u64, Parts)>,
 }
 
 impl Open {
-    /// The places of threads that waited.
+    /// The slots of threads that waited.
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.waits.keys().copied()
     }
 
-    /// Adds the wait of a thread, if it waits, to its sums; and who ran since the last reading.
+    /// Adds the thread's current wait, if it waits, to its sums. Adds what ran since the last
+    /// reading to `pairs`.
     pub fn add(
         &mut self,
         (at, thread): (usize, &Thread),
@@ -78,7 +80,7 @@ impl Open {
         let mut wait = known.unwrap_or(Wait { id, until: thread.here, parts: Parts::default() });
         let cpu = cpus.get(thread.cpu as usize).and_then(Option::as_ref);
         share(cpu, thread, wait.until, now, &mut wait.parts, pairs);
-        // It may have come to this CPU since the reading began.
+        // It may have come to this CPU after the reading began.
         wait.until = now.max(wait.until);
         let parts = wait.parts;
         self.waits.insert(at, wait);
@@ -94,8 +96,8 @@ impl Open {
 }
 
 impl Open {
-    /// Keeps what was shared out of a wait that has ended. What a quota held is counted whole by
-    /// the programs.
+    /// Keeps what was attributed in a wait that has ended, without throttled time: the programs
+    /// count that for the whole wait.
     fn keep(&mut self, at: usize, ended: &Wait) {
         let (start, _, _) = ended.id;
         let (of, shared) = self.shared.entry(at).or_insert((start, Parts::default()));
@@ -114,7 +116,7 @@ impl Open {
 }
 
 impl Parts {
-    /// Adds them to the sums of a thread, without what a quota held.
+    /// Adds the parts to the sums of a thread, without throttled time.
     fn add_to(&self, counts: &mut ThreadCounts) {
         for (sum, more) in [
             (&mut counts.others_ns, self.others),
@@ -127,7 +129,7 @@ impl Parts {
     }
 }
 
-/// Shares out the time between two moments among those who ran on a CPU.
+/// Attributes the time between two moments to what ran on a CPU.
 fn share(
     cpu: Option<&Cpu>,
     thread: &Thread,
@@ -137,7 +139,7 @@ fn share(
     pairs: &mut Vec<PairCounts>,
 ) {
     let mut left = to.saturating_sub(from);
-    // A thread that a quota holds waits for nobody who runs.
+    // A throttled thread does not wait for the threads that run.
     if thread.level < UNKNOWN {
         parts.throttled += left;
         return;
@@ -189,7 +191,7 @@ mod tests {
         T::read(&vec![0; size_of::<T>()]).unwrap()
     }
 
-    /// Ready on CPU 0 since 1,000.
+    /// Runnable on CPU 0 since 1,000.
     fn waiting() -> Thread {
         let thread: Thread = zeroed();
         let of = |thread| Thread { start: 1, tid: 9, tgid: 9, since: 1_000, here: 1_000, ..thread };
@@ -226,18 +228,18 @@ mod tests {
         assert_eq!((counts.others_ns, counts.own_ns, counts.rest_ns), (1_500, 500, 0));
         let of: Vec<_> = pairs.iter().map(|p| (p.culprit, p.ns, p.forced_ns, p.prio)).collect();
         assert_eq!(of, [(8, 500, 500, 50), (7, 1_000, 0, 120)]);
-        // Only what came since is added, and the sums go on.
+        // Only the time since then is added, and the sums continue.
         let (counts, pairs) = read(&mut open, &waiting(), &cpus, 4_000);
         assert_eq!((counts.ready_ns, counts.others_ns, counts.own_ns), (3_000, 2_500, 500));
         assert_eq!(pairs.iter().map(|pair| pair.ns).collect::<Vec<_>>(), [1_000]);
         assert_eq!(open.places().collect::<Vec<_>>(), [3]);
-        // It runs: the programs have added up what came after the last reading, and all of the
-        // wait.
+        // It runs: the programs have added the whole wait to its sum, and have attributed the
+        // time after the last reading.
         let ran = Thread { state: 1, ready: 3_100, others: 100, ..waiting() };
         let (counts, pairs) = read(&mut open, &ran, &cpus, 5_000);
         assert_eq!((counts.ready_ns, counts.open_ns, pairs.len()), (3_100, 0, 0));
         assert_eq!((counts.others_ns, counts.own_ns), (2_600, 500));
-        // So it stays, and a later thread of that place has none of it.
+        // The sums stay, and a later thread in the same slot gets none of them.
         let later = Thread { others: 150, ..ran };
         assert_eq!(read(&mut open, &later, &cpus, 6_000).0.others_ns, 2_650);
         let other = Thread { start: 2, others: 7, ..ran };

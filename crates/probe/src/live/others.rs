@@ -2,11 +2,11 @@
 
 use libbpf_rs::query::ProgInfoIter;
 
-/// A program that each `watch` has in the kernel.
+/// A program that each `watch` loads into the kernel.
 const PROGRAM: &str = "watch_switch";
 
-/// How many of them have their programs in the kernel now; none where this process may not see the
-/// programs of others.
+/// Number of `watch` processes whose programs are in the kernel now; 0 if this process may not
+/// see the programs of others.
 pub fn watchers() -> usize {
     ProgInfoIter::default().filter(|program| program.name == PROGRAM).count()
 }

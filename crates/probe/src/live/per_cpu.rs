@@ -1,14 +1,14 @@
-//! Where a CPU's own variables lie, by the kernel's description of its types. Programs may name
-//! such a variable only where /proc/kallsyms has variables; this works without it.
+//! Finds a CPU's own variables by the kernel's type description (BTF). Programs may name such a
+//! variable only if /proc/kallsyms lists variables; this works without that.
 
 use libbpf_rs::btf::types::{DataSec, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
 
-/// The section of variables of which each CPU has its own.
+/// The section of the variables that each CPU has its own copy of.
 const SECTION: &str = ".data..percpu";
 
-/// How far behind the run queue of a CPU its depth of interrupts lies, in bytes; none where the
-/// kernel does not describe both, and on machines where it is not a variable of the CPU.
+/// Distance from the run queue of a CPU to its interrupt depth, in bytes. None if the kernel does
+/// not describe both, and on machines where the depth is not a variable of the CPU.
 pub fn depth_behind_queue(btf: &Btf) -> Option<i64> {
     let section = btf.type_by_name::<DataSec>(SECTION)?;
     let at = |name: &str| {
@@ -21,9 +21,9 @@ pub fn depth_behind_queue(btf: &Btf) -> Option<i64> {
     Some(depth - at("runqueues")?)
 }
 
-/// Linux 6.2 to 6.14 keep it in a structure.
+/// Linux 6.2 to 6.14 keep the depth in this structure.
 fn in_pcpu_hot(btf: &Btf) -> Option<i64> {
-    // Its first member is a union of one structure, which has no name.
+    // Its first member is an unnamed union with one structure.
     let hot = btf.type_by_name::<Struct>("pcpu_hot")?;
     member(btf, hot.iter().next()?.ty)
 }

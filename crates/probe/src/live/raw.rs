@@ -1,4 +1,4 @@
-//! The entries of the tables, whose types the build reads from the compiled programs.
+//! The entries of the tables. build.rs takes their types from the compiled programs.
 
 use super::counts::{
     ChainCounts, ChainKey, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
@@ -10,23 +10,24 @@ pub use super::object::types::{
 };
 use crate::event;
 
-/// Samples of threads of nodes that are kept.
+/// Number of samples of node threads that are kept.
 pub const SAMPLES: usize = 2_048;
 
-/// The state of a thread that stands ready.
+/// The state of a runnable thread.
 pub const READY: u8 = 2;
 
-/// Threads that there are places for.
+/// Number of slots for threads.
 pub const THREADS: usize = 16_384;
 
-/// An entry of a table: numbers and bytes alone, so that any bytes of its size are one.
+/// An entry of a table. It holds only numbers and bytes, so any bytes of its size are a valid
+/// entry.
 ///
 /// # Safety
-/// Every pattern of bits has to be a value of the type.
+/// Every bit pattern must be a valid value of the type.
 pub unsafe trait Raw: Copy {
-    /// Reads one; none where there are too few or too many bytes.
+    /// Reads an entry; None if the number of bytes is wrong.
     fn read(bytes: &[u8]) -> Option<Self> {
-        // SAFETY: as many bytes as the type has, any of which make a value.
+        // SAFETY: as many bytes as the type has; any bytes make a valid value.
         (bytes.len() == size_of::<Self>())
             .then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
@@ -49,29 +50,29 @@ unsafe impl Raw for Chain {}
 // SAFETY: the same.
 unsafe impl Raw for Space {}
 
-/// A name, as the programs write it.
+/// A name in the form in which the programs write it.
 pub fn text(characters: &[i8]) -> String {
     event::name(&characters.iter().map(|character| character.cast_unsigned()).collect::<Vec<u8>>())
 }
 
-/// The worst of an interval, of the two that are kept.
+/// The worst value of `interval`; two intervals are kept.
 fn worst(worst: [u64; 2], of: [u32; 2], interval: u32) -> u64 {
     let at = (interval & 1) as usize;
     if of[at] == interval { worst[at] } else { 0 }
 }
 
 impl Thread {
-    /// Whether it is a thread at all.
+    /// Whether the entry holds a thread.
     pub fn is_there(&self) -> bool {
         self.start != 0
     }
 
-    /// What it is in the midst of, and since when.
+    /// What the thread is doing, and since when.
     pub fn moment(&self) -> (u8, u64, u64, u8, u64, u64) {
         (self.state, self.since, self.here, self.lock, self.lock_from, self.reclaims_from)
     }
 
-    /// The sums of a thread, with the worst of an interval.
+    /// The sums of a thread, with the worst values of `interval`.
     pub fn counts(&self, interval: u32) -> ThreadCounts {
         ThreadCounts {
             tid: self.tid_here,
@@ -105,7 +106,7 @@ impl Thread {
             lock_ns: self.lock_ns,
             foreign_ns: self.foreign_ns,
             lock_waits: self.lock_waits,
-            // 0 reads a file, which takes no such lock to write: it stands for none here.
+            // Call 0 reads a file and never takes this lock for writing, so 0 means no call.
             lock_call: u32::try_from(self.lock_call).ok().filter(|call| *call != 0),
             lock_by: text(&self.lock_by),
             reclaim_ns: self.reclaim,
@@ -148,7 +149,7 @@ impl Thread {
 }
 
 impl Sample {
-    /// The sample; none where a program is only about to write one.
+    /// The sample; None while a program is still writing it.
     pub fn read(&self) -> Option<NodeSample> {
         (self.pid != 0).then(|| NodeSample {
             at_ns: self.at,
@@ -168,7 +169,7 @@ impl Sample {
 }
 
 impl Pairs {
-    /// Those that there are.
+    /// The pairs in the table.
     pub fn counts(&self) -> impl Iterator<Item = PairCounts> {
         let used = self.pairs.iter().filter(|pair| pair.victim != 0 && pair.ns > 0);
         used.map(|pair| PairCounts {
@@ -194,7 +195,7 @@ impl Runner {
 }
 
 impl Chain {
-    /// The sums of a chain, with the worst of an interval.
+    /// The sums of a chain, with the worst value of `interval`.
     pub fn counts(&self, key: &RawChainKey, interval: u32) -> ChainCounts {
         ChainCounts {
             key: ChainKey {
@@ -218,7 +219,7 @@ impl Chain {
 }
 
 impl Reader {
-    /// The sums of a reader, with the worst of an interval.
+    /// The sums of a reader, with the worst value of `interval`.
     pub fn counts(&self, key: &ReaderKey, interval: u32) -> ReaderCounts {
         ReaderCounts {
             reader: key.reader,

@@ -1,4 +1,4 @@
-//! Reading the tables once a second.
+//! Reads the tables once a second.
 
 use super::counts::{ChainCounts, Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
@@ -17,13 +17,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::addr_of_mut;
 use std::time::Duration;
 
-/// Entries that are asked for at a time.
+/// Number of entries per request to the kernel.
 const BATCH: u32 = 4096;
 
-/// Of so many readings one is made with the time of the programs counted, since counting costs too.
+/// One reading in `COUNTED` measures the CPU time of the programs, since measuring costs too.
 const COUNTED: u64 = 8;
 
-/// A program on one CPU ends within this time after an interval was ended.
+/// Pause after the end of an interval; programs that still run on a CPU end within this time.
 const SETTLE: Duration = Duration::from_micros(200);
 
 /// The programs of `tailback watch`, loaded and attached.
@@ -35,17 +35,18 @@ pub struct LiveProbe {
     last_ns: u64,
     threads: Threads,
     nodes: Nodes,
-    /// Whether the programs' time was to be counted in the interval under way.
+    /// Whether the CPU time of the programs was to be counted in the current interval.
     is_counted: bool,
     counted_before: u64,
     table_bytes: u64,
 }
 
 impl LiveProbe {
-    /// Loads and attaches what this kernel has.
+    /// Loads and attaches the programs that this kernel supports.
     ///
     /// # Errors
-    /// If the programs of the scheduler cannot be had; what would give them is named.
+    /// If the programs of the scheduler cannot be loaded; the error says what would make it
+    /// possible.
     pub fn start(roots: &Roots) -> Result<Self, NoPrograms> {
         crate::privilege::check(roots)?;
         let namespace = crate::privilege::shown_pids(roots)?;
@@ -75,14 +76,14 @@ impl LiveProbe {
         Ok(probe)
     }
 
-    /// What is seen.
+    /// What the probe can see.
     pub fn seen(&self) -> Seen {
         self.loaded.seen
     }
 
-    /// Looks more closely at the threads of these processes, at most [`NODES`](super::NODES) of
-    /// them, each with the address at which it counts the passes of its schedulers, or 0, and often
-    /// at those where `passes` says so.
+    /// Examines the threads of these processes more closely, at most [`NODES`](super::NODES)
+    /// processes. Each comes with the address at which its VM counts the passes of its
+    /// schedulers, or 0. `passes` turns frequent checks of these counters on or off.
     pub fn look_at_nodes(&mut self, nodes: &[(u32, u64)], passes: bool) {
         self.nodes.set(nodes);
         self.nodes.see_passes(&self.loaded.skel.progs.watch_pass, self.loaded.cpus, passes);
@@ -91,7 +92,7 @@ impl LiveProbe {
     /// Ends the interval and reads the sums so far.
     ///
     /// # Errors
-    /// If the kernel does not give the tables.
+    /// If the kernel does not return the tables.
     pub fn read(&mut self) -> Result<Counts, NoPrograms> {
         let programs_ns = self.programs();
         let ended = self.interval;
@@ -103,7 +104,7 @@ impl LiveProbe {
         // SAFETY: the same.
         unsafe { addr_of_mut!((*self.tables).read_at).write_volatile(at_ns) };
         let (cpus, switches) = self.cpus()?;
-        // Before the threads: a hold that ends meanwhile would stand in both.
+        // Before the threads: a hold that ends in between would be counted in both tables.
         let mut readers = self.readers(ended)?;
         let spaces = &self.loaded.skel.maps.spaces;
         let space = |mm: u64| {
@@ -167,7 +168,7 @@ impl LiveProbe {
         Ok(all.filter_map(of).collect())
     }
 
-    /// Who ran on each CPU lately, and the switches of all of them.
+    /// What ran on each CPU recently, and the context switches of all CPUs.
     fn cpus(&self) -> Result<(Vec<Option<Cpu>>, u64), NoPrograms> {
         let map = &self.loaded.skel.maps.cpus;
         let of = |cpu: u32| {
@@ -180,14 +181,15 @@ impl LiveProbe {
         Ok((cpus, switches))
     }
 
-    /// Whether the kernel is to count the programs' time in the interval that begins: the caller
-    /// sees to it, who may lack the privilege.
+    /// Whether the kernel is to count the CPU time of the programs in the next interval. The
+    /// caller turns the counting on, since it may lack the privilege.
     pub fn count_next(&mut self) -> bool {
         self.is_counted = self.readings.is_multiple_of(COUNTED);
         self.is_counted
     }
 
-    /// CPU time of the programs in the interval that has ended, where it was counted.
+    /// CPU time of the programs in the last interval and the length of that interval, if it was
+    /// counted.
     fn programs(&mut self) -> Option<(u64, u64)> {
         let spent: u64 = self.descriptors().into_iter().filter_map(run_time).sum();
         let over = now_ns().saturating_sub(self.last_ns);
@@ -224,7 +226,7 @@ impl LiveProbe {
         all.into_iter().filter(|program| program.autoload()).map(AsFd::as_fd).collect()
     }
 
-    /// What the kernel charges for the tables.
+    /// Memory that the kernel charges for the tables, in bytes.
     fn table_bytes(&self) -> u64 {
         let maps = &self.loaded.skel.maps;
         let all = [
@@ -241,7 +243,7 @@ impl LiveProbe {
     }
 }
 
-/// Adds a hold that has not ended to what its reader has held so far.
+/// Adds a hold that has not ended to the sums of its reader.
 fn add_hold(readers: &mut Vec<ReaderCounts>, hold: ReaderCounts) {
     match readers.iter_mut().find(|reader| reader.id() == hold.id()) {
         Some(reader) => {
@@ -259,7 +261,7 @@ fn add_hold(readers: &mut Vec<ReaderCounts>, hold: ReaderCounts) {
     }
 }
 
-/// All entries of a table of hashes.
+/// All entries of a hash table.
 fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, NoPrograms> {
     map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
         .map_err(|error| refused(ProgramPart::Table, &error))

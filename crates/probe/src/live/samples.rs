@@ -1,20 +1,20 @@
-//! Samples of what threads execute, a few dozen a second on each CPU.
+//! Samples of what threads execute, a few dozen per second on each CPU.
 
 use libbpf_rs::libbpf_sys::perf_event_attr;
 use libbpf_rs::{Link, ProgramMut};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 
-/// A clock of the kernel's own: it needs no counter of the processor.
+/// A clock in the kernel's software: it needs no counter of the processor.
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 
-/// Samples a second on each CPU; no divisor of what programs and ticks go by.
+/// Samples per second on each CPU; no divisor of common timer frequencies.
 pub const FREQUENCY: u64 = 49;
 
-/// The descriptor is closed where another program is executed.
+/// The descriptor is closed when another program is executed.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// Attaches a program to a clock of each CPU that has one; none where the kernel refuses.
+/// Attaches a program to a clock on each CPU that has one; empty if the kernel refuses.
 pub fn attach(program: &ProgramMut, cpus: u32, frequency: u64) -> Vec<Link> {
     let attach = |cpu: u32| {
         let clock = clock(i32::try_from(cpu).ok()?, frequency)?.into_raw_fd();
@@ -34,8 +34,8 @@ fn clock(cpu: i32, frequency: u64) -> Option<OwnedFd> {
     attr.__bindgen_anon_1.sample_freq = frequency;
     attr.set_freq(1);
     let of = &raw const attr;
-    // SAFETY: a plain call with a description that lives as long; what it returns is a new
-    // descriptor or negative.
+    // SAFETY: a plain call with a description that outlives it. It returns a new descriptor or a
+    // negative number.
     let descriptor =
         unsafe { libc::syscall(libc::SYS_perf_event_open, of, -1, cpu, -1, CLOSE_ON_EXEC) };
     let descriptor = i32::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)?;

@@ -1,25 +1,25 @@
-//! What the programs cost, as the kernel itself accounts it.
+//! The CPU cost of the programs, as the kernel itself accounts it.
 
 use libbpf_rs::libbpf_sys::{
     BPF_STATS_RUN_TIME, bpf_enable_stats, bpf_obj_get_info_by_fd, bpf_prog_info,
 };
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Keeps the kernel counting the time of programs; it ends when the descriptor is closed, also by
-/// the end of the process.
+/// Keeps the kernel counting the CPU time of programs. Counting ends when the descriptor is
+/// closed, also when the process ends.
 pub struct Counting(#[expect(dead_code, reason = "it counts for as long as it is open")] OwnedFd);
 
 impl Counting {
-    /// Starts; none where the kernel refuses.
+    /// Starts counting; None if the kernel refuses.
     pub fn start() -> Option<Self> {
-        // SAFETY: a plain call; what it returns is a new descriptor or negative.
+        // SAFETY: a plain call; it returns a new descriptor or a negative number.
         let descriptor = unsafe { bpf_enable_stats(BPF_STATS_RUN_TIME) };
         // SAFETY: nobody else owns it.
         (descriptor >= 0).then(|| Counting(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 }
 
-/// CPU time of a program while it was counted, in nanoseconds.
+/// CPU time of a program during the counting, in nanoseconds.
 pub fn run_time(program: BorrowedFd) -> Option<u64> {
     let mut info = bpf_prog_info::default();
     let mut size = u32::try_from(size_of::<bpf_prog_info>()).ok()?;

@@ -1,5 +1,4 @@
-//! The table of threads, which is read where it stands: of its many places only those that have
-//! changed.
+//! The table of threads, which is read in place. Only slots that have changed are read.
 
 use super::blocked;
 use super::counts::{PairCounts, ReaderCounts, ThreadCounts};
@@ -12,41 +11,43 @@ use std::collections::HashMap;
 use std::io;
 use std::ptr::addr_of_mut;
 
-/// All threads that the programs follow.
+/// All threads that the programs record.
 pub struct Threads {
     table: Shared<[Thread; THREADS]>,
     tables: *mut bss,
-    /// Places that had changed at the last reading. A program that was about to write then may have
-    /// done so since, so they are read once more.
+    /// Slots that had changed at the last reading. A program may have been about to write then
+    /// and may have written since, so these slots are read once more.
     before: Vec<usize>,
     open: Open,
-    /// Places of threads that waited for anything but a CPU, or held a lock.
+    /// Slots of threads that waited for something other than a CPU, or held a lock.
     blocked: Vec<usize>,
 }
 
-/// Threads that have changed or wait, and what follows from waits that have not ended.
+/// Threads that have changed or wait, and what is known about waits that have not ended.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// Their sums.
+    /// The sums of the threads.
     pub threads: Vec<ThreadCounts>,
-    /// Who ran since the last reading while they were ready.
+    /// What ran since the last reading while the threads were runnable.
     pub pairs: Vec<PairCounts>,
-    /// Locks of other memory maps that they hold.
+    /// Locks of other processes' memory maps that the threads hold.
     pub holds: Vec<ReaderCounts>,
 }
 
-/// Who holds the lock of a memory map, with a holder since then that has had no CPU.
+/// The holders of a memory map's lock. A thread that was given the lock at `since` and has not
+/// run since counts as a holder.
 fn with_given(space: Option<Space>, since: Option<u64>) -> Option<Space> {
     let Some(since) = since else { return space };
     let space = space.unwrap_or(Space { since, holders: 0, ns: 0 });
     Some(if space.holders > 0 { space } else { Space { since, holders: 1, ..space } })
 }
 
-/// How often an entry is read again that a program changes meanwhile.
+/// How often an entry is read again if a program changes it meanwhile.
 const RETRIES: usize = 4;
 
 impl Threads {
-    /// Maps the table; `tables` are the variables of the programs, which live as long.
+    /// Maps the table. `tables` are the variables of the programs; they must live as long as this
+    /// value.
     ///
     /// # Errors
     /// If the kernel does not let it be mapped.
@@ -56,8 +57,8 @@ impl Threads {
         Ok(Threads { table, tables, before, open: Open::default(), blocked })
     }
 
-    /// Those that have changed since the last reading, or did while it was made, and those that
-    /// wait; `space` looks up who holds the lock of a memory map.
+    /// The threads that have changed since the last reading, or while it was made, and the
+    /// threads that wait. `space` looks up the holders of a memory map's lock.
     pub fn changed(
         &mut self,
         interval: u32,
@@ -93,8 +94,9 @@ impl Threads {
         changed
     }
 
-    /// Since when locks of other memory maps, by these, are with threads that were given them and
-    /// have had no CPU since: the programs count such a holder only when it runs.
+    /// Memory maps of other processes whose lock was given to one of these threads that has not
+    /// run since, with the time when it was given. The programs count such a holder only when it
+    /// runs.
     fn given(&self, places: &[usize]) -> HashMap<u64, u64> {
         let mut given = HashMap::new();
         for at in places {
@@ -107,18 +109,18 @@ impl Threads {
         given
     }
 
-    /// Threads whose place was given to another before they were read.
+    /// Threads whose slot was given to another thread before they were read.
     pub fn lost(&self) -> u64 {
         // SAFETY: a variable of the programs.
         unsafe { addr_of_mut!((*self.tables).threads_lost).read_volatile() }
     }
 
-    /// How much of the table counts as memory of this process too, in bytes.
+    /// Bytes of the table that also count as memory of this process.
     pub fn touched_bytes(&self) -> u64 {
         self.table.touched_bytes()
     }
 
-    /// Whether a place has changed; it counts as read from here on.
+    /// Whether a slot has changed; this call marks it as read.
     fn take_touched(&self, at: usize) -> bool {
         // SAFETY: an element of a variable of the programs.
         let place = element(unsafe { addr_of_mut!((*self.tables).touched) }, at);
@@ -131,8 +133,8 @@ impl Threads {
         touched
     }
 
-    /// An entry whose sums are those of the moment that it says: a wait that ends while it is read
-    /// would count twice.
+    /// An entry that did not change while it was read: a wait that ended in between would count
+    /// twice.
     fn read_settled(&self, at: usize) -> Thread {
         let mut thread = self.read(at);
         for _ in 0..RETRIES {
@@ -146,8 +148,8 @@ impl Threads {
     }
 
     fn read(&self, at: usize) -> Thread {
-        // SAFETY: an element of the table, which is mapped as long as this lives; any bytes are
-        // one.
+        // SAFETY: an element of the table, which is mapped while this value lives; any bytes are
+        // a valid element.
         unsafe { element(self.table.as_ptr(), at).read_volatile() }
     }
 }

@@ -1,19 +1,19 @@
-//! What the listening thread is told.
+//! The commands to the listening thread.
 
 use crate::watched::Watched;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// What the listening thread is told.
+/// A command to the listening thread.
 pub(super) enum Command {
-    /// Watch these; answered once they are.
+    /// Watch these processes; answered once they are watched.
     Watch(Vec<Watched>, Sender<()>),
     /// The load was released just now.
     Release(Sender<()>),
-    /// Detach; answered once it is done.
+    /// Detach the programs; answered once it is done.
     Stop(Sender<()>),
-    /// Tell what was seen.
+    /// End, and return the evidence.
     Finish,
 }
 
-/// Commands as they come in.
+/// The commands, in the order in which they arrive.
 pub(super) type Commands = Receiver<Command>;

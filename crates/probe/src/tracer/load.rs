@@ -1,4 +1,4 @@
-//! Loading the programs that this kernel can have.
+//! Loads the programs that this kernel supports.
 
 use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
@@ -13,26 +13,26 @@ use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, ProgramPart, Sees};
 use os::time;
 use std::mem::MaybeUninit;
 
-/// Where the loader keeps the object.
+/// The memory where the loader keeps the object.
 pub type Room = MaybeUninit<libbpf_rs::OpenObject>;
 
-/// Programs that are loaded, and which of them.
+/// The loaded programs, and which of them are loaded.
 pub struct Loaded<'a> {
     /// The object.
     pub skel: EvidenceSkel<'a>,
     /// Keeps the programs attached.
     pub links: Vec<Link>,
-    /// Whether the tracepoints of the lock name the memory group too.
+    /// Whether the tracepoints of the lock also pass the name of the memory group.
     grouped: bool,
-    /// The options, without what this kernel cannot have.
+    /// The options, without those that this kernel does not support.
     pub options: SessionOptions,
-    /// What is seen by them.
+    /// The sources of evidence that the programs provide.
     pub sources: Vec<EvidenceSource>,
     /// What cannot be seen, and why.
     pub missing: Vec<NotSeen>,
 }
 
-/// A tracepoint of ours: its name in the kernel, and what it is for.
+/// A tracepoint that the programs use: its name in the kernel, and its purpose.
 struct Point {
     name: &'static str,
     sees: Sees,
@@ -48,13 +48,13 @@ const POINTS: [Point; 7] = [
     Point { name: "sys_exit", sees: Sees::Futex },
 ];
 
-/// The kernel's function that gives a group its quota back.
+/// The kernel function that ends the throttling of a group on a CPU.
 const UNTHROTTLE: &str = "unthrottle_cfs_rq";
 
-/// Loads and attaches what this kernel has.
+/// Loads and attaches the programs that this kernel supports.
 ///
 /// # Errors
-/// If the scheduler's tracepoints cannot be had, without which there is no evidence.
+/// If the scheduler's tracepoints are not available; without them there is no evidence.
 pub fn load<'a>(
     options: &SessionOptions,
     rooms: &'a mut [Room; 2],
@@ -62,7 +62,8 @@ pub fn load<'a>(
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused(ProgramPart::Btf, &error))?;
     let [first, second] = rooms;
-    // A kernel may name a function and yet refuse programs on it, as some do for all functions.
+    // A kernel may list a function and still refuse programs on it; some kernels refuse them on
+    // all functions.
     if options.quota
         && btf.type_by_name::<Func>(UNTHROTTLE).is_some()
         && let Ok(loaded) = load_from(options, &btf, true, first)
@@ -90,7 +91,8 @@ fn load_from<'a>(
         Sees::Futex => options.futex,
     };
     let can = |sees: Sees| wanted(sees) && POINTS.iter().filter(|p| p.sees == sees).all(has);
-    // Context, address space, group, write; without the group it is three.
+    // With the group, the arguments are context, address space, group, write; without it there
+    // are three.
     let grouped = arguments(btf, "mmap_lock_released").is_some_and(|count| count >= 4);
     choose(&mut open, &can, grouped);
     open.progs.on_unthrottle.set_autoload(unthrottle);
@@ -127,7 +129,7 @@ fn set(rodata: &mut rodata, options: &SessionOptions) {
     }
 }
 
-/// System calls that wait for input; -1 where an architecture has no such call.
+/// System calls that wait for input; -1 if the architecture has no such call.
 #[cfg(target_arch = "x86_64")]
 const POLLS: [i64; 6] = [
     libc::SYS_epoll_wait,
@@ -140,7 +142,7 @@ const POLLS: [i64; 6] = [
 #[cfg(not(target_arch = "x86_64"))]
 const POLLS: [i64; 6] = [libc::SYS_epoll_pwait, libc::SYS_ppoll, libc::SYS_pselect6, -1, -1, -1];
 
-/// Leaves out what this kernel cannot have; of twins one is left.
+/// Leaves out the programs that this kernel does not support; of two variants it keeps one.
 fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool) {
     let progs = &mut open.progs;
     progs.on_switch.set_autoload(can(Sees::Scheduler));
@@ -164,7 +166,8 @@ impl Loaded<'_> {
         Ok(())
     }
 
-    /// Attaches the programs for one thing; where it cannot be, only that is missing.
+    /// Attaches the programs for one kind of evidence. If that fails, only this evidence is
+    /// missing.
     fn attach(&mut self, sees: Sees) -> Result<(), NoPrograms> {
         let progs = &mut self.skel.progs;
         let programs: Vec<&mut ProgramMut> = match sees {

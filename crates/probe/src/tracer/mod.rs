@@ -1,7 +1,7 @@
 //! The programs in the kernel, and the thread that listens to them.
 //!
-//! Nothing is pinned: programs, maps and links go with their descriptors, so with this process,
-//! however it ends.
+//! Nothing is pinned: programs, maps and links end with their descriptors, and so with this
+//! process, however it ends.
 
 mod command;
 mod load;
@@ -18,18 +18,18 @@ use model::not_seen::{NoPrograms, ProgramPart};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// Programs that are loaded and attached.
+/// The loaded and attached programs.
 pub struct Tracer {
     commands: Sender<Command>,
     thread: Option<JoinHandle<Evidence>>,
 }
 
 impl Tracer {
-    /// Loads and attaches.
+    /// Loads and attaches the programs.
     ///
     /// # Errors
-    /// If none of the programs can be had here; where one cannot, its evidence is missing and the
-    /// record gives the reason.
+    /// If the programs cannot be loaded here at all. If only one of them cannot, its evidence is
+    /// missing and the record gives the reason.
     pub fn start(options: &SessionOptions) -> Result<Self, NoPrograms> {
         crate::privilege::check(&options.roots)?;
         crate::privilege::same_pids(&options.roots)?;
@@ -47,28 +47,29 @@ impl Tracer {
         }
     }
 
-    /// Watches these processes from now on.
+    /// Watches these processes, beginning with this call.
     pub fn watch(&self, watched: Vec<Watched>) {
         self.ask(|answer| Command::Watch(watched, answer));
     }
 
-    /// Marks the release of the load; what was counted before is dropped.
+    /// Marks the release of the load; everything counted before is dropped.
     pub fn release(&self) {
         self.ask(Command::Release);
     }
 
-    /// Detaches: what happens from now on is not seen.
+    /// Detaches the programs; later events are not seen.
     pub fn stop(&self) {
         self.ask(Command::Stop);
     }
 
-    /// Ends, and returns the evidence; none where the listening thread panicked.
+    /// Ends the session and returns the evidence; None if the listening thread panicked.
     pub fn finish(mut self) -> Option<Evidence> {
         let _ = self.commands.send(Command::Finish);
         self.thread.take()?.join().ok()
     }
 
-    /// Sends a command and waits for the answer; that a thread is gone is reported at the end.
+    /// Sends a command and waits for the answer. If the thread has ended, that is reported at the
+    /// end.
     fn ask(&self, command: impl FnOnce(Sender<()>) -> Command) {
         let (answer, answered) = channel();
         if self.commands.send(command(answer)).is_ok() {
@@ -81,7 +82,7 @@ impl Drop for Tracer {
     fn drop(&mut self) {
         let _ = self.commands.send(Command::Finish);
         if let Some(thread) = self.thread.take() {
-            // Its evidence is not wanted any more.
+            // Its evidence is not needed any more.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! Reading and setting the tables that are shared with the programs.
+//! Reads and sets the tables that are shared with the programs.
 //!
-//! The kernel writes them at any moment, so they are read and written through raw pointers, each
-//! field for itself.
+//! The kernel may write them at any moment. So they are read and written through raw pointers,
+//! each field separately.
 
 use super::object::types::{bss, cpu, thread};
 use crate::SessionOptions;
@@ -13,7 +13,7 @@ use model::evidence::{Behind, BehindKind, CpuEvidence, Task, ThreadEvidence};
 use std::collections::HashMap;
 use std::ptr::addr_of_mut;
 
-/// Threads that are listed in evidence.
+/// Most threads that are listed in the evidence.
 const THREADS: usize = 128;
 
 /// States of a thread, as in types.h.
@@ -40,14 +40,14 @@ impl Tables {
         self.memory.as_ptr()
     }
 
-    /// Has the programs watch a process; false where its place is taken by another.
+    /// Lets the programs watch a process; false if another process has its slot.
     pub fn watch(&self, watched: &Watched, part: u8) -> bool {
         let flags = match watched.role {
             Role::Victim => VICTIM,
             Role::Suspect => SUSPECT,
             Role::Bystander => 0,
         };
-        // SAFETY: within the memory; the indices begin anew behind the end of a table.
+        // SAFETY: within the mapped memory; an index past the end of a table wraps around.
         unsafe {
             let groups = addr_of_mut!((*self.bss()).groups);
             let group = element(groups, watched.pid as usize);
@@ -60,15 +60,15 @@ impl Tables {
             addr_of_mut!((*group).tgid).write_volatile(watched.pid);
             let at = watched.pid as usize % groups_in(groups);
             let word = element(addr_of_mut!((*self.bss()).filter), at / 64);
-            // The kernel side sets bits too, while it sees locks touched; one that is lost here is
-            // set again at the next touch.
+            // The programs in the kernel set bits too, when they see a lock touched. If this
+            // write loses such a bit, the next touch sets it again.
             word.write_volatile(word.read_volatile() | 1 << (at % 64));
         }
         true
     }
 
-    /// Tells the programs that the calling thread is about to take the lock of a victim; 0 ends
-    /// that.
+    /// Tells the programs that the calling thread is about to take the lock of `victim`; 0 ends
+    /// this.
     pub fn introduce(&self, victim: u32) {
         let caller = if victim == 0 { 0 } else { rustix::thread::gettid().as_raw_pid() };
         // SAFETY: both are fields of the tables.
@@ -78,7 +78,7 @@ impl Tables {
         }
     }
 
-    /// Resets all counters, at a moment. A count that is made just then may be lost.
+    /// Resets all counters at the moment `now`. A count made at the same time may be lost.
     pub fn reset(&self, now: u64) {
         // SAFETY: within the tables.
         unsafe {
@@ -100,7 +100,7 @@ impl Tables {
                     field.write_volatile(0);
                 }
                 addr_of_mut!((*thread).behind).write_volatile([0; 8]);
-                // A call under way counts from here on.
+                // A call in progress is counted from this moment.
                 let from = addr_of_mut!((*thread).call_from);
                 if from.read_volatile() != 0 {
                     from.write_volatile(now);
@@ -112,7 +112,7 @@ impl Tables {
         }
     }
 
-    /// Events that were lost, and threads that found no place.
+    /// Events that were lost, and lookups of threads that found no slot.
     pub fn losses(&self) -> (u64, u64) {
         // SAFETY: both are fields of the tables.
         unsafe {
@@ -121,7 +121,7 @@ impl Tables {
         }
     }
 
-    /// The address spaces whose lock is watched, and whose they are.
+    /// The address spaces whose lock is watched, with their processes.
     pub fn spaces(&self) -> Vec<(u64, u32)> {
         // SAFETY: within the tables.
         unsafe {
@@ -130,8 +130,8 @@ impl Tables {
         }
     }
 
-    /// What the scheduler did to each thread since `zero`, those with the longest delay first and
-    /// victims before all.
+    /// What the scheduler did to each thread since `zero`. Victims come first, then the threads
+    /// with the longest delay.
     pub fn of_threads(&self, parts: &Parts, zero: u64, now: u64) -> Vec<ThreadEvidence> {
         // SAFETY: within the tables.
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
@@ -151,8 +151,8 @@ impl Tables {
         all.into_iter().map(|(_, thread)| thread).collect()
     }
 
-    /// What is under way now, as events that end now: stretches on CPUs and holds before waits, so
-    /// that the waits can be joined.
+    /// Everything in progress, as events that end at `now`. Stretches on CPUs and holds come
+    /// before waits, so that the waits can be joined with them.
     pub fn under_way(&self, now: u64) -> Vec<Event> {
         // SAFETY: within the tables.
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
@@ -168,7 +168,7 @@ impl Tables {
         events
     }
 
-    /// What each CPU did since `zero`; `idle` is how long each was idle.
+    /// What each CPU did since `zero`; `idle` returns the idle time of a CPU.
     pub fn of_cpus(&self, zero: u64, now: u64, idle: &dyn Fn(u32) -> u64) -> Vec<CpuEvidence> {
         let span = now.saturating_sub(zero);
         // SAFETY: within the tables.
@@ -202,12 +202,12 @@ impl Tables {
     }
 }
 
-/// How many groups the table has.
+/// The number of groups in the table.
 fn groups_in<T, const N: usize>(_: *mut [T; N]) -> usize {
     N
 }
 
-/// What a thread is at, as events that end now.
+/// What a thread is doing, as events that end at `now`.
 fn under_way(thread: &thread, now: u64) -> Vec<Event> {
     let (runnable, running) = match thread.state {
         RUNNING => (thread.runnable_since, thread.since),
@@ -237,7 +237,7 @@ fn under_way(thread: &thread, now: u64) -> Vec<Event> {
     if thread.hold_mm != 0 {
         on(thread.hold_mm, event(EventKind::Held, thread.hold_from, thread.hold_write));
     }
-    // A reader that was given the lock holds it, though it has not run since.
+    // A reader that was given the lock holds it, even if it has not run since.
     if thread.wait_mm != 0 && thread.granted > 0 {
         on(thread.wait_mm, event(EventKind::Held, thread.granted, 0));
     }
@@ -251,7 +251,7 @@ fn under_way(thread: &thread, now: u64) -> Vec<Event> {
     events
 }
 
-/// How long the quota has kept a thread off its CPU that is runnable now.
+/// How long the quota has throttled a thread that is runnable at `now`.
 fn caught_now(thread: &thread, cpu: &cpu, zero: u64, now: u64) -> u64 {
     if thread.state != RUNNABLE {
         return 0;
@@ -271,7 +271,7 @@ fn evidence_of(
     (zero, now): (u64, u64),
     options: &SessionOptions,
 ) -> ThreadEvidence {
-    // What is under way has not been added up yet.
+    // The current state has not been added up yet.
     let under_way = now.saturating_sub(thread.since.max(zero));
     let open = |state: u8| if thread.state == state { under_way } else { 0 };
     let span = now.saturating_sub(zero);
@@ -304,8 +304,8 @@ fn evidence_of(
     }
 }
 
-/// Says how many threads each part has: the kernel adds up what they ran by part alone, and a
-/// process may have several of them.
+/// Sets how many threads each part has. The kernel adds up CPU time by part only, and a process
+/// may have several threads.
 fn count_threads(all: &mut [(bool, ThreadEvidence)]) {
     let mut counts: HashMap<String, u32> = HashMap::new();
     for part in all.iter().filter_map(|(_, seen)| seen.task.part.clone()) {
@@ -349,7 +349,7 @@ mod tests {
         let groups = groups_in(unsafe { addr_of_mut!((*tables.bss()).groups) });
         let other = 70_000 + u32::try_from(groups).unwrap();
         assert!(!tables.watch(&victim(other), 2));
-        // The last place, and the last bit of the filter.
+        // The last slot, and the last bit of the filter.
         assert!(tables.watch(&victim(u32::MAX), 2));
     }
 
@@ -360,7 +360,7 @@ mod tests {
         parts.add(&Watched::new(7, "mapper", Role::Victim));
         let thread = tables.threads().last().unwrap();
         let cpu = tables.cpus().last().unwrap();
-        // SAFETY: within the memory, as the kernel would.
+        // SAFETY: within the mapped memory, as the kernel would write it.
         unsafe {
             addr_of_mut!((*thread).tid).write_volatile(8);
             addr_of_mut!((*thread).tgid).write_volatile(7);

@@ -22,10 +22,11 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How often the ring is emptied; it holds far more than comes in such a time.
+/// How often the ring buffer is emptied; it has room for far more events than arrive in that
+/// time.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Loads, listens, and turns the events into evidence.
+/// Loads the programs, listens, and turns their events into evidence.
 pub fn serve(
     options: &SessionOptions,
     reply: &Sender<Result<(), NoPrograms>>,
@@ -81,7 +82,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     };
     let mut under_way = Vec::new();
     loop {
-        // Commands first: a listener that gets little of a CPU must not let them wait.
+        // Commands come first: they must not wait when the listener gets little CPU time.
         match commands.recv_timeout(POLL) {
             Ok(Command::Watch(watched, answer)) => {
                 watch.watch(&watched);
@@ -96,7 +97,8 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
                 let _ = answer.send(());
             }
             Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
-            // A ring that cannot be read now can be later, and the kernel counts what is lost.
+            // If the ring buffer cannot be read now, a later attempt may work, and the kernel
+            // counts lost events.
             Err(RecvTimeoutError::Timeout) => drop(ring.consume()),
         }
     }
@@ -124,7 +126,7 @@ struct Watch<'a> {
     options: &'a SessionOptions,
     tables: Tables,
     parts: Parts,
-    /// Keep the programs attached.
+    /// These keep the programs attached.
     links: Vec<Link>,
     zero: u64,
     idle: Idle,
@@ -138,8 +140,9 @@ impl Watch<'_> {
                 self.parts.crowd();
             }
             if one.role == Role::Victim {
-                // This file is made under the lock of the process, so that the programs see which
-                // it is. One that cannot be read leaves the victim to be known once it runs.
+                // The kernel generates this file under the lock of the process, so the programs
+                // learn the lock. If the file cannot be read, the programs learn it when the
+                // victim runs.
                 self.tables.introduce(one.pid);
                 let smaps = self.options.roots.proc.join(one.pid.to_string()).join("smaps");
                 let _ = host::roots::read_start(&smaps, 64);
@@ -148,7 +151,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Begins to count; the moment.
+    /// Starts counting; returns the moment.
     fn release(&mut self) -> u64 {
         self.zero = now_ns();
         self.idle = Idle::read(&self.options.roots);
@@ -156,7 +159,7 @@ impl Watch<'_> {
         self.zero
     }
 
-    /// Detaches the programs and reads their tables; returns what was under way.
+    /// Detaches the programs and reads their tables; returns the events in progress.
     fn stop(&mut self, into: &mut Evidence) -> Vec<Event> {
         let now = now_ns();
         let under_way = self.tables.under_way(now);
@@ -176,12 +179,13 @@ impl Watch<'_> {
     }
 }
 
-/// Stacks as the kernel keeps them.
+/// The stacks that the kernel stores.
 struct KernelStacks<'a> {
     map: &'a MapMut<'a>,
     symbols: OnceCell<Symbols>,
     options: &'a SessionOptions,
-    /// Names of the stacks that were asked for; as many as the kernel keeps, so bounded.
+    /// Names of the stacks that were looked up. The kernel stores a limited number, so this is
+    /// bounded.
     known: RefCell<std::collections::HashMap<u32, Vec<String>>>,
 }
 
@@ -191,7 +195,7 @@ impl<'a> KernelStacks<'a> {
     }
 
     fn look_up(&self, stack: u32) -> Vec<String> {
-        // The table is large: it is read when the first stack is asked for.
+        // The table is large, so it is read only when the first stack is looked up.
         let symbols = self.symbols.get_or_init(|| Symbols::read(&self.options.roots));
         let Ok(Some(bytes)) = self.map.lookup(&stack.to_ne_bytes(), MapFlags::ANY) else {
             return Vec::new();
@@ -214,8 +218,8 @@ impl Stacks for KernelStacks<'_> {
     }
 }
 
-/// A stack from where the thread left the CPU; before that stand the program that took the stack
-/// and what called it.
+/// The stack from the point where the thread left the CPU. The frames before that are the program
+/// that took the stack and its callers.
 fn without_ourselves(mut names: Vec<String>) -> Vec<String> {
     let left = names.iter().position(|name| name.trim_start_matches('_') == "schedule");
     names.drain(..left.unwrap_or(0));

@@ -1,29 +1,30 @@
-//! The processes of the test: this very binary, executed again.
+//! The processes of the test: this same binary, executed again.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the spinner spins at a time.
+/// How long the spinner spins each time.
 pub const SPIN: Duration = Duration::from_millis(200);
 
-/// How long it sleeps in between.
+/// How long it sleeps between two spins.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Variable that makes this binary a worker.
+/// Environment variable that makes this binary a worker.
 const PART: &str = "PROBE_TEST_PART";
 
-/// A child that has a part.
+/// A child process with a part.
 pub struct Worker(Child);
 
 impl Worker {
-    /// Starts one on a CPU.
+    /// Starts a worker on a CPU.
     pub fn start(part: &str, cpu: u32, other: Option<u32>) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .env(PART, part)
             .env("PROBE_TEST_CPU", cpu.to_string())
             .env("PROBE_TEST_OTHER", other.unwrap_or(0).to_string())
-            // A worker ends with this pipe, so with the test, however that ends.
+            // A worker ends when this pipe closes, so it ends with the test, however the test
+            // ends.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -48,12 +49,12 @@ impl Drop for Worker {
     }
 }
 
-/// The CPUs that may be used.
+/// The CPUs that this process may use.
 pub fn cpus() -> Vec<u32> {
     os::pin::allowed().unwrap()
 }
 
-/// Runs a part where one is asked for.
+/// Runs a worker's part if the environment names one.
 pub fn worker_main() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u32>().unwrap();
@@ -74,14 +75,15 @@ fn ready() {
     std::io::Write::flush(&mut std::io::stdout()).unwrap();
 }
 
-/// Maps and unmaps a page each millisecond, beside so many mappings that reading them takes long.
+/// Maps and unmaps a page every millisecond, beside so many mappings that reading them takes
+/// long.
 fn map_for_ever() -> ! {
     use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
     const PAGE: usize = 4096;
     const PAGES: usize = 8_000;
     let rw = ProtFlags::READ | ProtFlags::WRITE;
     let populated = MapFlags::PRIVATE | MapFlags::POPULATE;
-    // SAFETY: pages of our own that nobody else uses.
+    // SAFETY: pages of this process that nothing else uses.
     unsafe {
         let all = mmap_anonymous(std::ptr::null_mut(), PAGES * PAGE, rw, populated).unwrap();
         for page in (0..PAGES).step_by(2) {
@@ -109,7 +111,7 @@ fn read_for_ever(pid: u32) -> ! {
     }
 }
 
-/// Spins as a thread of real time, so that nothing else runs on its CPU meanwhile.
+/// Spins as a real-time thread, so that nothing else runs on its CPU meanwhile.
 fn spin_now_and_then() -> ! {
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: the kernel reads the parameter and keeps nothing.
@@ -125,7 +127,8 @@ fn spin_now_and_then() -> ! {
     }
 }
 
-/// No program of ours is attached any more: programs go with the descriptors of this process.
+/// Checks that no program is attached any more: programs end with the descriptors of this
+/// process.
 pub fn nothing_is_left() {
     let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
     let targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());

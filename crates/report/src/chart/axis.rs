@@ -1,40 +1,40 @@
-//! Axes: from a figure to its place, and where the marks stand.
+//! Axes: the position of a figure, and the tick marks.
 
 use model::estimate::number;
 
-/// Figures beyond this are drawn at the edge: no chart tells them apart.
+/// Larger figures are drawn at the edge, where no chart could show a difference.
 const MOST: f64 = 1e15;
 
-/// The smallest figure that a logarithmic axis tells from nothing.
+/// The smallest figure that a logarithmic axis distinguishes from zero.
 const LEAST: f64 = 1e-12;
 
-/// How figures are spread over an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// A linear scale.
     Linear,
-    /// By their logarithm.
+    /// A logarithmic scale.
     Log,
 }
 
 /// One axis of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// How figures are spread.
+    /// The scale of the figures.
     pub scale: Scale,
-    /// Place of its beginning: the figure, or its decimal logarithm.
+    /// The figure at the start of the axis, or its decimal logarithm.
     pub low: f64,
-    /// Place of its end.
+    /// The same for the end of the axis.
     pub high: f64,
-    /// Places of its marks, and what stands beside them.
+    /// Positions and labels of the tick marks.
     pub ticks: Vec<(f64, String)>,
-    /// What it measures.
+    /// The title, with what the axis measures.
     pub title: String,
 }
 
 impl Axis {
-    /// An axis from nothing to the largest of these figures, or from the least where some are
-    /// below nothing.
+    /// An axis from zero to the largest of these figures. It starts at the smallest figure if
+    /// that is negative.
     pub fn linear(figures: impl Iterator<Item = f64>, title: &str) -> Self {
         let (low, high) = ends(figures);
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -53,7 +53,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis around these figures; those of zero and below stand at its beginning.
+    /// A logarithmic axis around these figures. Figures of zero and below are at its start.
     pub fn log(figures: impl Iterator<Item = f64>, title: &str) -> Self {
         let positive = figures.filter(|figure| *figure > LEAST);
         let (low, high) = ends(positive.map(|figure| place(Scale::Log, figure)));
@@ -66,7 +66,8 @@ impl Axis {
         Axis { scale: Scale::Log, low, high, ticks, title: title.to_owned() }
     }
 
-    /// Logarithmic where all figures are above zero and spread over more than a factor of 50.
+    /// A logarithmic axis if all figures are positive and span more than a factor of 50, else a
+    /// linear one.
     pub fn fitting(figures: &[f64], title: &str) -> Self {
         let (low, high) = ends(figures.iter().copied());
         match low > LEAST && high / low > 50.0 {
@@ -75,20 +76,20 @@ impl Axis {
         }
     }
 
-    /// An axis with `slots` places without figures.
+    /// An axis with `slots` positions and no figures.
     pub fn slots(slots: usize) -> Self {
         let high = slots.max(1) as f64;
         Axis { scale: Scale::Linear, low: 0.0, high, ticks: Vec::new(), title: String::new() }
     }
 
-    /// Where a figure stands, between 0 at the beginning and 1 at the end.
+    /// The position of a figure, between 0 at the start and 1 at the end.
     pub fn part(&self, figure: f64) -> f64 {
         let part = (place(self.scale, figure) - self.low) / (self.high - self.low);
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
-/// Where a figure stands on an axis of that scale, before it is fitted to a chart.
+/// The coordinate of a figure on this scale, before it is fitted to a chart.
 fn place(scale: Scale, figure: f64) -> f64 {
     match scale {
         Scale::Linear => figure.clamp(-MOST, MOST),
@@ -96,7 +97,7 @@ fn place(scale: Scale, figure: f64) -> f64 {
     }
 }
 
-/// The least and the largest figure; 0 and 1 where there are none.
+/// The smallest and the largest figure; 0 and 1 if there are no figures.
 fn ends(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     let within = figures.filter(|figure| figure.is_finite()).map(|f| f.clamp(-MOST, MOST));
     let ends = within.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
@@ -105,7 +106,7 @@ fn ends(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     if ends.0.is_finite() { ends } else { (0.0, 1.0) }
 }
 
-/// The next of 1, 2 and 5 times a power of ten.
+/// The smallest number of the form 1, 2 or 5 times a power of ten that is not below `least`.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]

@@ -10,14 +10,14 @@ use model::estimate::number;
 use model::scenario::MeasureMeta;
 use model::{ArmResult, Judged, Role, Value};
 
-/// Arms with different settings that it takes to see how one thing goes with another.
+/// Fewest arms with different settings that make a dependency visible.
 const LEAST_ARMS: usize = 3;
 
-/// The medians of the arms against the number that differs between them; nothing where they differ
-/// in more than one, or where there are fewer than three.
+/// The medians of the arms against the numeric setting in which they differ. None if they differ
+/// in more than one setting, or if there are fewer than three arms.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn dose(
     record: &Judged,
     name: &str,
@@ -78,7 +78,7 @@ pub fn dose(
     }))
 }
 
-/// An axis for settings, logarithmic where they span much; a setting of nothing stands at its
+/// An axis for settings, logarithmic if they span a wide range. A setting of zero is at its
 /// start.
 fn settings_axis(points: &[(f64, &ArmResult)], setting: &str) -> Axis {
     let positive: Vec<f64> = points.iter().map(|(at, _)| *at).filter(|at| *at > 0.0).collect();
@@ -109,7 +109,7 @@ fn number_of(record: &Judged, arm: &str, setting: &str) -> Option<f64> {
     }
 }
 
-/// The one setting in which the arms without a fix differ.
+/// The single setting in which the arms without a fix differ.
 fn only_difference(record: &Judged) -> Option<String> {
     let mut arms = record.plan.arms.iter().filter(|arm| arm.role != Role::Fix);
     let first = arms.next()?;

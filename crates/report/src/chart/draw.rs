@@ -1,15 +1,15 @@
-//! Marks over a frame: each tells its figures where a pointer rests on it.
+//! Marks in a frame. Each mark shows its figures when the pointer is over it.
 
 use crate::prose::plain;
 use maud::{Markup, PreEscaped, html};
 
-/// A place in a drawing, with one digit behind the point.
+/// A coordinate with one digit after the point.
 pub fn n(place: f64) -> String {
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// A dot; an open triangle where the figure is a lower bound.
+/// A dot, or an open triangle if the figure is a lower bound.
 pub fn dot(x: f64, y: f64, cut: bool, title: &str) -> Markup {
     html! {
         @if cut {
@@ -20,7 +20,7 @@ pub fn dot(x: f64, y: f64, cut: bool, title: &str) -> Markup {
     }
 }
 
-/// A bar between two corners, never thinner than can be seen.
+/// A bar from its corner and its size, never too thin to see.
 pub fn bar(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), title: &str) -> Markup {
     html! {
         rect class=(class) x=(n(x)) y=(n(y)) width=(n(width.max(1.5))) height=(n(height)) {
@@ -29,17 +29,17 @@ pub fn bar(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), title: 
     }
 }
 
-/// A line from one place to another.
+/// A line from one point to another.
 pub fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
     html! { line class=(class) x1=(n(from.0)) y1=(n(from.1)) x2=(n(to.0)) y2=(n(to.1)); }
 }
 
-/// Words that begin, or end, at a place.
+/// Text that starts or ends at a point.
 pub fn words(class: &str, (x, y): (f64, f64), text: &str) -> Markup {
     html! { text class=(class) x=(n(x)) y=(n(y)) { (plain(text)) } }
 }
 
-/// Several marks as text.
+/// The marks as one string.
 pub fn all(marks: impl Iterator<Item = Markup>) -> String {
     let mut text = String::new();
     for PreEscaped(mark) in marks {
@@ -48,7 +48,7 @@ pub fn all(marks: impl Iterator<Item = Markup>) -> String {
     text
 }
 
-/// A name that fits a drawing: at most `most` characters, one of them saying that there are more.
+/// A name with at most `most` characters; a cut name ends with a mark for the rest.
 pub fn short(text: &str, most: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= most {

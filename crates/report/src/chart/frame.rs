@@ -1,4 +1,5 @@
-//! The frame of a chart: axes, grid and lines, drawn by plotters; where a figure stands in it.
+//! The frame of a chart: axes, grid and lines, drawn by plotters, and the positions of figures in
+//! it.
 
 use super::WIDTH;
 use super::axis::Axis;
@@ -8,26 +9,26 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::prelude::*;
 use std::ops::Range;
 
-/// Size of letters, in the units of a drawing.
+/// Font size, in drawing units.
 pub const LETTERS: u32 = 27;
 
-/// Letters of a title of an axis at most.
+/// Most characters of an axis title.
 const MOST_TITLE: usize = 40;
 
-/// Colours that stand for the style sheet's: see [`super::palette::rules`].
+/// Placeholders for the colours of the style sheet: see [`super::palette::rules`].
 const GRID: RGBColor = RGBColor(0, 1, 0);
 const WORDS: RGBColor = RGBColor(0, 2, 0);
 
 /// A chart without its marks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// From left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// From bottom to top.
+    /// The vertical axis.
     pub y: Axis,
-    /// Height of the whole, in units.
+    /// Height of the whole drawing, in drawing units.
     pub height: u32,
-    /// Room for the words of the vertical axis, in units.
+    /// Room for the labels of the vertical axis, in drawing units.
     pub left: u32,
 }
 
@@ -40,12 +41,12 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Where figures stand in a drawing, in its units.
+/// The area of the figures, in drawing units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plane {
     x: Axis,
     y: Axis,
-    /// Left edge of the plane.
+    /// Left edge.
     pub left: f64,
     /// Right edge.
     pub right: f64,
@@ -56,27 +57,28 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// Where a figure stands from left to right.
+    /// The horizontal position of a figure.
     pub fn x(&self, figure: f64) -> f64 {
         self.left + self.x.part(figure) * (self.right - self.left)
     }
 
-    /// Where a figure stands from top to bottom.
+    /// The vertical position of a figure.
     pub fn y(&self, figure: f64) -> f64 {
         self.bottom - self.y.part(figure) * (self.bottom - self.top)
     }
 }
 
 impl Frame {
-    /// A frame of ordinary height.
+    /// A frame of the usual height.
     pub fn new(x: Axis, y: Axis) -> Self {
         Frame { x, y, height: 480, left: 96 }
     }
 
-    /// Draws axes, grid and lines; the drawing without its outermost element, and its plane.
+    /// Draws axes, grid and lines. Returns the drawing without its outermost element, and the
+    /// area of the figures.
     ///
     /// # Errors
-    /// If the drawing library refuses.
+    /// If the drawing library fails.
     pub fn draw(&self, chart: &str, lines: &[Line]) -> Result<(String, Plane), ReportError> {
         let mut text = String::new();
         let drawn = self.draw_into(&mut text, lines);
@@ -127,7 +129,7 @@ impl Frame {
     }
 }
 
-/// An axis as the drawing library knows axes.
+/// An axis in the form that the drawing library needs.
 struct Places(Axis);
 
 impl Ranged for Places {
@@ -159,7 +161,7 @@ fn at(axis: &Axis, figure: f64) -> f64 {
     axis.low + axis.part(figure) * (axis.high - axis.low)
 }
 
-/// What stands in the outermost element, without what says nothing.
+/// The content of the outermost element, without elements that draw nothing.
 fn inside(svg: &str) -> String {
     let from = svg.find('>').map_or(0, |at| at + 1);
     let until = svg.rfind("</svg>").unwrap_or(svg.len()).max(from);

@@ -1,4 +1,4 @@
-//! A series with many columns as a heat map: time from left to right, a row for each column.
+//! A series with many columns as a heat map: time from left to right, one row per column.
 
 use super::axis::Axis;
 use super::draw::{all, n, short, words};
@@ -10,26 +10,26 @@ use maud::{Markup, html};
 use model::estimate::number;
 use model::{Series, Trial};
 
-/// Rows that are drawn at most.
+/// Most rows that are drawn.
 const MOST_LANES: usize = 24;
 
-/// Stretches of time that are told apart at most.
+/// Most time bins.
 const MOST_STEPS: usize = 60;
 
-/// Shades between nothing and the most.
+/// Number of shades between zero and the maximum.
 const SHADES: f64 = 6.0;
 
-/// A row of cells: where each begins and ends, and its figure.
+/// A row of cells: the start and the end of each cell, and its figure.
 struct Lane<'a> {
     name: &'a str,
     cells: Vec<(f64, f64, f64)>,
 }
 
-/// One series of one trial, and what it is; `most` is the figure of the darkest shade, so that
-/// several can share it.
+/// The heat map of one series of one trial; `what` describes the series. `most` is the figure of
+/// the darkest shade, so that several maps can share it.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn heat(trial: &Trial, series: &Series, what: &str, most: f64) -> Result<Chart, ReportError> {
     let picked = evenly(series.columns.len(), MOST_LANES);
     let lanes: Vec<Lane> = picked.iter().map(|column| lane(series, *column)).collect();
@@ -72,7 +72,7 @@ fn lane(series: &Series, column: usize) -> Lane<'_> {
     for from in (0..moments).step_by(step) {
         let until = (from + step).min(moments);
         let figures = series.rows[from..until].iter().filter_map(|row| row.get(column).copied()?);
-        // Of a stretch the most is shown: a peak is what one looks for.
+        // A bin shows its maximum, since peaks are what matters.
         let Some(figure) = figures.reduce(f64::max) else { continue };
         let start = series.at_ms[from];
         let end = series.at_ms.get(until).copied().unwrap_or_else(|| series.at_ms[moments - 1]);
@@ -105,24 +105,24 @@ fn draw(
     }
 }
 
-/// A unit behind a figure.
+/// A unit as it follows a figure.
 fn behind(symbol: &str) -> String {
     if symbol.is_empty() { String::new() } else { format!(" {symbol}") }
 }
 
-/// The shade of a figure, from 0 for nothing.
+/// The shade of a figure; 0 for zero.
 fn shade(figure: f64, most: f64) -> u8 {
     let part = if most > 0.0 { figure / most } else { 0.0 };
     if part.is_finite() { (part.clamp(0.0, 1.0) * SHADES).ceil() as u8 } else { 0 }
 }
 
-/// The largest figure of some series.
+/// The largest figure of these series.
 pub fn most<'a>(series: impl Iterator<Item = &'a Series>) -> f64 {
     let figures = series.flat_map(|series| series.rows.iter().flatten().copied().flatten());
     figures.filter(|figure| figure.is_finite()).fold(0.0, f64::max)
 }
 
-/// Some moments of a series with all its columns that a page has room for.
+/// Some moments of a series with all its columns, as many as fit the page.
 pub fn table(series: &Series) -> Table {
     let columns = evenly(series.columns.len(), MOST_LANES);
     let mut table = Table { head: vec!["ms".to_owned()], rows: Vec::new() };

@@ -1,4 +1,4 @@
-//! One figure over many records.
+//! One figure over many records, as a chart.
 
 use super::axis::Axis;
 use super::draw::{all, dot, line};
@@ -8,13 +8,13 @@ use crate::ReportError;
 use crate::history::Line as Past;
 use maud::html;
 
-/// Records that are drawn at most.
+/// Most records that are drawn.
 const MOST: usize = 200;
 
-/// The figure of each record, oldest first; nothing without records that have it.
+/// The figure of each record, oldest first. None if no record has the figure.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn history(past: &[Past]) -> Result<Option<Chart>, ReportError> {
     let picked = super::pick::evenly(past.len(), MOST);
     let past: Vec<&Past> = picked.iter().map(|at| &past[*at]).collect();

@@ -1,4 +1,4 @@
-//! The effect against the version, with intervals, and the boundaries between versions.
+//! The effect of each version, with intervals, and the boundaries between versions.
 
 use super::axis::{Axis, Scale};
 use super::draw::{all, dot, line, short, words};
@@ -11,22 +11,22 @@ use model::ladder::{Ladder, Rung};
 use model::prose::figures;
 use model::{ChangeState, Comparison, Meta};
 
-/// Versions that are drawn at most.
+/// Most versions that are drawn.
 const MOST: usize = 64;
 
-/// Letters of a name below the chart at most.
+/// Most characters of a name below the chart.
 const LETTERS: usize = 8;
 
-/// The chart; nothing where no version has an effect.
+/// The chart. None if no version has an effect.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, ReportError> {
     let rungs = &ladder.rungs[..ladder.rungs.len().min(MOST)];
     let effects = || rungs.iter().filter_map(|rung| rung.effect.as_ref());
     let Some(first) = effects().next() else { return Ok(None) };
     let ends = effects().flat_map(|e| [Some(e.shift), e.low, e.high]).flatten();
-    // Effects go below nothing too, so the axis is linear.
+    // Effects may be negative, so the axis is linear.
     let y = Axis::linear(ends, first.unit.symbol());
     let frame = Frame::new(slots(rungs), y);
     let place = |at: usize| at as f64 + 0.5;
@@ -71,7 +71,7 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
     }))
 }
 
-/// A place for each version, with its name below.
+/// A slot for each version, with its name below.
 fn slots(rungs: &[Rung]) -> Axis {
     let high = rungs.len().max(1) as f64;
     let every = rungs.len().div_ceil(12).max(1);
@@ -99,7 +99,8 @@ fn table(ladder: &Ladder) -> Table {
     table
 }
 
-/// What was found from each version to the next, and from the first to the last.
+/// The result of each step between neighbouring versions, and of the step from the first to the
+/// last.
 pub fn steps(ladder: &Ladder) -> Table {
     let mut table = Table::new(["from", "to", "change", "shown", "known"]);
     let row = |step: &model::ladder::Step| {

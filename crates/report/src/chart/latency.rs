@@ -1,4 +1,4 @@
-//! How long the slowest operations took, down to one in a million.
+//! Latencies of the slowest operations, down to one in a million.
 
 use super::axis::Axis;
 use super::frame::{Frame, Line};
@@ -10,13 +10,13 @@ use model::latency::{Exceeded, tail};
 use model::{Judged, Latency, Trial};
 use std::collections::BTreeMap;
 
-/// Arms that are drawn at most.
+/// Most arms that are drawn.
 const MOST_ARMS: usize = 8;
 
-/// Trials of an arm that are taken together at most; each histogram takes a while to read.
+/// Most trials of an arm that are merged. Each histogram takes time to read.
 const MOST_TRIALS: usize = 100;
 
-/// Operations that are drawn at most.
+/// Most operations that are drawn.
 const MOST_OPERATIONS: usize = 3;
 
 /// The tail of one arm.
@@ -26,10 +26,10 @@ struct Tail<'a> {
     curve: Vec<Exceeded>,
 }
 
-/// A chart for each operation of which there are latencies, the slowest first.
+/// A chart for each operation with latencies, the slowest first.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn latencies(record: &Judged) -> Result<Vec<Chart>, ReportError> {
     let mut slowest: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, latency) in record.trials.iter().flat_map(|t| &t.observation.latencies) {
@@ -96,7 +96,7 @@ fn ms(point: &Exceeded) -> f64 {
     point.at_least_ns as f64 / 1e6
 }
 
-/// A mark of the axis: `10^2` is one in a hundred.
+/// The label of a tick mark: `10^2` is one in a hundred.
 fn one_in(power: f64) -> String {
     match power.round() as i32 {
         0 => "all".to_owned(),

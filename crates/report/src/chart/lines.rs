@@ -7,17 +7,17 @@ use super::{Chart, Table, WIDTH, heat, palette};
 use crate::ReportError;
 use model::{Judged, Series, Trial};
 
-/// Columns that lines are drawn for; more make a heat map.
+/// Most columns that are drawn as lines. A series with more columns becomes a heat map.
 pub const MOST_LINES: usize = 4;
 
-/// Moments that are drawn at most.
+/// Most moments that are drawn.
 const MOST_MOMENTS: usize = 300;
 
-/// One series of one trial, and what it is, with the time axis up to `until_ms`, so that charts
-/// below one another share it.
+/// The lines of one series of one trial; `what` describes the series. The time axis ends at
+/// `until_ms`, so that charts below one another share it.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn lines(
     trial: &Trial,
     series: &Series,
@@ -51,10 +51,10 @@ pub fn lines(
     })
 }
 
-/// A series of one column, and what it is, with a line for each of some arms; nothing without arms.
+/// A series of one column, with one line per arm; `what` describes it. None without arms.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn arms(
     record: &Judged,
     drawn: &[(&Trial, &Series)],
@@ -88,7 +88,7 @@ pub fn arms(
     }))
 }
 
-/// The figures of some arms at a few moments.
+/// The figures of these arms at some moments.
 fn beside(drawn: &[(&Trial, &Series)]) -> Table {
     let mut table = Table::new(["arm", "ms", "figure"]);
     for (trial, series) in drawn {

@@ -1,4 +1,4 @@
-//! Charts: inline SVG with a table behind each, coloured by the page's style sheet.
+//! Charts: inline SVG, each with a table of its figures, coloured by the page's style sheet.
 
 pub mod axis;
 pub mod dose;
@@ -19,38 +19,38 @@ pub mod timeline;
 
 pub use palette::Color;
 
-/// A chart, what it says in words, and the figures behind it.
+/// A chart, its description, and its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What it shows, as a heading.
+    /// The heading: what the chart shows.
     pub title: String,
-    /// What to see in it, in a sentence or two; the alternative text as well.
+    /// What to see in it, in a sentence or two. It is also the alternative text.
     pub about: String,
     /// The drawing, without its outermost element.
     pub body: String,
-    /// Width and height of the drawing, in its own units.
+    /// Width and height of the drawing, in drawing units.
     pub size: (u32, u32),
-    /// Which colour is what.
+    /// The meaning of each colour.
     pub legend: Vec<(Color, String)>,
     /// The figures.
     pub table: Table,
-    /// What was left out of the drawing, as a sentence.
+    /// A sentence about what the drawing leaves out.
     pub left_out: Option<String>,
 }
 
-/// Figures behind a chart; every row is as long as the head.
+/// The figures of a chart. Every row is as long as the head.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// Headings.
+    /// Column headings.
     pub head: Vec<String>,
     /// Rows.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Width of every drawing in its own units; shown at half of that on a screen that has the room.
+/// Width of every drawing, in drawing units. A wide screen shows it at half of that, in pixels.
 pub const WIDTH: u32 = 840;
 
-/// Rows of a table behind a chart at most.
+/// Most rows of the table of a chart.
 pub const MOST_ROWS: usize = 200;
 
 impl Table {

@@ -1,4 +1,4 @@
-//! One figure on two sides: before and after below one another, arm by arm.
+//! One figure on two sides: before and after, one below the other, arm by arm.
 
 use super::axis::Axis;
 use super::draw::{all, line, n, short, words};
@@ -11,20 +11,20 @@ use model::prose::figures::shift;
 use model::scenario::MeasureMeta;
 use model::{Basis, Change, Difference, Estimate};
 
-/// Arms that are drawn at most.
+/// Most arms that are drawn.
 const MOST_ARMS: usize = 14;
 
-/// Height of the row of an arm, in units.
+/// Height of the row of an arm, in drawing units.
 const ROW: u32 = 104;
 
-/// Colours of what was and of what is.
+/// Colours of the two sides.
 const BEFORE: Color = palette::CONTROL;
 const AFTER: Color = Color(6);
 
-/// The medians of one figure on both sides; nothing where no arm has it on both.
+/// The medians of one figure on both sides. None if no arm has the figure on both sides.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn pair(
     change: &Change,
     name: &str,
@@ -81,7 +81,7 @@ pub fn pair(
     }))
 }
 
-/// An arm, and the control that is subtracted.
+/// The label of an arm, with the control that is subtracted.
 fn label(id: &str, found: &Difference) -> String {
     found.over.as_ref().map_or_else(|| id.to_owned(), |over| format!("{id} over {over}"))
 }
@@ -96,8 +96,8 @@ fn row(basis: Basis, (id, found): (&str, &Difference), place: usize, plane: &Pla
     }
 }
 
-/// What is drawn about a median: its interval; of a handful of records, which have none, their
-/// range.
+/// The range that is drawn around a median: its interval. A few records have no interval; then it
+/// is their range.
 fn range(basis: Basis, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
     match basis {
         Basis::Blocks => (estimate.low, estimate.high),

@@ -1,26 +1,26 @@
-//! Colours by what they mean; the style sheet says what they look like, by day and by night.
+//! Colours by meaning. The style sheet defines them for light and dark mode.
 
 use model::{Arm, Role};
 use std::fmt::Write as _;
 
-/// A colour of the page's style sheet, by its number.
+/// A colour of the page's style sheet, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Color(pub u8);
 
 /// The control: grey.
 pub const CONTROL: Color = Color(1);
 
-/// First colour of the arms with the cause, and how many there are.
+/// First colour and number of colours of the arms with the cause.
 const CASES: (u8, u8) = (2, 4);
 
-/// First colour of the fixes, and how many there are.
+/// First colour and number of colours of the fixes.
 const FIXES: (u8, u8) = (6, 3);
 
-/// First colour of whatever else is told apart, and how many there are.
+/// First colour and number of colours of other things, such as the columns of a series.
 const THINGS: (u8, u8) = (9, 8);
 
-/// By day and by night; told apart by people who see fewer colours (after Okabe and Ito), and with
-/// at least 3:1 against the ground.
+/// Colours in light and in dark mode. People with colour vision deficiency can tell them apart
+/// (after Okabe and Ito). The contrast to the background is at least 3:1.
 const LOOKS: [(&str, &str); 16] = [
     ("#6b7280", "#9ca3af"),
     ("#c2410c", "#fb923c"),
@@ -40,7 +40,7 @@ const LOOKS: [(&str, &str); 16] = [
     ("#4338ca", "#a5b4fc"),
 ];
 
-/// The colour of an arm among those of its plan.
+/// The colour of an arm among the arms of its plan.
 pub fn of_arm(arms: &[Arm], id: &str) -> Color {
     let Some(arm) = arms.iter().find(|arm| arm.id == id) else { return CONTROL };
     let place = arms.iter().filter(|other| other.role == arm.role).position(|a| a.id == id);
@@ -52,7 +52,7 @@ pub fn of_arm(arms: &[Arm], id: &str) -> Color {
     turn(first, many, place.unwrap_or(0))
 }
 
-/// The colour of the thing at this place.
+/// The colour of the thing at this position.
 pub fn of_thing(place: usize) -> Color {
     turn(THINGS.0, THINGS.1, place)
 }
@@ -62,10 +62,10 @@ fn turn(first: u8, many: u8, place: usize) -> Color {
     Color(first + place)
 }
 
-/// Style rules: a custom property and its uses for each colour.
+/// Style rules: a custom property for each colour, and the rules that use it.
 ///
-/// The drawing library writes colours into attributes, which any rule overrides: what it draws in
-/// the colour `#000001` shows in the page's first colour.
+/// The drawing library writes colours into attributes, which any rule overrides: a shape with the
+/// colour `#000001` is shown in the page's first colour.
 pub fn rules() -> String {
     let mut rules = String::new();
     let list = |look: fn(&(&'static str, &'static str)) -> &'static str| -> String {

@@ -1,8 +1,8 @@
-//! What of many things is drawn.
+//! Selects what to draw if there is too much for a chart.
 
 use model::{ArmResult, Judged, Trial};
 
-/// Evenly spaced places among `all`, no more than `most`, with the first and the last.
+/// Evenly spaced indices below `all`, at most `most` of them, with the first and the last.
 pub fn evenly(all: usize, most: usize) -> Vec<usize> {
     match (all, most) {
         (_, 0) | (0, _) => Vec::new(),
@@ -17,7 +17,7 @@ pub fn of_arm<'a>(record: &'a Judged, arm: &str) -> Vec<&'a Trial> {
     record.trials.iter().filter(|trial| trial.arm == arm).collect()
 }
 
-/// The name of the figure that is judged.
+/// The name of the judged figure.
 fn judged_by(record: &Judged) -> &str {
     record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure)
 }
@@ -27,8 +27,8 @@ pub fn judged(record: &Judged, trial: &Trial) -> f64 {
     trial.observation.measures.get(judged_by(record)).map_or(0.0, |measure| measure.value)
 }
 
-/// The trial of an arm that stands in the middle by the figure that is judged, among those that
-/// have something.
+/// The trial of an arm with the median of the judged figure, among the trials for which `has` is
+/// true.
 pub fn typical<'a>(
     record: &'a Judged,
     arm: &str,
@@ -40,8 +40,8 @@ pub fn typical<'a>(
     trials.get(trials.len() / 2).copied()
 }
 
-/// Up to three arms that show what happened: the control, the worst with the cause, the best fix;
-/// among those that have something.
+/// Up to three arms that show what happened: the control, the worst arm with the cause, and the
+/// best fix. Only arms with a trial for which `has` is true are selected.
 pub fn telling<'a>(record: &'a Judged, has: impl Fn(&Trial) -> bool) -> Vec<&'a str> {
     use model::Role::{Control, Fix};
     let measured: Vec<&'a model::Arm> = record

@@ -1,4 +1,5 @@
-//! What one series costs against another of the same trial: a cost against the length of a queue.
+//! One series against another one of the same trial, such as a cost against the length of a
+//! queue.
 
 use super::axis::Axis;
 use super::draw::{all, dot};
@@ -11,17 +12,17 @@ use maud::html;
 use model::estimate::number;
 use model::{Judged, Meta, Series, Trial};
 
-/// Dots of an arm at most.
+/// Most dots of an arm.
 const MOST_DOTS: usize = 150;
 
-/// A dot: the figure that it depends on, and the figure.
+/// A dot: the figure of the other series, and the figure of this one.
 type Point = (f64, f64);
 
-/// The series of that name, drawn against the one that it names; one trial for each arm. Nothing
-/// where there is nothing to draw.
+/// The series of this name against the series that it depends on, with one trial of each arm.
+/// None if there is nothing to draw.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn scatter(
     record: &Judged,
     name: &str,

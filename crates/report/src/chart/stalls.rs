@@ -1,4 +1,4 @@
-//! Stalls over the time of trials: a row for each trial, a bar for each stall.
+//! Stalls over the time of trials: one row per trial, one bar per stall.
 
 use super::axis::Axis;
 use super::draw::{all, bar, short, words};
@@ -11,23 +11,23 @@ use model::estimate::number;
 use model::record::Stall;
 use model::{ArmResult, Judged, Trial};
 
-/// Trials of an arm that are drawn at most.
+/// Most trials of an arm that are drawn.
 const MOST_TRIALS: usize = 8;
 
-/// Arms that are drawn at most.
+/// Most arms that are drawn.
 const MOST_ARMS: usize = 6;
 
-/// Bars of a trial at most.
+/// Most bars of a trial.
 const MOST_BARS: usize = 60;
 
-/// Height of a trial's row and of an arm's name, in units.
+/// Height of a trial's row and of an arm's name, in drawing units.
 const ROW: f64 = 18.0;
 const NAME: f64 = 46.0;
 
-/// The stalls of some trials of each arm; nothing where no trial lists any.
+/// The stalls of some trials of each arm. None if no trial lists any stalls.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn stalls(record: &Judged) -> Result<Option<Chart>, ReportError> {
     if record.trials.iter().all(|trial| trial.observation.stalls.is_empty()) {
         return Ok(None);
@@ -71,7 +71,7 @@ fn drawn<'a>(record: &'a Judged, arm: &str) -> Vec<&'a Trial> {
     evenly(trials.len(), MOST_TRIALS).into_iter().map(|at| trials[at]).collect()
 }
 
-/// Until when a trial is drawn.
+/// The end of a trial in the drawing.
 fn end(trial: &Trial) -> f64 {
     let last = trial.observation.stalls.iter().map(|stall| stall.at_ms + stall.took_ms);
     last.fold(trial.observation.window_ms, f64::max)
@@ -104,7 +104,7 @@ fn lane(trial: &Trial) -> String {
     format!("{}, block {}: {count} stalls", trial.arm, trial.block + 1)
 }
 
-/// Bars in drawing units; stalls that touch on the screen are one bar.
+/// Bars in drawing units. Stalls that touch on the screen become one bar.
 fn merged(stalls: &[Stall], plane: &Plane) -> Vec<(f64, f64, String)> {
     let mut sorted: Vec<&Stall> = stalls.iter().collect();
     sorted.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
@@ -120,7 +120,7 @@ fn merged(stalls: &[Stall], plane: &Plane) -> Vec<(f64, f64, String)> {
             _ => bars.push((from, until, 1, stall.took_ms, stall)),
         }
     }
-    // Where there are too many to see, the longest are what matters.
+    // If there are too many bars to see, the longest ones matter.
     bars.sort_by(|a, b| b.3.total_cmp(&a.3));
     bars.truncate(MOST_BARS);
     bars.into_iter()

@@ -1,4 +1,4 @@
-//! Every trial as a dot, arm by arm, with the median and its interval over them.
+//! Every trial as a dot, arm by arm, with the median and its interval above the dots.
 
 use super::axis::Axis;
 use super::draw::{all, dot, line, n, short, words};
@@ -11,19 +11,19 @@ use model::estimate::number;
 use model::scenario::MeasureMeta;
 use model::{Arm, ArmResult, Estimate, Judged, Trial};
 
-/// Dots that an arm has at most.
+/// Most dots of an arm.
 const MOST_DOTS: usize = 150;
 
-/// Arms that are drawn at most.
+/// Most arms that are drawn.
 const MOST_ARMS: usize = 14;
 
-/// Height of the row of an arm, in units.
+/// Height of the row of an arm, in drawing units.
 const ROW: u32 = 92;
 
-/// The distribution of one figure over the trials; nothing where no trial has it.
+/// The distribution of one figure over the trials. None if no trial has the figure.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn strip(
     record: &Judged,
     name: &str,
@@ -98,7 +98,7 @@ fn dots(record: &Judged, arm: &str, name: &str, middle: f64, plane: &Plane) -> M
     html! {
         @for at in evenly(figures.len(), MOST_DOTS) {
             @let (block, figure) = &figures[at];
-            // Spread by the order of the trials, so that equal figures stay apart.
+            // Dots are offset by the order of the trials, so that equal figures do not overlap.
             @let y = middle + f64::from(u32::try_from(at * 7 % 5).unwrap_or(0)) * 6.0 - 12.0;
             @let bound = if figure.at_least { ">= " } else { "" };
             @let title = format!("{arm}, block {}: {bound}{} {}", block + 1, number(figure.value), figure.unit.symbol());
@@ -107,7 +107,7 @@ fn dots(record: &Judged, arm: &str, name: &str, middle: f64, plane: &Plane) -> M
     }
 }
 
-/// The median as a bar, its interval as a line with ends; an end that is open has none.
+/// The median as a bar, and its interval as a line with end marks. An open end has no mark.
 fn interval(estimate: &Estimate, middle: f64, plane: &Plane, arm: &str) -> Markup {
     let x = plane.x(estimate.median);
     let low = estimate.low.map_or(x, |low| plane.x(low));
@@ -174,7 +174,7 @@ fn left_out(arms: usize, trials: usize) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Here {}; the figures rest on all.", parts.join(", and ")))
 }
 
-/// Names and colours of some arms.
+/// Names and colours of these arms.
 pub fn legend<'a>(arms: &[Arm], ids: impl Iterator<Item = &'a str>) -> Vec<(Color, String)> {
     ids.map(|id| (palette::of_arm(arms, id), id.to_owned())).collect()
 }

@@ -1,4 +1,4 @@
-//! One wait, moment by moment: who ran, who held, who waited.
+//! One wait, moment by moment: the threads that ran, held the resource, or waited.
 
 use super::axis::Axis;
 use super::draw::{all, bar, short, words};
@@ -10,23 +10,23 @@ use maud::html;
 use model::estimate::number;
 use model::evidence::{Span, Task, Wait};
 
-/// Threads that are drawn at most.
+/// Most threads that are drawn.
 const MOST_TASKS: usize = 10;
 
-/// Stretches that are drawn at most.
+/// Most spans that are drawn.
 const MOST_SPANS: usize = 400;
 
-/// States of a thread, as the record calls them, and their colours.
+/// States of a thread as named in the record, and their colours.
 const STATES: [(&str, u8); 5] =
     [("running", 6), ("preempted", 4), ("blocked", 1), ("holding", 3), ("waiting", 2)];
 
-/// Height of a thread's row, in units.
+/// Height of a thread's row, in drawing units.
 const ROW: u32 = 66;
 
-/// The timeline of a wait; nothing where none was kept.
+/// The timeline of a wait. None if the record has no timeline.
 ///
 /// # Errors
-/// If the drawing library refuses.
+/// If the drawing library fails.
 pub fn timeline(wait: &Wait) -> Result<Option<Chart>, ReportError> {
     let spans = &wait.timeline[..wait.timeline.len().min(MOST_SPANS)];
     let mut tasks: Vec<&Task> = Vec::new();

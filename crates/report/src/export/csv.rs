@@ -1,4 +1,4 @@
-//! Every figure of every trial, a row each.
+//! Every figure of every trial, one per row.
 
 use crate::ReportError;
 use crate::prose::plain;
@@ -20,8 +20,8 @@ const HEAD: [&str; 12] = [
     "at_least",
 ];
 
-/// Writes the trials of some records, in the order they ran; a trial without figures has a row all
-/// the same.
+/// Writes the trials of some records, in the order in which they ran. A trial without figures
+/// still has a row.
 ///
 /// # Errors
 /// If a row cannot be written.
@@ -72,7 +72,7 @@ fn row(record: &Judged, trial: &Trial, figure: Option<(&String, &Measure)>) -> [
     ]
 }
 
-/// A word on one line, which neither a terminal nor a spreadsheet takes for more than that.
+/// A word on one line, without anything that a terminal or a spreadsheet would interpret.
 fn text(word: &str) -> String {
     let word = plain(word);
     if word.trim_start().starts_with(['=', '+', '-', '@']) { format!("'{word}") } else { word }

@@ -1,16 +1,16 @@
-//! Metrics and their samples, as OpenMetrics writes them.
+//! Metrics and their samples in the OpenMetrics format.
 
 use std::fmt::Write;
 
 /// Labels of a sample.
 pub type Labels = Vec<(&'static str, String)>;
 
-/// What a metric counts.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// How much there is now.
+    /// The current value.
     Gauge,
-    /// How much there was since the beginning. Its samples have `_total` behind the name.
+    /// The sum since the start. Its samples end with `_total`.
     Counter,
 }
 
@@ -19,7 +19,7 @@ enum Kind {
 pub struct Family {
     /// Its name.
     name: &'static str,
-    /// What it is.
+    /// A description of the metric.
     help: &'static str,
     kind: Kind,
     /// Its values.
@@ -27,21 +27,21 @@ pub struct Family {
 }
 
 impl Family {
-    /// A metric of what there is now.
+    /// A metric of the current value.
     pub fn gauge(name: &'static str, help: &'static str, samples: Vec<(Labels, f64)>) -> Self {
         Family { name, help, kind: Kind::Gauge, samples }
     }
 
-    /// A metric of what there was since the beginning.
+    /// A metric of the sum since the start.
     pub fn counter(name: &'static str, help: &'static str, samples: Vec<(Labels, f64)>) -> Self {
         Family { name, help, kind: Kind::Counter, samples }
     }
 }
 
-/// The units that names end with.
+/// The units with which the name of a metric may end.
 const UNITS: [&str; 2] = ["seconds", "bytes"];
 
-/// The text of these metrics.
+/// The text of these metrics in the OpenMetrics format.
 pub fn write(families: Vec<Family>) -> String {
     let mut text = String::new();
     for Family { name, help, kind, samples } in families {
@@ -57,7 +57,7 @@ pub fn write(families: Vec<Family>) -> String {
             let labels: Vec<String> =
                 labels.iter().map(|(label, of)| format!("{label}=\"{}\"", escaped(of))).collect();
             text += &format!("{name}{end}{{{}}}", labels.join(","));
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = match value {
                 f64::INFINITY => writeln!(text, " +Inf"),
                 f64::NEG_INFINITY => writeln!(text, " -Inf"),
@@ -68,7 +68,7 @@ pub fn write(families: Vec<Family>) -> String {
     text + "# EOF\n"
 }
 
-/// The value of a label.
+/// The escaped value of a label.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Every way out, with names that want to steer whatever shows them.
+//! Every output format, with names that try to control the program that shows them.
 
 use crate::export::Format;
 use crate::export::census::CensusFormat;
@@ -6,10 +6,11 @@ use crate::{Look, Shown, html, testing};
 use model::{Census, Judged};
 use serde_json::{Map, Value};
 
-/// What is added to each name: an escape, ends of lines, C1, marks of direction, and 4 KiB.
+/// Appended to each name: an escape sequence, line ends, C1 characters, direction marks, and 4
+/// KiB.
 const HOSTILE: &str = "\u{1b}[31m\n\r\u{9b}2J\u{202e}\u{2066}\u{200b}\u{2028}\u{61c}";
 
-/// A census with everything in it.
+/// A census that uses every field.
 const CENSUS: &str = r#"{"schema":"tailback/census/1","version":"0.1.0",
     "taken":"2026-11-22T16:47:14Z","hosts":12,"kinds":7,
     "read":{"files":1,"records":0,"briefs":12,"first":"2026-11-01","last":"2026-11-03",
@@ -39,7 +40,7 @@ const CENSUS: &str = r#"{"schema":"tailback/census/1","version":"0.1.0",
         "scenarios":[{"scenario":"mmap-lock","became_affected":{"count":1,"names":[{"before":"web"}]},
             "became_clear":{"count":0,"names":[]},"other":{"count":0,"names":[]}}]}}"#;
 
-/// The same with each name made hostile: what stands under these keys, and the keys of these maps.
+/// The same value with hostile names: the values of these keys, and the keys of these maps.
 fn hostile(value: &Value, names: &[&str], maps: &[&str]) -> Value {
     let name = |text: &str| Value::from(format!("{text}{HOSTILE}{}", "x".repeat(4 << 10)));
     let under = |key: &str, value: &Value| match (value, names.contains(&key)) {
@@ -63,7 +64,8 @@ fn hostile(value: &Value, names: &[&str], maps: &[&str]) -> Value {
     }
 }
 
-/// Nothing steers, and a name ends no line: there are as many as of plain names.
+/// The output has no control characters. No name ends a line: the output has as many lines as
+/// with plain names.
 fn assert_tame(what: &str, plain: &str, text: &str) {
     let steers = |c: char| os::terminal::steers(c) && c != '\n';
     let found = text.chars().find(|c| steers(*c));
@@ -95,7 +97,7 @@ fn no_name_of_a_record_steers_what_shows_an_export() {
     let judgement = serde_json::from_value(value["judgement"].take()).unwrap();
     let hostile = Judged { facts: serde_json::from_value(value).unwrap(), judgement };
     assert!(hostile.judgement.arms.iter().all(|arm| arm.id.contains('\u{1b}')));
-    // A reproducer is of a scenario that there is.
+    // A reproducer needs a scenario that exists.
     for (name, format) in Format::ALL.into_iter().filter(|(_, one)| *one != Format::Reproducer) {
         let of = |record: &Judged| format.write(&[Shown::new(record, None, "x")]).unwrap();
         assert_tame(name, &of(&plain), &of(&hostile));
@@ -127,7 +129,7 @@ fn no_name_of_a_census_steers_what_shows_it() {
     }
     let page = html::census_page(&hostile);
     assert!(!page.chars().any(|c| os::terminal::steers(c) && c != '\n' && c != '\t'));
-    // What is not hostile is named: which file says that it is of whom.
+    // Plain names are shown: which file claims to be of which host.
     let text = crate::census(&plain, Look { why: true, ..Look::default() });
     assert!(text.contains("a.jsonl:3 says it is b, .."), "{text}");
     assert!(text.contains("the second counts: c in a.jsonl:3 and c.jsonl"), "{text}");

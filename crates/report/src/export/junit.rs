@@ -1,4 +1,5 @@
-//! JUnit XML: a suite for each record, a test case for each arm that is held against the control.
+//! JUnit XML: a suite for each record, a test case for each arm that is compared with the
+//! control.
 
 use super::figure;
 use super::suites::{Case, Problem, Suite, write};
@@ -6,7 +7,7 @@ use crate::Shown;
 use crate::prose::{Prose, plain};
 use model::{ArmResult, Judged, State};
 
-/// Seconds that a study is said to have taken at most; a record may say anything.
+/// The longest duration of a study that is written, in seconds. A record may claim any duration.
 const MOST_SECONDS: f64 = 1e7;
 
 /// Writes the verdicts of some records.
@@ -33,7 +34,8 @@ fn suite(record: &Judged, prose: &Prose) -> Suite {
     Suite { seconds: Some(seconds(record.elapsed_s)), name: scenario, cases }
 }
 
-/// What is said of an arm; a disturbed machine and a study that was not run speak for all arms.
+/// The verdict on an arm. If the machine was disturbed or the study was skipped, that verdict
+/// holds for every arm.
 fn state(record: &Judged, arm: &ArmResult) -> State {
     match record.judgement.state {
         whole @ (State::Untrustworthy | State::Skipped) => whole,
@@ -41,7 +43,7 @@ fn state(record: &Judged, arm: &ArmResult) -> State {
     }
 }
 
-/// The verdict, and the judged figure of an arm.
+/// The verdict, with the judged figure of an arm.
 fn sentence(record: &Judged, prose: &Prose, arm: &ArmResult) -> String {
     let figure = figure::judged(record, prose, arm);
     let figure = figure.map(|figure| format!(" {}: {figure}.", plain(&arm.id)));

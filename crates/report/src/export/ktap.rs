@@ -1,8 +1,8 @@
-//! KTAP, version 1, which kernel developers' tools read: a test for each record, and before its
-//! result a subtest for each arm.
+//! KTAP version 1, the format of the kernel developers' tools. It has a test for each record; a
+//! subtest for each arm comes before the test's result.
 //!
-//! The format is that of Documentation/dev-tools/ktap.rst, the exit codes are those of
-//! tools/testing/selftests/kselftest.h, both in the sources of Linux.
+//! The format is from Documentation/dev-tools/ktap.rst, the exit codes are from
+//! tools/testing/selftests/kselftest.h, both in the Linux sources.
 
 use super::figure;
 use crate::Shown;
@@ -11,34 +11,34 @@ use crate::prose::{fix, plain};
 use model::{ArmResult, FixOutcome, Judged, Role, State};
 use std::fmt::Write as _;
 
-/// Exit code where nothing failed, and something passed.
+/// Exit code if no test failed and at least one passed.
 const PASS: u8 = 0;
 
-/// Exit code where a test failed.
+/// Exit code if a test failed.
 const FAIL: u8 = 1;
 
-/// Exit code where all tests were skipped.
+/// Exit code if all tests were skipped.
 const SKIP: u8 = 4;
 
-/// What a study without a verdict counts as.
+/// The outcome of a study without a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Undecided {
-    /// As a failure: nobody knows whether there is a stall.
+    /// A failure, since it is not known whether there is a stall.
     #[default]
     Fail,
-    /// As a test that was skipped.
+    /// A skipped test.
     Skip,
 }
 
 /// A test.
 pub struct Test<'a> {
-    /// Its name: a scenario, or a version.
+    /// Its name: a scenario or a version.
     pub name: String,
-    /// The record, or what came instead of one.
+    /// The record, or the reason why there is none.
     pub came: Result<Shown<'a>, String>,
 }
 
-/// What a test comes to.
+/// The outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Pass,
@@ -46,7 +46,7 @@ enum Outcome {
     Skip,
 }
 
-/// A result, and what is said beside it.
+/// A result line, and the comment beside it.
 struct Line {
     name: String,
     outcome: Outcome,
@@ -54,7 +54,7 @@ struct Line {
 }
 
 impl<'a> Test<'a> {
-    /// A record, by the name of its scenario.
+    /// The test of a record, named after its scenario.
     pub fn of(shown: Shown<'a>) -> Self {
         Test { name: shown.record.scenario.clone(), came: Ok(shown) }
     }
@@ -73,7 +73,7 @@ impl<'a> Test<'a> {
         Line { name, outcome, why: Some(why) }
     }
 
-    /// The arms; none where nothing was measured.
+    /// The subtests of the arms; empty if nothing was measured.
     fn arms(&self, undecided: Undecided) -> Vec<Line> {
         let Ok(shown) = &self.came else { return Vec::new() };
         if shown.record.judgement.state == State::Skipped {
@@ -84,7 +84,7 @@ impl<'a> Test<'a> {
     }
 }
 
-/// Writes tests.
+/// The tests in the KTAP format.
 pub fn ktap(tests: &[Test], undecided: Undecided) -> String {
     let mut text = String::new();
     write(&mut text, tests.len(), "", None);
@@ -102,7 +102,8 @@ pub fn ktap(tests: &[Test], undecided: Undecided) -> String {
     text
 }
 
-/// What is written where nothing could be run: that all is skipped, or that it broke off.
+/// The output if nothing could be run. If the machine lacks something that the tests need,
+/// everything is skipped; else the run is aborted. Also returns the exit code.
 pub fn nothing(why: &str, is_need: bool) -> (String, u8) {
     let why = plain(why);
     match is_need {
@@ -111,7 +112,7 @@ pub fn nothing(why: &str, is_need: bool) -> (String, u8) {
     }
 }
 
-/// The exit code of a program that runs these tests.
+/// The exit code of these tests.
 pub fn code(tests: &[Test], undecided: Undecided) -> u8 {
     let has = |outcome| tests.iter().any(|test| test.outcome(undecided) == outcome);
     match (has(Outcome::Fail), has(Outcome::Pass)) {
@@ -121,7 +122,8 @@ pub fn code(tests: &[Test], undecided: Undecided) -> u8 {
     }
 }
 
-/// The head of some tests. Parsers before Linux 6.2 know subtests by the name of their test alone.
+/// The header of a list of tests. Parsers before Linux 6.2 recognise subtests only by the line
+/// with the name of their test.
 fn write(text: &mut String, tests: usize, indent: &str, below: Option<&str>) {
     let _ = writeln!(text, "{indent}KTAP version 1");
     if let Some(name) = below {
@@ -130,13 +132,13 @@ fn write(text: &mut String, tests: usize, indent: &str, below: Option<&str>) {
     let _ = writeln!(text, "{indent}1..{tests}");
 }
 
-/// A name as a line has it.
+/// A name that is safe in a result line.
 fn of_line(name: &str) -> String {
     plain(name).replace('#', " ")
 }
 
-/// A result: what is said of one that was skipped stands in its line, as the format has it; else in
-/// a line before.
+/// A result. As the format requires, a skipped test has its reason on the result line; any other
+/// reason is on the line before.
 fn result(text: &mut String, number: usize, line: &Line, indent: &str) {
     let name = of_line(&line.name);
     let why = line.why.as_deref().map(plain);
@@ -161,8 +163,8 @@ fn outcome(state: State, undecided: Undecided) -> Outcome {
     }
 }
 
-/// The subtest of an arm. One with the cause fails where it shows the stall; a fix never does, and
-/// is skipped where it was not shown to help.
+/// The subtest of an arm. An arm with the cause fails if it shows the stall. A fix never fails;
+/// it is skipped if it was not shown to help.
 fn arm(shown: &Shown, arm: &ArmResult, undecided: Undecided) -> Line {
     let (record, prose) = (shown.record, shown.prose());
     let figure = figure::judged(record, &prose, arm);
@@ -178,8 +180,8 @@ fn arm(shown: &Shown, arm: &ArmResult, undecided: Undecided) -> Line {
     Line { name: arm.id.clone(), outcome, why }
 }
 
-/// What is said of an arm with the cause. A verdict of the whole study that there is no stall, or
-/// that nothing can be said, speaks for each arm: a test passes where all its subtests do.
+/// The verdict on an arm with the cause. If the study as a whole is not affected or has no
+/// verdict, that holds for every arm: a test that passes may not have a failed subtest.
 fn of_case(record: &Judged, arm: &ArmResult) -> State {
     match record.judgement.state {
         State::Affected => arm.state.unwrap_or(State::Inconclusive),
@@ -230,7 +232,7 @@ mod tests {
         assert!(line.starts_with("ok 1 some-stall # SKIP skipped: ") && code == SKIP, "{line}");
     }
 
-    /// As the format asks: a test fails where one of its subtests does.
+    /// The format requires that a test fails if one of its subtests fails.
     #[test]
     fn a_subtest_fails_only_where_its_test_does() {
         for state in State::ALL {

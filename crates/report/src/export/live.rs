@@ -1,4 +1,4 @@
-//! What a record of `tailback watch` saw, as gauges.
+//! The result of `tailback watch` as gauges.
 
 use super::family::{Family, Labels};
 use super::names::Names;
@@ -6,13 +6,13 @@ use crate::prose::{live as words, plain};
 use model::Live;
 use model::live::{AnswerState, Node, Role, Victim};
 
-/// Programs that have series of their own.
+/// Most programs with series of their own.
 const PROGRAMS: usize = 20;
 
-/// Findings that have.
+/// Most findings with series of their own.
 const FINDINGS: usize = 20;
 
-/// The gauges of what a record saw.
+/// The gauges of a record of `tailback watch`.
 pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
     names.begin(0.0);
     let lost = live.victims.iter().take(PROGRAMS).flat_map(|one| lost(one, live, names)).collect();
@@ -58,8 +58,8 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
     ]
 }
 
-/// Adds up what has the same labels: programs of one name and group in several sessions are one
-/// here.
+/// Adds up samples with the same labels. Here, programs of the same name and group in several
+/// sessions are one program.
 fn once_each(samples: Vec<(Labels, f64)>) -> Vec<(Labels, f64)> {
     let mut all: Vec<(Labels, f64)> = Vec::new();
     for (labels, value) in samples {
@@ -75,7 +75,7 @@ fn rate(ns: u64, live: &Live) -> f64 {
     ns as f64 / live.over_ns.max(1) as f64 * 1e3
 }
 
-/// What a program lost, by part, in nanoseconds.
+/// The lost time of a program by part, in nanoseconds.
 pub(super) fn parts(victim: &Victim) -> [(&'static str, u64); 14] {
     let parts = &victim.parts;
     let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
@@ -112,7 +112,7 @@ fn findings(live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
     all.map(|finding| (names.finding(finding), finding.cost_ms_per_s)).collect()
 }
 
-/// What the schedulers of a node did, in nanoseconds.
+/// The time of a node's schedulers by activity, in nanoseconds.
 pub(super) fn did(node: &Node) -> [(&'static str, u64); 5] {
     let all = node.role(Role::Scheduler).copied().unwrap_or_default();
     [
@@ -134,7 +134,7 @@ fn node(node: &Node, live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
     did(node).into_iter().map(sample).collect()
 }
 
-/// The answer to each stall that could be measured: 1 for a finding.
+/// The answer for each stall that could be measured: 1 if there is a finding, else 0.
 pub(super) fn answers(live: &Live) -> Vec<(Labels, f64)> {
     let sample = |answer: &model::live::Answer| {
         let value = match answer.state {

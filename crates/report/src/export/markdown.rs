@@ -1,4 +1,4 @@
-//! A table for an issue.
+//! A Markdown table for an issue.
 
 use crate::prose::plain;
 use crate::{Shown, advice, repro};
@@ -37,7 +37,7 @@ fn one(shown: &Shown) -> String {
     text
 }
 
-/// A command, which is shown as it is.
+/// A command, shown literally.
 fn code(command: &str) -> String {
     format!("`{}`", command.replace('`', "'"))
 }
@@ -100,15 +100,15 @@ fn cell(arm: &ArmResult, name: &str) -> String {
         .map_or_else(|| "-".to_owned(), |e| escaped(&format!("{} {}", e.figure(), e.interval())))
 }
 
-/// A text that means nothing to Markdown or HTML.
+/// A text without any special meaning in Markdown or HTML.
 fn escaped(text: &str) -> String {
     let text = plain(text);
     let mut escaped = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            // Nobody may be notified by what stands in a record; an interval may keep its brackets,
-            // which make a link only in front of these.
+            // `@` is escaped, so that text from a record notifies nobody. The brackets of an
+            // interval may stay; they make a link only before one of these characters.
             '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut escaped, c),
             ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => {
                 entity(&mut escaped, c)

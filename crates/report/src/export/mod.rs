@@ -1,4 +1,4 @@
-//! Records in the formats of other tools; each from records alone.
+//! Exports records to the formats of other tools. Each format uses records only.
 
 pub mod census;
 pub mod csv;
@@ -25,22 +25,22 @@ use model::{Judged, State};
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A row for each figure of each trial.
+    /// One row for each figure of each trial.
     Csv,
     /// Verdicts and medians, for the textfile collector of Prometheus' node_exporter.
     OpenMetrics,
-    /// A table for an issue.
+    /// A Markdown table for an issue.
     Markdown,
     /// A test case for each arm, for CI systems.
     JUnit,
     /// One C file that shows the stall of one record.
     Reproducer,
-    /// The line of a plugin, for Kubernetes' node-problem-detector.
+    /// The output line of a plugin, for Kubernetes' node-problem-detector.
     NodeProblem,
 }
 
 impl Format {
-    /// Every format, as it is named on the command line.
+    /// Every format, with its name on the command line.
     pub const ALL: [(&'static str, Format); 6] = [
         ("csv", Format::Csv),
         ("openmetrics", Format::OpenMetrics),
@@ -53,7 +53,7 @@ impl Format {
     /// Writes records in this format.
     ///
     /// # Errors
-    /// If the format cannot hold them.
+    /// If the format cannot represent them.
     pub fn write(self, shown: &[Shown]) -> Result<String, ReportError> {
         let records: Vec<&Judged> = shown.iter().map(|one| one.record).collect();
         match self {

@@ -1,63 +1,63 @@
-//! Which names have series of their own in the metrics of a watch that goes on.
+//! Selects the names that have series of their own in the metrics of a long watch.
 //!
-//! Any program of the machine may call itself something else each second, and each name is a series
-//! that Prometheus keeps for hours. So the first names are kept as long as they lose time, and the
-//! others are added up as [`OTHER`]. Only a name that was not there for [`FORGOTTEN_S`] makes room
-//! for another: the number of series has a bound, and so has the number of new ones in an hour. Of
-//! one group only some names are kept, so that a group that invents names uses up its own share
-//! first.
+//! Any program may change its name every second, and Prometheus keeps a series for each name for
+//! hours. The first names are therefore kept as long as they lose time. All others are added up
+//! as [`OTHER`]. A new name gets a series only when another name was absent for [`FORGOTTEN_S`].
+//! This limits the number of series, and the number of new series in an hour. Each group may have
+//! only some of the names, so that a group that invents names uses up its own share first.
 
 use super::family::Labels;
 use crate::prose::plain;
 use model::live::{Finding, Node, Program, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What stands for all names that have no series of their own.
+/// The label for all names that have no series of their own.
 pub const OTHER: &str = "other";
 
-/// How long a name that is not there is kept, in seconds.
+/// How long an absent name is kept, in seconds.
 pub const FORGOTTEN_S: f64 = 3_600.0;
 
-/// Programs, and of those in one group.
+/// Limits of programs, in total and per group.
 const PROGRAMS: Most = Most { all: 500, of_one: 100 };
 
-/// Findings, each with its culprit, and of those culprits of one stall of one victim.
+/// Limits of findings, in total and for the culprits of one stall of one victim.
 const FINDINGS: Most = Most { all: 500, of_one: 10 };
 
-/// Erlang nodes, and of those of one program.
+/// Limits of Erlang nodes, in total and per program.
 const NODES: Most = Most { all: 64, of_one: 16 };
 
-/// The longest name of a group, in characters: a user may nest groups in groups.
+/// The longest name of a group, in characters. A user may nest groups without limit.
 const LONGEST: usize = 256;
 
-/// How many names are kept.
+/// Limits of the number of names.
 #[derive(Debug, Clone, Copy)]
 struct Most {
     all: usize,
     of_one: usize,
 }
 
-/// The names that have series of their own so far.
+/// The names that have series of their own.
 #[derive(Debug)]
 pub struct Names {
     programs: Known,
     findings: Known,
     nodes: Known,
-    /// Those of the last figures that have none.
+    /// The names of the current interval that have no series of their own.
     folded: BTreeSet<(String, String)>,
-    /// Whose the groups of programs are that have a name, by the value of their label.
+    /// The owners of the groups, by the value of the `group` label. Only groups with a known
+    /// owner are listed.
     groups: BTreeMap<String, Labels>,
-    /// When the figures are that are looked at, in seconds.
+    /// The time of the current interval, in seconds.
     now_s: f64,
 }
 
 impl Names {
-    /// For figures that are shown again and again.
+    /// For figures that are exported repeatedly.
     pub fn bounded() -> Self {
         Names::new(PROGRAMS, FINDINGS, NODES)
     }
 
-    /// For figures that are shown once.
+    /// For figures that are exported once.
     pub(super) fn unbounded() -> Self {
         let all = Most { all: usize::MAX, of_one: usize::MAX };
         Names::new(all, all, all)
@@ -75,19 +75,19 @@ impl Names {
         }
     }
 
-    /// Whether the group in these labels still has series of its own.
+    /// Whether the group in these labels still has a series of its own.
     pub(super) fn know(&self, labels: &Labels) -> bool {
         let group = labels.iter().find(|(label, _)| *label == "group").map(|(_, group)| group);
         group.is_some_and(|group| group == OTHER || self.programs.names.contains_key(group))
     }
 
-    /// Starts with the figures of another interval, so many seconds after the first one.
+    /// Starts the next interval, at `now_s` seconds after the first one.
     pub(super) fn begin(&mut self, now_s: f64) {
         self.folded.clear();
         self.now_s = now_s;
     }
 
-    /// Forgets the names that were not there since this moment.
+    /// Forgets the names that were last present before `last_s`.
     pub(super) fn forget(&mut self, last_s: f64) {
         for known in [&mut self.programs, &mut self.findings, &mut self.nodes] {
             known.forget(last_s);
@@ -95,8 +95,8 @@ impl Names {
         self.groups.retain(|group, _| self.programs.names.contains_key(group));
     }
 
-    /// The labels of each group of which it is known whose it is: the group, and what its unit,
-    /// container or pod is called.
+    /// The labels of each group whose owner is known: the group, and the names of its unit,
+    /// container or pod.
     pub(super) fn groups(&self) -> Vec<Labels> {
         let labels = |(group, names): (&String, &Labels)| {
             [vec![("group", group.clone())], names.clone()].concat()
@@ -104,7 +104,7 @@ impl Names {
         self.groups.iter().map(labels).collect()
     }
 
-    /// How many names of these figures were folded.
+    /// The number of names of this interval that were folded.
     pub(super) fn folded(&self) -> usize {
         self.folded.len()
     }
@@ -118,7 +118,8 @@ impl Names {
     /// The labels of a finding: victim, stall and culprit.
     pub(super) fn finding(&mut self, finding: &Finding) -> Labels {
         let (name, group) = self.admitted(&finding.victim);
-        // A record may be anybody's, and each name is a series of its own.
+        // A record may come from anyone, and each name would make a series: unknown stalls are
+        // folded.
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
         let victim = format!("{name}\0{group}\0{stall}");
@@ -154,7 +155,7 @@ impl Names {
         all
     }
 
-    /// A program's name and group, or what stands for them.
+    /// A program's name and group, or the labels that replace them.
     fn admitted(&mut self, program: &Program) -> (String, String) {
         let (name, group) = (short(&program.name), group(program));
         let is_own = self.programs.admits(&group, &name, self.now_s);
@@ -172,7 +173,7 @@ impl Names {
     }
 }
 
-/// Names, each of something, and when it was there last.
+/// Names by owner, with the time when each was last present.
 #[derive(Debug)]
 struct Known {
     most: Most,
@@ -181,7 +182,7 @@ struct Known {
 }
 
 impl Known {
-    /// Whether this name has a series of its own, from now on where there is still room.
+    /// Whether this name has a series of its own. A new name gets one if there is room.
     fn admits(&mut self, of: &str, name: &str, now_s: f64) -> bool {
         if let Some(last_s) = self.names.get_mut(of).and_then(|own| own.get_mut(name)) {
             *last_s = now_s;
@@ -191,7 +192,7 @@ impl Known {
         has_room && self.adds(of, name, now_s)
     }
 
-    /// The same for what stands for all further names of one.
+    /// The same for [`OTHER`], the label for all further names of one owner.
     fn admits_rest(&mut self, of: &str, now_s: f64) -> bool {
         match self.names.get_mut(of).and_then(|own| own.get_mut(OTHER)) {
             Some(last_s) => {
@@ -224,8 +225,8 @@ fn labels(program: String, group: String) -> Labels {
     vec![("program", program), ("group", group)]
 }
 
-/// What the parts of a workload are called, as labels; empty where no name is known. They are none
-/// that Prometheus itself gives to the pod that it scrapes.
+/// The names of a workload as labels; empty if none is known. They differ from the labels that
+/// Prometheus adds for the pod that it scrapes.
 fn workload(workload: &Workload) -> Labels {
     let mut all = Vec::new();
     let mut add = |label, value: Option<&str>| {
@@ -252,8 +253,8 @@ fn workload(workload: &Workload) -> Labels {
     all
 }
 
-/// A program's name without what follows a slash: threads of the kernel have their CPU or their
-/// work there, and change it.
+/// A program's name up to the first slash. Kernel threads have their CPU or their work after the
+/// slash, and it changes.
 fn short(name: &str) -> String {
     let name = plain(name);
     match name.split_once('/') {
@@ -262,7 +263,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// The end of a program's group, where groups differ.
+/// The end of a program's group name, since the ends of group names differ.
 fn group(program: &Program) -> String {
     let name = plain(program.group.as_deref().unwrap_or("/"));
     match name.char_indices().rev().nth(LONGEST - 1) {
@@ -295,7 +296,7 @@ mod tests {
             assert_eq!(shown[0] != OTHER, is_own, "{number}");
             assert_eq!((shown[1].as_str(), names.folded()), ("/eve", usize::from(!is_own)));
         }
-        // Others are not affected, and who was there stays there.
+        // Other groups are not affected, and the first names stay.
         assert_eq!(values(names.program(&program("new", "/b"))), ["new", "/b"]);
         assert_eq!(values(names.program(&program("eve0", "/eve"))), ["eve0", "/eve"]);
     }
@@ -339,14 +340,14 @@ mod tests {
             ("container_image", "postgres:16".to_owned()),
         ];
         assert_eq!(names.groups(), [wanted]);
-        // A group whose programs are all folded has no figures that it could explain.
+        // A group without a series of its own needs no label to explain it.
         for number in 0..2 * PROGRAMS.all {
             names.program(&program("eve", &format!("/eve/{number}")));
         }
         let late = Program { group: Some("/late".to_owned()), ..in_pod };
         assert_eq!(values(names.program(&late)), [OTHER, OTHER]);
         assert_eq!(names.groups().len(), 1);
-        // Nor has one that was not there for long.
+        // The same holds for a group that was absent for long.
         names.begin(9.0);
         names.forget(5.0);
         assert!(names.groups().is_empty());

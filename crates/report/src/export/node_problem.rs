@@ -1,7 +1,7 @@
 //! The line and the exit code of a plugin for Kubernetes' node-problem-detector.
 //!
-//! Its custom plugin monitor takes the first 80 characters of standard output for the message of an
-//! event or a condition, and the exit code for its state.
+//! Its custom plugin monitor uses the first 80 characters of standard output as the message of an
+//! event or a condition, and the exit code as its state.
 
 use crate::prose::plain;
 use model::State;
@@ -9,19 +9,19 @@ use model::State;
 /// The format's name on the command line.
 pub const NAME: &str = "node-problem-detector";
 
-/// The longest line that the monitor shows whole, in bytes.
+/// The longest line that the monitor shows in full, in bytes.
 const LONGEST: usize = 80;
 
-/// Exit code of a node without the problem.
+/// Exit code for a node without the problem.
 const OK: u8 = 0;
 
-/// Exit code of a node with it.
+/// Exit code for a node with the problem.
 const NON_OK: u8 = 1;
 
-/// Exit code where nothing is known.
+/// Exit code if nothing is known.
 const UNKNOWN: u8 = 2;
 
-/// States in the order in which the line has them.
+/// The order of the states in the line.
 const ORDER: [State; 5] = [
     State::Affected,
     State::Untrustworthy,
@@ -30,7 +30,7 @@ const ORDER: [State; 5] = [
     State::NotAffected,
 ];
 
-/// The exit code: not ok with any stall, ok if a scenario was settled without one, else unknown.
+/// The exit code: NON_OK if any stall was found, OK if a scenario is not affected, else UNKNOWN.
 pub fn code(answers: &[(&str, State)]) -> u8 {
     let has = |state: State| answers.iter().any(|(_, own)| *own == state);
     match (has(State::Affected), has(State::NotAffected)) {
@@ -56,7 +56,7 @@ pub fn line(answers: &[(&str, State)]) -> String {
         }
     };
     if text.len() > LONGEST {
-        // More names than there is room for.
+        // The names do not fit.
         text = counts.join("; ");
     }
     text.push('\n');

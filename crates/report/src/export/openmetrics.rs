@@ -1,7 +1,7 @@
 //! Verdicts and medians as gauges, for the textfile collector of Prometheus' node_exporter.
 //!
-//! Only gauges: the collector reads the older text format too, which knows no other type that fits,
-//! and takes none with a time of its own.
+//! Only gauges: the collector also reads the older text format, which has no other suitable type.
+//! It accepts no metric with a timestamp.
 
 use super::family::{Family, Labels, write};
 use super::live;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Writes the verdict of each record and the medians of its arms with their intervals.
 ///
-/// Of several records of one scenario the last one counts: a metric has one value.
+/// If several records have the same scenario, the last one counts: a metric has one value.
 pub fn openmetrics(records: &[&Judged]) -> String {
     let last = last_of_each(records);
     let mut all = families(&last);

@@ -1,44 +1,44 @@
-//! A scrape over HTTP: the head of the request, and the head of the answer.
+//! A scrape over HTTP: the head of the request and the head of the response.
 //!
-//! Any user of the machine, or of the network, may send such a request. So this is pure, takes any
-//! bytes, and knows no more of HTTP than a scrape needs: the first request of a connection, without
-//! its body, and one answer, after which the connection is closed.
+//! Any user of the machine or of the network may send such a request. This module does no I/O and
+//! accepts any bytes. It handles only the HTTP that a scrape needs: the first request of a
+//! connection, without its body, and one response, after which the connection is closed.
 
-/// The most that the head of a request may take, in bytes.
+/// The largest head of a request, in bytes.
 pub const MOST: usize = 8 << 10;
 
-/// The format of the figures.
+/// The content type of the figures.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where the figures are.
+/// The paths of the figures.
 const PATHS: [&str; 2] = ["/", "/metrics"];
 
-/// Where it is asked whether the figures are up to date.
+/// The paths of the health check, which reports whether the figures are up to date.
 const HEALTH: [&str; 2] = ["/-/healthy", "/-/ready"];
 
-/// How a request is answered.
+/// The response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// With the figures.
+    /// The figures.
     Figures,
     /// The figures are up to date.
     Healthy,
     /// The figures are old, or there are none yet.
     Unhealthy,
-    /// It is no HTTP.
+    /// The request is not HTTP.
     Malformed,
-    /// There is nothing at that path.
+    /// There is nothing at this path.
     NotFound,
-    /// It is neither GET nor HEAD.
+    /// The method is neither GET nor HEAD.
     OtherMethod,
-    /// It did not come in time.
+    /// The request did not arrive in time.
     Late,
-    /// Its head is longer than [`MOST`].
+    /// The head of the request is longer than [`MOST`].
     TooLong,
 }
 
 impl Status {
-    /// The line of an answer about it, from the code on.
+    /// The status line of the response, from the code on.
     pub fn line(self) -> &'static str {
         match self {
             Status::Figures | Status::Healthy => "200 OK",
@@ -55,9 +55,9 @@ impl Status {
 /// A request whose head is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// How it is answered.
+    /// The response to it.
     pub status: Status,
-    /// Whether it asks for the head of the answer alone.
+    /// Whether the response is to have no body.
     pub head_only: bool,
 }
 
@@ -67,9 +67,9 @@ impl From<Status> for Request {
     }
 }
 
-/// Reads what has come of a request; nothing while its head is incomplete.
+/// Parses the bytes of a request that arrived so far. None while its head is incomplete.
 ///
-/// What follows the head, a body or further requests, changes nothing.
+/// The bytes after the head, such as a body or further requests, are ignored.
 pub fn request(bytes: &[u8]) -> Option<Request> {
     match head(&bytes[..bytes.len().min(MOST)]) {
         Some(head) => Some(parse(head)),
@@ -78,7 +78,7 @@ pub fn request(bytes: &[u8]) -> Option<Request> {
     }
 }
 
-/// The lines of the head, without the empty one that ends it. Empty lines before it do not count.
+/// The lines of the head, without the empty line that ends it. Leading empty lines are skipped.
 fn head(bytes: &[u8]) -> Option<&[u8]> {
     let begins = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
     let bytes = &bytes[begins..];
@@ -117,7 +117,7 @@ fn parse(head: &[u8]) -> Request {
     Request { status, head_only: method == "HEAD" }
 }
 
-/// The path of what is asked for, also where a proxy names the whole address.
+/// The path of the request target. A proxy may send the whole address.
 fn path(target: &str) -> Option<&str> {
     let target = match target.strip_prefix("http://") {
         Some(address) => address.find('/').map_or("/", |slash| &address[slash..]),
@@ -126,19 +126,19 @@ fn path(target: &str) -> Option<&str> {
     target.starts_with('/').then(|| target.split(['?', '#']).next().unwrap_or_default())
 }
 
-/// Whether it is a header: a name, a colon, and a value without control characters.
+/// Whether the line is a header: a name, a colon, and a value without control characters.
 fn is_field(line: &str) -> bool {
     let is_value = |value: &str| value.chars().all(|c| c == '\t' || !c.is_control());
     line.split_once(':').is_some_and(|(name, value)| is_token(name) && is_value(value))
 }
 
-/// Whether it may be the name of a method or of a header.
+/// Whether the word may be the name of a method or of a header.
 fn is_token(word: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !word.is_empty() && word.bytes().all(is_part)
 }
 
-/// The head of an answer whose body is so long, in bytes.
+/// The head of a response with a body of `length` bytes.
 pub fn answer(status: Status, length: usize) -> String {
     let format = match status {
         Status::Figures => FORMAT,
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(request(&endless.as_bytes()[..MOST - 1]), None);
         assert_eq!(request(&endless.as_bytes()[..MOST]), Some(Status::TooLong.into()));
         assert_eq!(request(&vec![b'\n'; MOST]), Some(Status::TooLong.into()));
-        // One that ends in time may be as long as that.
+        // A complete head may have this length.
         let whole = format!("{}\r\n\r\n", &endless[..MOST - 4]);
         assert_eq!(status(&whole), Some(Status::Figures));
     }
@@ -229,7 +229,7 @@ mod tests {
         assert!(answer(Status::Figures, 0).contains("openmetrics-text"));
     }
 
-    /// Bytes of which heads are made, far more often than by chance.
+    /// Byte sequences that resemble a head far more often than random bytes do.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let pieces: &[&[u8]] = &[
             b"GET",

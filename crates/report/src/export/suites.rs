@@ -10,7 +10,7 @@ pub struct Suite {
     pub name: String,
     /// The time it took, in seconds.
     pub seconds: Option<f64>,
-    /// Its test cases.
+    /// The test cases.
     pub cases: Vec<Case>,
 }
 
@@ -21,20 +21,20 @@ pub struct Case {
     pub name: String,
     /// Its class.
     pub class: String,
-    /// What did not go well.
+    /// The reason why it did not pass; None if it passed.
     pub result: Option<Problem>,
-    /// What it printed.
+    /// The text that it printed.
     pub out: Option<String>,
 }
 
-/// Why a test case is no success.
+/// Why a test case did not pass.
 #[derive(Debug)]
 pub struct Problem {
-    /// The element that stands for it.
+    /// The XML element.
     element: Element,
-    /// What kind it is, in a word.
+    /// The kind of problem, in one word.
     word: String,
-    /// A sentence.
+    /// A sentence that describes the problem.
     message: String,
 }
 
@@ -46,8 +46,8 @@ enum Element {
 }
 
 impl Problem {
-    /// What a verdict is in a test: a stall is a failure; what could not be settled is an error,
-    /// since it is no pass.
+    /// The result of a test case for a verdict. A stall is a failure. An open verdict is an
+    /// error, since the test did not pass.
     pub fn of(state: State, message: &str) -> Option<Self> {
         let element = match state {
             State::NotAffected => return None,
@@ -58,7 +58,7 @@ impl Problem {
         Some(Problem { element, word: state.word().to_owned(), message: message.to_owned() })
     }
 
-    /// An error of another kind.
+    /// An error of this kind, without a verdict.
     pub fn error(word: &str, message: String) -> Self {
         Problem { element: Element::Error, word: word.to_owned(), message }
     }
@@ -71,7 +71,7 @@ impl Suite {
     }
 }
 
-/// Writes suites.
+/// The XML of these suites.
 pub fn write(name: &str, suites: &[Suite]) -> String {
     let all = |element| suites.iter().map(|suite| suite.count(element)).sum::<usize>();
     let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
@@ -112,7 +112,7 @@ pub fn write(name: &str, suites: &[Suite]) -> String {
     xml.into_string() + "\n"
 }
 
-/// A text of characters that XML has.
+/// A text with only characters that XML allows.
 fn text(text: &str) -> String {
     text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), " ")
 }

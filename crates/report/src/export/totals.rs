@@ -1,9 +1,10 @@
-//! What was lost since a watch began, as counters: a bounded number of series, whatever runs on the
-//! machine.
+//! The time lost since a watch began, as counters. The number of series is bounded, whatever runs
+//! on the machine.
 //!
-//! Counters, since a scrape each minute has to see what happened between two of them. They only
-//! grow. A name that lost nothing for an hour is forgotten, so that containers that come and go for
-//! weeks do not use up all names; if it comes back, its counters begin at 0, as after a restart.
+//! These are counters, so that a scrape once a minute also sees what happened since the last
+//! scrape. They only grow. A name that lost nothing for an hour is forgotten, so that short-lived
+//! containers do not use up all names over weeks. If the name comes back, its counters begin at
+//! 0, as after a restart.
 
 use super::family::{Family, Labels, write};
 use super::live::{answers, did, parts};
@@ -12,10 +13,10 @@ use model::Live;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The last line of a text of metrics.
+/// The last line of the metrics.
 const END: &str = "# EOF\n";
 
-/// How often names and counters that are forgotten are removed, in seconds.
+/// How often forgotten names and counters are removed, in seconds.
 const SWEEP_S: f64 = 60.0;
 
 /// Sums since a watch began.
@@ -30,7 +31,7 @@ pub struct Totals {
     nodes: Counters,
     tool_s: f64,
     programs_s: f64,
-    /// What the programs in the kernel cost when that was last measured, in milliseconds a second.
+    /// The last measured cost of the programs in the kernel, in milliseconds a second.
     programs_ms_per_s: f64,
 }
 
@@ -52,8 +53,8 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Adds what was seen in an interval, which no other interval overlaps. Findings are those of
-    /// the last seconds: some need more than one interval.
+    /// Adds the figures of an interval; intervals do not overlap. The findings come from `last`,
+    /// the last seconds, since some findings need more than one interval.
     pub fn add(&mut self, interval: &Live, last: &Live) {
         let seconds = interval.over_ns as f64 / 1e9;
         self.watched_s += seconds;
@@ -68,7 +69,7 @@ impl Totals {
         let mut found = BTreeSet::new();
         for finding in &last.findings {
             let labels = self.names.finding(finding);
-            // Several may have these labels.
+            // Several findings may have the same labels.
             let is_first = found.insert(labels.clone());
             self.found.add(labels.clone(), if is_first { seconds } else { 0.0 }, now);
             self.found_lost.add(labels, finding.cost_ms_per_s / 1e3 * seconds, now);
@@ -81,7 +82,7 @@ impl Totals {
         }
         let cost = &interval.cost;
         self.tool_s += cost.tool_ms_per_s / 1e3 * seconds;
-        // It is measured in some intervals only.
+        // The cost is measured in some intervals only.
         self.programs_ms_per_s = cost.programs_ms_per_s.unwrap_or(self.programs_ms_per_s);
         self.programs_s += self.programs_ms_per_s / 1e3 * seconds;
         if now - self.swept_s >= SWEEP_S {
@@ -99,8 +100,9 @@ impl Totals {
         }
     }
 
-    /// The metrics without the end, which [`ending`] gives; with the answers of the last seconds. A
-    /// counter is 0 the first time, so that its rate is seen from then on.
+    /// The metrics without the last part, which [`ending`] gives. `last` has the answers of the
+    /// last seconds. The first sample of a counter is 0, so that Prometheus can compute its rate
+    /// from then on.
     pub fn text(&mut self, last: &Live) -> String {
         let all = [self.counters(last), self.gauges(last)].concat();
         let mut text = write(all);
@@ -185,7 +187,7 @@ impl Totals {
     }
 }
 
-/// The sources that cannot be had, by their names in a record.
+/// The sources that are not available, by their names in a record.
 fn missing(last: &Live) -> Vec<(Labels, f64)> {
     let missing = last.sources.iter().filter(|one| one.missing.is_some());
     let name = |source| serde_json::to_value(source).ok()?.as_str().map(str::to_owned);
@@ -193,7 +195,7 @@ fn missing(last: &Live) -> Vec<(Labels, f64)> {
     names.map(|name| (vec![("source", name)], 1.0)).collect()
 }
 
-/// The end of the metrics: how old they are now.
+/// The last part of the metrics: the age of the figures.
 pub fn ending(age: Duration) -> String {
     write(vec![Family::gauge(
         "tailback_watch_age_seconds",
@@ -208,7 +210,7 @@ fn with(labels: &Labels, label: &'static str, value: &str) -> Labels {
     all
 }
 
-/// Counters of one metric, each with when something was added last.
+/// Counters of one metric, each with the time of its last addition.
 #[derive(Debug, Default)]
 struct Counters(BTreeMap<Labels, Counter>);
 
@@ -286,7 +288,7 @@ mod tests {
             ..interval(|number| format!("p{number}"))
         };
         totals.add(&live, &live);
-        // Who sees only sums would miss what was lost before the first of them.
+        // A reader of sums would miss the loss before the first sample.
         let first = text(&mut totals, &live);
         let is_zero = |line: &&str| !line.contains("_total{program") || line.ends_with(" 0.0");
         assert!(first.lines().all(|line| is_zero(&line)), "{first}");
@@ -334,7 +336,7 @@ mod tests {
             series.extend(totals.lost.0.keys().cloned());
         }
         assert!(series.len() < 1_600, "{}", series.len());
-        // All of them are still there, added up.
+        // The time of all names is still there, added up.
         let sum: f64 = totals.lost.0.values().map(|counter| counter.sum).sum();
         assert!((sum - 200.0 * 64.0 * 0.5).abs() < 1e-6, "{sum}");
         assert_eq!(totals.names.folded(), 64);
@@ -343,7 +345,7 @@ mod tests {
     #[test]
     fn what_lost_nothing_for_an_hour_makes_room_for_others() {
         let mut totals = Totals::default();
-        // Containers that come and go, each in a group of its own.
+        // Short-lived containers, each in its own group.
         let in_group = |group: &str| {
             let mut live = interval(|number| format!("p{number}"));
             live.victims.truncate(20);
@@ -363,7 +365,7 @@ mod tests {
         assert!(has(&mut totals, "/old"), "not yet");
         (0..2).for_each(|_| add(&mut totals, quiet()));
         assert!(!has(&mut totals, "/old"));
-        // Ten an hour, for days.
+        // Ten containers an hour, for days.
         for number in 0..600 {
             add(&mut totals, in_group(&format!("/{number}")));
             (0..6).for_each(|_| add(&mut totals, quiet()));

@@ -1,4 +1,4 @@
-//! The verdicts on top of the page: what is wrong and what to change.
+//! The verdicts at the top of the page: what is wrong and what to change.
 
 use crate::Shown;
 use crate::advice::{self, Advice};
@@ -6,7 +6,7 @@ use crate::prose::plain;
 use maud::{Markup, html};
 use model::State;
 
-/// Changes that a card names at most; the section has all of them.
+/// Most changes that a card names. The section of the record has all of them.
 pub const MOST_ADVICE: usize = 3;
 
 /// A card for each verdict.
@@ -34,7 +34,7 @@ fn card(one: &Shown, place: usize) -> Markup {
     }
 }
 
-/// The verdict as a word with a sign, so that it is not told by colour alone.
+/// The verdict as a word with a sign, so that it does not depend on colour alone.
 pub fn pill(state: State) -> Markup {
     let sign = match state {
         State::Affected => "✖",
@@ -46,7 +46,7 @@ pub fn pill(state: State) -> Markup {
     html! { span class={ "pill state-" (state.word()) } { (sign) " " (state.word().replace('-', " ")) } }
 }
 
-/// The first of what to change, or of what to do next.
+/// The first changes to make, or the first next steps.
 fn changes(one: &Shown) -> Markup {
     let advice = advice::of(one.record, one.meta);
     let heading = advice::heading(one.record.judgement.state, &advice);
@@ -55,7 +55,7 @@ fn changes(one: &Shown) -> Markup {
     }
 }
 
-/// What to change, so much of it.
+/// The changes to make, at most `most` of them.
 pub fn list(advice: &[Advice], most: usize) -> Markup {
     html! { ol.advice { @for one in advice.iter().take(most) { li { (sentence(one)) } } } }
 }
@@ -71,7 +71,7 @@ fn sentence(advice: &Advice) -> Markup {
     }
 }
 
-/// All records in a table; the first `drawn` have a section to go to.
+/// All records in a table. The first `drawn` rows link to their sections.
 pub fn table(shown: &[Shown], drawn: usize) -> Markup {
     html! {
         details.all open[shown.len() <= 12] {

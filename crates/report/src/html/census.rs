@@ -1,4 +1,4 @@
-//! A fleet's answer on the page.
+//! The census of a fleet on the page.
 
 use super::figure;
 use crate::chart::Table;
@@ -8,16 +8,16 @@ use maud::{Markup, html};
 use model::Census;
 use model::census::{Counts, ScenarioCensus};
 
-/// Groups that are shown, at most.
+/// Most groups that are shown.
 const MOST_GROUPS: usize = 40;
 
-/// Hosts of a list that are shown, at most.
+/// Most hosts of a list that are shown.
 const MOST_HOSTS: usize = 20;
 
-/// Characters of folded names in a cell, at most.
+/// Most characters of folded names in a cell.
 const NAMES: usize = 160;
 
-/// Hosts that a sentence names, at most.
+/// Most hosts that a sentence names.
 const MOST_NAMED: usize = 5;
 
 /// The section of a census.

@@ -1,4 +1,4 @@
-//! What changed between the records of two sides, on the page.
+//! The comparison of two sets of records, on the page.
 
 use super::figure;
 use crate::ReportError;
@@ -52,7 +52,7 @@ fn next(steps: &[Step]) -> Markup {
     }
 }
 
-/// The figures that the comparison is decided by.
+/// The names of the figures that decide the comparison.
 fn judged(change: &Change) -> BTreeSet<&str> {
     let figures = change.arms.iter().flat_map(|arm| &arm.measures);
     figures.filter(|(_, found)| found.state.is_some()).map(|(name, _)| name.as_str()).collect()

@@ -8,13 +8,15 @@ use maud::{Markup, html};
 use model::Judged;
 use std::io::Write;
 
-/// Records up to this size stand in the page as they are, in bytes.
+/// Records up to this size are in the page uncompressed, in bytes.
 const MOST_PLAIN: usize = 40_000;
 
-/// The most that is packed, in bytes; larger takes longer than a page should.
+/// The largest text that is compressed, in bytes. Compressing more would take too long for a
+/// page.
 const MOST_TO_PACK: usize = 6 << 20;
 
-/// Links to what the page was made from; `room` is how many bytes they may take.
+/// Download links for the data of the page. `room` is the number of bytes that the links may
+/// take.
 ///
 /// # Errors
 /// If the trials cannot be written as CSV.
@@ -41,7 +43,7 @@ pub fn downloads(record: &Judged, name: &str, room: usize) -> Result<Markup, Rep
     })
 }
 
-/// About how large a record is when written, in bytes.
+/// The approximate size of a record as JSON, in bytes.
 fn size(record: &Judged) -> usize {
     let of_trial = |trial: &model::Trial| {
         let seen = &trial.observation;
@@ -53,7 +55,7 @@ fn size(record: &Judged) -> usize {
     record.trials.iter().map(of_trial).sum()
 }
 
-/// An address that holds a text, packed where it is long, and the name of its file.
+/// A data URL that holds a text, compressed if the text is long, and the name of its file.
 fn link(text: &str, kind: &str, file: &str, room: usize) -> Option<(String, String)> {
     if text.len() > MOST_TO_PACK {
         return None;
@@ -72,7 +74,7 @@ fn packed(text: &str) -> Option<Vec<u8>> {
     packer.finish().ok()
 }
 
-/// A name for a file that does no harm anywhere.
+/// A file name that is harmless on every system.
 fn stem(name: &str, scenario: &str) -> String {
     let file = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".json");
     let from = if file.is_empty() || file == "-" { scenario } else { file };

@@ -1,10 +1,10 @@
-//! Where a record was made.
+//! The environment in which a record was made.
 
 use crate::chart::Table;
 use model::machine::{Hold, LoadUser, UserChoice};
 use model::{Judged, Vm};
 
-/// The machine, the VM and the tool, a row for each fact that is known.
+/// The machine, the VM and the tool, one row per known fact.
 pub fn environment(record: &Judged) -> Table {
     let host = &record.machine;
     let mut table = Table::new(["what", "value"]);
@@ -57,7 +57,7 @@ fn other_runs(hold: Hold) -> &'static str {
     }
 }
 
-/// The VM of each arm, where it ran in one; arms with the same VM are named once.
+/// The VM of each arm that ran in a VM. Arms with the same VM are listed once.
 fn vms(record: &Judged) -> Vec<(&str, &Vm)> {
     let mut found: Vec<(&str, &Vm)> = Vec::new();
     for arm in record.plan.arms.iter().take(24) {
@@ -70,7 +70,7 @@ fn vms(record: &Judged) -> Vec<(&str, &Vm)> {
     found
 }
 
-/// The `erl`, and the package that it was fetched as.
+/// The path of `erl`, and the package that it came from.
 fn program(vm: &Vm) -> String {
     let origin = vm.origin.as_ref();
     let origin = origin.map(|origin| format!("erlang-base {} of {}", origin.version, origin.suite));

@@ -1,4 +1,4 @@
-//! Who held up whom, on the page.
+//! The explanation of who held up whom, on the page.
 
 use super::figure;
 use crate::chart::Table;
@@ -9,10 +9,10 @@ use model::estimate::number;
 use model::explanation::{Cause, Cost};
 use model::{Explanation, Meta, State};
 
-/// What else was seen, and what could not be, that is listed at most.
+/// Most entries of each list of evidence and of missing evidence.
 const MOST: usize = 12;
 
-/// What `tailback explain` says of a record; of one without evidence no more than why there is
+/// What `tailback explain` says about a record. Without evidence, only the reason why there is
 /// none.
 pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
     let Some(explanation) = explanation else { return html! {} };

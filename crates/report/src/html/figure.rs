@@ -1,4 +1,4 @@
-//! A chart on the page: drawing, legend, words, and the figures behind it.
+//! A chart on the page: drawing, legend, text, and the table of its figures.
 
 use crate::chart::{Chart, Table};
 use crate::prose::plain;
@@ -24,7 +24,7 @@ pub fn figure(chart: &Chart, id: &str) -> Markup {
     }
 }
 
-/// A table that opens when it is asked for.
+/// A table that is folded until the reader opens it.
 pub fn details(table: &Table, title: &str) -> Markup {
     html! {
         details {
@@ -34,15 +34,14 @@ pub fn details(table: &Table, title: &str) -> Markup {
     }
 }
 
-/// Whether a column has whole numbers alone.
+/// Whether every cell of a column is a whole number.
 fn is_number(table: &Table, column: usize) -> bool {
     let digits = |cell: &String| !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit());
     let mut cells = table.rows.iter().filter_map(|row| row.get(column)).peekable();
     cells.peek().is_some() && cells.all(digits)
 }
 
-/// A text whose lines end behind commas before they end anywhere else: names that are folded have
-/// no spaces.
+/// A text whose lines preferably break after commas, since folded names have no spaces.
 pub fn breakable(text: &str) -> Markup {
     html! {
         @for (place, part) in text.split(',').enumerate() {
@@ -52,7 +51,7 @@ pub fn breakable(text: &str) -> Markup {
     }
 }
 
-/// A table that scrolls where it is too wide for the screen.
+/// A table that scrolls if it is too wide for the screen.
 pub fn scroll(table: &Table, title: &str) -> Markup {
     laid_out(table, title, "scroll")
 }

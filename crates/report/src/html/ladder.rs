@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use model::ladder::Ladder;
 use model::{Judged, Meta};
 
-/// The section of a ladder of these runs.
+/// The section for the ladder of these runs.
 ///
 /// # Errors
 /// If the chart could not be drawn.

@@ -1,4 +1,4 @@
-//! An offline page: one file without a script and without a reference to anything outside it.
+//! An offline page: one file without scripts and without references to other files.
 
 mod card;
 mod census;
@@ -18,22 +18,22 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::ladder::Ladder;
 use model::{Census, Change};
 
-/// What a stall on the page is, and what it is not.
+/// The note below stalls on the page: where they come from, and what they do not show.
 const PROVOKED: &str = "Provoked here by a load of tailback's own. Run tailback watch to see whether \
                         work is held up in normal operation.";
 
-/// The largest page, in bytes, but for its table of what was left out.
+/// The largest page, in bytes, without its table of all records.
 const MOST_BYTES: usize = 1_300_000;
 
-/// Verdicts that have a card of their own at most; the rest stand in a table.
+/// Most verdicts with a card of their own. The others are in a table.
 const MOST_CARDS: usize = 40;
 
-/// Records that are listed at most.
+/// Most records in the table.
 const MOST_LISTED: usize = 1_000;
 
 /// A page of some records.
 ///
-/// What does not fit stays a line in the table of verdicts, and the page says so.
+/// Records that do not fit are only in the table of verdicts, and the page says so.
 ///
 /// # Errors
 /// If a chart could not be drawn.
@@ -65,7 +65,7 @@ pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
     Ok(document(&title(shown), &body))
 }
 
-/// A page of what changed between the records of two sides, with as many of the records as fit.
+/// A page with the comparison of two sets of records, and as many of the records as fit.
 ///
 /// # Errors
 /// If a chart could not be drawn.
@@ -95,7 +95,7 @@ pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportErr
     Ok(document(&format!("{}, version by version", ladder.scenario), &body))
 }
 
-/// A page of a fleet's answer.
+/// A page with the census of a fleet.
 pub fn census_page(census: &Census) -> String {
     let body = html! {
         header {
@@ -109,7 +109,7 @@ pub fn census_page(census: &Census) -> String {
     document("Census", &body)
 }
 
-/// A section, and behind it as many of the records as fit.
+/// A section, followed by as many of the records as fit.
 fn with_records(first: Markup, shown: &[Shown]) -> Result<Markup, ReportError> {
     let PreEscaped(mut sections) = first;
     let mut drawn = 0;
@@ -150,7 +150,7 @@ pub fn history_page(histories: &[Vec<Line>]) -> Result<String, ReportError> {
 }
 
 fn document(title: &str, body: &Markup) -> String {
-    // No script, and nothing from elsewhere: even what slipped through could do nothing.
+    // No scripts and no external content: even injected markup could not do anything.
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
     let page = html! {
@@ -171,7 +171,8 @@ fn document(title: &str, body: &Markup) -> String {
             }
         }
     };
-    // Once, for all that was said on the way: no character of a record turns the text around it.
+    // Applied once to the whole page: no character of a record changes the direction of the text
+    // around it.
     os::terminal::lines(&page.into_string())
 }
 
@@ -199,7 +200,8 @@ fn headline(shown: &[Shown]) -> String {
     }
 }
 
-/// The studies that show a stall; what a live system loses was not provoked.
+/// The studies that show a stall. Records of live systems are left out: their stalls were not
+/// provoked.
 fn provoked<'a>(shown: &'a [Shown<'a>]) -> impl Iterator<Item = &'a Shown<'a>> {
     let affected = |one: &&Shown| one.record.judgement.state == model::State::Affected;
     shown.iter().filter(affected).filter(|one| one.record.live.is_none())

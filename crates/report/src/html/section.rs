@@ -9,22 +9,22 @@ use model::prose::figures;
 use model::{Judged, Series, Trial, Unit};
 use std::collections::BTreeMap;
 
-/// What the charts of a record may take together, in bytes.
+/// Largest total size of the charts of a record, in bytes.
 const MOST_CHARTS: usize = 600_000;
 
-/// What the downloads of all records may take together, in bytes.
+/// Largest total size of the downloads of all records, in bytes.
 const MOST_DATA: usize = 400_000;
 
-/// Figures that have a chart of their own at most.
+/// Most figures with a chart of their own.
 const MOST_MEASURES: usize = 4;
 
-/// Series that are drawn at most.
+/// Most series that are drawn.
 const MOST_SERIES: usize = 6;
 
-/// Changes, notes and arms that were left out, of which the section tells at most.
+/// Most entries of each list of changes or sentences.
 const MOST_TOLD: usize = 20;
 
-/// The section of one of `of` records.
+/// The section of one record. The page has `of` records.
 ///
 /// # Errors
 /// If a chart could not be drawn.
@@ -67,7 +67,7 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
     })
 }
 
-/// What `tailback watch` saw, as it prints it; the commands are left to `tailback explain`.
+/// The output of `tailback watch`. The commands are left to `tailback explain`.
 fn live(one: &Shown) -> Markup {
     let look = Look { why: true, ..Look::default() };
     html! {
@@ -78,7 +78,8 @@ fn live(one: &Shown) -> Markup {
     }
 }
 
-/// All that was tried or may help, where the card on top of the page has not the room for it.
+/// All changes that were tried or may help, if the card at the top of the page does not have room
+/// for them.
 fn changes(one: &Shown) -> Markup {
     let advice = advice::of(one.record, one.meta);
     html! {
@@ -89,7 +90,7 @@ fn changes(one: &Shown) -> Markup {
     }
 }
 
-/// The grounds and the limits of the verdict, and what else is to be known.
+/// The reasons and the limits of the verdict, and the notes.
 fn why(one: &Shown) -> Markup {
     let prose = one.prose();
     let notes: Vec<String> = prose.notes().into_iter().chain(prose.left_out()).collect();
@@ -135,7 +136,7 @@ fn arms(record: &Judged) -> Table {
     table
 }
 
-/// Every chart that the record has something for, the most telling first.
+/// Every chart for which the record has data, the most important first.
 fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     let record = one.record;
     let measures = measures(one);
@@ -158,7 +159,7 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     Ok(charts)
 }
 
-/// The judged figure first, then those that the scenario puts into its table.
+/// The judged figures first, then those that the scenario puts into its table.
 fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
     let judged = one.record.judgement.measure.as_deref();
     let mut names: Vec<&str> = vec![judged.unwrap_or(&one.record.plan.judging.measure)];
@@ -173,7 +174,7 @@ fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
     names
 }
 
-/// Each series in a typical trial of the arms that tell the story.
+/// A chart of each series, from typical trials of the most important arms.
 fn series(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     let record = one.record;
     let arms = pick::telling(record, |trial| !trial.observation.series.is_empty());
@@ -218,7 +219,7 @@ fn one_series(one: &Shown, name: &str, trials: &[&Trial]) -> Result<Vec<Chart>, 
     Ok(charts)
 }
 
-/// The charts that fit the page, in their order, and how many do not.
+/// The charts that fit the page, in their order, and the number of those that do not.
 fn fitting(charts: Vec<Chart>) -> (Vec<Chart>, usize) {
     let all = charts.len();
     let mut bytes = 0;

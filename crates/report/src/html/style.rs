@@ -1,6 +1,6 @@
 //! The style sheet of the page.
 
-/// Rules that no record has a part in.
+/// The fixed rules, which do not depend on the record.
 const SHEET: &str = include_str!("style.css");
 
 /// The whole style sheet.

@@ -1,11 +1,11 @@
-//! What an arm changes, and why one was left out.
+//! Sentences on what an arm changes, and on why an arm was left out.
 
 use super::fact::phrase;
 use super::problem::{problem, refused_flags};
 use model::{Changed, LeftOut, Meta, WhyLeftOut};
 use os::terminal::line as plain;
 
-/// What a change is, in a few words: `+sbwt none`, `as many threads as CPUs`.
+/// A change in a few words: `+sbwt none`, `as many threads as CPUs`.
 pub fn change(change: &Changed, meta: Option<&Meta>) -> String {
     match change {
         Changed::Flags(words) | Changed::Said(words) => plain(words),
@@ -13,7 +13,7 @@ pub fn change(change: &Changed, meta: Option<&Meta>) -> String {
     }
 }
 
-/// An arm that could not be had, and why: `sfwi-x: OTP 25 refuses +sfwi x: bad number`.
+/// An arm that could not be run, and the reason: `sfwi-x: OTP 25 refuses +sfwi x: bad number`.
 pub fn left_out(arm: &LeftOut, meta: Option<&Meta>) -> String {
     let why = match &arm.why {
         WhyLeftOut::Flags(refused) => refused_flags(refused),

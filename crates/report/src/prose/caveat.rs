@@ -1,4 +1,4 @@
-//! What a study cannot tell, and what would settle it.
+//! What a study cannot tell, and what would settle its verdict.
 
 use super::doubt::doubt;
 use super::fact::fact;
@@ -81,7 +81,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
     }
 }
 
-/// Whether a caveat says what would settle the verdict.
+/// Whether a caveat names a way to settle the verdict.
 pub fn would_settle(caveat: &Caveat) -> bool {
     !matches!(
         caveat,
@@ -99,7 +99,7 @@ pub fn would_settle(caveat: &Caveat) -> bool {
     )
 }
 
-/// That trials leave something behind, without a full stop.
+/// The observation that a trial affects the next one, without a full stop.
 pub(super) fn carry_over(seen: &CarryOver) -> String {
     format!(
         "{} reads {} right after an arm with the cause, and {} otherwise: a trial leaves something \
@@ -121,7 +121,7 @@ fn more_blocks(more: u32) -> String {
     plural(more.into(), "more block")
 }
 
-/// What a study that shows no stall could have missed.
+/// The smallest stall that a study without a stall could have missed.
 pub fn missed(missed: &Missed) -> String {
     let confidence = percent(missed.confidence);
     let every = format!("{} s", model::estimate::number(missed.every_s));
@@ -140,7 +140,7 @@ pub fn missed(missed: &Missed) -> String {
     }
 }
 
-/// What a study that shows no stall would have shown, in a phrase.
+/// The stall that a study without a stall would have detected, as a phrase.
 pub fn would_have_shown(missed: &Missed) -> String {
     let what = match missed.freeze_ms {
         Some(ms) => format!("a freeze of {}", figure(ms, Unit::Milliseconds)),

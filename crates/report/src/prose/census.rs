@@ -1,4 +1,4 @@
-//! What a fleet's census says, in English.
+//! The census of a fleet in English.
 
 use model::State;
 use model::census::{
@@ -9,13 +9,13 @@ use model::estimate::number;
 use model::prose::figures::{amount_alone, plural};
 use os::terminal::line as plain;
 
-/// Why hosts are not taken for independent, below the table of the page.
+/// Why hosts of one kind do not count as independent; shown below the table of the page.
 pub const NOTE: &str = "Hosts of one kind share their kernel, their machine and things that no \
     record shows, so they do not count as independent. Each interval allows for differences \
     between kinds, and the test of a factor permutes whole kinds. docs/statistics.md has the \
     methods.";
 
-/// What the two ranges of a share are about.
+/// The meaning of the two ranges of a share.
 pub fn about(census: &Census) -> String {
     let undecided = census.scenarios.iter().map(|one| one.hosts.undecided()).max().unwrap_or(0);
     let here = match (undecided, &census.unreachable) {
@@ -30,8 +30,8 @@ pub fn about(census: &Census) -> String {
     )
 }
 
-/// What has to be known before a condition is taken for a cause; nothing where no condition is
-/// named, or where owners are known.
+/// A warning that the named condition is not necessarily the cause. None if no condition is
+/// named, or if the owners of the hosts are known.
 pub fn caveat(scenario: &ScenarioCensus) -> Option<&'static str> {
     match &scenario.apart {
         Telling::Conditions(conditions) if conditions.owners.is_none() => Some(
@@ -42,7 +42,7 @@ pub fn caveat(scenario: &ScenarioCensus) -> Option<&'static str> {
     }
 }
 
-/// What was read, in one line.
+/// What was read, on one line.
 pub fn headline(census: &Census) -> String {
     let read = &census.read;
     let records = read.records + read.briefs;
@@ -60,7 +60,7 @@ pub fn headline(census: &Census) -> String {
     text
 }
 
-/// A share as people read it: `0.17%`, `2.8%`, `97%`.
+/// A share as a rounded percentage: `0.17%`, `2.8%`, `97%`.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent >= 9.95 => format!("{percent:.0}%"),
@@ -69,24 +69,25 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The same with so many digits more, where that would have none behind the point.
+/// The same with `more` digits after the point, if it would have none.
 fn finer(share: f64, more: usize) -> String {
     if more > 0 && share >= 0.0995 { format!("{:.more$}%", share * 100.0) } else { percent(share) }
 }
 
-/// Two shares with as many digits as tell them apart, and how to write a third one so.
+/// A way to write shares with just enough digits to distinguish `low` from `high`.
 fn apart(low: f64, high: f64) -> impl Fn(f64) -> String {
-    // Of very many hosts an interval may be narrower than a percent.
+    // With very many hosts an interval may be narrower than a percent.
     let digits = [0, 1, 2].into_iter().find(|more| finer(low, *more) != finer(high, *more));
     move |share: f64| finer(share, digits.unwrap_or(0))
 }
 
-/// The share of the hosts with a settled answer: `11%`.
+/// The share of affected hosts among the hosts with a settled answer: `11%`.
 pub fn rate(share: &Share) -> String {
     percent(share.affected as f64 / share.of.max(1) as f64)
 }
 
-/// The share of this fleet, with undecided hosts as clear and as affected: `9.8% to 14%`.
+/// The share in this fleet. The range has the undecided hosts first as clear, then as affected:
+/// `9.8% to 14%`.
 pub fn this_fleet(share: &Share) -> String {
     if share.undecided == 0 {
         return rate(share);
@@ -95,14 +96,14 @@ pub fn this_fleet(share: &Share) -> String {
     format!("{} to {}", shown(share.least), shown(share.most))
 }
 
-/// The interval for fleets like it: `2.4% to 33%`.
+/// The interval for similar fleets: `2.4% to 33%`.
 pub fn fleets_like_it(share: &Share) -> String {
     let (Some(low), Some(high)) = (share.low, share.high) else { return "no interval".to_owned() };
     let shown = apart(low, high);
     format!("{} to {}", shown(low), shown(high))
 }
 
-/// A share with its interval, as `11% [2.4%, 30%]`.
+/// A share with its interval: `11% [2.4%, 30%]`.
 pub fn share(share: &Share) -> String {
     let (Some(low), Some(high)) = (share.low, share.high) else {
         return format!("{} [no interval]", rate(share));
@@ -112,7 +113,8 @@ pub fn share(share: &Share) -> String {
     format!("{} [{}, {}]", shown(settled), shown(low), shown(high))
 }
 
-/// What tells affected hosts from clear ones; nothing where all answers are alike.
+/// The conditions that tell affected hosts from clear ones. None if all hosts gave the same
+/// answer.
 pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
     match &scenario.apart {
         Telling::Conditions(conditions) => Some(told(conditions)),
@@ -176,7 +178,7 @@ pub fn factor(factor: Factor) -> &'static str {
     }
 }
 
-/// One side of the hosts: `kernel 6.1 or later`.
+/// One side of a split of the hosts: `kernel 6.1 or later`.
 pub fn cut(cut: &Cut) -> String {
     let (name, level) = (factor(cut.factor), plain(&cut.level));
     let is_version = matches!(cut.factor, Factor::KernelSeries | Factor::Kernel | Factor::Otp);
@@ -190,7 +192,7 @@ pub fn cut(cut: &Cut) -> String {
     }
 }
 
-/// What the hosts of a group answer, the worst first: `affected: mmap-lock; not-affected:
+/// The answers of the hosts of a group, the worst first: `affected: mmap-lock; not-affected:
 /// cpu-quota`.
 pub fn answers(group: &Group) -> String {
     let order = [
@@ -208,19 +210,19 @@ pub fn answers(group: &Group) -> String {
     parts.collect::<Vec<String>>().join("; ")
 }
 
-/// What the hosts of a group have alike: `kernel 6.1, HZ 250`.
+/// What the hosts of a group have in common: `kernel 6.1, HZ 250`.
 pub fn alike(group: &Group) -> String {
-    // The release says it once more.
+    // The full release would repeat the kernel series.
     let has_series = group.alike.contains_key(&Factor::KernelSeries);
     let told = group.alike.iter().filter(|(name, _)| !has_series || **name != Factor::Kernel);
     let each = told.map(|(name, level)| format!("{} {}", factor(*name), plain(level)));
     each.collect::<Vec<String>>().join(", ")
 }
 
-/// What stands behind the ranges that there is room for, in characters.
+/// Characters that are reserved after the last range.
 const ENDING: usize = 5;
 
-/// Names of hosts, folded, in about so many characters: `db[001-400,402],web3,..`.
+/// Host names, folded, in about `most` characters: `db[001-400,402],web3,..`.
 pub fn names(hosts: &Hosts, most: usize) -> String {
     let mut text = String::new();
     let mut shown = 0;
@@ -239,7 +241,7 @@ pub fn names(hosts: &Hosts, most: usize) -> String {
                 true => format!("{:0digits$}", run.from),
                 false => format!("{:0digits$}-{:0digits$}", run.from, run.to),
             });
-            // As many ranges as there is room for.
+            // As many ranges as fit.
             let room = most.saturating_sub(text.len() + one.len() + ENDING);
             let mut inside = String::new();
             for (place, range) in ranges.enumerate() {
@@ -264,13 +266,13 @@ pub fn names(hosts: &Hosts, most: usize) -> String {
     }
 }
 
-/// Where a record is: `fleet.jsonl:17`.
+/// The place of a record: `fleet.jsonl:17`.
 pub fn place(place: &RecordPlace) -> String {
     let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{}{line}", plain(&place.file))
 }
 
-/// The hosts that lose most by a scenario, so many of them.
+/// The hosts that lose most in a scenario, at most `most` of them.
 pub fn worst(scenario: &ScenarioCensus, most: usize) -> Option<String> {
     let named = scenario.worst.iter().take(most);
     let each: Vec<String> =
@@ -278,7 +280,7 @@ pub fn worst(scenario: &ScenarioCensus, most: usize) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-/// Hosts whose answer is not that of their kind.
+/// Hosts whose answer differs from that of their kind.
 pub fn odd(odd: &Odd, most: usize) -> String {
     let named: Vec<String> = odd.hosts.iter().take(most).map(|one| plain(&one.host)).collect();
     let more = if odd.count > named.len() as u64 { ",.." } else { "" };
@@ -291,13 +293,14 @@ pub fn odd(odd: &Odd, most: usize) -> String {
     )
 }
 
-/// What was set aside: `12 duplicates, 3 damaged`.
+/// The records that were set aside: `12 duplicates, 3 damaged`.
 pub fn set_aside(all: &[SetAside]) -> String {
     let each = all.iter().map(|one| format!("{} {}", one.count, why(one.why)));
     each.collect::<Vec<String>>().join(", ")
 }
 
-/// Which files claim to be of which host, so many of each reason: `a.jsonl:2 says it is host5`.
+/// Records whose file claims a wrong host, at most `most` per reason: `a.jsonl:2 says it is
+/// host5`.
 pub fn claims(all: &[SetAside], most: usize) -> Vec<String> {
     let of = |one: &SetAside| {
         let title = match one.why {
@@ -312,7 +315,7 @@ pub fn claims(all: &[SetAside], most: usize) -> Vec<String> {
     all.iter().filter_map(of).collect()
 }
 
-/// A record that was set aside, with what it claims.
+/// A record that was set aside, and the host that it claims.
 pub fn example(one: &Example) -> String {
     let here = place(&one.place);
     match (one.claims.as_deref().map(plain), &one.other) {
@@ -322,7 +325,7 @@ pub fn example(one: &Example) -> String {
     }
 }
 
-/// Why something does not count, or counts with a doubt, behind a number.
+/// Why records do not count, or count with a doubt. A number stands before this phrase.
 pub fn why(why: Why) -> &'static str {
     match why {
         Why::OtherHost => "of another host than their file",
@@ -343,7 +346,7 @@ pub fn why(why: Why) -> &'static str {
     }
 }
 
-/// What changed since an earlier census, in lines.
+/// The changes since an earlier census, one per line.
 pub fn since(since: &Since, most: usize) -> Vec<String> {
     let mut lines: Vec<String> =
         since.scenarios.iter().filter_map(|one| of_scenario(one, most)).collect();

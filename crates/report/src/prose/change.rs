@@ -1,4 +1,4 @@
-//! What changed between the records of two sides, in words.
+//! The comparison of two sets of records in English.
 
 use super::{Step, plain};
 use model::change::{
@@ -10,7 +10,7 @@ use model::prose::figures::{self, figure, heading, listed, percent, plural};
 use model::{Basis, Change, ChangeState, Difference, Estimate, Meta, Unit};
 use os::quote::word as quoted;
 
-/// Standard input as it is named on a command line; no command can be made of it.
+/// Standard input, as named on a command line. No command can repeat it.
 const STANDARD_INPUT: &str = "-";
 
 /// The verdict in a sentence or two.
@@ -66,7 +66,7 @@ fn largest(arm: &str, measure: &str, difference: &Difference, meta: Option<&Meta
     )
 }
 
-/// Why the verdict is what it is; where the records cannot be compared, why not.
+/// Why the verdict is as it is, or why the records cannot be compared.
 pub fn reasons(change: &Change, meta: Option<&Meta>) -> Vec<String> {
     change.reasons.iter().map(|one| reason(one, change, meta)).collect()
 }
@@ -166,12 +166,12 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
     }
 }
 
-/// Its scenario, or its control.
+/// The scenario or the control of the record.
 fn has(record: &RecordWith) -> String {
     record.has.as_deref().map_or_else(|| "no control".to_owned(), plain)
 }
 
-/// Something that `--across` may name.
+/// A thing that `--across` may name, in words.
 fn thing_of(thing: &str) -> String {
     match thing {
         across::HOST => "the machine".to_owned(),
@@ -231,7 +231,7 @@ fn margins(change: &Change, meta: Option<&Meta>) -> String {
     listed(&margins)
 }
 
-/// What to do next.
+/// The next steps.
 pub fn suggestions(change: &Change) -> Vec<Step> {
     change.suggestions.iter().map(|one| suggestion(one, change)).collect()
 }
@@ -272,7 +272,7 @@ fn same(change: &Change) -> String {
         _ => None,
     });
     match confounded.map(Vec::as_slice) {
-        // A scenario may choose a parameter itself that is not given.
+        // A scenario may choose the value of a parameter that the user did not give.
         Some([one]) if !across::ALL.contains(&one.as_str()) => {
             format!("Give all runs the same {}.", thing_of(one))
         }
@@ -295,7 +295,7 @@ fn make_pairs(pairs: usize, purpose: Purpose) -> Step {
     }
 }
 
-/// Something that is not the same: what, before, after.
+/// A setting that differs: its name, and its values before and after.
 pub fn setting(setting: &Setting) -> [String; 3] {
     let name = setting_name(&setting.what);
     let what = match setting.arms.as_slice() {
@@ -366,12 +366,13 @@ fn as_it_is(value: &SettingValue) -> String {
     if words.is_empty() { "none".to_owned() } else { words }
 }
 
-/// A side with its interval; of a handful of runs, which have none, with the range of them.
+/// The figure of one side with its interval. A few runs have no interval; their range is shown
+/// instead.
 pub fn side(basis: Basis, estimate: &Estimate) -> String {
     format!("{} {}", figures::median(estimate), spread(basis, estimate))
 }
 
-/// The same without its unit.
+/// The same without the unit.
 pub fn side_alone(basis: Basis, estimate: &Estimate) -> String {
     format!("{} {}", estimate.figure(), spread(basis, estimate))
 }
@@ -386,7 +387,7 @@ fn spread(basis: Basis, estimate: &Estimate) -> String {
     }
 }
 
-/// What the figures of a comparison are.
+/// The meaning of the figures of a comparison.
 pub fn note(basis: Basis) -> &'static str {
     match basis {
         Basis::Blocks => {

@@ -1,25 +1,23 @@
-//! Commands of tailback, made from what a record says was or may be run.
+//! Commands of tailback, built from the runs in a record.
 
 use model::machine::{GuestOf, ROOT_OF_HOST};
 use model::suggestion::Command;
 use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
 
-/// The parameters of `tailback sim` that a record may name.
+/// The parameters of `tailback sim` that are taken from a record.
 const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
 
-/// The command line of a run; none for a scenario that this version does not know.
+/// The command line of a run. None if this version does not know the scenario.
 ///
-/// It holds what the scenario declares and nothing else: parameters that differ from their
-/// defaults, with values that they can have. So a record cannot bring a word of its own into a
-/// command.
+/// It contains only what the scenario declares: parameters that differ from their defaults, with
+/// values that they accept. So a record cannot put words of its own into a command.
 pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
     words(run, meta).map(|words| format!("tailback {words}"))
 }
 
-/// The same, in a guest like the one that a record came from, since elsewhere it would measure
-/// another kernel; none where its kernel or its root has a name that stands for nothing on another
-/// machine.
+/// The same command, in a guest like the one of the record, since another kernel would give other
+/// figures. None if the name of its kernel or of its root has no meaning on another machine.
 pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Option<String> {
     let words = words(run, meta)?;
     match guest.filter(|_| run.command == Command::Run) {
@@ -35,7 +33,7 @@ pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Optio
     }
 }
 
-/// The name of a kernel of Debian or of `make kernels`, as it is.
+/// The name, if it is the name of a Debian kernel or of a kernel from `make kernels`.
 fn known(name: &str) -> Option<&str> {
     let rest = ["debian:", "built:"].iter().find_map(|kind| name.strip_prefix(kind))?;
     let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
@@ -71,7 +69,7 @@ fn of_sim(parameters: &Settings) -> Vec<String> {
     OF_SIM.iter().filter_map(words).flatten().collect()
 }
 
-/// Whether a value is a number, a duration or a version.
+/// Whether the value is a number, a duration or a version.
 fn is_sound(value: &Value) -> bool {
     match value {
         Value::Number(number) => *number >= 0,

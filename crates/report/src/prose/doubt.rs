@@ -1,4 +1,4 @@
-//! What makes figures doubtful, and what to do about it.
+//! Reasons to doubt figures, and what to do about them.
 
 use model::prose::figures::{figure, percent};
 use model::{Doubt, Unit};

@@ -1,4 +1,4 @@
-//! Who held up whom, in words: the same for text and page.
+//! The explanation of who held up whom, in English. Text and page share these sentences.
 
 use super::headline::headline;
 use super::suggestion::{self, Step};
@@ -14,7 +14,7 @@ use model::prose::figures::{figure, heading, plural};
 use model::prose::sentence::ended;
 use model::{Explanation, FixOutcome, Meta, Unit};
 
-/// Names of those who ran that are told.
+/// Most names of threads that ran in one sentence.
 const NAMES: usize = 3;
 
 /// The cause in a few sentences.
@@ -34,7 +34,8 @@ pub fn cause(explanation: &Explanation, meta: Option<&Meta>) -> String {
     }
 }
 
-/// A wait: who waited for what, how long, who held it, and what that one was doing.
+/// A wait: which thread waited for what and how long, which thread held it, and what the holder
+/// did.
 pub fn wait(wait: &Wait) -> String {
     let mode = wait.mode.as_deref().map(|mode| format!(" ({})", plain(mode)));
     let waited = format!(
@@ -56,7 +57,7 @@ pub fn wait(wait: &Wait) -> String {
     format!("{waited} {holder}{others}")
 }
 
-/// What was waited for, with its preposition.
+/// The resource that a thread waited for, with its preposition.
 fn resource(resource: &Resource) -> String {
     match resource {
         Resource::MmapLock { pid } => format!("for the mmap lock of pid {pid}"),
@@ -236,7 +237,7 @@ fn of_busiest(busiest: &Busiest) -> String {
     )
 }
 
-/// What happened in a share of the time of all waits.
+/// The state in which a share of the waiting time was spent.
 pub fn happened(happened: Happened) -> &'static str {
     match happened {
         Happened::HolderPreempted => {
@@ -250,7 +251,7 @@ pub fn happened(happened: Happened) -> &'static str {
     }
 }
 
-/// Something that was seen beside the cause.
+/// An observation besides the cause.
 pub fn seen(seen: &Seen) -> String {
     let said = match seen {
         Seen::Futex { calls, per_second, ns } => format!(
@@ -299,7 +300,7 @@ fn of_used_up(by: &UsedUp) -> String {
     )
 }
 
-/// What fixes it, or what to do next.
+/// A fix, or a next step.
 pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
     match remedy {
         Remedy::Measured { change, outcome, .. } => {
@@ -314,8 +315,8 @@ pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&GuestOf>) -> 
     }
 }
 
-/// What the probes cost, and what they lost; of rates only those that are outside the range without
-/// probes, unless all are wanted.
+/// The cost of the probes, and the events that they lost. Without `all`, only those rates that
+/// are outside their range without probes.
 pub fn cost(cost: &Cost, all: bool, meta: Option<&Meta>) -> Vec<String> {
     let told = cost.rates.iter().filter(|rate| all || !rate.within_range);
     let rates: Vec<String> = told.map(|one| rate(one, meta)).collect();
@@ -332,7 +333,8 @@ pub fn cost(cost: &Cost, all: bool, meta: Option<&Meta>) -> Vec<String> {
     rates.into_iter().chain([format!("{within}{lost}.")]).collect()
 }
 
-/// `control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range without`.
+/// One rate: `control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range
+/// without`.
 fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
     let (least, most) = rate.range;
     let where_it_lies = if rate.within_range { "within" } else { "outside" };
@@ -348,7 +350,7 @@ fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
     )
 }
 
-/// Who ran, and for how long.
+/// The threads that ran, and how long each of them ran.
 fn ran(behind: &[Behind]) -> String {
     let names: Vec<String> =
         behind.iter().take(NAMES).map(|b| format!("{} for {}", crowd(b), ms(b.ns))).collect();
@@ -372,9 +374,9 @@ fn crowd(behind: &Behind) -> String {
     }
 }
 
-/// A thread by its part or its name, with what tells it apart: `scanner 812 (nice 15)`.
+/// A thread by its part or its name, with its number: `scanner 812 (nice 15)`.
 pub fn task(task: &Task) -> String {
-    // The threads of a VM have names that tell more than their part.
+    // The thread names of a VM are more specific than their part.
     let of_vm = |part: &&String| part.as_str() == part::NODE || part::is_scheduler(part);
     let name = task.part.as_ref().filter(|part| !of_vm(part)).unwrap_or(&task.name);
     let nice = task.nice.filter(|nice| *nice != 0).map(|nice| format!(" (nice {nice})"));

@@ -1,7 +1,7 @@
-//! Facts that only a scenario knows, in its own sentences.
+//! Facts that only a scenario knows, in the sentences of that scenario.
 //!
-//! A fact that this version has no sentence for, or that lacks a value, is shown by its id with
-//! what values it has.
+//! If this version has no sentence for a fact, or if the fact lacks a value, its id is shown with
+//! its values.
 
 use model::estimate::number;
 use model::prose::figures::{self, listed};
@@ -30,7 +30,7 @@ fn bare(fact: &Fact) -> String {
     }
 }
 
-/// A value by its form; a figure with its interval.
+/// A value in its format; a figure has its interval.
 fn of_value(value: &Value) -> String {
     let figure = || {
         let of = || value.clone();

@@ -1,11 +1,11 @@
-//! What became of a stall with something changed.
+//! What a change did to a stall.
 
 use super::arm;
 use model::prose::figures;
 use model::{Estimate, Fix, FixOutcome, Meta};
 use std::collections::BTreeMap;
 
-/// What a change did, in a word of the page and of the text.
+/// The outcome of a change in a few words, for the page and the text.
 pub fn outcome(outcome: FixOutcome) -> &'static str {
     match outcome {
         FixOutcome::Fixed => "fixed here",
@@ -14,11 +14,11 @@ pub fn outcome(outcome: FixOutcome) -> &'static str {
     }
 }
 
-/// Above this share a bound on what is left says nothing worth reading.
+/// The largest bound on the remaining share that is shown. A larger one is not informative.
 const MOST_SAID: f64 = 0.5;
 
-/// What a change did: `+sbwt none: late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]; left in at
-/// most 14% of trials.`
+/// The effect of a change: `+sbwt none: late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80];
+/// left in at most 14% of trials.`
 pub fn effect(fix: &Fix, meta: Option<&Meta>) -> String {
     let figure = |all: &BTreeMap<String, Estimate>| {
         all.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate)
@@ -33,7 +33,7 @@ pub fn effect(fix: &Fix, meta: Option<&Meta>) -> String {
     )
 }
 
-/// In how many trials the stall may still be left, where that is bounded.
+/// The share of trials that may still have the stall, if there is a bound on it.
 fn left(fix: &Fix) -> Option<String> {
     let bound = fix.left_at_most.filter(|bound| *bound < MOST_SAID)?;
     let percent = (bound * 100.0).ceil();
@@ -44,7 +44,7 @@ fn left(fix: &Fix) -> Option<String> {
     }
 }
 
-/// A change and what became of the stall with it: `+sbwt none: fixed here`.
+/// A change and its outcome: `+sbwt none: fixed here`.
 pub fn short(fix: &Fix, meta: Option<&Meta>) -> String {
     format!("{}: {}", arm::change(&fix.change, meta), outcome(fix.outcome))
 }

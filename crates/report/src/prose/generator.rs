@@ -1,9 +1,9 @@
-//! What happened to a load generator.
+//! Problems of a load generator.
 
 use model::generator::{GeneratorEnd, GeneratorProblem};
 use os::terminal::line as plain;
 
-/// What happened to a load generator: words without a full stop.
+/// The problem of a load generator, without a full stop.
 pub fn generator(problem: &GeneratorProblem) -> String {
     let GeneratorProblem { role, pid, what } = problem;
     let role = plain(role);
@@ -15,7 +15,7 @@ pub fn generator(problem: &GeneratorProblem) -> String {
         GeneratorEnd::NotStarted { program, error } => {
             format!("{who}: cannot start {}: {}", plain(program), plain(error))
         }
-        // It says itself which generator it is.
+        // The message already names the generator.
         GeneratorEnd::GaveUp { message } => plain(message),
         GeneratorEnd::Killed { signal } => {
             format!("{who} was killed by signal {signal}; tailback did not do that")
@@ -44,7 +44,7 @@ pub fn generator(problem: &GeneratorProblem) -> String {
     }
 }
 
-/// A limit as it is written: `30s`.
+/// A limit in the form of a parameter: `30s`.
 fn limit(ms: u64) -> String {
     format!("{:?}", std::time::Duration::from_millis(ms))
 }

@@ -1,11 +1,11 @@
-//! What is wrong with a control group.
+//! Problems of a control group.
 
 use model::group::{BadQuota, Controller};
 use model::prose::figures::figure;
 use model::{GroupProblem, Unit};
 use os::terminal::line as plain;
 
-/// What is wrong with a control group, and what would help: words without a full stop.
+/// The problem of a control group and its fix, without a full stop.
 pub fn group(problem: &GroupProblem) -> String {
     match problem {
         GroupProblem::NoController { controller, path } => no_controller(*controller, path),
@@ -75,7 +75,7 @@ fn no_controller(controller: Controller, path: &str) -> String {
     )
 }
 
-/// A value that a group does not take.
+/// A value that a control group does not accept.
 fn bad_value(value: &BadQuota) -> String {
     match value {
         BadQuota::QuotaTooSmall { quota_us } => {

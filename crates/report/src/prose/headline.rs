@@ -6,7 +6,7 @@ use model::reason::StudyHeadline;
 use model::{ArmResult, Headline, Judged, Meta, State};
 use os::terminal::line as plain;
 
-/// The headline by itself, without what only its record knows.
+/// The headline alone, without facts from the rest of its record.
 pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
     match headline {
         Headline::Scenario(own) => fact(own, meta),
@@ -22,7 +22,7 @@ pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
     }
 }
 
-/// The headline of a record; that of a study of several factors has the figures of its arms.
+/// The headline of a record. For a study of several factors it includes the figures of the arms.
 pub fn of_record(record: &Judged, meta: Option<&Meta>) -> String {
     match &record.judgement.headline {
         Headline::Study(study) => of_study(study, Some((record, meta))),

@@ -1,4 +1,4 @@
-//! A ladder of versions in words.
+//! A ladder of versions in English.
 
 use super::change::setting;
 use super::record::would_have_shown;
@@ -8,13 +8,13 @@ use model::ladder::{KnownChange, Ladder, Repeated, Rung, Step};
 use model::prose::figures::{self, heading};
 use model::{ChangeState, Judged, Meta, Missed, State, Unit};
 
-/// What a boundary proves and what it does not.
+/// What a boundary proves, and what it does not prove.
 pub const NOTE: &str = "One run of a version is one guest, or one node, and two runs of one version \
                         differ too. So a boundary is named where fresh runs of both versions, side \
                         by side in pairs, all differ as the first runs did, by more than the \
                         margin.";
 
-/// What the effects are of: `stalled of busy-1 over its control`.
+/// The figure that the effects are computed from: `stalled of busy-1 over its control`.
 pub fn followed(ladder: &Ladder, meta: Option<&Meta>) -> Option<String> {
     let (arm, measure) = (ladder.arm.as_ref()?, ladder.measure.as_ref()?);
     Some(format!("Effect: {} of {} over its control.", heading(measure, meta), plain(arm)))
@@ -25,8 +25,9 @@ pub fn effect(rung: &Rung) -> Option<String> {
     rung.effect.as_ref().map(figures::shift)
 }
 
-/// A sentence for each step whose runs differ, and for each pair that could not be compared; one
-/// where no boundary is named, or how often one is named wrongly. Then what would have been named.
+/// A sentence for each step whose runs differ, and for each pair that could not be compared.
+/// After them, that no boundary is named, or how often a boundary is named wrongly; then the size
+/// of a step that would have been named.
 pub fn boundaries(ladder: &Ladder) -> Vec<String> {
     let all = || ladder.steps.iter().chain(&ladder.whole);
     let mut said: Vec<String> = ladder.steps.iter().filter_map(|s| step(s, ladder)).collect();
@@ -46,7 +47,7 @@ pub fn boundaries(ladder: &Ladder) -> Vec<String> {
     said
 }
 
-/// The preemption modes of the kernels, where they are not all the same.
+/// The preemption modes of the kernels, if they differ.
 fn preemption(ladder: &Ladder) -> Option<String> {
     let modes =
         ladder.rungs.iter().filter_map(|rung| Some((&rung.name, rung.preemption.as_ref()?)));
@@ -60,7 +61,7 @@ fn preemption(ladder: &Ladder) -> Option<String> {
     Some(format!("Preemption: {}.", each.join(", ")))
 }
 
-/// Which parameters the runs set by themselves, where they differ.
+/// The parameters that the runs set by themselves, if their values differ.
 fn own(step: &Step) -> Option<String> {
     let each = step.own.iter().map(|one| {
         let [name, before, after] = setting(one);
@@ -97,7 +98,7 @@ fn no_boundary(ladder: &Ladder) -> String {
     }
 }
 
-/// How often a boundary is named wrongly.
+/// The probability that a boundary is named wrongly.
 fn error_rate(ladder: &Ladder) -> String {
     let rate = figures::percent(1.0 - ladder.confidence);
     format!("If all versions were equal, at most {rate} of such ladders would name a boundary.")
@@ -119,7 +120,7 @@ fn would_show(ladder: &Ladder) -> Option<String> {
     ))
 }
 
-/// How much runs of one version differ; that it is not known, where no version was run twice.
+/// How much runs of one version differ. If no version was run twice, that this is not known.
 fn spread(ladder: &Ladder) -> Option<String> {
     if ladder.steps.is_empty() {
         return None;
@@ -137,7 +138,7 @@ fn spread(ladder: &Ladder) -> Option<String> {
     ))
 }
 
-/// What is said of a step whose runs differ, or which were not compared.
+/// A sentence about a step whose runs differ, or whose runs were not compared.
 fn step(step: &Step, ladder: &Ladder) -> Option<String> {
     let (from, to) = (plain(&step.from), plain(&step.to));
     let Some(shift) = step.shift.as_ref().filter(|_| step.differs()) else {
@@ -157,7 +158,7 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             let ends = ends(pairs).map(|(low, high)| format!("{} to {}", fresh(low), fresh(high)));
             let pairs =
                 format!("{} in {} of {needed} pairs", ends.unwrap_or_default(), pairs.len());
-            // Between the first version and the last is more than one cause.
+            // Between the first and the last version there is more than one cause.
             if ladder.whole.as_ref() == Some(step) {
                 return Some(format!(
                     "{from} to {to}, in steps of which none was named a boundary: {shift}; fresh \
@@ -185,7 +186,7 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
     })
 }
 
-/// What would have shown in each of the runs without a stall, a line for each judged figure.
+/// The stall that each run without a stall would have detected, one line per judged figure.
 pub fn shown_by_all<'r>(
     runs: impl Iterator<Item = &'r Judged>,
     meta: Option<&'r Meta>,
@@ -201,7 +202,7 @@ pub fn shown_by_all<'r>(
     (!said.is_empty()).then(|| format!("In each run without a stall: {said}"))
 }
 
-/// What would have shown in both.
+/// The stall that both runs would have detected.
 fn of_both(one: &Missed, other: &Missed) -> Missed {
     let shortest = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(a, b)| a.min(b));
     Missed {
@@ -238,7 +239,7 @@ fn why(reasons: &[ChangeReason]) -> String {
     }
 }
 
-/// What is known to have changed between two versions, with its commit.
+/// The known changes between two versions, with their commits.
 pub fn known(step: &Step) -> Option<String> {
     let all: Vec<String> = step.known.iter().map(known_change).collect();
     (!all.is_empty()).then(|| all.join("; "))

@@ -1,5 +1,5 @@
-//! What `tailback watch` found, in English. The sentences of a single stall stand in its own file
-//! (`crates/watch/src/findings/`); here stand those that every finding has.
+//! The results of `tailback watch` in English. The sentences of a single stall are in its own
+//! file (`crates/watch/src/findings/`). This file has the sentences that all findings share.
 
 mod inside;
 mod node;
@@ -19,21 +19,22 @@ use watch::findings::find;
 pub use watch::findings::words::{group_of, program, short_name};
 use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
 
-/// What finds the declaration of a scenario by its id.
+/// Finds the declaration of a scenario by its id.
 pub type MetaOf = fn(&str) -> Option<&'static Meta>;
 
 /// A finding in a few sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingText {
-    /// Who loses how much.
+    /// The victim and its loss.
     pub loss: String,
-    /// By whom, and how.
+    /// The culprit and the mechanism.
     pub cause: String,
-    /// Who sleeps until the victim wakes them, as a sentence; none where nobody does.
+    /// The programs that sleep until the victim wakes them, as a sentence. None if there are
+    /// none.
     pub sleepers: Option<String>,
-    /// What fixes it, the most useful first.
+    /// The fixes, the most useful first.
     pub fixes: Vec<String>,
-    /// The run that reproduces it.
+    /// The command that reproduces the finding.
     pub command: Option<String>,
 }
 
@@ -60,14 +61,14 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> FindingText {
     }
 }
 
-/// A finding in one sentence: who loses how much, and by whom.
+/// A finding in one sentence: the victim, its loss and the culprit.
 pub fn brief(finding: &Finding) -> String {
     let by = finding.culprits.first().filter(|culprit| **culprit != finding.victim);
     let by = by.map(|culprit| format!(" to {}", program(culprit))).unwrap_or_default();
     format!("{}{by}{}.", loses(finding), worst(finding))
 }
 
-/// A finding that is over in one sentence: what all threads lost in that time, in seconds.
+/// A finding that has ended, in one sentence, with the total loss of all threads in seconds.
 pub fn ended(finding: &Finding, lost_s: f64, lasted_s: f64) -> String {
     let (stall, victim) = (plain(&finding.stall), program(&finding.victim));
     format!(
@@ -81,7 +82,7 @@ fn loses(finding: &Finding) -> String {
     format!("{} loses {cost}", program(&finding.victim))
 }
 
-/// The worst wait, where single waits are seen.
+/// The longest wait, if single waits are measured.
 fn worst(finding: &Finding) -> String {
     match finding.worst_ms {
         seen if seen > 0.0 => {
@@ -91,7 +92,7 @@ fn worst(finding: &Finding) -> String {
     }
 }
 
-/// That it is not far above what makes it a finding.
+/// A note that the loss is near the limit for a finding.
 fn near(finding: &Finding) -> String {
     match finding.is_near_limit() {
         true => format!(
@@ -102,7 +103,7 @@ fn near(finding: &Finding) -> String {
     }
 }
 
-/// That it was derived, and not seen wait by wait.
+/// A note that the finding was derived from counters and not measured wait by wait.
 fn sure(finding: &Finding) -> &'static str {
     match finding.sure {
         Sure::Measured => "",
@@ -110,7 +111,7 @@ fn sure(finding: &Finding) -> &'static str {
     }
 }
 
-/// Who sleeps until the victim wakes them; none where nobody does.
+/// The programs that sleep until the victim wakes them. None if there are none.
 pub(super) fn sleepers(finding: &Finding) -> Option<String> {
     let one = |one: &Sleeper| {
         let mostly = |ms: f64| ms > one.ms_per_s / 2.0;
@@ -133,7 +134,7 @@ fn fixes(finding: &Finding) -> Vec<String> {
     find(&finding.stall).map_or_else(Vec::new, |stall| stall.fixes(finding))
 }
 
-/// Where the time of a program went, its largest parts first, each with its reason.
+/// An account of where the time of a program went, the largest parts first, each with its reason.
 pub fn account(victim: &Victim, over_ns: u64) -> String {
     let parts = &victim.parts;
     let mut all: Vec<(u64, String)> = Vec::new();
@@ -179,14 +180,14 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
     }
 }
 
-/// Whether an account of a program says more than noise: it lost a millisecond a second, or slept
-/// for as long behind others.
+/// Whether the account of a program is more than noise: it lost at least a millisecond a second,
+/// or slept that long behind other programs.
 pub fn is_worth_an_account(victim: &Victim, over_ns: u64) -> bool {
     let asleep = victim.asleep.iter().map(|one| one.ns).fold(0, u64::saturating_add);
     victim.lost_ns().max(asleep) >= over_ns / 1_000
 }
 
-/// Times with what they went to, the largest first; what rounds to nothing is left out.
+/// Times with their causes, the largest first. Times that round to zero are left out.
 fn listed(mut all: Vec<(u64, String)>, over_ns: u64) -> String {
     all.retain(|(ns, _)| *ns > over_ns / 10_000);
     all.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
@@ -195,7 +196,7 @@ fn listed(mut all: Vec<(u64, String)>, over_ns: u64) -> String {
     parts.join(", ")
 }
 
-/// A group whose quota held a program: whose it is, or else its path.
+/// A group whose quota held a program: its owner, or else its path.
 pub fn group(part: &GroupPart) -> String {
     let named = part.workload.as_ref().and_then(watch::workload::sentence);
     named.unwrap_or_else(|| plain(&part.group))
@@ -215,7 +216,8 @@ fn short_why(why: &Why) -> String {
     }
 }
 
-/// That the kernel counts another ready time than the parts add up to; none where both agree.
+/// A note that the kernel's own count of the ready time differs from the sum of the parts. None
+/// if they agree.
 pub fn disagrees(victim: &Victim, over_ns: u64) -> Option<String> {
     let compared = victim.compared.filter(|compared| !compared.agrees(over_ns))?;
     let of = |ns| match rate(ns, over_ns).as_str() {
@@ -231,15 +233,16 @@ pub fn disagrees(victim: &Victim, over_ns: u64) -> Option<String> {
     ))
 }
 
-/// What a program waited for the lock of its memory map while its own threads held it.
+/// The time that a program waited for the lock of its memory map while its own threads held it,
+/// in nanoseconds.
 pub fn own_lock_ns(victim: &Victim) -> u64 {
     victim.lock.ns.saturating_sub(victim.lock.foreign_ns)
 }
 
-/// The heading of each column of a table of programs but the first and the last.
+/// The column headings of a table of programs, without the first and the last column.
 pub const COLUMNS: [&str; 7] = ["all", "quota", "above", "others", "own", "lock", "rest"];
 
-/// What a program lost, by [`COLUMNS`]; all but the first add up to it.
+/// The loss of a program by [`COLUMNS`]. The first value is the sum of the others.
 pub fn columns(victim: &Victim) -> [u64; COLUMNS.len()] {
     let parts = &victim.parts;
     let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
@@ -255,7 +258,7 @@ pub fn columns(victim: &Victim) -> [u64; COLUMNS.len()] {
     ]
 }
 
-/// A time as milliseconds a second, as it stands in a table.
+/// A time as milliseconds a second, for a table.
 pub fn rate(ns: u64, over_ns: u64) -> String {
     match ns as f64 / over_ns.max(1) as f64 * 1e3 {
         zero if zero < 0.05 => "-".to_owned(),
@@ -269,8 +272,8 @@ pub fn stall_name(id: &str) -> String {
     find(id).map_or_else(|| plain(id), |stall| stall.name.to_owned())
 }
 
-/// The answers that were measured: each in a few words, and at the end those to which nobody lost
-/// anything. Empty where there is none.
+/// The answers that were measured, each in a few words. Stalls that cost nothing are listed
+/// together at the end. Empty if nothing was measured.
 pub fn measured<'a>(answers: impl Iterator<Item = &'a Answer>) -> String {
     let (nothing, some): (Vec<&Answer>, Vec<&Answer>) = answers.partition(|one| is_nothing(one));
     let mut all: Vec<String> = some.into_iter().filter_map(measured_one).collect();
@@ -304,7 +307,7 @@ fn measured_one(answer: &Answer) -> Option<String> {
     }
 }
 
-/// Why a stall cannot be measured, and what would make it so.
+/// Why a stall cannot be measured, and how to make it measurable.
 pub fn not_measurable(why: &NotMeasurable) -> String {
     match why {
         NotMeasurable::Missing(why) => missing(why),
@@ -329,7 +332,7 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
     }
 }
 
-/// Why a source is missing, and what would give it.
+/// Why a source is missing, and how to get it.
 pub fn missing(why: &Missing) -> String {
     match why {
         Missing::NoPrograms(why) => return no_programs(why),
@@ -358,7 +361,7 @@ pub fn missing(why: &Missing) -> String {
     .to_owned()
 }
 
-/// What was looked at: of a container nothing but itself.
+/// The scope of the watch. Inside a container the default scope is that container.
 pub fn looked_at(live: &Live) -> String {
     let is_container = live.sources.iter().any(|one| one.source == Source::OutsidePrograms);
     match is_container && live.scope == Scope::default() {
@@ -367,7 +370,7 @@ pub fn looked_at(live: &Live) -> String {
     }
 }
 
-/// What was to be looked at.
+/// The scope that the user asked for.
 pub fn scope(scope: &Scope) -> String {
     let pids: Vec<String> = scope.pids.iter().map(u32::to_string).collect();
     let pids = (!pids.is_empty()).then(|| format!("pid {}", pids.join(", ")));
@@ -377,7 +380,7 @@ pub fn scope(scope: &Scope) -> String {
     if parts.is_empty() { "the whole machine".to_owned() } else { parts.join(", ") }
 }
 
-/// A source, as it is named where it is missing.
+/// The name of a source, for sentences about a missing source.
 pub fn source(source: Source) -> &'static str {
     match source {
         Source::Scheduler => "who waited for a CPU, and who ran instead",
@@ -396,12 +399,13 @@ pub fn source(source: Source) -> &'static str {
     }
 }
 
-/// The last line: what to fix first; else who loses most, and to what.
+/// The last line: what to fix first. Without a finding: the program with the largest loss, and
+/// its cause.
 pub fn conclusion(live: &Live) -> String {
     last_line(&summary(live), live)
 }
 
-/// A summary of what was seen as a sentence.
+/// The summary of a watch as a sentence.
 pub fn last_line(summary: &Summary, live: &Live) -> String {
     match summary {
         Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
@@ -447,14 +451,14 @@ fn fix_first(first: &Finding) -> String {
     format!("Fix this first: {stall} of {victim}. {fix}").trim_end().to_owned()
 }
 
-/// A loss that no finding explains, and that is larger than those that one does.
+/// A loss without a finding that is larger than the losses with one.
 pub fn larger_loss(loss: &Loss) -> String {
     let (victim, rate) = (program(&loss.program), Unit::MillisecondsPerSecond);
     let lost = figure(loss.ms_per_s, rate);
     format!("A larger loss has no finding: {victim} loses {lost}, {}.", to(loss))
 }
 
-/// A loss that no finding explains.
+/// A loss without a finding.
 fn loses_without_finding(loss: &Loss) -> String {
     let victim = program(&loss.program);
     let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
@@ -480,7 +484,7 @@ fn loses_without_finding(loss: &Loss) -> String {
     }
 }
 
-/// To what most of a loss goes.
+/// The cause of the largest part of a loss.
 fn to(loss: &Loss) -> String {
     let most = figure(loss.part_ms_per_s, Unit::MillisecondsPerSecond);
     match &loss.to {

@@ -1,4 +1,4 @@
-//! Every sentence of a watch, each with sample facts, to be read in one sitting.
+//! Every sentence of `tailback watch` with sample facts, for proofreading.
 
 use super::live::{
     brief, finding, inside, last_line, looked_at, measured, missing, node, not_measurable, problem,
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use watch::workload::sentence;
 use watch::{Loss, Summary, To};
 
-/// All of them, a line each.
+/// All sentences, one per line.
 pub fn samples() -> Vec<String> {
     [findings(), groups(), answers(), about_sources(), scopes(), nodes(), problems()].concat()
 }
@@ -34,7 +34,7 @@ fn findings() -> Vec<String> {
     all
 }
 
-/// Workloads, and what findings say of groups that have such a name.
+/// Workloads, and the sentences of findings that name such a group.
 fn groups() -> Vec<String> {
     let workloads = watch::workload::samples();
     let mut all: Vec<String> =
@@ -45,7 +45,7 @@ fn groups() -> Vec<String> {
     for one in watch::findings::samples() {
         let named = Finding { workloads: known.clone(), ..one.clone() };
         let [cause, before] = [&named, &one].map(|one| finding(one, |_| None).cause);
-        // The others do not speak of a group.
+        // The other sentences do not name a group.
         let first = cause.split_inclusive(". ").next().unwrap_or_default().trim_end();
         let line = format!("{}: {first}", stall_name(&one.stall));
         if cause != before && !all.contains(&line) {
@@ -62,7 +62,7 @@ fn groups() -> Vec<String> {
     all
 }
 
-/// A finding behind whose victim others sleep, wherever they may.
+/// A finding with sleepers behind its victim, in every kind of sleep.
 fn with_sleepers() -> Finding {
     let of = |name: &str, futex_ms_per_s, input_ms_per_s| {
         let program = Program { name: name.to_owned(), pid: 7, ..Program::default() };
@@ -139,7 +139,7 @@ fn scopes() -> Vec<String> {
     watched.chain(ends).collect()
 }
 
-/// A loss to everything that a program may lose time to.
+/// A loss for each possible cause.
 fn losses() -> Vec<Loss> {
     let of = |name: &str| Program { name: name.to_owned(), pid: 7, ..Program::default() };
     let all = [

@@ -1,8 +1,8 @@
-//! What records say, in English: the only place where a verdict is put into words.
+//! Records in English: the only module that puts a verdict into words.
 //!
-//! A record holds typed facts. Text, page, exports and other commands all take their sentences from
-//! here, so all of them say the same. Whatever comes from a record is made fit to be shown
-//! ([`plain()`]); commands are made here too, from what a scenario declares.
+//! A record holds typed facts. Text, page, exports and other commands all take their sentences
+//! from here, so they all agree. Text from a record is made safe to show ([`plain()`]). Commands
+//! are also built here, from what a scenario declares.
 
 pub mod arm;
 pub mod caveat;

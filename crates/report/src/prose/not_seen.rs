@@ -1,4 +1,4 @@
-//! Where evidence comes from, and what could not be had: each with what would give it.
+//! The sources of evidence, and the evidence that is missing, each with a way to get it.
 
 use super::plain;
 use super::problem::problem;
@@ -8,7 +8,7 @@ use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, Program
 use model::prose::figures::plural;
 use model::prose::sentence::ended;
 
-/// Where evidence comes from.
+/// A source of evidence.
 pub fn source(source: &EvidenceSource) -> String {
     match source {
         EvidenceSource::Probe(sees) => format!("eBPF on tracepoints: {}.", watched(*sees)),
@@ -22,7 +22,7 @@ pub fn source(source: &EvidenceSource) -> String {
     }
 }
 
-/// Evidence that could not be had.
+/// Evidence that was not available.
 pub fn missing(missing: &MissingEvidence, meta: Option<&Meta>) -> String {
     let none = match missing {
         MissingEvidence::NotSeen(why) => return ended(&not_seen(why, meta)),
@@ -65,7 +65,7 @@ fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
     }
 }
 
-/// Why there are no programs in the kernel, and what would give them.
+/// Why there are no programs in the kernel, and how to get them.
 pub fn no_programs(why: &NoPrograms) -> String {
     match why {
         NoPrograms::NotBuilt => {
@@ -132,7 +132,7 @@ fn watched(sees: Sees) -> &'static str {
     }
 }
 
-/// The kernels that have it.
+/// The kernels that can measure this.
 fn since(sees: Sees) -> &'static str {
     match sees {
         Sees::Scheduler | Sees::Futex => "a kernel from 5.10 on with tracepoints has it",

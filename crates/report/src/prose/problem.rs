@@ -1,4 +1,4 @@
-//! What a run needed and did not have, what cannot be used, and what went wrong.
+//! Problems of a run: missing needs, unusable things, and errors.
 
 use super::fact::phrase;
 use super::generator::generator;
@@ -8,7 +8,7 @@ use model::reported::Reported;
 use model::{Meta, Need, Problem};
 use os::terminal::line as plain;
 
-/// A problem: words without a full stop.
+/// A problem, without a full stop.
 pub fn problem(problem: &Problem, meta: Option<&Meta>) -> String {
     match problem {
         Problem::Scenario(own) => phrase(own, meta),
@@ -42,7 +42,7 @@ pub fn problem(problem: &Problem, meta: Option<&Meta>) -> String {
     }
 }
 
-/// What is wrong with the arms of a study.
+/// A problem with the arms of a study.
 fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
     match arms {
         ArmsProblem::Several { arms } => format!(
@@ -75,7 +75,7 @@ fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
     }
 }
 
-/// What is missing and what would grant it, on one line.
+/// The missing need and how to grant it, on one line.
 pub fn need(need: &Need, meta: Option<&Meta>) -> String {
     match need {
         Need::Said(text) => plain(text),
@@ -83,7 +83,7 @@ pub fn need(need: &Need, meta: Option<&Meta>) -> String {
     }
 }
 
-/// What is missing: words without a full stop.
+/// The missing need, without a full stop.
 pub fn lacking(need: &Need, meta: Option<&Meta>) -> String {
     match need {
         Need::Cpus { least, allowed } => {
@@ -111,7 +111,7 @@ pub fn lacking(need: &Need, meta: Option<&Meta>) -> String {
     }
 }
 
-/// What would grant it: words without a full stop.
+/// How to grant the need, without a full stop.
 pub fn grant(need: &Need, meta: Option<&Meta>) -> String {
     let text = match need {
         Need::Cpus { .. } => {
@@ -150,7 +150,7 @@ pub fn grant(need: &Need, meta: Option<&Meta>) -> String {
     text.to_owned()
 }
 
-/// Why a CPU cannot be used: words without a full stop.
+/// Why a CPU cannot be used, without a full stop.
 pub fn unusable_cpu(why: &UnusableCpu) -> String {
     match why {
         UnusableCpu::Absent { online } => {
@@ -164,7 +164,7 @@ pub fn unusable_cpu(why: &UnusableCpu) -> String {
     }
 }
 
-/// CPUs as the kernel lists them: `CPUs 0-3,8`.
+/// CPUs in the kernel's list format: `CPUs 0-3,8`.
 fn cpus(cpus: &[u32]) -> String {
     let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", os::cpulist::format(cpus))

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is.
+//! The reasons of a verdict.
 
 use super::caveat;
 use super::doubt::doubt;
@@ -88,7 +88,7 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
     }
 }
 
-/// What the test says of all blocks: what was seen, and whether it is enough.
+/// The evidence of all blocks: what was seen, and whether it is enough.
 fn evidence(seen: &BlocksSeen, record: &Judged) -> String {
     let pairs: Vec<String> =
         seen.pairs.iter().map(|pair| counted(pair, seen.blocks, record)).collect();
@@ -97,7 +97,8 @@ fn evidence(seen: &BlocksSeen, record: &Judged) -> String {
     pairs.into_iter().chain(tests).collect::<Vec<String>>().join(" ")
 }
 
-/// In how many blocks an arm was worse than its control, and in how many better.
+/// The number of blocks in which an arm was worse than its control, and the number in which it
+/// was better.
 fn counted(pair: &PairSeen, blocks: u32, record: &Judged) -> String {
     let arm = plain(&pair.arm);
     let control = match &pair.control {
@@ -118,8 +119,8 @@ fn counted(pair: &PairSeen, blocks: u32, record: &Judged) -> String {
     }
 }
 
-/// An e-value beside what it takes: `The e-value for affected is 39.2; 20 is enough (error rate
-/// 5%).`
+/// An e-value and the value that is needed: `The e-value for affected is 39.2; 20 is enough
+/// (error rate 5%).`
 fn test(value: EValue, state: &str) -> String {
     let (is, needed, rate) = (number(value.value), number(value.needed), percent(value.error_rate));
     match value.value >= value.needed {
@@ -130,7 +131,7 @@ fn test(value: EValue, state: &str) -> String {
     }
 }
 
-/// The control that an arm is held against, by its name.
+/// The name of the control that an arm is compared with.
 fn control_of(arm: &str, record: &Judged) -> String {
     let arms = &record.plan.arms;
     let named = arms.iter().find(|one| one.id == arm).and_then(|arm| arm.against.as_deref());

@@ -17,13 +17,12 @@ pub struct Prose<'a> {
 }
 
 impl<'a> Prose<'a> {
-    /// The sentences about this record; `meta` is what its scenario says of itself, where this
-    /// version knows it.
+    /// The sentences about this record. `meta` describes its scenario, if this version knows it.
     pub fn new(record: &'a Judged, meta: Option<&'a Meta>) -> Self {
         Prose { record, meta: meta.filter(|meta| meta.id == record.scenario) }
     }
 
-    /// What the scenario says of itself, where it is known.
+    /// The description of the scenario, if it is known.
     pub(crate) fn meta(&self) -> Option<&'a Meta> {
         self.meta
     }
@@ -33,21 +32,22 @@ impl<'a> Prose<'a> {
         headline::of_record(self.record, self.meta)
     }
 
-    /// The headline with the first reason, where the verdict says nothing without it, or with what
-    /// would have shown: for places that have room for nothing else.
+    /// The headline and a little more, for places without room for other sentences. An open
+    /// verdict has its first reason; a study without a stall has the stall that it would have
+    /// detected.
     pub fn brief(&self) -> String {
         let said = std::iter::once(self.headline());
         let said = said.chain(self.first_reason()).chain(self.would_have_shown());
         said.collect::<Vec<_>>().join(" ")
     }
 
-    /// What a study that shows no stall would have shown, a line for each judged figure. How long
-    /// its trials are stands in the first alone.
+    /// The stall that a study without a stall would have detected, one line per judged figure.
+    /// The first line has the trial length; later lines repeat it only if it differs.
     pub fn would_have_shown(&self) -> Vec<String> {
         would_have_shown(&self.missed_by_figure(), self.meta)
     }
 
-    /// What a study that shows no stall could have missed, for each judged figure; the first is the
+    /// What a study without a stall could have missed, per judged figure. The first figure is the
     /// one that the study follows.
     pub(super) fn missed_by_figure(&self) -> Vec<(Option<&'a str>, Missed)> {
         if self.record.judgement.state != State::NotAffected {
@@ -61,7 +61,7 @@ impl<'a> Prose<'a> {
         first.map(|missed| (None, missed)).into_iter().chain(others).collect()
     }
 
-    /// The first reason of a verdict that settles nothing.
+    /// The first reason of an open verdict.
     pub fn first_reason(&self) -> Option<String> {
         match self.record.judgement.state {
             State::Affected | State::NotAffected => None,
@@ -71,14 +71,14 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// What a short answer says beside its headline: why a verdict settles nothing and what would
-    /// settle it, or what would have shown.
+    /// The sentences beside the headline of a short answer: why a verdict is open and what would
+    /// settle it, or the stall that would have been detected.
     pub fn in_short(&self) -> Vec<String> {
         let why = self.first_reason().into_iter().chain(self.would_settle());
         why.chain(self.would_have_shown()).collect()
     }
 
-    /// What would settle a verdict that is not settled.
+    /// A way to settle an inconclusive verdict.
     pub fn would_settle(&self) -> Option<String> {
         let caveats = self.record.judgement.caveats.iter();
         let open = self.record.judgement.state == State::Inconclusive;
@@ -86,13 +86,13 @@ impl<'a> Prose<'a> {
         settling.next().map(|one| caveat::caveat(one, self.meta))
     }
 
-    /// The grounds of the verdict.
+    /// The reasons of the verdict.
     pub fn reasons(&self) -> Vec<String> {
         let reasons = self.record.judgement.reasons.iter();
         reasons.map(|one| reason::reason(one, self.record, self.meta)).collect()
     }
 
-    /// What a study that shows no stall could have missed.
+    /// The smallest stall that a study without a stall could have missed.
     pub fn missed(&self) -> Option<String> {
         self.record.judgement.test.as_ref()?.missed.as_ref().map(caveat::missed)
     }
@@ -103,7 +103,7 @@ impl<'a> Prose<'a> {
         caveats.map(|one| caveat::caveat(one, self.meta)).collect()
     }
 
-    /// Other figures that show a stall as well.
+    /// Other figures that also show a stall.
     pub fn also(&self) -> Option<String> {
         let also = &self.record.judgement.also;
         let names: Vec<String> = also.iter().map(|name| heading(name, self.meta)).collect();
@@ -112,18 +112,18 @@ impl<'a> Prose<'a> {
         (!names.is_empty()).then(|| format!("By the same test a stall shows in {said} too."))
     }
 
-    /// All that the verdict rests on, and what it cannot tell.
+    /// All reasons of the verdict, and what it cannot tell.
     pub fn why(&self) -> Vec<String> {
         let (also, missed, caveats) = (self.also(), self.missed(), self.caveats());
         self.reasons().into_iter().chain(also).chain(missed).chain(caveats).collect()
     }
 
-    /// What each change that was tried did, in a few words each.
+    /// The outcome of each change that was tried, in a few words.
     pub fn fixes_in_short(&self) -> Vec<String> {
         self.record.judgement.fixes.iter().map(|one| fix::short(one, self.meta)).collect()
     }
 
-    /// What else should be known of its trials, each once.
+    /// The notes of the trials, without repetitions.
     pub fn notes(&self) -> Vec<String> {
         let trials = self.record.trials.iter();
         let notes = trials.flat_map(|trial| &trial.observation.notes);
@@ -138,13 +138,13 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// The arms that could not be had, and why.
+    /// The arms that could not be run, with the reasons.
     pub fn left_out(&self) -> Vec<String> {
         let said = |one| format!("Left out: {}", sentence::ended(&arm::left_out(one, self.meta)));
         self.record.plan.left_out.iter().map(said).collect()
     }
 
-    /// The arm with the worst effect, and how much it has over its control.
+    /// The arm with the worst effect, and its difference from its control.
     pub fn worst_effect(&self) -> Option<(String, String)> {
         let measure = self.record.judgement.measure.as_ref()?;
         let worst = model::worst_case(&self.record.judgement.arms, measure)?;
@@ -152,13 +152,13 @@ impl<'a> Prose<'a> {
         Some((plain(&worst.id), format!("{} {shift}", heading(measure, self.meta))))
     }
 
-    /// Who should care.
+    /// The users that the scenario matters to.
     pub fn matters(&self) -> Option<String> {
         self.meta.map(|meta| format!("Matters to {}", sentence::ended(meta.who)))
     }
 }
 
-/// A line for each of these figures, the first without its name.
+/// One line per figure. The first line does not name its figure.
 pub(super) fn would_have_shown(all: &[(Option<&str>, Missed)], meta: Option<&Meta>) -> Vec<String> {
     let length = all.first().and_then(|(_, first)| first.trial_ms);
     let line = |(measure, missed): &(Option<&str>, Missed)| match measure {

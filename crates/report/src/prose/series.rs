@@ -1,9 +1,9 @@
-//! What a record's series are.
+//! Descriptions of the series of a record.
 
 use model::{Meta, Series};
 use os::terminal::line as plain;
 
-/// What the figures of a series are, in a few words: `processes in the run queue`.
+/// The meaning of the figures of a series, in a few words: `processes in the run queue`.
 pub(crate) fn series(name: &str, series: &Series, meta: Option<&Meta>) -> String {
     let known = || meta.and_then(|meta| meta.series_title(name)).unwrap_or(name);
     plain(series.title.as_deref().unwrap_or_else(known))

@@ -1,4 +1,4 @@
-//! What to do next.
+//! The next steps.
 
 use super::command;
 use super::fact::fact;
@@ -17,7 +17,7 @@ pub struct Step {
     pub command: Option<String>,
 }
 
-/// A suggestion as a step, on a machine like the one that it is of: this one, or a guest.
+/// A suggestion as a step, for the kind of machine of the record: this machine, or a guest.
 pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
     let what = match &suggestion.what {
         What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {

@@ -5,8 +5,8 @@ use super::error::StudyError;
 use model::Settings;
 use std::path::Path;
 
-/// The most arms of one study: a record is written whole after each block, and judging it takes
-/// time with the square of its arms.
+/// Most arms of one study. After each block, the whole record is written, and judging takes time
+/// proportional to the square of the arms.
 pub const MOST_ARMS: usize = 20_000;
 
 impl Design {
@@ -23,7 +23,7 @@ impl Design {
             .ok_or_else(|| StudyError::TooMany { path: path.to_owned(), arms, most: MOST_ARMS })
     }
 
-    /// The levels of a combination, by its number; the last factor changes fastest.
+    /// The levels of a combination, given its number. The last factor changes fastest.
     pub fn levels(&self, number: usize) -> Vec<usize> {
         let mut rest = number;
         let mut levels: Vec<usize> = self
@@ -41,7 +41,7 @@ impl Design {
         levels
     }
 
-    /// The names of some levels, one a factor.
+    /// The names of some levels, one per factor.
     pub fn names(&self, levels: &[usize]) -> Vec<String> {
         let chosen = self.factors.iter().zip(levels);
         chosen.map(|(factor, level)| factor.levels[*level].name.clone()).collect()

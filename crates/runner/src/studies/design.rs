@@ -19,16 +19,16 @@ const KEYS: &[&str] = &[
     "fixed", "factors", "found", "guest", "output", "quick",
 ];
 
-/// Keys of its table for quick runs.
+/// Keys of the file's table for quick runs.
 const QUICK_KEYS: &[&str] = &["control", "blocks", "time", "fixed", "factors"];
 
-/// Blocks where a file does not say: six is the least that gives an interval.
+/// Number of blocks if the file gives none; six is the fewest that give an interval.
 const BLOCKS: Blocks = Blocks { least: 6, most: 24, until_settled: true };
 
 /// The most blocks.
 const MOST_BLOCKS: u64 = 1000;
 
-/// Longest name of a study, which names files too, in characters.
+/// Longest name of a study, in characters. It is used in file names too.
 const LONGEST_NAME: usize = 60;
 
 /// Longest description, in characters.
@@ -39,71 +39,72 @@ const LONGEST_ABOUT: usize = 2000;
 pub struct Design {
     /// Its name: lower-case letters, digits and dashes.
     pub name: String,
-    /// What it is about, in the file's words.
+    /// What it is about, in the file's own words.
     pub about: Option<String>,
     /// Id of its scenario.
     pub scenario: &'static str,
-    /// Whether its settings for a quick run were taken.
+    /// Whether the settings for a quick run are used.
     pub quick: bool,
     /// SHA-256 of the file, in hexadecimal.
     pub content: String,
-    /// Every parameter as it is where no factor sets it.
+    /// Every parameter, with its value unless a factor sets it.
     pub settings: Settings,
     /// What is varied.
     pub factors: Vec<Factor>,
-    /// Numbers of the control's levels, one a factor.
+    /// Indices of the control's levels, one per factor.
     pub control: Vec<usize>,
-    /// What the others are held against.
+    /// What the combinations are compared with.
     pub against: Against,
     /// How many blocks.
     pub blocks: Blocks,
-    /// No further block after so long.
+    /// Time budget; no new block starts after it.
     pub time: Option<Duration>,
-    /// Whether a trial of the control that is not judged runs after each trial with the cause.
+    /// Whether an unjudged trial of the control runs after each trial with the cause.
     pub wash_out: bool,
-    /// Seed of every random choice; drawn where absent.
+    /// Seed of every random choice; if absent, one is drawn.
     pub seed: Option<u64>,
-    /// What was found of its levels before.
+    /// Earlier findings about its levels.
     pub found: Vec<PriorFinding>,
-    /// The machine of its guests, where kernels are a factor.
+    /// The machine of its guests, if kernels are a factor.
     pub guest: GuestSize,
     /// Where its results go.
     pub output: Output,
 }
 
-/// What the combinations of a study are held against.
+/// What the combinations of a study are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
     /// The control that the scenario makes for the control's levels: the same work without the
     /// cause.
     Scenario,
-    /// The control's levels themselves.
+    /// The combination of the control's levels itself.
     Cell,
 }
 
 /// How many blocks are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// At least.
+    /// Fewest blocks.
     pub least: u32,
-    /// At most.
+    /// Most blocks.
     pub most: u32,
-    /// Whether a settled verdict ends the study between the two.
+    /// Whether a settled verdict ends the study between these two numbers.
     pub until_settled: bool,
 }
 
-/// The machine that each guest gets; what the file leaves out is as `tailback vm` has it.
+/// The machine that each guest gets. If the file leaves a value out, the default of `tailback vm`
+/// applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuestSize {
     /// Virtual CPUs.
     pub cpus: Option<u32>,
     /// Memory, in bytes.
     pub memory: Option<u64>,
-    /// A folder that becomes its root file system: `host` for this one.
+    /// A folder that becomes its root file system; `host` means the one of this machine.
     pub root: Option<String>,
 }
 
-/// Where results go; relative paths are taken from the working folder.
+/// Where results go. Relative paths start from the working folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// Folder of the record.
@@ -115,12 +116,12 @@ pub struct Output {
 type Result<T> = std::result::Result<T, StudyError>;
 
 impl Design {
-    /// Reads a study file; `path` is for messages, and names a study that does not name itself.
+    /// Reads a study file. `path` is for messages, and gives the name of a study that has none.
     ///
     /// Both the ordinary and the quick form are checked, whichever is asked for.
     ///
     /// # Errors
-    /// If it is no TOML, or has a key, a parameter or a value that is not known: with line and
+    /// If it is no TOML, or has an unknown key, parameter or value. The error has line and
     /// column.
     pub fn read(text: &str, path: &Path, quick: bool) -> Result<Self> {
         let reader = Reader { path, text };
@@ -130,7 +131,7 @@ impl Design {
         Ok(if quick { quickly } else { ordinary })
     }
 
-    /// Runs exactly so many blocks, whatever the file says.
+    /// Runs exactly this many blocks, whatever the file says.
     pub fn exactly(&mut self, blocks: u32) {
         self.blocks = Blocks { least: blocks, most: blocks, until_settled: false };
     }
@@ -141,7 +142,7 @@ impl Design {
     }
 }
 
-/// One of the two forms of a file.
+/// The ordinary or the quick form of a file.
 struct Form<'a> {
     reader: Reader<'a>,
     root: &'a DeTable<'a>,
@@ -181,7 +182,7 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// A key of the file, or of its quick form where that has it.
+    /// The value of a key. In the quick form, the value of the quick table is preferred.
     fn own(&self, key: &str) -> Result<Option<&'a Spanned<DeValue<'a>>>> {
         let quick = self.quick_table()?.and_then(|table| table.get(key));
         Ok(quick.or_else(|| self.root.get(key)))
@@ -269,7 +270,7 @@ impl<'a> Form<'a> {
         Ok(found)
     }
 
-    /// The control's levels: those named, else the first of each factor.
+    /// The control's levels: those that the file names, else the first level of each factor.
     fn control(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<usize>> {
         let Some(value) = self.own("control")? else { return Ok(vec![0; factors.len()]) };
         let reader = self.reader;
@@ -383,7 +384,7 @@ impl<'a> Form<'a> {
 }
 
 impl Factor {
-    /// The level that a value written another way means: `0.3s` for `300ms`.
+    /// The level of a value that is written in another way: `0.3s` for `300ms`.
     fn level_of_value(&self, meta: &Meta, word: &str) -> Option<usize> {
         let value = meta.read(&self.name, word).ok()?.to_string();
         self.levels.iter().position(|level| level.name == value)

@@ -1,4 +1,4 @@
-//! What can be wrong with a study file, or with the record that it is to continue.
+//! Errors of a study file, or of the record that it is to continue.
 
 use std::path::PathBuf;
 
@@ -31,12 +31,12 @@ pub enum StudyError {
         /// The most that there may be.
         most: usize,
     },
-    /// A record that cannot be gone on in.
+    /// A record that cannot be continued.
     #[error("{}: {why}; --fresh starts from scratch", .path.display())]
     Stale {
         /// The record.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }

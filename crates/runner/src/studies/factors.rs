@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 200;
 /// Something that is varied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Its name: that of a parameter, or one of the file's own.
+    /// Its name: the name of a parameter, or one that the file chose.
     pub name: String,
     /// Its levels, in the order of the file.
     pub levels: Vec<Level>,
@@ -26,7 +26,7 @@ pub struct Factor {
 /// One setting of a factor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Its name: the parameter's value, or one of the file's own.
+    /// Its name: the parameter's value, or one that the file chose.
     pub name: String,
     /// The parameters that it sets.
     pub settings: Settings,
@@ -90,7 +90,7 @@ pub(super) fn factors(
     Ok(factors)
 }
 
-/// The levels of a factor that is a parameter.
+/// The levels of a factor that varies one parameter.
 fn values_of(
     reader: Reader,
     meta: &Meta,
@@ -115,7 +115,7 @@ fn values_of(
     Ok(levels)
 }
 
-/// The levels of the factor whose levels are kernels: none of them sets a parameter.
+/// The levels of a factor of kernels. None of them sets a parameter.
 fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for place in values {
@@ -128,7 +128,7 @@ fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>
     Ok(levels)
 }
 
-/// The levels of a factor that the file names itself.
+/// The levels of a factor whose levels the file names itself.
 fn named_levels(reader: Reader, factor: &str, table: &DeTable, meta: &Meta) -> Result<Vec<Level>> {
     let mut levels = Vec::new();
     for entry in reader.entries(table) {

@@ -1,5 +1,5 @@
-//! A study one of whose factors is the kernel: each kernel's part runs in a guest of its own, and
-//! the parts make one record.
+//! Studies with the kernel as a factor: the part of each kernel runs in its own guest, and the
+//! parts make one record.
 
 use super::design::Design;
 use super::factors::{Factor, KERNEL};
@@ -8,7 +8,7 @@ use model::{Ended, Facts, Role};
 use std::collections::BTreeSet;
 
 impl Design {
-    /// The kernels, where they are a factor, and which of them is the control's.
+    /// The kernels, and which of them is the control's. None if kernels are no factor.
     pub fn kernels(&self) -> Option<(Vec<&str>, &str)> {
         let place = self.kernel_factor()?;
         let levels = &self.factors[place].levels;
@@ -16,7 +16,7 @@ impl Design {
         Some((levels.iter().map(|level| level.name.as_str()).collect(), &control.name))
     }
 
-    /// Keeps one kernel's part of the study; false where the study has no such kernel.
+    /// Keeps only one kernel's part of the study; false if the study has no such kernel.
     pub fn keep_kernel(&mut self, name: &str) -> bool {
         let Some(place) = self.kernel_factor() else { return false };
         self.factors[place].levels.retain(|level| level.name == name);
@@ -32,10 +32,11 @@ impl Design {
     }
 }
 
-/// One record of the parts that the kernels' guests ran block by block in turns: the control's
-/// kernel first. Every arm is named after its kernel, so none is there twice; controls of the other
-/// kernels are combinations like any other, or, where the scenario made them beside the
-/// combinations, left out. None without any part, or where one is no part of a study.
+/// Joins the parts that the kernels' guests ran, block by block in turns, into one record. The
+/// part of the control's kernel comes first. Every arm is named after its kernel, so no name
+/// occurs twice. Controls of the other kernels become ordinary combinations. If the scenario made
+/// them beside the combinations, they are left out. None without any part, or if a part is no
+/// part of a study.
 pub fn together(parts: Vec<Facts>) -> Option<Facts> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;
@@ -47,7 +48,7 @@ pub fn together(parts: Vec<Facts>) -> Option<Facts> {
         factorial.factors[place].levels.extend(levels);
         factorial.cells.extend(of_part.cells);
         part.plan.arms.retain(|arm| arm.id != CONTROL);
-        // A control that belongs to one of its cases stays what it is.
+        // A control with which one of these cases is compared stays a control.
         let own: BTreeSet<String> =
             part.plan.arms.iter().filter_map(|arm| arm.against.clone()).collect();
         part.plan.arms.iter_mut().for_each(|arm| {
@@ -65,7 +66,8 @@ pub fn together(parts: Vec<Facts>) -> Option<Facts> {
         }
     }
     whole.trials.sort_by_key(|trial| trial.block);
-    // Each guest washed out by its own control, and the arms of another have nothing of it.
+    // Each guest was washed out by its own control, which does nothing for the arms of another
+    // guest.
     whole.wash_outs.clear();
     whole.probed.clear();
     Some(whole)

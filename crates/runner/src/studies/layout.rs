@@ -8,13 +8,13 @@ use model::{Arm, LeftOut, Problem, Role, Settings, WhyLeftOut};
 use scenarios::{AnyScenario, Arms, Cell, Host, ScenarioError};
 use std::collections::BTreeSet;
 
-/// Name of the control where it is no combination of the study's own.
+/// Name of the control if it is no combination of the study's own.
 pub(super) const CONTROL: &str = "control";
 
 /// The arms of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
-    /// Those that can be had, control first, and those that this machine refuses.
+    /// The arms that can be run, control first, and the arms that this machine refuses.
     pub arms: Arms,
     /// Which arm is which combination.
     pub factorial: Factorial,
@@ -22,15 +22,15 @@ pub struct Layout {
 
 /// Makes the arms of a study.
 ///
-/// One rule for every scenario: the settings of a combination are given to [`AnyScenario::cell`];
-/// the case that comes back is its arm. The control is the one that comes back with the control's
-/// levels, and is an arm of its own unless it is that case, the levels holding no cause; or, where
-/// the file says `against = "cell"`, that case itself. A case that the scenario holds against a
-/// control of its own brings that one along; where all do, no other control is run. A combination
-/// that the machine refuses is left out, with the reason.
+/// One rule for every scenario: the settings of a combination go to [`AnyScenario::cell`], and
+/// the case that comes back is its arm. The control comes from the cell of the control's levels.
+/// It is an arm of its own, unless it equals the case of that cell: then these levels hold no
+/// cause. If the file says `against = "cell"`, that case itself is the control. A scenario may
+/// compare a case with its own control; then the case brings this control along. If all cases do,
+/// no other control is run. A combination that the machine refuses is left out, with the reason.
 ///
 /// # Errors
-/// If the control or every other combination is refused, as where a need is missing.
+/// If the control or every other combination is refused, for example because a need is missing.
 pub fn lay_out(
     design: &Design,
     scenario: &dyn AnyScenario,
@@ -40,8 +40,8 @@ pub fn lay_out(
     arms_by(design, combinations, &|settings| scenario.cell(settings, host))
 }
 
-/// The arms of a study as far as they are known without running a program and without changing the
-/// machine: what only an OTP or the kernel can refuse is found when the study runs.
+/// The arms of a study, as far as they are known without running a program or changing the
+/// machine. What only an OTP or the kernel can refuse is found when the study runs.
 ///
 /// # Errors
 /// As [`lay_out`].
@@ -101,7 +101,7 @@ impl Layout {
         self.factorial.cells.push(CellOfRecord { arm: id.to_owned(), levels });
     }
 
-    /// The arm of a combination, and its control where the scenario made it one of its own.
+    /// Adds the arm of a combination, and its own control if the scenario made one.
     fn pair(&mut self, design: &Design, cell: Cell, id: String) {
         let Cell { control, case } = cell;
         let own = design.against == Against::Scenario && case.against.is_some();
@@ -112,8 +112,8 @@ impl Layout {
         self.arms.arms.push(Arm { id, role: Role::Case, against, ..case });
     }
 
-    /// Where every combination has a control of its own, the one that was to be for all is not held
-    /// against: as a combination it is shown beside the others, else it is not run at all.
+    /// If every combination has its own control, nothing is compared with the common control. If
+    /// that control is a combination, it is shown beside the others; else it is not run at all.
     fn spare_control(&mut self, is_cell: bool) {
         let mut cases = self.arms.arms.iter().filter(|arm| arm.role == Role::Case).peekable();
         if cases.peek().is_none() || cases.any(|case| case.against.is_none()) {
@@ -141,7 +141,7 @@ impl Layout {
         }
     }
 
-    /// The plan of a study of these arms.
+    /// The plan of a study with these arms.
     pub fn plan(&self, design: &Design, scenario: &dyn AnyScenario, seed: u64) -> Plan {
         let settings = design.settings_of(&design.control);
         let mut judging = scenario.judging(&settings).into_iter();
@@ -175,8 +175,8 @@ fn control(design: &Design, cells: Cells<'_>) -> Result<(Arm, bool), ScenarioErr
         other => other,
     };
     let Cell { control, case } = cells(&design.settings_of(&design.control)).map_err(of)?;
-    // A case with a control of its own holds the cause, though a placebo has the control's
-    // settings.
+    // A case with its own control holds the cause, even if it has the control's settings, like a
+    // placebo.
     let no_cause = case.against.is_none() && control.settings == case.settings;
     if design.against == Against::Cell || no_cause {
         return Ok((Arm { id, role: Role::Control, against: None, ..case }, true));

@@ -1,9 +1,9 @@
-//! Studies as data: a file names a scenario, factors with their levels, and how much is run; each
-//! combination of levels is an arm of one record.
+//! Studies as data: a file names a scenario, factors with their levels, and how much to run. Each
+//! combination of levels is one arm of one record.
 //!
 //! [`Design::read`] checks a file without looking at the machine, [`lay_out`] makes its arms on
-//! this one, [`standing`] finds how far a record of it has come. `docs/studies.md` explains the
-//! file to people who write one.
+//! this machine, and [`standing`] finds how far a record of it has come. `docs/studies.md`
+//! explains the file to people who write one.
 
 mod combinations;
 mod design;

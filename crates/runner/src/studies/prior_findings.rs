@@ -1,4 +1,5 @@
-//! Findings of earlier studies, from the table `found` of a study file, to be shown beside today's.
+//! Findings of earlier studies, from the table `found` of a study file, shown beside the new
+//! ones.
 
 use super::error::StudyError;
 use super::factors::Factor;
@@ -10,11 +11,11 @@ use toml::de::DeValue;
 /// Longest finding, in characters.
 const LONGEST: usize = 200;
 
-/// Reads the table `found`: a table for each factor, with words for its levels. Levels that only
-/// the other form of the file has are left out.
+/// Reads the table `found`: a table for each factor, with words about its levels. Levels that
+/// exist only in the other form of the file are left out.
 ///
 /// # Errors
-/// If a factor or a level is none of the file's, or the words are too long.
+/// If the file has no such factor or level, or if the words are too long.
 pub(super) fn prior_findings(
     reader: Reader,
     value: &Spanned<DeValue>,

@@ -1,4 +1,4 @@
-//! Reading TOML so that every mistake is named with its line and column.
+//! Reads TOML so that every error has its line and column.
 
 use super::error::StudyError;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// How alike a word must be to one that is known to be suggested in its place.
+/// How similar a known word has to be, so that it is suggested instead.
 const ALIKE: f64 = 0.75;
 
-/// A file while it is read.
+/// A file that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     /// Its path, for messages.
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An error at a place of the file.
+    /// An error at a position in the file.
     pub(super) fn bad(&self, at: Range<usize>, why: impl Into<String>) -> StudyError {
         let before = self.text.get(..at.start.min(self.text.len())).unwrap_or(self.text);
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         entries
     }
 
-    /// Refuses keys that nothing reads.
+    /// Refuses unknown keys.
     pub(super) fn known(&self, table: &DeTable, keys: &[&str], place: &str) -> Result<()> {
         let unknown = self.entries(table).into_iter().find(|entry| !keys.contains(&entry.key));
         let Some(entry) = unknown else { return Ok(()) };
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A whole number of at least zero and at most so much.
+    /// A whole number within these limits.
     pub(super) fn whole(
         &self,
         value: &Spanned<DeValue>,
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A value as it would be on the command line.
+    /// A value in the form that it has on the command line.
     pub(super) fn word(&self, value: &Spanned<DeValue>, what: &str) -> Result<String> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `; did you mean ..`, or what there is to choose from.
+/// `; did you mean ..`, or else the known words.
 pub(super) fn suggestion<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     let alike = known
         .clone()

@@ -1,4 +1,4 @@
-//! How far a study has come, from the record that it keeps.
+//! How far a study has come, according to its record.
 
 use super::error::StudyError;
 use model::factorial::Sitting;
@@ -10,21 +10,21 @@ use std::path::Path;
 /// How far a study has come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// Nothing of it has been measured that could be gone on with.
+    /// Nothing has been measured that could be continued.
     New,
-    /// So many blocks are whole, and the record holds those alone.
+    /// This many blocks are whole, and the record holds only those.
     After(u32, Box<Facts>),
-    /// It came to its end.
+    /// The study is complete.
     Complete(Box<Facts>),
 }
 
 /// How far a study has come, if it is the same study on the same machine.
 ///
-/// Trials of a block that is not whole are dropped: the block is run again, in its order.
+/// Trials of an incomplete block are dropped: the block is run again, in the same order.
 ///
 /// # Errors
-/// If the record is of another study, of another text of its file, of another machine, of another
-/// version, or has other arms.
+/// If the record is of another study, another text of its file, another machine or another
+/// version, or has another seed or other arms.
 pub fn standing(
     old: Facts,
     path: &Path,
@@ -43,7 +43,7 @@ pub fn standing(
     if let Some(why) = moved(&old, plan, machine) {
         return Err(stale(why));
     }
-    // A study that was to be run until settled may have ended before its most blocks.
+    // A study that was to run until settled may have ended before its most blocks.
     let settled = old.plan.stop_when_settled == plan.stop_when_settled;
     let enough = blocks >= plan.max_blocks || settled && blocks >= plan.min_blocks;
     if old.ended == Ended::Complete && enough {
@@ -58,7 +58,7 @@ pub fn standing(
     Ok(Standing::After(blocks, Box::new(record)))
 }
 
-/// Why it is another study, if it is.
+/// Why it is another study; None if it is the same.
 fn changed(old: &Facts, now: &Factorial, blocks: u32) -> Option<String> {
     let Some(before) = &old.factorial else {
         return Some(format!("a record of {} that no study file made", old.scenario));
@@ -78,7 +78,7 @@ fn changed(old: &Facts, now: &Factorial, blocks: u32) -> Option<String> {
     })
 }
 
-/// Why blocks run now could not be combined with those that were run, if so.
+/// Why new blocks could not be combined with the earlier ones; None if they could.
 fn moved(old: &Facts, plan: &Plan, machine: &Machine) -> Option<String> {
     let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
     let version = env!("CARGO_PKG_VERSION");
@@ -105,7 +105,7 @@ fn moved(old: &Facts, plan: &Plan, machine: &Machine) -> Option<String> {
     })
 }
 
-/// How many blocks, from the first on, hold one trial of each arm.
+/// How many blocks, counted from the first, hold exactly one trial of each arm.
 pub(crate) fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
     let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
@@ -119,7 +119,7 @@ pub(crate) fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
     (0..most).take_while(whole).count().try_into().unwrap_or(u32::MAX)
 }
 
-/// Notes in the record of a study that a sitting begins with this block.
+/// Notes in a study's record that a sitting begins with this block.
 pub fn begin_sitting(record: &mut Facts, first_block: u32) {
     if let Some(factorial) = &mut record.factorial {
         let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a study file may do only with --trust: the programs that it runs, and what it
-//! reads and writes outside the working folder.
+//! What a study file may do only with --trust: run programs, and read or write outside the
+//! working folder.
 
 use super::design::Design;
 use super::factors::KERNEL;
@@ -8,13 +8,13 @@ use model::{Meta, ParameterKind, Value};
 use scenarios::AnyScenario;
 use std::path::{Component, Path, PathBuf};
 
-/// How the names of OTPs and kernels of Debian begin.
+/// The prefix of the names of Debian's OTPs and kernels.
 const DEBIAN: &str = "debian:";
 
 /// A key of a study file that is refused unless the file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted {
-    /// The key, as `fixed.erl`.
+    /// The key, for example `fixed.erl`.
     pub key: String,
     /// What it would do, with its value.
     pub what: String,
@@ -27,8 +27,8 @@ impl std::fmt::Display for Untrusted {
 }
 
 impl Design {
-    /// Every key that does more than vary a load on this machine: it runs a program or a kernel,
-    /// shows a guest a folder, or writes outside the working folder.
+    /// All keys that do more than vary a load on this machine: they run a program or a kernel,
+    /// show a folder to a guest, or write outside the working folder.
     ///
     /// Programs are no safer in the working folder: they may have come with the file.
     pub fn untrusted(&self, working: &Path) -> Vec<Untrusted> {
@@ -66,11 +66,11 @@ impl Design {
     }
 }
 
-/// What a parameter does that needs trust.
+/// Why a parameter needs trust; None if it does not.
 fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<String> {
     let Value::Text(text) = value else { return None };
     match meta.parameter(name)?.kind {
-        // The OTPs of Debian's signed archive need no trust; programs do.
+        // OTPs of Debian's signed archive need no trust; programs do.
         ParameterKind::Programs
             if text.split(',').any(|word| word != AUTO && !word.starts_with(DEBIAN)) =>
         {
@@ -84,8 +84,9 @@ fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<Stri
     }
 }
 
-/// Whether there may be a flag that begins with a dash: these set variables of applications, as the
-/// file that the logger writes. Quotes and backslashes may come before the dash.
+/// Whether the text may contain a flag that begins with a dash. Such flags set variables of
+/// applications, for example the file that the logger writes. Quotes and backslashes may come
+/// before the dash.
 fn has_dash_flag(text: &str) -> bool {
     let mut before = None;
     text.chars().any(|c| {
@@ -106,7 +107,7 @@ fn outside(path: &Path, working: &Path) -> Option<String> {
         .then(|| format!("writes outside the working folder, to {:?}", path.display().to_string()))
 }
 
-/// Whether a path, links followed, is in a folder. What cannot be resolved is not.
+/// Whether a path is in a folder, with links followed. A path that cannot be resolved is not.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let mut place = folder.clone();
@@ -120,7 +121,7 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
         place = match next.symlink_metadata() {
             Ok(_) => match next.canonicalize() {
                 Ok(real) => real,
-                // A link that leads to nothing: a file would be made where it points.
+                // A link to nothing: a file would be created at its target.
                 Err(_) => return false,
             },
             Err(_) => next,

@@ -1,4 +1,4 @@
-//! A fake `mmap-lock`: made-up figures, one for each combination, and no children.
+//! A fake `mmap-lock`: invented figures, one for each combination, and no children.
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, StudyError, begin_sitting, lay_out};
 use tailback_runner::{End, Event, Study};
 
-/// The made-up path of the file.
+/// The invented path of the file.
 pub const PATH: &str = "rows.toml";
 
 /// A study of two factors.
@@ -40,7 +40,7 @@ factors.procfile = ["maps"]
 fixed.lead = "0"
 "#;
 
-/// The study of a text.
+/// The study that a text describes.
 pub fn read(text: &str) -> Result<Design, StudyError> {
     Design::read(text, Path::new(PATH), false)
 }
@@ -111,7 +111,7 @@ pub static FAKE: Scenario<MmapLockParams> = Scenario {
     summary: |_, _, _| Summary::default(),
 };
 
-/// As the real one: a control without load, and an arm for the load; 13 cannot be had.
+/// Like the real one: a control without load, and an arm for the load. A load of 13 is refused.
 fn arms(params: &MmapLockParams, _: &Host) -> Result<Arms<MmapLockParams>, ScenarioError> {
     let busy = params.busy.all().first().copied().unwrap_or(0);
     if busy == 13 {

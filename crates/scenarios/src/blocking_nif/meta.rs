@@ -30,32 +30,32 @@ pub(super) mod measure {
     pub const UNBALANCED: &str = "unbalanced";
 }
 
-/// Judged first: schedulers that sleep while work is queued.
+/// The first judged figure: schedulers that sleep while work is queued.
 pub(super) const ASLEEP: Judging = Judging {
     measure: Cow::Borrowed(measure::ASLEEP),
     margin: 10.0,
     control_limit: 30.0,
-    // Whether a scheduler sleeps is the VM's doing, and ticks are late in nobody's own time.
+    // The VM decides whether a scheduler sleeps, and a late tick is not time that one thread lost.
     wants_cpu: false,
     error_rate: model::record::ERROR_RATE,
     confidence: 0.95,
 };
 
-/// Judged next: how differently equal processes fare.
+/// The second judged figure: how much the run times of equal processes differ.
 pub(super) const UNFAIRNESS: Judging = Judging {
     measure: Cow::Borrowed(measure::UNFAIRNESS),
     margin: 4.0,
-    // Work that yields is spread by chance: its own ratio was 2.1 to 7.1 with 2 to 16 schedulers on
-    // 2 CPUs, and in each study within 1.5 from least to most.
+    // Work that yields is distributed at random. Its own ratio was 2.1 to 7.1 with 2 to 16
+    // schedulers on 2 CPUs. Within each study, the range of the ratio was at most 1.5.
     control_limit: 16.0,
     ..ASLEEP
 };
 
-/// Judged last: a timer process that is kept waiting.
+/// The last judged figure: a timer process that has to wait.
 pub(super) const LATE: Judging =
     Judging { measure: Cow::Borrowed(measure::LATE), margin: 50.0, control_limit: 300.0, ..ASLEEP };
 
-/// What `blocking-nif` says of itself.
+/// The description of `blocking-nif`.
 pub const META: Meta = Meta {
     id: "blocking-nif",
     title: "native functions make the Erlang VM's schedulers unfair or put them to sleep",

@@ -1,4 +1,4 @@
-//! `blocking-nif`: native functions that make the schedulers of the Erlang VM unfair or put them to
+//! `blocking-nif`: native functions that make the Erlang VM's schedulers unfair or put them to
 //! sleep.
 
 mod meta;

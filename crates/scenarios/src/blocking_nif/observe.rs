@@ -1,49 +1,51 @@
-//! From what the node measured of itself, and what was seen from outside, to an observation.
+//! Turns the measurements inside and outside the node into an observation.
 
 use super::meta::{measure, series};
 use super::ticks::Lateness;
 use model::{Measure, Observation, Series, Unit};
 use os::time;
 
-/// What the node measured of itself; times in microseconds after the first go message.
+/// The node's measurements of itself. Times are in microseconds after the first go message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Measured {
     /// When the last process ended.
     pub wall_us: f64,
-    /// What it takes when every scheduler that can run the work does so all the time.
+    /// Wall time if every scheduler that can run the work runs it all the time.
     pub ideal_us: f64,
-    /// How many processes can make progress at once.
+    /// Number of processes that can make progress at the same time.
     pub lanes: usize,
     /// Run time of each process, from its own start to its end.
     pub run_times_us: Vec<f64>,
     /// When each process ended.
     pub finish_us: Vec<f64>,
-    /// Active time of each scheduler that the work runs on.
+    /// Active time of each scheduler that runs the work.
     pub active_us: Vec<f64>,
-    /// Share of scheduler wall time in use, of each normal scheduler, in percent.
+    /// Active share of scheduler wall time for each normal scheduler, in percent.
     pub use_percent: Vec<f64>,
-    /// When run queues were looked at, and their lengths: normal schedulers, dirty CPU, dirty I/O.
+    /// Samples of the run queues: time, then the lengths for normal schedulers, dirty CPU and
+    /// dirty I/O.
     pub run_queues: Vec<(f64, Vec<f64>)>,
-    /// Samples in which most run queues were empty and some were not, and all samples.
+    /// Number of samples in which most run queues were empty and some were not, and of all
+    /// samples.
     pub unbalanced: (f64, f64),
 }
 
-/// What was seen from outside the VM, and in the run that was watched from inside.
+/// Measurements from outside the VM, and from the second run, which is watched from inside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outside {
-    /// Lateness of the timer process, where a tick arrived.
+    /// Lateness of the timer process, if any tick arrived.
     pub ticks: Option<Lateness>,
-    /// The run queues of the second run, as in [`Measured`].
+    /// Run queues of the second run, as in [`Measured`].
     pub run_queues: Vec<(f64, Vec<f64>)>,
-    /// Their balance, as in [`Measured`].
+    /// Balance of these run queues, as in [`Measured`].
     pub unbalanced: (f64, f64),
-    /// CPU time of all scheduler threads, in milliseconds a second.
+    /// CPU time of all scheduler threads, in milliseconds per second.
     pub cpu_ms_per_s: Option<f64>,
     /// Whether each scheduler thread was at work, over time.
     pub threads: Option<Series>,
 }
 
-/// The observation of a trial that came to its end.
+/// The observation of a trial that was completed.
 pub(super) fn observe(measured: &Measured, outside: Outside) -> Observation {
     let mut seen = Observation { window_ms: measured.wall_us / 1e3, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
@@ -84,16 +86,17 @@ pub(super) fn observe(measured: &Measured, outside: Outside) -> Observation {
     seen
 }
 
-/// Wall time over the ideal; 1 where there was nothing to do.
+/// Wall time divided by the ideal time. 1 if there was no work.
 fn stretch(measured: &Measured) -> f64 {
     if measured.ideal_us > 0.0 { measured.wall_us / measured.ideal_us } else { 1.0 }
 }
 
-/// The part of their time, in percent, in which schedulers slept though work was queued, at least.
+/// Lower bound of the time in which schedulers slept although work was queued, in percent of their
+/// time.
 ///
-/// While more processes are unfinished than schedulers can run, one at least is queued. Until that
-/// ends a scheduler cannot have been active for longer than it was in the whole run, so what is
-/// missing of its active time then was slept.
+/// As long as more processes are unfinished than schedulers can run, at least one process is
+/// queued. Until the end of that time, a scheduler cannot have been active for longer than in the
+/// whole run. So the rest of its time until then was sleep.
 fn asleep(measured: &Measured) -> f64 {
     let queued_until = queued_until(&measured.finish_us, measured.lanes);
     let slept = |active: &f64| (queued_until - active).max(0.0);
@@ -101,7 +104,7 @@ fn asleep(measured: &Measured) -> f64 {
     if schedulers == 0 || queued_until <= 0.0 {
         return 0.0;
     }
-    // Where there are fewer CPUs than schedulers, no more than that can be at work at once.
+    // With fewer CPUs than schedulers, at most as many schedulers as CPUs can be at work at once.
     let lanes = measured.lanes.min(schedulers) as f64;
     let active: f64 = measured.active_us.iter().map(|active| active.min(queued_until)).sum();
     let all: f64 = measured.active_us.iter().map(slept).sum();
@@ -109,7 +112,7 @@ fn asleep(measured: &Measured) -> f64 {
     100.0 * idle / (lanes * queued_until)
 }
 
-/// When the last process that had to wait for a scheduler cannot have waited any more.
+/// The time until which at least one process had to wait for a scheduler.
 fn queued_until(finish_us: &[f64], lanes: usize) -> f64 {
     let mut finish = finish_us.to_vec();
     finish.sort_by(f64::total_cmp);
@@ -123,8 +126,8 @@ fn extremes(figures: &[f64]) -> (f64, f64) {
     (least, most)
 }
 
-/// The longest over the shortest, where times below a millisecond count as one: their ratio says
-/// nothing.
+/// Longest time divided by shortest time. Times below a millisecond count as one millisecond,
+/// because their ratio means nothing.
 fn unfairness(shortest_us: f64, longest_us: f64) -> f64 {
     longest_us.max(1e3) / shortest_us.max(1e3)
 }
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_scheduler_may_sleep_once_nothing_is_queued() {
-        // Two processes on two schedulers: nothing is ever queued.
+        // Two processes on two schedulers: no process is ever queued.
         let measured = Measured { finish_us: vec![60.0, 120.0], ..collapsed() };
         assert_eq!(figure(&measured, measure::ASLEEP), 0.0);
         let one = Measured { finish_us: Vec::new(), ..collapsed() };
@@ -193,7 +196,7 @@ mod tests {
 
     #[test]
     fn more_schedulers_than_cpus_cannot_all_be_at_work() {
-        // Eight schedulers take turns on two CPUs: active for longer than they have a CPU.
+        // Eight schedulers share two CPUs, so they are active for longer than they have a CPU.
         let measured = Measured { active_us: vec![1_100_000.0; 8], ..collapsed() };
         assert_eq!(figure(&measured, measure::ASLEEP), 0.0);
     }

@@ -56,7 +56,7 @@ impl Default for BlockingNifParams {
     }
 }
 
-/// Forms of the work, as the Erlang application calls them.
+/// Forms of the work, with the names of the Erlang application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Mode {
@@ -68,28 +68,28 @@ pub enum Mode {
     Md5,
     /// The square of a large integer
     Bignum,
-    /// As nif_sleep, charging its reductions when it is over
+    /// Like nif_sleep; charges its reductions at the end
     NifCharge,
-    /// As nif_busy, charging its reductions when it is over
+    /// Like nif_busy; charges its reductions at the end
     NifBusyCharge,
-    /// As nif_sleep, on a dirty scheduler
+    /// Like nif_sleep, on a dirty scheduler
     NifDirty,
-    /// As nif_busy, on a dirty scheduler
+    /// Like nif_busy, on a dirty scheduler
     NifBusyDirty,
-    /// As nif_sleep, in slices that yield
+    /// Like nif_sleep, in slices that yield
     NifYield,
-    /// As nif_busy, in slices that yield
+    /// Like nif_busy, in slices that yield
     NifBusyYield,
-    /// As md5, in slices that yield
+    /// Like md5, in slices that yield
     Md5Yield,
-    /// As bignum, in slices that yield
+    /// Like bignum, in slices that yield
     BignumYield,
 }
 
 choice!(Mode);
 
 impl Mode {
-    /// The same work in a form that does not block; itself where it is such a form.
+    /// The same work in a form that does not block. A form that does not block stays the same.
     pub(super) fn gentle(self) -> Mode {
         match self {
             Mode::NifSleep | Mode::NifCharge | Mode::NifDirty => Mode::NifYield,
@@ -100,7 +100,7 @@ impl Mode {
         }
     }
 
-    /// The same work on dirty schedulers, where a mode that blocks has such a form.
+    /// The same work on dirty schedulers. None if this mode has no such form, or does not block.
     pub(super) fn dirty(self) -> Option<Mode> {
         match self {
             Mode::NifSleep | Mode::NifCharge => Some(Mode::NifDirty),
@@ -109,7 +109,7 @@ impl Mode {
         }
     }
 
-    /// The same call, charged when it is over; none where it cannot be, or is charged anyway.
+    /// The same call, charged at its end. None if it cannot be charged, or already is.
     pub(super) fn charged(self) -> Option<Mode> {
         match self {
             Mode::NifSleep => Some(Mode::NifCharge),
@@ -118,7 +118,7 @@ impl Mode {
         }
     }
 
-    /// Whether it blocks a scheduler, so that there is something to fix.
+    /// Whether the work blocks a scheduler, so that there is something to fix.
     pub(super) fn blocks(self) -> bool {
         matches!(
             self,
@@ -131,18 +131,18 @@ impl Mode {
         )
     }
 
-    /// Whether it is MD5, whose work is counted in bytes.
+    /// Whether the work is MD5, which is counted in bytes.
     pub(super) fn is_md5(self) -> bool {
         matches!(self, Mode::Md5 | Mode::Md5Yield)
     }
 
-    /// Whether it takes a native function that has to be compiled.
+    /// Whether the work needs a native function that has to be compiled.
     pub(super) fn needs_nif(self) -> bool {
         !self.is_md5() && !matches!(self, Mode::Bignum | Mode::BignumYield)
     }
 }
 
-/// What may fix it.
+/// A fix to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NifFix {
     /// The native function on a dirty scheduler.

@@ -1,4 +1,4 @@
-//! From parameters to arms and scripts.
+//! Turns parameters into arms and trials.
 
 use super::params::{BlockingNifParams, Mode, NifFix};
 use super::sentences::BlockingNifFact;
@@ -9,10 +9,10 @@ use beam::Flags;
 use model::{Arm, Changed, LeftOut, Need, Role, WhyLeftOut};
 use std::time::Duration;
 
-/// What starting and ending a node costs beside the work, roughly, for the progress bar.
+/// Estimated cost of starting and ending a node, besides the work. Used for the progress bar.
 const SET_UP: Duration = Duration::from_millis(200);
 
-/// What is raw in a trial.
+/// What a trial runs.
 #[derive(Debug, Clone)]
 pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
@@ -21,22 +21,22 @@ pub(super) struct TrialSpec {
     pub flags: Flags,
     /// Form of the work.
     pub mode: Mode,
-    /// Processes.
+    /// Number of processes.
     pub processes: u32,
-    /// Processes of the second run, which is watched from inside.
+    /// Number of processes in the second run, which is watched from inside.
     pub watched: u32,
-    /// Work of a call: microseconds or bytes.
+    /// Work of a call, in microseconds or bytes.
     pub work: u32,
-    /// Calls of a process.
+    /// Number of calls of a process.
     pub calls: u32,
-    /// Turns of the loop after them.
+    /// Turns of the loop after these calls.
     pub iterations: u32,
-    /// After so long a trial is a hang.
+    /// A trial that takes longer than this hangs.
     pub limit: Duration,
 }
 
-/// The arms: the work in slices that yield, the work as asked for, and what may fix it. Each OTP
-/// has a control of its own.
+/// The arms. The control has the work in slices that yield, and the case has the work as
+/// requested. The fixes follow. Each OTP has its own control.
 pub(super) fn arms(
     params: &BlockingNifParams,
     host: &Host,
@@ -65,7 +65,7 @@ pub(super) fn arms(
     Ok(found)
 }
 
-/// The arms that may fix it: the work in another form, and emulator flags.
+/// The fixes: the work in another form, or other emulator flags.
 fn fixes(
     params: &BlockingNifParams,
     vm: &Vm,
@@ -97,7 +97,7 @@ fn fixes(
                 continue;
             }
         };
-        // Work that has no such form goes without.
+        // A fix that needs a form which the work does not have is skipped.
         if let Some(mode) = form {
             let params = BlockingNifParams { mode, ..params.clone() };
             add(&mode.to_string(), params, Changed::Scenario(change.into()));
@@ -106,7 +106,7 @@ fn fixes(
     Ok(())
 }
 
-/// The native modes need a NIF that could be compiled.
+/// Native modes need a NIF that could be compiled.
 fn need_nif(mode: Mode, vm: &Vm) -> Result<(), ScenarioError> {
     match &vm.app.nif {
         Err(error) if mode.needs_nif() => {
@@ -121,9 +121,10 @@ fn arm(id: &str, role: Role, settings: BlockingNifParams) -> Arm<BlockingNifPara
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
-/// What is run where nobody says otherwise: enough processes that each scheduler has several, and
-/// calls far longer than the millisecond that they may take. A look for sleeping schedulers each
-/// 10 ms, as `+sfwi 10` has it, should leave little of the run in which they slept.
+/// The parameters with values for everything that is open. There are enough processes to give each
+/// scheduler several, and calls are far longer than the millisecond that they should take. With
+/// `+sfwi 10`, the VM checks for sleeping schedulers every 10 ms. This should leave little of the
+/// run in which they sleep.
 fn resolved(params: &BlockingNifParams, host: &Host) -> BlockingNifParams {
     let cpus = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(2).max(2);
     let (processes, work, calls) = match params.mode.is_md5() {
@@ -139,13 +140,13 @@ fn resolved(params: &BlockingNifParams, host: &Host) -> BlockingNifParams {
     }
 }
 
-/// The number of schedulers and the flags asked for.
+/// The number of schedulers and the requested flags.
 fn emulator_flags(params: &BlockingNifParams, flags: &ErlFlags) -> Result<Flags, ScenarioError> {
     let schedulers = params.schedulers.chosen("--schedulers")?;
     erlang::flags(&format!("+S {schedulers}:{schedulers} {flags}"))
 }
 
-/// Control and case of these parameters, as [`arms`] makes them, without asking an OTP.
+/// Control and case of these parameters, as [`arms`] makes them, but without asking an OTP.
 pub(super) fn sketch(
     params: &BlockingNifParams,
     host: &Host,
@@ -156,7 +157,7 @@ pub(super) fn sketch(
     Ok(Cell::of_pair(control, params))
 }
 
-/// What is run in a trial of these parameters.
+/// The trial for these parameters.
 pub(super) fn spec(params: &BlockingNifParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     let schedulers = params.schedulers.chosen("--schedulers")?;
@@ -174,13 +175,14 @@ pub(super) fn spec(params: &BlockingNifParams, host: &Host) -> Result<TrialSpec,
     })
 }
 
-/// Lateness shows in less work than it takes to see who slept: half of it, or as many processes as
-/// leave some waiting for each scheduler.
+/// Number of processes in the second run. Lateness needs less work than the measurement of sleep.
+/// So half of the processes are enough, or as many as leave some waiting for each scheduler.
 fn watched(processes: u32, schedulers: u32) -> u32 {
     (processes / 2).max(processes.min(schedulers.saturating_mul(3))).max(1)
 }
 
-/// How long a trial takes if the work is done one call after the other, for the progress bar.
+/// Expected time of a trial if blocking work is done one call after the other, for the progress
+/// bar.
 pub(super) fn expected(params: &BlockingNifParams) -> Duration {
     let number = |open: Auto<u32>| open.get().map_or(1.0, f64::from);
     // A megabyte takes about two milliseconds.
@@ -188,7 +190,7 @@ pub(super) fn expected(params: &BlockingNifParams) -> Duration {
     let all = number(params.processes) * number(params.calls) * number(params.work) / md5 / 1e6;
     let parallel = if params.mode.blocks() { 1.0 } else { number(params.schedulers).max(1.0) };
     let limit = params.time_limit.get();
-    // Half of the work is done twice.
+    // Half of the work is done a second time.
     SET_UP + 3 * Duration::from_secs_f64((all / parallel).min(1e6)).min(limit) / 2
 }
 

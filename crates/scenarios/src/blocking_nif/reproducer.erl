@@ -1,7 +1,7 @@
-%% ?PROCESSES processes, all spawned by one, call a native function ?CALLS times each. It keeps its
-%% scheduler for ?WORK_US microseconds and charges no reductions; in the control it does the same in
-%% slices of a millisecond that yield. A trial finds how much of the time schedulers slept while
-%% work was queued: a lower bound, in percent.
+%% One process spawns ?PROCESSES processes, and each of them calls a native function ?CALLS times.
+%% The call keeps its scheduler for ?WORK_US microseconds and charges no reductions. In the
+%% control, it does the same in slices of a millisecond that yield. A trial finds how much of the
+%% time schedulers slept while work was queued. This is a lower bound, in percent.
 
 -nifs([at_once/1, in_slices/1]).
 
@@ -84,9 +84,9 @@ trial(Arm, _) ->
     Workers = lists:map(Work, lists:seq(1, ?PROCESSES)),
     ok = await(ready),
     Before = times(),
-    %% Schedulers that have nothing to do look for work for a moment before they sleep.
+    %% Idle schedulers look for work for a moment before they sleep.
     ok = timer:sleep(20),
-    %% No worker runs on this scheduler before all are told to go.
+    %% No worker runs on this scheduler before all workers got the go message.
     normal = process_flag(priority, high),
     Start = now_us(),
     _ = [Worker ! go || Worker <- Workers],
@@ -100,7 +100,7 @@ await(News) ->
         News -> ok
     end.
 
-%% Only the last one to be ready, and the last one to end, wakes anybody.
+%% Only the last worker that is ready, and the last one that ends, sends a message.
 worker(Arm, Number, Board, Owner) ->
     _ = [Owner ! ready || atomics:add_get(Board, 1, 1) =:= ?PROCESSES],
     ok = await(go),
@@ -129,21 +129,22 @@ times() ->
     All = lists:sort(erlang:statistics(scheduler_wall_time_all)),
     {now_us(), lists:sublist(All, erlang:system_info(schedulers))}.
 
-%% How many processes can make progress at once: work that burns CPU needs one.
+%% Number of processes that can make progress at the same time. Work that burns CPU needs a CPU for
+%% each.
 lanes() ->
     lanes(?BUSY, erlang:system_info(logical_processors_available)).
 
 lanes(1, Cpus) when is_integer(Cpus) -> min(Cpus, lanes(0, Cpus));
 lanes(_, _) -> erlang:system_info(schedulers_online).
 
-%% When the last process that had to wait for a scheduler cannot have waited any more.
+%% The time until which at least one process had to wait for a scheduler.
 queued_until(Ends) ->
     case length(Ends) - lanes() of
         Left when Left > 0 -> lists:nth(Left, lists:sort(Ends));
         _ -> 0
     end.
 
-%% Until then a scheduler was active for no longer than in the whole run; the rest it slept.
+%% Until then, a scheduler was not active for longer than in the whole run. It slept for the rest.
 asleep(Until, _, _, _) when Until =< 0 ->
     0.0;
 asleep(Until, Start, {From, Before}, {To, After}) ->

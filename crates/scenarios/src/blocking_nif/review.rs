@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: how each of its stalls comes about, and when the
-//! work was too small to show one.
+//! The scenario's own review of an outcome: how each stall comes about, and whether the work was
+//! too small to show one.
 
 use super::meta::{META, measure};
 use super::params::BlockingNifParams;
@@ -9,7 +9,7 @@ use crate::params::{Auto, Params};
 use crate::{Objection, Results, Review, hang, suggest};
 use model::{Amount, ArmResult, Plan, Reason, Role, State, Unit};
 
-/// A trial shorter than this many milliseconds says little: timers and samples are that coarse.
+/// A shorter trial means little, because timers and samples are too coarse. In milliseconds.
 const SHORTEST_WALL_MS: f64 = 20.0;
 
 pub(super) fn review(results: &Results) -> Review {
@@ -34,7 +34,7 @@ pub(super) fn review(results: &Results) -> Review {
     }
 }
 
-/// How a stall comes about.
+/// How this stall comes about.
 fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     let case = plan.case()?;
     let mode = BlockingNifParams::of(&case.settings)?.mode;
@@ -48,7 +48,7 @@ fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     Some(Reason::Scenario(why.into()))
 }
 
-/// The arms in which there was too little work to show a stall, with their parameters.
+/// The arms with too little work to show a stall, and their parameters.
 fn too_small(results: &Results) -> Vec<(Objection, BlockingNifParams)> {
     let objection = |result: &ArmResult| {
         let case = results.plan.arms.iter().find(|arm| arm.id == result.id)?;
@@ -70,7 +70,7 @@ fn more_work(asked: &BlockingNifParams) -> BlockingNifParams {
     }
 }
 
-/// Why nothing could have stalled in an arm, if so.
+/// Why nothing could stall in an arm. None if something could.
 fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<BlockingNifFact> {
     let both = case.processes.get().zip(case.schedulers.get());
     if let Some((processes, schedulers)) = both.filter(|(all, at_once)| all <= at_once) {

@@ -4,7 +4,7 @@ use model::prose::figures::listed;
 use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum BlockingNifFact {
@@ -53,7 +53,7 @@ pub(super) enum BlockingNifFact {
     Charges,
 }
 
-/// What a fair case showed.
+/// The figures of a case without a stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fair {
     pub arm: Name,
@@ -120,7 +120,7 @@ impl Sentence for BlockingNifFact {
     }
 }
 
-/// What other stalls there are.
+/// Names the other stalls.
 fn as_well(also: &[Name]) -> String {
     match also {
         [] => String::new(),
@@ -128,7 +128,7 @@ fn as_well(also: &[Name]) -> String {
     }
 }
 
-/// What holds a scheduler.
+/// What keeps a scheduler busy.
 fn holder(blocks: bool) -> &'static str {
     if blocks { "a call that does not yield" } else { "the work" }
 }

@@ -1,4 +1,4 @@
-//! What `blocking-nif` says of an outcome.
+//! The summary that `blocking-nif` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::BlockingNifParams;
@@ -19,7 +19,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
 }
 
-/// The name of the stall that a figure shows.
+/// The name of the stall for a figure.
 fn kind(name: &str) -> &'static str {
     match name {
         measure::UNFAIRNESS => "unfair",
@@ -78,7 +78,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// What was asked for, as far as a run that measures a fix keeps it.
+/// The settings of the case, as far as a run that measures a fix keeps them.
 pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
     let usual = BlockingNifParams::default();
     BlockingNifParams {

@@ -1,26 +1,26 @@
-//! How late a timer process is, from the moments at which its ticks arrive outside the VM.
+//! Lateness of a timer process, from the times at which its ticks arrive outside the VM.
 
 use std::time::Duration;
 
-/// A tick is overdue only after so long: the VM's timers have a resolution of 1 ms, and a slice of
-/// work that yields as it should takes 1 ms too.
+/// A tick is overdue only after this time. The VM's timers have a resolution of 1 ms, and a slice
+/// of work that yields correctly takes 1 ms too.
 pub(super) const GRACE: Duration = Duration::from_millis(5);
 
 /// Ticks of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ticks {
-    /// Number of each tick and when it arrived, after any fixed moment.
+    /// Number of each tick, and its arrival time after any fixed moment.
     seen: Vec<(u64, Duration)>,
 }
 
-/// What the ticks tell.
+/// The lateness of the ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Lateness {
-    /// Time that the next tick was overdue by more than [`GRACE`], in all.
+    /// Total time for which the next tick was overdue by more than [`GRACE`].
     pub overdue: Duration,
-    /// The most that a tick was late.
+    /// Largest lateness of a tick.
     pub worst: Duration,
-    /// From the first tick to the last.
+    /// Time from the first tick to the last.
     pub window: Duration,
 }
 
@@ -30,11 +30,11 @@ impl Ticks {
         self.seen.push((number, at));
     }
 
-    /// How late they were, if one is due in each interval.
+    /// The lateness of the ticks, if one tick is due in each interval.
     ///
-    /// The clocks of VM and observer are not compared: the tick that came soonest after its turn
-    /// counts as in time. A tick that comes with others behind it was waited for once, so only the
-    /// first of them counts.
+    /// The clocks of the VM and of the observer are not compared. The tick that came soonest after
+    /// its turn counts as on time. If several ticks arrive together, they were waited for once, so
+    /// only the first of them counts.
     pub fn lateness(&self, interval: Duration) -> Option<Lateness> {
         let turn = |number: u64| interval.as_secs_f64() * number as f64;
         let offset = |(number, at): &(u64, Duration)| at.as_secs_f64() - turn(*number);
@@ -57,7 +57,7 @@ impl Ticks {
     }
 }
 
-/// Seconds as a duration; none where they are negative.
+/// Seconds as a duration. Zero if they are negative.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
@@ -109,7 +109,7 @@ mod tests {
                 ticks.push(number, at);
             }
             let late = ticks.lateness(MS).unwrap();
-            // The first tick may be late itself, by what the soonest one was ahead of it.
+            // The first tick may itself be late, by how much the soonest tick was earlier than it.
             prop_assert!(late.overdue <= late.window + late.worst + MS);
         }
     }

@@ -1,12 +1,13 @@
-//! One trial: a node does the work twice, first undisturbed, then half of it watched from inside.
+//! One trial: a node does the work twice. The first run is undisturbed. In the second run, half of
+//! the work is watched from inside.
 //!
-//! A process that wakes up now and then makes sleeping schedulers look around: a timer process each
-//! millisecond ends a collapse, and looking at the run queues each 20 ms shortens it. So what the
-//! work takes, and who slept meanwhile, is measured with nobody else awake in the node, and
-//! lateness and run queues in a second run.
+//! A process that wakes up from time to time makes sleeping schedulers look for work. A timer
+//! process that ticks every millisecond ends a collapse, and sampling the run queues every 20 ms
+//! shortens it. So the duration of the work and the sleep of schedulers are measured with no other
+//! process awake in the node. Lateness and run queues are measured in a second run.
 //!
-//! Nothing is left behind for the next trial: the node has no files and no sockets, and when it is
-//! dropped it is waited for until the VM, its memory and all that it started are gone.
+//! Nothing is left behind for the next trial. The node has no files and no sockets. When it is
+//! dropped, the trial waits until the VM, its memory and everything that it started are gone.
 
 use super::meta::measure;
 use super::observe::{Measured, Outside, observe};
@@ -22,23 +23,23 @@ use os::time;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// A tick is due each so many milliseconds.
+/// Interval of the ticks, in milliseconds.
 const TICK_MS: u64 = 1;
 
-/// How often the run queues are looked at in the second run, in milliseconds.
+/// Interval between two samples of the run queues in the second run, in milliseconds.
 const SAMPLE_MS: u64 = 5;
 
-/// How often in the first: too seldom to matter.
+/// The same in the first run: too long to matter.
 const HARDLY_MS: u64 = 10_000;
 
-/// How often the threads are looked at from outside.
+/// Interval between two samples of the threads from outside.
 const THREADS_EVERY: Duration = Duration::from_millis(5);
 
-/// Time in which the node is quiet before the work begins, in milliseconds: schedulers that have
-/// nothing to do look for work for less than one before they sleep.
+/// How long the node is quiet before the work begins, in milliseconds. Idle schedulers look for
+/// work for less than a millisecond before they sleep.
 const SETTLE_MS: u64 = 20;
 
-/// The same in the second run: some ticks in time, to tell the late ones by.
+/// The same in the second run. It gives some ticks on time, with which late ticks are compared.
 const FEW_TICKS_MS: u64 = 5;
 
 /// Runs a trial and makes its observation.
@@ -111,7 +112,7 @@ fn options(spec: &TrialSpec, processes: u32, sample_ms: u64, settle_ms: u64) -> 
     ])
 }
 
-/// Calls a function of the node; the time that goes by is told meanwhile.
+/// Calls a function of the node. Reports the elapsed time meanwhile.
 #[allow(
     clippy::too_many_arguments,
     reason = "a call is a module, a function, and what gets its events"
@@ -135,7 +136,7 @@ fn call(
     node.call(module, function, args, spec.limit, &asked, on_event)
 }
 
-/// The number of a tick, or the first of several that were told at once.
+/// The number of a tick, or of the first of several ticks that were reported together.
 fn tick_number(event: &Term) -> term::Read<u64> {
     if let Ok([_, number, _]) = as_tuple::<3>(event) {
         return as_u64(number);
@@ -144,8 +145,8 @@ fn tick_number(event: &Term) -> term::Read<u64> {
     as_u64(first)
 }
 
-/// A trial that did not come back in time. It has every judged figure, as a bound that says
-/// nothing, so that its block is whole: what counts is that it hung.
+/// The observation of a trial that did not end in time. It has a bound without information for
+/// every judged figure, so its block is complete. What counts is that it hung.
 fn hang(limit: Duration, watched: Duration) -> Observation {
     let limit_ms = time::ms(limit);
     let mut seen =
@@ -158,7 +159,7 @@ fn hang(limit: Duration, watched: Duration) -> Observation {
     seen
 }
 
-/// What `wait:measure` says.
+/// Reads the answer of `wait:measure`.
 fn measured(map: &Term) -> term::Read<Measured> {
     let numbers = |key: &str| field(map, key, |list| each(list, as_f64));
     let uses = field(map, "scheduler_use", |list| each(list, scheduler_use))?;
@@ -204,7 +205,7 @@ fn as_name(term: &Term) -> term::Read<String> {
     term::as_atom(term).map(str::to_owned).or_else(|_| as_text(term))
 }
 
-/// A sample of the run queues: when, normal schedulers, dirty CPU, dirty I/O.
+/// Reads a sample of the run queues: time, normal schedulers, dirty CPU, dirty I/O.
 fn queues(sample: &Term) -> term::Read<(f64, Vec<f64>)> {
     let [at, normal, cpu, io] = as_tuple::<4>(sample)?;
     let mut lengths = as_list(normal)?.iter().map(as_f64).collect::<term::Read<Vec<f64>>>()?;

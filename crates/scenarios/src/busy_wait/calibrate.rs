@@ -1,11 +1,11 @@
-//! The rate of requests, set against the quota and this machine.
+//! The request rate, chosen for the quota and for this machine.
 //!
-//! A set number of requests a second is nothing to one machine and too much for another. So a node
-//! without busy waiting serves three rates without a quota before the first trial, and what its
-//! group was charged for each says at which rate the control uses [`SHARE`] of the quota: the first
-//! says where the second is worth trying, the line through both where the third is. The rate is the
-//! target over the mean cost of a request in the second and the third. A line alone is no answer:
-//! where both readings are off by a tenth, it may be off by half.
+//! A fixed request rate is nothing to one machine and too much for another. So before the first
+//! trial, a node without busy waiting serves three rates without a quota. The CPU time that its
+//! group is charged for each rate shows at which rate the control uses [`SHARE`] of the quota. The
+//! first reading gives the second rate, and the line through both gives the third. The result is
+//! the target divided by the mean cost of a request at the second and the third rate. The line
+//! alone is not enough: if both readings are off by a tenth, it may be off by half.
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
@@ -21,38 +21,40 @@ use model::{Arm, Problem};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// What part of its quota the control is to use: enough that what is spun beside has no room, and
-/// so little that requests which arrive together by chance seldom use up the rest.
+/// The part of its quota that the control should use. It is high enough that extra spinning
+/// exceeds the quota. It is low enough that requests which arrive together by chance seldom use up
+/// the rest.
 ///
-/// On 2 CPUs under half a CPU, with one process of background work, by what the control used on
-/// average: below 55%, requests were not slow with the VM's defaults in 8 of 19 trials; from 55 to
-/// 84%, in 11 of 162, and slow in 2 without busy waiting; above 84%, in 7 of 25 without. Where a
-/// request costs more, fewer arrive, and a scheduler sleeps before the next one comes; a second
-/// process of background work wakes it. With two, from 64 to 69%, requests were slow with the
-/// defaults in all 24 trials. All these trials took a second.
+/// The basis are trials of one second on 2 CPUs, with a quota of half a CPU and one process of
+/// background work. They are grouped by the quota that the control used on average. Below 55%,
+/// requests were not slow with the VM's defaults in 8 of 19 trials. From 55 to 84%, they were not
+/// slow with the defaults in 11 of 162 trials, and slow without busy waiting in 2. Above 84%, they
+/// were slow without busy waiting in 7 of 25. If a request costs more, fewer requests arrive, and
+/// a scheduler sleeps before the next one. A second process of background work wakes it. With two
+/// such processes and 64 to 69% used, requests were slow with the defaults in all 24 trials.
 const SHARE: f64 = 0.65;
 
 /// How long each rate is served.
 const TIME: Duration = Duration::from_millis(500);
 
-/// What is not counted at the begin, where all is new.
+/// The start of each rate is not counted, because the node is still warming up.
 const WARM_UP: Duration = Duration::from_millis(90);
 
-/// The first rate for each CPU of the quota.
+/// The first rate, for each CPU of the quota.
 const FIRST_RATE: f64 = 5000.0;
 
-/// Limits of a rate.
+/// Limits of the request rate.
 const RATES: (f64, f64) = (20.0, 10_000_000.0);
 
-/// A rate, and the CPUs that it took.
+/// A request rate, and the number of CPUs that it used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
     rate: f64,
     cpus: f64,
 }
 
-/// Sets the rate of the arms that leave it open, one rate for each kind of request: arms are held
-/// against each other, so it is that of the smallest quota for all of them.
+/// Sets the rate of the arms that leave it open. There is one rate for each kind of request,
+/// because arms are compared with each other. It fits the smallest quota of these arms.
 pub(super) fn calibrate(
     arms: &mut [Arm<BusyWaitParams>],
     host: &Host,
@@ -73,16 +75,16 @@ pub(super) fn calibrate(
     Ok(())
 }
 
-/// The rate at which a node of this spec uses its share of the quota.
+/// The rate at which a node of this spec uses [`SHARE`] of the quota.
 fn measured(
     spec: &TrialSpec,
     quota: f64,
     host: &Host,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<u32, ScenarioError> {
-    // As in a trial: what a request costs depends on the clock of the CPU.
+    // The same governor as in a trial, because the cost of a request depends on the CPU's clock.
     let _governor = Governor::performance(host.roots);
-    // The group is there to count all that the node starts, and limits nothing.
+    // The group only counts the CPU time of everything that the node starts. It limits nothing.
     let home = ParentGroup::find(host.roots).map_err(quota::broken)?;
     let group = BandwidthGroup::create(&home).map_err(quota::broken)?;
     let options = trial::node_options(spec, Some(&group));
@@ -97,7 +99,7 @@ fn measured(
     Ok(rounded(corrected(target, second, third)))
 }
 
-/// What serving requests at a rate takes.
+/// The number of CPUs that a node uses to serve this rate.
 fn served(
     spec: &TrialSpec,
     rate: f64,
@@ -128,7 +130,7 @@ fn served(
     Ok(Point { rate, cpus })
 }
 
-/// CPUs that were used between the first reading after the warm-up and the last before the end.
+/// CPUs used between the first reading after the warm-up and the last reading before the end.
 fn share(readings: &[(Duration, u64)]) -> Option<f64> {
     let mut inside = readings.iter().filter(|(at, _)| (WARM_UP..=TIME).contains(at));
     let (from, before) = inside.next()?;
@@ -138,15 +140,16 @@ fn share(readings: &[(Duration, u64)]) -> Option<f64> {
     (seconds > 0.0 && used > 0.0).then_some(used / seconds)
 }
 
-/// The second rate, were CPU time in proportion to requests.
+/// The second rate, if CPU time were proportional to the rate.
 fn next(target: f64, first: Point) -> f64 {
     first.rate * (target / first.cpus).clamp(0.1, 10.0)
 }
 
 /// The rate for a target, on the line through two points.
 ///
-/// A part of the CPU time does not depend on the rate, as that of the background work. Where the
-/// two rates are too close for a line, or it makes no sense, CPU time is taken in proportion.
+/// A part of the CPU time does not depend on the rate, such as that of the background work. If the
+/// two rates are too close for a line, or the line makes no sense, CPU time counts as proportional
+/// to the rate.
 fn solved(target: f64, first: Point, second: Point) -> f64 {
     let slope = (second.cpus - first.cpus) / (second.rate - first.rate);
     let of_all = second.cpus / second.rate;
@@ -159,17 +162,17 @@ fn solved(target: f64, first: Point, second: Point) -> f64 {
     rate.clamp(second.rate / 2.0, second.rate * 2.0).clamp(RATES.0, RATES.1)
 }
 
-/// The rate for a target, from two that were meant to be it: what a request costs differs by a
-/// sixth from one half second to the next.
+/// The rate for a target, from two rates that were both chosen for it. The cost of a request
+/// differs by a sixth from one half second to the next.
 ///
-/// In proportion, which corrects too little where a part of the CPU time does not depend on the
-/// rate.
+/// This assumes that CPU time is proportional to the rate. So it corrects too little if a part of
+/// the CPU time does not depend on the rate.
 fn corrected(target: f64, second: Point, third: Point) -> f64 {
     let cost = (second.cpus / second.rate + third.cpus / third.rate) / 2.0;
     (target / cost).clamp(third.rate / 2.0, third.rate * 2.0).clamp(RATES.0, RATES.1)
 }
 
-/// Two digits: more would say more than so short a try-out knows.
+/// Rounds to two digits. Such a short calibration is not more precise.
 fn rounded(rate: f64) -> u32 {
     let step = 10f64.powf(rate.max(1.0).log10().floor() - 1.0).max(1.0);
     ((rate / step).round() * step) as u32
@@ -181,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_rate_takes_its_share_whatever_a_request_costs() {
-        // A background of 2% of a CPU, and requests of 5 us to 2 ms.
+        // A background load of 2% of a CPU, and requests of 5 us to 2 ms.
         for cost in [5e-6, 40e-6, 2e-3] {
             let machine = |rate: f64| Point { rate, cpus: 0.02 + rate * cost };
             let first = machine(2500.0);

@@ -43,7 +43,7 @@ const fn figure(
     MeasureMeta { name, heading, unit, help, column }
 }
 
-/// What `busy-wait` says of itself.
+/// The description of `busy-wait`.
 pub const META: Meta = Meta {
     id: "busy-wait",
     title: "schedulers of the Erlang VM that spin for work use up the CPU quota of their group",
@@ -208,7 +208,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::P99),
         margin: 2.0,
         control_limit: 5.0,
-        // What is judged is latency, not time that one thread lost.
+        // The judged figure is latency, not time that one thread lost.
         wants_cpu: false,
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,

@@ -1,4 +1,4 @@
-//! What is read outside the node while it serves requests, and not while it gets ready for them.
+//! Readings from outside the node while it serves requests, but not while it gets ready for them.
 
 use super::observe::Outside;
 use crate::erlang::strace::Strace;
@@ -10,10 +10,10 @@ use model::Disturbance;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often the threads are looked at: only their totals are of use here.
+/// Interval between two readings of the threads. Only their totals are needed.
 const THREADS_EVERY: Duration = Duration::from_millis(50);
 
-/// Counters of a node and of its group, as they were at the begin.
+/// Counters of a node and of its group, as they were at the start.
 pub(super) struct Meter<'a> {
     roots: &'a Roots,
     pid: u32,
@@ -46,12 +46,12 @@ impl<'a> Meter<'a> {
         })
     }
 
-    /// How long it has been counting.
+    /// Time since the start.
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Reads the throttling counters, so that runs of throttled periods are seen.
+    /// Reads the throttling counters, so that runs of throttled periods are detected.
     pub(super) fn look(&mut self) {
         let Some((group, _, runs)) = &mut self.group else { return };
         let now = group.usage();

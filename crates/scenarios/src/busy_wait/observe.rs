@@ -1,4 +1,4 @@
-//! From what node, kernel and group counted to an observation.
+//! Turns the counts of node, kernel and group into an observation.
 
 use super::meta::measure;
 use crate::erlang::strace::Counted;
@@ -8,27 +8,27 @@ use model::{Latency, Measure, Observation, Unit};
 use os::time;
 use std::time::Duration;
 
-/// The longest latency that is told apart, in nanoseconds: an hour.
+/// The longest latency that is recorded exactly, in nanoseconds: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// What the node counted; latencies in microseconds.
+/// What the node measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Served {
     /// Wall time of the load.
     pub wall: Duration,
-    /// Latency of each request that was done.
+    /// Latency of each completed request, in microseconds.
     pub done_us: Vec<u32>,
-    /// How long each request that was not done had waited at the end.
+    /// Waiting time at the end for each request that was not completed, in microseconds.
     pub waiting_us: Vec<u32>,
     /// Requests that failed.
     pub failed: u64,
-    /// Pieces of background work.
+    /// Completed pieces of background work.
     pub background: u64,
-    /// Active time of all schedulers.
+    /// Active time of all schedulers together.
     pub active: Duration,
 }
 
-/// What was seen from outside the node.
+/// What was measured from outside the node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outside {
     /// CPU time of the scheduler threads.
@@ -37,15 +37,15 @@ pub(super) struct Outside {
     pub cpu: Option<(Duration, Duration)>,
     /// Voluntary and involuntary switches of the scheduler threads.
     pub switches: Option<(u64, u64)>,
-    /// What strace counted of futex, if it was asked.
+    /// The futex calls that strace counted, if it was requested.
     pub futex: Option<Counted>,
-    /// For how long that was counted.
+    /// Time in which the figures above were counted.
     pub window: Duration,
-    /// What the group was charged, and its longest run of throttled periods.
+    /// The CPU time charged to the group, and its longest run of throttled periods.
     pub group: Option<(Usage, ThrottledRuns)>,
 }
 
-/// The observation of a trial, under the quota if there is one.
+/// The observation of a trial. `quota` is its quota, if there is one.
 pub(super) fn observe(
     served: &Served,
     outside: &Outside,
@@ -58,8 +58,8 @@ pub(super) fn observe(
     let window = outside.window.as_secs_f64().max(1e-3);
     let per_second = |lost: Duration| time::ms(lost) / window;
     put(&mut seen, measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
-    // A scheduler that is throttled or preempted in the middle of work is active all the while
-    // without any CPU time, so the difference of the two is the least that was spun.
+    // A scheduler that is throttled or preempted in the middle of work is active, but gets no CPU
+    // time. So the difference of the two is a lower bound for the time spent spinning.
     let spun = per_second(outside.schedulers.saturating_sub(served.active));
     let spun = Measure::at_least(spun, Unit::MillisecondsPerSecond);
     seen.measures.insert(measure::SPUN.to_owned(), spun);
@@ -67,8 +67,8 @@ pub(super) fn observe(
     seen
 }
 
-/// The observation of a trial whose node did not come back so long after its load had ended: a
-/// request to it waits for longer than that.
+/// The observation of a trial whose node did not answer within `waited` after the end of its load.
+/// A request to this node waits longer than that.
 pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duration) -> Observation {
     let window_ms = time::ms(outside.window);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
@@ -80,7 +80,7 @@ pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duratio
     seen
 }
 
-/// What kernel and group counted.
+/// Adds the figures that the kernel and the group counted.
 fn from_outside(seen: &mut Observation, outside: &Outside, quota: Option<&Bandwidth>) {
     let window = outside.window.as_secs_f64().max(1e-3);
     let per_second = |lost: Duration| time::ms(lost) / window;
@@ -111,7 +111,7 @@ fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
     }
 }
 
-/// Percentiles over all requests that were due, those that were not done among them.
+/// Percentiles over all requests that were due, including those that were not completed.
 fn latencies(seen: &mut Observation, served: &Served) {
     let Ok(mut all) = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3) else { return };
     let ns = |us: &u32| (u64::from(*us) * 1000).clamp(1000, LONGEST_NS);
@@ -121,8 +121,8 @@ fn latencies(seen: &mut Observation, served: &Served) {
     if all.is_empty() {
         return;
     }
-    // Those that wait may wait for ever, and are then the longest of all: a percentile among them
-    // is a bound.
+    // The requests that still wait may wait for ever, so they count as the longest. A percentile
+    // that falls among them is a lower bound.
     let waiting = served.waiting_us.len() as f64 / all.len() as f64;
     let mut percentile = |name: &str, quantile: f64| {
         let value = all.value_at_quantile(quantile);

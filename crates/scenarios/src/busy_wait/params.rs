@@ -93,7 +93,7 @@ impl Default for BusyWaitParams {
     }
 }
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Load {
     /// A round trip through a port
@@ -109,7 +109,7 @@ pub enum Load {
 choice!(Load);
 
 impl BusyWaitParams {
-    /// The emulator flags that are parameters of their own, with their values.
+    /// The emulator flags that have their own parameters, with their values.
     fn own_flags(&self) -> [(&'static str, &FlagValue); 7] {
         [
             ("+sbwt", &self.sbwt),
@@ -122,7 +122,8 @@ impl BusyWaitParams {
         ]
     }
 
-    /// The flags among these that are not left to the VM, as one writes them; may be none.
+    /// The flags among these that differ from the VM's default, as command-line text. The text may
+    /// be empty.
     pub(super) fn changed_flags(&self) -> String {
         let changed = self.own_flags().into_iter().filter_map(|(flag, value)| match value {
             FlagValue::Default => None,
@@ -131,7 +132,7 @@ impl BusyWaitParams {
         changed.collect::<Vec<_>>().join(" ")
     }
 
-    /// The same with the VM's own flags.
+    /// The same parameters, with the VM's own flags.
     pub(super) fn with_the_vms_flags(&self) -> Self {
         BusyWaitParams {
             sbwt: FlagValue::Default,
@@ -145,7 +146,7 @@ impl BusyWaitParams {
         }
     }
 
-    /// The same without busy waiting of any scheduler.
+    /// The same parameters, without busy waiting in any scheduler.
     pub(super) fn without_spinning(&self) -> Self {
         BusyWaitParams {
             sbwt: FlagValue::none(),

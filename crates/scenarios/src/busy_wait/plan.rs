@@ -1,4 +1,4 @@
-//! From parameters to arms and scripts.
+//! Turns parameters into arms and trials.
 
 use super::params::{BusyWaitParams, Load};
 use super::sentences::BusyWaitFact;
@@ -12,35 +12,34 @@ use model::{Arm, Changed, LeftOut, Need, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
-/// What starting and ending a node costs beside the load, roughly, for the progress bar.
+/// Estimated cost of starting and ending a node, without the load. Used for the progress bar.
 const SET_UP: Duration = Duration::from_millis(450);
 
-/// Requests a second where nothing says how many: without a quota there is nothing to set them
-/// against.
+/// Requests per second if the rate is open and there is no quota to calibrate it for.
 const USUAL_RATE: u32 = 5000;
 
-/// Workers for each CPU of the quota, at least, and at most, where nobody says how many: each has a
-/// program of its own where requests go through ports.
+/// Workers for each CPU of the quota, the least and the most of them, if their number is open.
+/// Each worker has its own port program if requests go through ports.
 const WORKERS: (f64, f64, f64) = (64.0, 32.0, 1000.0);
 
-/// What is run in a trial.
+/// What a trial runs.
 #[derive(Debug, Clone)]
 pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
     pub vm: Vm,
     /// Emulator flags.
     pub flags: Flags,
-    /// What a request is.
+    /// Kind of a request.
     pub load: Load,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: u32,
-    /// Processes that serve them.
+    /// Number of processes that serve requests.
     pub workers: u32,
-    /// Processes that do background work.
+    /// Number of processes that do background work.
     pub background: u32,
-    /// The quota of the node's group; none where it runs free.
+    /// Quota of the node's group. None: the node runs without a quota.
     pub bandwidth: Option<Bandwidth>,
-    /// Whether strace counts calls of futex.
+    /// Whether strace counts futex calls.
     pub strace: bool,
     /// How long the node rests before requests arrive.
     pub settle: Duration,
@@ -48,11 +47,11 @@ pub(super) struct TrialSpec {
     pub duration: Duration,
 }
 
-/// The arms: the node with the flags that are tried, which is the control, and with the VM's
-/// defaults, both under the quota; other flags that may fix it; and both without the quota as
-/// baselines, where they are asked for.
+/// The arms. The control is the node with the flags under test, and the case is the node with the
+/// VM's defaults, both under the quota. The fixes have other flags. The baselines are control and
+/// case without the quota, if requested.
 ///
-/// Without `--quota` control and case are those without one; the review knows that this decides
+/// With `--quota none`, control and case run without a quota. The review knows that this decides
 /// nothing about a quota.
 pub(super) fn arms(
     params: &BusyWaitParams,
@@ -60,7 +59,8 @@ pub(super) fn arms(
 ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
     let params = resolved(params, host);
     let path = only_path(&params).ok_or_else(|| ScenarioError::unusable(BusyWaitFact::OneOtp))?;
-    // Before anything is compiled or started: what needs a privilege, and takes no time.
+    // This check needs a privilege and takes no time, so it comes before compiling or starting
+    // anything.
     let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
         quota::try_out(host, bandwidth, None)?;
@@ -69,7 +69,7 @@ pub(super) fn arms(
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let plain = params.with_the_vms_flags();
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
-    // Without the flags there is no control, and so nothing that could be said.
+    // If the OTP refuses the flags, there is no control and therefore no result.
     takes(&vm, &params)?.map_err(|refused| ScenarioError::Missing(Need::Flags(refused)))?;
     let mut found = Arms::default();
     if bandwidth.is_none() {
@@ -93,28 +93,29 @@ pub(super) fn arms(
     Ok(found)
 }
 
-/// The one OTP that is named; none stands in it for that on the PATH.
+/// The one OTP of the parameters, where None means the `erl` on the PATH. Returns None if there
+/// are several.
 fn only_path(params: &BusyWaitParams) -> Option<Option<String>> {
     let [path] = <[Option<String>; 1]>::try_from(params.otp.words()).ok()?;
     Some(path)
 }
 
-/// The node with the flags that are tried. What it changes of the VM's defaults is named, since
-/// that is what a stall of the case is without.
+/// The node with the flags under test. The arm names what they change in the VM's defaults,
+/// because the case stalls without this change.
 fn control(id: &str, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
     let change = Some(params.changed_flags()).filter(|flags| !flags.is_empty());
     Arm { change: change.map(Changed::Flags), ..arm(id, Role::Control, params) }
 }
 
-/// Whether an OTP takes the flags of the parameters.
+/// Whether an OTP accepts the flags of the parameters.
 fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<Result<(), RefusedFlags>, ScenarioError> {
     let flags = emulator_flags(params)?;
     Ok(vm.otp.accepts(&flags).map_err(|why| vm.refuses(flags_in_words(params), why)))
 }
 
-/// For a study: a node with these very flags under this very quota. Its control is the same node
-/// without busy waiting, under the same quota; where the flags say so already it is that case
-/// itself.
+/// For a study: the case is a node with exactly these flags under this quota. Its control is the
+/// same node without busy waiting, under the same quota. If the flags already switch busy waiting
+/// off, the control equals the case.
 pub(super) fn cell(
     params: &BusyWaitParams,
     host: &Host,
@@ -134,7 +135,7 @@ pub(super) fn cell(
     Ok(Cell::of_settings(quiet, params))
 }
 
-/// The arms of `--fixes`: the VM's defaults and some flags each, under the quota.
+/// The arms of `--fixes`: the VM's defaults plus some flags each, under the quota.
 fn other_fixes(
     plain: &BusyWaitParams,
     vm: &Vm,
@@ -160,11 +161,11 @@ fn arm(id: &str, role: Role, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
     Arm { id: id.to_owned(), role, settings: params.clone(), against: None, change: None }
 }
 
-/// Quota and period in the kernel's microseconds.
+/// Quota and period in microseconds, as the kernel takes them.
 pub(super) fn bandwidth(params: &BusyWaitParams) -> Option<Bandwidth> {
     let cpus = params.quota.get()?.get();
     let period_us = time::whole_us(params.period.get());
-    // The kernel takes no quota below a millisecond.
+    // The kernel accepts no quota below a millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Some(Bandwidth { quota_us, period_us, burst_us: 0 })
 }
@@ -180,20 +181,20 @@ fn resolved(params: &BusyWaitParams, host: &Host) -> BusyWaitParams {
     }
 }
 
-/// What sets a node apart from a plain `erl`, in words.
+/// How the flags of a node differ from a plain `erl`, in words.
 pub(super) fn flags_in_words(params: &BusyWaitParams) -> String {
     let flags = params.changed_flags();
     if flags.is_empty() { "the VM's defaults".to_owned() } else { flags }
 }
 
-/// The flags of an arm: schedulers, those of every arm, and those that parameters change.
+/// The flags of an arm: the schedulers, the flags of every arm, and those that parameters change.
 fn emulator_flags(params: &BusyWaitParams) -> Result<Flags, ScenarioError> {
     let schedulers = params.schedulers.chosen("--schedulers")?;
     let (base, changed) = (&params.flags, params.changed_flags());
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
 
-/// Control and case of these parameters, as [`cell`] makes them, without asking an OTP.
+/// Control and case of these parameters, as [`cell`] makes them, but without asking an OTP.
 pub(super) fn sketch(
     params: &BusyWaitParams,
     host: &Host,
@@ -203,14 +204,14 @@ pub(super) fn sketch(
     Ok(Cell::of_settings(params.without_spinning(), params))
 }
 
-/// What a trial of these parameters runs.
+/// The trial for these parameters.
 pub(super) fn spec(params: &BusyWaitParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     Ok(TrialSpec {
         vm: host.otps.vm(path.as_deref())?,
         flags: emulator_flags(params)?,
         load: params.load,
-        // Without a quota nothing was calibrated.
+        // Without a quota, no rate was calibrated.
         rate: params.rate.get().unwrap_or(USUAL_RATE),
         workers: params.workers.chosen("--workers")?,
         background: params.background,
@@ -221,8 +222,8 @@ pub(super) fn spec(params: &BusyWaitParams, host: &Host) -> Result<TrialSpec, Sc
     })
 }
 
-/// Two periods of the quota, in every arm alike: starting the node and what its requests need uses
-/// up quota, and the throttling that follows is none of the load's.
+/// Two periods of the quota, the same in every arm. Starting the node and its request processes
+/// uses quota. The throttling that follows must not count for the load.
 fn settle(params: &BusyWaitParams) -> Duration {
     params.period.get() * 2
 }

@@ -1,7 +1,7 @@
-%% A node in a control group with ?QUOTA_US of CPU time in each ?PERIOD_US serves ?RATE requests a
-%% second, which arrive whether or not those before are done. In the control its schedulers do not
-%% spin while they wait for work. A trial finds the latency that 1 request in 100 exceeds, from when
-%% it was due, in milliseconds.
+%% A node in a control group gets ?QUOTA_US of CPU time in each ?PERIOD_US. It serves ?RATE
+%% requests per second, which arrive even if earlier ones are not done. In the control, its
+%% schedulers do not spin while they wait for work. A trial finds the latency that 1 of 100
+%% requests exceeds. Latency is measured in milliseconds from the time at which a request was due.
 
 set_up(Keeper, _) -> make_group(Keeper, ?QUOTA_US, ?PERIOD_US).
 
@@ -10,7 +10,7 @@ trial(_, Block) ->
     Start = fun(Number) -> spawn_link(fun() -> worker(Self, Block, Number) end) end,
     Workers = lists:map(Start, lists:seq(1, ?WORKERS)),
     _ = [receive {ready, Worker} -> ok end || Worker <- Workers],
-    %% Starting the node uses up quota, and the load is not to be throttled for that.
+    %% Starting the node uses quota. The load must not be throttled for that.
     ok = timer:sleep(?SETTLE_MS),
     Low = [link, {priority, low}],
     _ = [spawn_opt(fun background/0, Low) || _ <- lists:seq(1, ?BACKGROUND)],
@@ -22,7 +22,7 @@ trial(_, Block) ->
         N -> lists:nth(ceil(0.99 * N), lists:sort(All)) / 1000
     end.
 
-%% Both trials of a block have the same arrivals.
+%% The arrivals are the same in both trials of a block.
 worker(Owner, Block, Number) ->
     _ = rand:seed(exsss, {?SEED rem 16#3ffffffffffffff, Block, Number}),
     Request = open(?LOAD),
@@ -34,7 +34,7 @@ worker(Owner, Block, Number) ->
 %% Time to the next request of a worker, in milliseconds.
 gap() -> -1000 * ?WORKERS / ?RATE * math:log(1.0 - rand:uniform()).
 
-%% Latencies in microseconds; requests that are due and not made have waited until the end.
+%% Latencies in microseconds. A request that was due but not made counts as waiting until the end.
 serve(Due, Until, _, Found) when Due >= Until ->
     Found;
 serve(Due, Until, Request, Found) ->
@@ -49,7 +49,7 @@ serve(Due, Until, Request, Found) ->
             serve(Due + gap(), Until, Request, [max(0, Until - Turn) * 1000 | Found])
     end.
 
-%% By an absolute timer: a relative one would be late by up to a millisecond.
+%% Uses an absolute timer, because a relative one would be late by up to a millisecond.
 wait_until(Ms) ->
     Timer = erlang:start_timer(Ms, self(), due, [{abs, true}]),
     receive
@@ -67,7 +67,7 @@ make(Port) ->
         {Port, {data, _}} -> ok
     end.
 
-%% Takes a small part of a CPU, again and again.
+%% Uses a small part of a CPU, repeatedly.
 background() ->
     ok = turn(200000),
     ok = timer:sleep(10),

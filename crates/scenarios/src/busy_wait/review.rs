@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: whether the load fitted the quota, whether there
-//! was a quota at all, and what busy waiting costs beside latency.
+//! The scenario's own review of an outcome: whether the load fitted the quota, whether there was a
+//! quota, and what busy waiting costs apart from latency.
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
@@ -9,20 +9,20 @@ use crate::params::Params;
 use crate::{Objection, Results, Review, suggest};
 use model::{Amount, ArmResult, Caveat, Plan, Reason, Role, State, Trial, Unit};
 
-/// More requests than this part, in percent, left undone say that the rate is beyond the machine.
+/// If more requests than this are left undone, the rate is too high for the machine. In percent.
 const MOST_BACKLOG: f64 = 5.0;
 
-/// What the control uses of its quota, in percent, where the study can tell busy waiting from a
-/// quota that is too small: with more the load itself is throttled, with less there is room to spin
-/// in.
+/// Range of the control's quota use, in percent, in which a study can tell busy waiting from a
+/// quota that is too small. Above it, the load itself is throttled. Below it, spinning fits into
+/// the unused quota.
 const QUOTA_USED: (f64, f64) = (35.0, 85.0);
 
-/// Spinning below this is not worth a sentence, in milliseconds a second.
+/// Less spinning than this is not mentioned, in milliseconds per second.
 const LEAST_SPUN: f64 = 20.0;
 
 pub(super) fn review(results: &Results) -> Review {
     let Results { plan, trials, arms, outcome } = *results;
-    // What makes a whole study doubtful is not for this load to explain.
+    // The load does not explain what makes a whole study untrustworthy.
     if outcome.state == State::Untrustworthy {
         return Review::default();
     }
@@ -31,7 +31,7 @@ pub(super) fn review(results: &Results) -> Review {
     }
     let is_clear = outcome.state == State::NotAffected;
     let objecting = is_clear.then(|| too_little(arms).or_else(|| without_quota(plan))).flatten();
-    // With flags of its own in every arm the case has not the VM's defaults.
+    // If every arm has flags of its own, the case does not have the VM's defaults.
     let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
     let params = of_control.and_then(|arm| BusyWaitParams::of(&arm.settings));
     let mut facts = Vec::new();
@@ -48,7 +48,7 @@ fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
     arms.iter().find(|arm| arm.role == Role::Control)
 }
 
-/// Says that nothing is settled: why, and what would settle it.
+/// A review that leaves the study undecided, with the reason and what would decide it.
 fn undecided(why: BusyWaitFact, then: BusyWaitFact) -> Review {
     Review {
         objections: vec![Objection::to_study(why)],
@@ -57,8 +57,8 @@ fn undecided(why: BusyWaitFact, then: BusyWaitFact) -> Review {
     }
 }
 
-/// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting:
-/// only too little quota or machine.
+/// If the control has no unused quota, or cannot serve the rate, then it shows no busy waiting. It
+/// only shows that the quota or the machine is too small.
 fn too_much(arms: &[ArmResult]) -> Option<Review> {
     let of_control = |name: &str| control(arms)?.measures.get(name);
     let (_, most) = QUOTA_USED;
@@ -74,8 +74,8 @@ fn too_much(arms: &[ArmResult]) -> Option<Review> {
     Some(undecided(why, BusyWaitFact::LowerRate(served(arms))))
 }
 
-/// With most of the quota unused there is room to spin in: that nothing was slow then says little.
-/// A stall that shows all the same is one.
+/// With most of the quota unused, spinning fits into it, so a negative result means little. A
+/// stall that was found anyway is still a stall.
 fn too_little(arms: &[ArmResult]) -> Option<Review> {
     let (least, _) = QUOTA_USED;
     let used = control(arms)?.measures.get(measure::QUOTA_USED)?;
@@ -83,18 +83,19 @@ fn too_little(arms: &[ArmResult]) -> Option<Review> {
     (used.median < least).then(|| undecided(why, BusyWaitFact::HigherRate(served(arms))))
 }
 
-/// The rate that the control served, so that a lower or a higher one can be named.
+/// The rate that the control served, so that a sentence can name a lower or a higher one.
 fn served(arms: &[ArmResult]) -> Option<Served> {
     let served = control(arms)?.measures.get(measure::REQUESTS)?.clone();
     Some(Served { served })
 }
 
-/// The scenario is about nodes with a quota: without one nothing says that they are not affected.
+/// The scenario is about nodes with a quota. Without a quota, nothing shows that they are
+/// unaffected.
 fn without_quota(plan: &Plan) -> Option<Review> {
     let has_quota = plan.arms.iter().any(|arm| quota_of(arm).is_some());
     (!has_quota).then(|| Review {
         objections: vec![Objection::to_study(BusyWaitFact::NoQuota)],
-        // The quota is that of the defaults.
+        // The suggested run has the default quota.
         suggestions: vec![suggest::other_run(
             &META,
             BusyWaitFact::WithQuota,
@@ -104,7 +105,7 @@ fn without_quota(plan: &Plan) -> Option<Review> {
     })
 }
 
-/// What busy waiting leaves of background work, where the intervals of the two arms are apart.
+/// The loss of background work to busy waiting, if the intervals of the two arms do not overlap.
 fn throughput(arms: &[ArmResult]) -> Option<BusyWaitFact> {
     let done = |id: &str| arms.iter().find(|arm| arm.id == id)?.measures.get(measure::BACKGROUND);
     let (defaults, flags) = (done("defaults-quota")?, done("flags-quota")?);
@@ -113,7 +114,8 @@ fn throughput(arms: &[ArmResult]) -> Option<BusyWaitFact> {
     apart.then_some(BusyWaitFact::Background { defaults, flags })
 }
 
-/// The quota that the VM found by itself, beside the real one: schedulers are started by it.
+/// The quota that the VM detected by itself, next to the real one. The VM sets its number of
+/// schedulers by the detected quota.
 fn detected(plan: &Plan, trials: &[Trial]) -> Option<BusyWaitFact> {
     let (arm, real) = plan.arms.iter().find_map(|arm| Some((arm, quota_of(arm)?)))?;
     let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
@@ -125,12 +127,12 @@ fn detected(plan: &Plan, trials: &[Trial]) -> Option<BusyWaitFact> {
     })
 }
 
-/// CPUs, whole or not.
+/// A number of CPUs, which may be fractional.
 fn cpus(count: f64) -> Amount {
     Amount::exact(count, Unit::Ratio)
 }
 
-/// What the VM's defaults spin, whether or not anybody is the worse for it.
+/// How much the VM's defaults spin, whether or not this slows anything down.
 fn spun(arms: &[ArmResult]) -> Vec<BusyWaitFact> {
     let fact = |(id, quota): (&str, bool)| {
         let arm = arms.iter().find(|arm| arm.id == id)?;
@@ -150,8 +152,8 @@ mod tests {
     use model::testing::{self, estimate};
     use model::{Arm, Judged, Measure, Observation, Sentence, Vm, What};
 
-    /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
-    /// and backlog of the control.
+    /// The figures in every trial of the two arms: 99th percentile of the case, and the control's
+    /// quota use and backlog in percent.
     struct Shown {
         quota: &'static str,
         p99: f64,
@@ -180,7 +182,7 @@ mod tests {
         Trial { observation, ..testing::trial(block, arm, 0.0) }
     }
 
-    /// Such a study, judged as every study is.
+    /// A study with these figures, judged like every study.
     fn judged(shown: &Shown) -> Judged {
         crate::judged(testing::facts(META.id, plan(shown.quota), trials(shown)))
     }
@@ -206,7 +208,7 @@ mod tests {
         outcome
     }
 
-    /// The names of the first reason and the first caveat, which have to be the scenario's own.
+    /// The id of the first reason, which must be a fact of this scenario.
     fn reason(outcome: &Outcome) -> &str {
         let Some(Reason::Scenario(fact)) = outcome.reasons.first() else { panic!("{outcome:?}") };
         told(&META, fact);

@@ -4,7 +4,7 @@ use model::prose::figures::{percent, plural};
 use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum BusyWaitFact {
@@ -29,7 +29,7 @@ pub(super) enum BusyWaitFact {
     NotReady { limit: Amount },
 }
 
-/// What case and control show.
+/// The figures of case and control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub case: Estimate,

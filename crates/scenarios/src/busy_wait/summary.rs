@@ -1,4 +1,4 @@
-//! What `busy-wait` says of an outcome.
+//! The summary that `busy-wait` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
@@ -26,7 +26,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
 }
 
-/// Where it costs: under the quota, or without one already.
+/// The kind of stall: under the quota, or already without one.
 fn kind(plan: &Plan) -> &'static str {
     match quota(plan) {
         None => "latency",
@@ -34,7 +34,7 @@ fn kind(plan: &Plan) -> &'static str {
     }
 }
 
-/// The quota of what is judged, in CPUs.
+/// The quota of the judged case, in CPUs.
 fn quota(plan: &Plan) -> Option<f64> {
     quota_of(plan.case()?)
 }
@@ -44,7 +44,7 @@ pub(super) fn quota_of(arm: &Arm) -> Option<f64> {
     Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
-/// The flags of the first arm of a role that sets it apart from a plain `erl`.
+/// The flags of the first arm with this role, as the difference from a plain `erl`.
 fn flags(plan: &Plan, role: Role) -> Option<String> {
     let arm = plan.arms.iter().find(|arm| arm.role == role)?;
     let params = BusyWaitParams::of(&arm.settings)?;
@@ -57,7 +57,7 @@ fn flags(plan: &Plan, role: Role) -> Option<String> {
     }
 }
 
-/// The slowest of 100 requests in a case and in the control.
+/// The 99th percentile of latency in a case and in the control.
 fn compared(plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> Option<Box<Compared>> {
     let control = arms.iter().find(|arm| arm.role == Role::Control);
     let p99 = |arm: Option<&ArmResult>| arm?.measures.get(measure::P99).cloned();
@@ -78,7 +78,8 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let control = plan.arms.iter().find(|arm| arm.role == Role::Control);
     let flags = control.and_then(|arm| arm.change.as_ref()?.flags());
     let environment = flags.map(|flags| Suggestion {
-        // That the case is affected over this very control is the test that the flags help.
+        // The case is affected compared with this control. This test also shows that the flags
+        // help.
         measured: Some(FixOutcome::Helped),
         ..What::Scenario(BusyWaitFact::Environment { flags: flags.into() }.into()).into()
     });

@@ -1,4 +1,4 @@
-//! One trial: a node serves requests, in a group with a quota or free.
+//! One trial: a node serves requests, in a group with a quota or without one.
 
 use super::meter::Meter;
 use super::observe::{Outside, Served, hung, observe};
@@ -17,8 +17,8 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the node may take beyond the load itself, since a throttled one is slow to notice the
-/// end; one that takes longer hangs.
+/// How long the node may take after the end of the load. A throttled node notices the end late. A
+/// node that takes longer hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a trial and makes its observation.
@@ -52,14 +52,14 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     Ok(TrialResult { observation, disturbance })
 }
 
-/// A node with the flags of a spec, which starts in the group.
+/// The options of a node with the flags of a spec, started in the group.
 pub(super) fn node_options(spec: &TrialSpec, group: Option<&BandwidthGroup>) -> NodeOptions {
     let procs = |group: &std::path::Path| group.join("cgroup.procs");
     let join = group.into_iter().flat_map(BandwidthGroup::join_paths).map(procs).collect();
     NodeOptions { flags: spec.flags.clone(), join, ..NodeOptions::default() }
 }
 
-/// What was seen of the node's threads, and of the quota where there is one.
+/// The evidence about the node's threads, and about the quota if there is one.
 fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evidence> {
     let gained = outside.group.as_ref().map(|(gained, _)| gained);
     let mut evidence = watched.evidence(Some(served.active))?;
@@ -76,8 +76,8 @@ fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, Sce
     Ok(group)
 }
 
-/// Has the node serve requests. The meter is started by the node's word that it is ready and has
-/// rested, and read each 50 ms from then on. There is no answer where the node hangs.
+/// Lets the node serve requests. The meter starts when the node reports that it is ready and has
+/// rested. From then on it is read every 50 ms. The answer is None if the node hangs.
 fn serve<'a>(
     spec: &TrialSpec,
     node: &mut Node,
@@ -113,7 +113,8 @@ fn serve<'a>(
         Err(error) => return Err(erlang::failed(error)),
     };
     let Some(meter) = meter.into_inner() else {
-        // It refused before it was ready, and its answer says why; or it never got so far.
+        // If the node refused before it was ready, its answer has the reason. Otherwise it did not
+        // get ready in time.
         let why = answer.as_ref().and_then(|answer| erlang::answer(answer).err());
         return Err(why.unwrap_or_else(|| {
             let limit = Amount::exact(time::ms(limit), Unit::Milliseconds);
@@ -138,7 +139,8 @@ pub(super) fn options(spec: &TrialSpec, seed: u64) -> Term {
     ])
 }
 
-/// Where a node puts files that it removes at once: the caller's folder may be closed to its user.
+/// The folder for files that a node removes at once. The caller's folder may be closed to the
+/// node's user.
 fn folder(spec: &TrialSpec) -> PathBuf {
     match spec.vm.otp.user() {
         Some(_) => PathBuf::from("/tmp"),
@@ -146,7 +148,7 @@ fn folder(spec: &TrialSpec) -> PathBuf {
     }
 }
 
-/// What `tailback_requests:run` says.
+/// Reads the answer of `tailback_requests:run`.
 fn served(map: &Term) -> term::Read<Served> {
     let microseconds = |key: &str| field(map, key, |bytes| as_bytes(bytes).map(numbers));
     let us = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or_default();

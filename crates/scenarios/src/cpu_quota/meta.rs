@@ -23,13 +23,13 @@ pub(super) mod measure {
     pub const LATE_P99: &str = "late_p99";
 }
 
-/// The fix that no run measures here, since it is another kernel.
+/// The fix that no run can measure here, because it is another kernel.
 pub(super) const OTHER_KERNEL: &str = "kernel";
 
-/// By how many percent of its quota a group may get less, or more, than the control.
+/// How much less or more than the control a group may get, in percent of its quota.
 pub(super) const MARGIN: f64 = 3.0;
 
-/// What `cpu-quota` says of itself.
+/// The description of `cpu-quota`.
 pub const META: Meta = Meta {
     id: "cpu-quota",
     title: "a group is throttled below its CPU quota, or gets more than it",
@@ -149,9 +149,9 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::LOST),
         margin: MARGIN,
         control_limit: 10.0,
-        // The figure is a part of a quota, not time that a thread lost.
+        // The judged figure is a part of a quota, not time that a thread lost.
         wants_cpu: false,
-        // Judged both ways, so each way has half of the 5%.
+        // Judged in both directions, so each direction has half of the 5%.
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,
     },

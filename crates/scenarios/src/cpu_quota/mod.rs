@@ -1,4 +1,4 @@
-//! `cpu-quota`: a group that gets less, or more, CPU than its quota.
+//! `cpu-quota`: a group that gets less or more CPU time than its quota.
 
 mod meta;
 mod params;

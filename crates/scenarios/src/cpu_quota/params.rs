@@ -29,8 +29,8 @@ pub struct CpuQuotaParams {
     /// Number of CPUs that the threads are pinned to. 0: all, at most 32
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=65_536))]
     pub on_cpus: u32,
-    /// How long a trial is measured. It is longer where one tick, or the quota that many CPUs hold,
-    /// would distort the result
+    /// Measured time of a trial. It is longer if one tick, or the quota that many CPUs keep, would
+    /// distort the result
     #[arg(long, default_value = "400ms", value_parser = between(Time::ms(100)..=Time::s(3600)))]
     pub duration: Time,
 }

@@ -1,4 +1,4 @@
-//! From parameters to arms and trial specs, checked against the machine.
+//! Turns parameters into arms and trials, checked against the machine.
 
 use super::meta::META;
 use super::params::CpuQuotaParams;
@@ -11,40 +11,39 @@ use host::cgroup::Bandwidth;
 use model::{Amount, Arm, Changed, Need, Problem, Role, Unit};
 use std::time::Duration;
 
-/// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
-/// bar.
+/// Estimated cost of the set-up and the warm-up of a trial. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
-/// What all CPUs may keep, as a part of the quota in a trial, at most.
+/// Largest CPU time that all CPUs together may keep, as a part of the quota of a trial.
 const KEPT_PART: f64 = 0.03;
 
-/// A tick, as a part of the quota in a trial, at most.
+/// Largest duration of a tick, as a part of the quota of a trial.
 const TICK_PART: f64 = 0.0125;
 
-/// Ticks a second where the kernel does not say: the fewest that are usual.
+/// Ticks per second if the kernel does not tell: the lowest usual value.
 const HZ: u32 = 100;
 
-/// How much of a CPU a busy thread is trusted to get.
+/// The part of a CPU that a busy thread gets for certain.
 const USABLE: f64 = 0.9;
 
-/// CPUs that are used unless more are asked for: what is lost hardly grows beyond, and the more
-/// CPUs keep something, the longer a trial takes.
+/// Number of CPUs to use by default. Beyond it, the loss hardly grows, but a trial takes longer
+/// with each CPU that keeps a part of the quota.
 const CPUS: u32 = 32;
 
-/// A trial is made no longer than this for the sake of what ticks and CPUs hide.
+/// Ticks and kept CPU time may lengthen a trial to at most this duration.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Periods that go by before a trial is measured, and those that may go by after it.
+/// Periods before the measurement, and periods that may pass after it.
 const WARM_UP: u64 = 3;
 const SPARE: u64 = 30;
 
-/// What the scenario lacks here.
+/// What this machine lacks for the scenario.
 pub(super) fn missing(host: &Host) -> Option<Need> {
     quota::missing(host).or_else(|| cpus::missing(META.needs.cpus, host.machine))
 }
 
-/// The arms: all threads on as few CPUs as can use the quota, the same threads on all CPUs, and
-/// those with a burst, where one is asked for.
+/// The arms. The control has all threads on as few CPUs as can use the quota. The case has the
+/// same threads on all CPUs. The fix is the case with a burst, if requested.
 pub(super) fn arms(
     params: &CpuQuotaParams,
     host: &Host,
@@ -65,13 +64,13 @@ pub(super) fn arms(
     Ok(arms)
 }
 
-/// How many threads there are, and on how many CPUs.
+/// The number of threads and of their CPUs.
 #[derive(Debug, PartialEq, Eq)]
 struct Layout {
     threads: u32,
-    /// CPUs of the control: as few as can use the quota.
+    /// Number of CPUs of the control: as few as can use the quota.
     narrow: u32,
-    /// CPUs of the case.
+    /// Number of CPUs of the case.
     spread: u32,
 }
 
@@ -83,15 +82,16 @@ impl Layout {
     ) -> Result<Self, ScenarioError> {
         let fast = params.fast;
         let spread = cpus::on_cpus(params.on_cpus, CPUS, host.machine)?;
-        // A slow thread on every CPU, that of a busy one too: a thread that wakes there makes the
-        // kernel look what the busy one has used, which else waits for a tick.
+        // Every CPU gets a slow thread, even the CPU of a busy thread. When the slow thread wakes
+        // up there, the kernel checks what the busy thread has used. Otherwise this check waits
+        // for a tick.
         let threads = if params.threads > 0 { params.threads } else { spread + fast };
         let spread = spread.min(threads);
         if fast > threads {
             return Err(ScenarioError::unusable(CpuQuotaFact::TooManyFast { fast, threads }));
         }
         let share = bandwidth.cpus();
-        // A whole number that a quota can ask for stays far below what a float holds exactly.
+        // A number of CPUs that a quota can ask for is small enough to be exact as a float.
         let narrow = (share / USABLE).ceil().max(1.0) as u32;
         let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
         if narrow > usable {
@@ -104,8 +104,8 @@ impl Layout {
     }
 }
 
-/// How long a trial lasts: whole periods, and so many that neither a tick nor what CPUs keep is
-/// much of the quota of the group.
+/// The duration of a trial: whole periods. It is long enough that neither a tick nor the CPU time
+/// kept by CPUs is a large part of the group's quota.
 fn long_enough(duration: Duration, bandwidth: &Bandwidth, cpus: u32, hz: Option<u32>) -> Duration {
     let tick_ms = 1e3 / f64::from(hz.unwrap_or(HZ).max(1));
     let least_ms = (tick_ms / TICK_PART).max(KEPT_MS * f64::from(cpus) / KEPT_PART);
@@ -130,12 +130,12 @@ fn arm(
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// Quota, period and burst as a group has them.
+/// Quota, period and burst in the form that a group takes.
 fn bandwidth(params: &CpuQuotaParams) -> Bandwidth {
     quota::bandwidth(params.quota, params.period, params.burst)
 }
 
-/// Control and case of these parameters, as [`arms`] makes them, without trying the quota out.
+/// Control and case of these parameters, as [`arms`] makes them, but without trying the quota out.
 pub(super) fn sketch(
     params: &CpuQuotaParams,
     host: &Host,
@@ -149,7 +149,7 @@ pub(super) fn sketch(
     })
 }
 
-/// The parameters with the length of a trial and the number of threads that they come to here.
+/// The parameters with the resolved duration of a trial and number of threads.
 fn resolved(
     params: &CpuQuotaParams,
     bandwidth: &Bandwidth,
@@ -161,7 +161,7 @@ fn resolved(
     CpuQuotaParams { duration, threads: layout.threads, ..params.clone() }
 }
 
-/// What a trial of these parameters runs.
+/// The trial for these parameters.
 pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let mut cpus = host.machine.allowed_cpus.clone();
     cpus.truncate(params.on_cpus.max(1) as usize);
@@ -186,13 +186,14 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
     })
 }
 
-/// Until each CPU keeps what it may, part of the quota goes there.
+/// Periods before the measurement. Until each CPU keeps as much as it may, a part of the quota
+/// goes there.
 fn warm_up_periods(bandwidth: &Bandwidth, cpus: usize) -> u64 {
     let kept_us = KEPT_MS * 1e3 * cpus as f64;
     WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64
 }
 
-/// How long a trial of these parameters runs before it is measured.
+/// How long a trial of these parameters runs before the measurement.
 pub(super) fn warm_up(params: &CpuQuotaParams) -> Duration {
     let periods = warm_up_periods(&bandwidth(params), params.on_cpus.max(1) as usize);
     params.period.get().saturating_mul(u32::try_from(periods).unwrap_or(u32::MAX))

@@ -1,8 +1,8 @@
 /*
- * A group with a CPU quota has busy threads and, on every CPU, one that wakes for some microseconds
- * again and again. Each CPU takes its share of the quota in slices; where slices expire, those of
- * the nearly idle CPUs are lost. In the control all threads are on as few CPUs as can use the
- * quota, and no slice lies idle.
+ * A group with a CPU quota has busy threads. It also has one thread on every CPU that repeatedly
+ * wakes up for some microseconds. Each CPU takes its share of the quota in slices. If slices
+ * expire, the slices of the nearly idle CPUs are lost. In the control, all threads are on as few
+ * CPUs as can use the quota, and no slice lies idle.
  */
 static volatile uint64_t *go;
 static int on_cpus;
@@ -30,7 +30,7 @@ static void worker(long number)
 			rest_ns(WAKE_US * 1000ULL);
 }
 
-/* Waits until so many periods have gone by, and a refill lies just before; the CPU time in us. */
+/* Waits for `periods` periods and a refill just before. Returns the CPU time in us. */
 static uint64_t used_at(uint64_t periods, uint64_t *counted_periods)
 {
 	uint64_t before, end = now() + 60000000000ULL;
@@ -72,7 +72,7 @@ static double trial(int with_cause)
 	used = used_at(first + DURATION_MS * 1000ULL / PERIOD_US, &last) - used;
 	throttled = counted("cpu.stat", "nr_throttled ") - throttled;
 	clean_up();
-	/* A group that was never throttled wanted no more than it got. */
+	/* If the group was never throttled, it wanted no more than it got. */
 	if (!throttled || used >= (last - first) * QUOTA_US)
 		return 0;
 	return 100 - 100.0 * used / ((last - first) * QUOTA_US);

@@ -1,4 +1,4 @@
-//! What only this scenario knows of an outcome: whether a kernel with the bug would have shown it.
+//! The scenario's own review of an outcome: whether the trials would have shown the kernel bug.
 
 use super::meta::{MARGIN, measure};
 use super::sentences::CpuQuotaFact;
@@ -6,7 +6,7 @@ use super::summary::of_quota;
 use crate::{Objection, Results, Review};
 use model::{Caveat, Reason, Role, State};
 
-/// What a group has to be able to lose, as a multiple of the margin: then it would have shown.
+/// A group must be able to lose this multiple of the margin. Then the bug would have shown.
 const CLEAR: f64 = 2.0;
 
 pub(super) fn review(results: &Results) -> Review {

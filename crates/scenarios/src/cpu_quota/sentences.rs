@@ -4,7 +4,7 @@ use model::prose::figures::plural;
 use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum CpuQuotaFact {
@@ -21,7 +21,7 @@ pub(super) enum CpuQuotaFact {
     UnusedQuota { quota: Name, usable: u32, cpus: Amount, raise: Name },
 }
 
-/// What case and control got.
+/// What case and control got of their quota.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Got {
     pub got: Estimate,

@@ -1,4 +1,4 @@
-//! What `cpu-quota` says of an outcome.
+//! The summary that `cpu-quota` gives for an outcome.
 
 use super::meta::{META, OTHER_KERNEL, measure};
 use super::params::CpuQuotaParams;
@@ -9,8 +9,8 @@ use analysis::Outcome;
 use model::suggestion::Command;
 use model::{Amount, ArmResult, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What};
 
-/// CPUs of the machine that is simulated: where slices expire, a group loses more the more there
-/// are.
+/// Number of CPUs in the suggested simulation. If slices expire, a group loses more with more
+/// CPUs.
 const SIMULATED_CPUS: i64 = 64;
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
@@ -29,7 +29,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     }
 }
 
-/// What case and control got of their quotas, and on how many CPUs.
+/// What case and control got of their quotas, and their numbers of CPUs.
 fn got(arms: &[ArmResult]) -> Option<Box<Got>> {
     let figure = |role, name: &str| {
         let arm = arms.iter().find(|arm: &&ArmResult| arm.role == role)?;
@@ -67,7 +67,8 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// What was asked for, as far as a run that measures a fix keeps it, on as many CPUs.
+/// The settings of the case, as far as a run that measures a fix keeps them. The number of CPUs
+/// stays the same.
 fn asked(case: &CpuQuotaParams) -> CpuQuotaParams {
     let usual = CpuQuotaParams::default();
     CpuQuotaParams {
@@ -78,7 +79,7 @@ fn asked(case: &CpuQuotaParams) -> CpuQuotaParams {
     }
 }
 
-/// The simulation of the same quota on a machine with many CPUs, by the rules of a kernel.
+/// A simulation of the same quota on a machine with many CPUs, by the rules of one kernel.
 fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
     let mut parameters = Settings::default();
     parameters.set("cpus", Value::Number(SIMULATED_CPUS));

@@ -17,70 +17,74 @@ use os::time;
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
-/// How long the threads may take to get ready.
+/// How long the set-up of the threads may take.
 const SET_UP_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long they may take to report, once their time is over: a throttled thread notices late.
+/// How long the report may take after the end of the trial. A throttled thread notices the end
+/// late.
 const REPORT_LIMIT: Duration = Duration::from_secs(60);
 
-/// How often the counters are read where a refill is near.
+/// Interval between two readings of the counters when a refill is near.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// How far apart the readings before and after a refill may be; else the next one is waited for.
+/// Largest time between the readings before and after a refill. If it is exceeded, the next refill
+/// is used.
 const CLOSE: Duration = Duration::from_millis(1);
 
-/// Refills that are passed over since their readings were too far apart, at most.
+/// Most refills that are skipped because their readings were too far apart.
 const PASSED_OVER: u32 = 5;
 
-/// How long the tool sleeps at most without a look whether somebody interrupts.
+/// Longest sleep of the tool without a check for an interruption.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What is run in a trial.
+/// What a trial runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialSpec {
     /// Quota, period and burst.
     pub bandwidth: Bandwidth,
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
-    /// Those that never sleep.
+    /// Number of threads that never sleep.
     pub fast: u32,
-    /// Whether they are the first ones, on whatever CPUs; else those on the first CPUs.
+    /// Whether the first threads are the busy ones, on whatever CPUs. If false, the threads on the
+    /// first CPUs are.
     pub fast_first: bool,
-    /// How long the others sleep after each round.
+    /// How long the other threads sleep after each round.
     pub wake: Duration,
-    /// How long they work, at most.
+    /// Longest time that the threads work.
     pub duration: Duration,
-    /// The CPUs that they are pinned to in turns.
+    /// The CPUs that the threads are pinned to in turns.
     pub cpus: Vec<u32>,
-    /// What is measured of that; without it the threads work for all of their time.
+    /// The measured part of the trial. None: the threads work for the whole duration.
     pub window: Option<Window>,
 }
 
-/// The part of a trial that is measured: from one refill of the quota to another.
+/// The measured part of a trial: from one refill of the quota to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Periods that go by before.
+    /// Periods before the measurement.
     pub warm_up: u64,
-    /// Periods in it.
+    /// Periods of the measurement.
     pub periods: u64,
 }
 
-/// What happened.
+/// The raw result of a trial.
 #[derive(Debug)]
 pub struct RawTrial {
-    /// The threads' own report.
+    /// The report of the threads.
     pub report: FibonacciReport,
-    /// What the group was charged from the release to the last thread's end.
+    /// What the group was charged from the release to the end of the last thread.
     pub usage: Usage,
-    /// What it was charged from one refill to another; absent where none was asked for, or where
-    /// the kernel showed no refills.
+    /// What the group was charged from one refill to another. None if no window was requested, or
+    /// if the kernel showed no refills.
     pub within: Option<Usage>,
 }
 
 /// Runs a trial of the scenario and makes its observation.
 pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
     let roots = context.host.roots;
-    // Iterations and wake-ups depend on the clock of the CPU; put back when the trial ends.
+    // Iterations and wake-ups depend on the CPU's clock. The governor is restored when the trial
+    // ends.
     let _governor = Governor::performance(roots);
     let mut watch = None;
     let mut began = Instant::now();
@@ -111,23 +115,23 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     Ok(TrialResult { observation, disturbance })
 }
 
-/// What is told while a trial runs.
+/// A progress event of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The threads of this process are set up.
+    /// The threads of the process with this ID are set up.
     Ready(u32),
     /// The threads are about to be released.
     Released,
-    /// Time goes on.
+    /// Time passes.
     Tick,
     /// The threads have ended.
     Ended,
 }
 
-/// Runs the load of a trial to its end; the group is gone afterwards.
+/// Runs the load of a trial until it ends. The group is removed afterwards.
 ///
 /// # Errors
-/// If the group or the threads cannot be had, or if somebody interrupts.
+/// If the group or the threads cannot be created, or if the user interrupts.
 pub fn run_load(
     spec: &TrialSpec,
     roots: &Roots,
@@ -172,8 +176,8 @@ fn args(spec: &TrialSpec, group: &BandwidthGroup) -> FibonacciArgs {
 
 /// Reads what the group is charged from one refill of its quota to another, while its threads run.
 ///
-/// At a refill the group has used up its quota and stands still, or is near it: so a reading there
-/// is settled, and so many periods lie between two of them as the kernel counted.
+/// At a refill, the group has used up its quota and stands still, or nearly so. So the reading
+/// there is stable, and the number of periods between two refills is the kernel's count.
 fn measure_window(
     spec: &TrialSpec,
     window: Window,
@@ -202,13 +206,13 @@ fn measure_window(
             std::thread::sleep(period.saturating_mul(far).min(NAP).max(LOOK));
         }
     };
-    // The counter begins with the group, whose timer starts with its first thread.
+    // The counter starts with the group, whose timer starts with its first thread.
     let Some(begin) = refill_after(window.warm_up)? else { return Ok(None) };
     let periods = begin.nr_periods.unwrap_or(0).saturating_add(window.periods);
     Ok(refill_after(periods)?.map(|end| end.since(&begin)))
 }
 
-/// Finds a refill between two readings that lie close together.
+/// Finds a refill between two readings that are close together.
 #[derive(Debug, Default)]
 struct Refills {
     last: Option<(u64, Instant)>,
@@ -216,8 +220,8 @@ struct Refills {
 }
 
 impl Refills {
-    /// Takes a reading of the counter. Returns whether a refill lies just before it, and at least
-    /// so many periods have gone by.
+    /// Takes a reading of the counter. Returns whether a refill lies just before it and at least
+    /// `periods` periods have passed.
     fn read(&mut self, counted: u64, periods: u64, now: Instant) -> bool {
         let Some((before, at)) = self.last.replace((counted, now)) else { return false };
         if counted == before || counted < periods {
@@ -229,7 +233,7 @@ impl Refills {
     }
 }
 
-/// Waits for the report.
+/// Waits for the report of the threads.
 fn await_report(
     spec: &TrialSpec,
     child: &mut Child,
@@ -254,7 +258,7 @@ fn await_report(
     }
 }
 
-/// What a trial saw. Without two refills there is nothing to hold against the quota.
+/// The observation of a trial. Without two refills, there is no usage to compare with the quota.
 fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioError> {
     let window_ms = time::ms_of_ns(raw.report.window_ns);
     let mut observation = Observation { window_ms, ..Observation::default() };
@@ -288,7 +292,7 @@ fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioErro
     Ok(observation)
 }
 
-/// What a group used, and its quota, from one refill to another.
+/// The usage and the quota of a group, from one refill to another.
 struct Balance {
     used_ms: f64,
     entitled_ms: f64,
@@ -297,7 +301,7 @@ struct Balance {
 }
 
 impl Balance {
-    /// Absent where the kernel counts no CPU time by group, or no period went by.
+    /// None if the kernel counts no CPU time for groups, or if no period passed.
     fn of(spec: &TrialSpec, within: &Usage) -> Option<Self> {
         let periods = within.nr_periods.filter(|&periods| periods > 0)?;
         Some(Balance {
@@ -308,31 +312,32 @@ impl Balance {
         })
     }
 
-    /// Percent of the quota that the group got.
+    /// The usage in percent of the quota.
     fn got(&self) -> f64 {
         100.0 * self.used_ms / self.entitled_ms
     }
 
-    /// Percent that it did not get; a group that was never throttled wanted no more than it got.
+    /// The part of the quota that the group did not get, in percent. A group that was never
+    /// throttled wanted no more than it got, so it lost nothing.
     fn lost(&self) -> f64 {
         if self.throttled > 0 { (100.0 - self.got()).max(0.0) } else { 0.0 }
     }
 
-    /// Percent that it got beyond it.
+    /// The usage above the quota, in percent of the quota.
     fn beyond(&self) -> f64 {
         (self.got() - 100.0).max(0.0)
     }
 }
 
-/// What the group would lose if slices expired, in percent of its quota, at most: what each CPU
-/// without a busy thread keeps and does not use before the next refill.
+/// Most that the group could lose if slices expired, in percent of its quota. This is what each
+/// CPU without a busy thread keeps and does not use before the next refill.
 fn could_lose(spec: &TrialSpec, report: &FibonacciReport) -> f64 {
     let ms = |us: u64| us as f64 / 1e3;
     let (period_ms, quota_ms) = (ms(spec.bandwidth.period_us), ms(spec.bandwidth.quota_us));
     let busy = spec.fast.min(u32::try_from(spec.cpus.len()).unwrap_or(u32::MAX));
     let busy = spec.cpus.get(..busy as usize).unwrap_or_default();
     let periods = time::ms_of_ns(report.window_ns) / period_ms;
-    // What has slept longer than a period loses its slice once, and not each period.
+    // A CPU whose threads sleep longer than a period loses its slice once, not in each period.
     let times = (period_ms / time::ms(spec.wake)).min(1.0);
     let mut used_ms: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
     for thread in report.threads.iter().filter(|thread| !busy.contains(&thread.cpu)) {
@@ -407,7 +412,7 @@ mod tests {
         let mut report = raw(400, 50).report;
         report.threads = vec![thread(0, 800), thread(1, 20), thread(0, 20)];
         let mut spec = spec();
-        // 100 periods of a second; 0.2 ms of the millisecond is used in each.
+        // 100 periods in a second. In each, 0.2 ms of the millisecond are used.
         assert!((could_lose(&spec, &report) - 10.0).abs() < 1e-9);
         spec.wake = Duration::from_millis(20);
         assert!((could_lose(&spec, &report) - 5.0).abs() < 1e-9);

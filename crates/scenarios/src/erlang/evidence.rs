@@ -1,4 +1,4 @@
-//! Evidence of a node: what its scheduler threads did, one by one and together.
+//! Evidence about a node: what its scheduler threads did, one by one and together.
 
 use crate::probing::{Part, Probing};
 use beam::ThreadKind;
@@ -11,12 +11,12 @@ use os::time;
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
-/// What is wanted of the probes around a node.
+/// The probe options for a node.
 pub(crate) fn options(roots: &Roots, quota: bool) -> SessionOptions {
     SessionOptions { futex: true, lock: false, quota, ..SessionOptions::new(roots) }
 }
 
-/// A node that is watched, from the moment that its load is released.
+/// The watch over a node. It starts when the load of the node is released.
 pub(crate) struct Watched {
     probing: Probing,
     released: Option<Instant>,
@@ -24,13 +24,13 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Loads the probes, where they are wanted, before the node is there.
+    /// Loads the probes before the node is started, if `wanted`.
     pub(crate) fn prepare(wanted: bool, roots: &Roots, quota: bool) -> Self {
         let probing = Probing::start_with(wanted, &options(roots, quota));
         Watched { probing, released: None, lasted: Duration::ZERO }
     }
 
-    /// Begins to count what the node does, and what it started.
+    /// Starts to watch the node and the processes that it started.
     pub(crate) fn release(&mut self, pid: u32) {
         let node = Part { pid, part: NODE, role: Role::Bystander };
         self.probing.watch_tree(&node, PORT);
@@ -38,14 +38,14 @@ impl Watched {
         self.released = Some(Instant::now());
     }
 
-    /// Ends the count, while the node still lives.
+    /// Ends the watch, while the node is still alive.
     pub(crate) fn end(&mut self) {
         self.lasted = self.released.map(|at| at.elapsed()).unwrap_or_default();
         self.probing.end();
     }
 
-    /// What was seen; `active` is how long the VM itself says that its schedulers were active, all
-    /// together.
+    /// The collected evidence. `active` is the VM's own figure for the active time of all its
+    /// schedulers together.
     pub(crate) fn evidence(self, active: Option<Duration>) -> Option<Evidence> {
         let mut evidence = self.probing.evidence()?;
         put_together(&mut evidence, self.lasted, active);
@@ -53,7 +53,7 @@ impl Watched {
     }
 }
 
-/// Tells scheduler threads apart, and adds up what they did.
+/// Identifies the scheduler threads and adds up their figures.
 fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Duration>) {
     let quota = evidence.quota.iter_mut();
     let of_quota = quota.flat_map(|quota| {
@@ -81,7 +81,7 @@ fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Durati
     evidence.vm = Some(vm);
 }
 
-/// What a thread of a node is for.
+/// The role of a thread in a node.
 fn part(name: &str) -> &'static str {
     match ThreadKind::of(name) {
         ThreadKind::Scheduler(_) => SCHEDULER,
@@ -91,7 +91,7 @@ fn part(name: &str) -> &'static str {
     }
 }
 
-/// Whether programs in the kernel saw the threads: /proc does not tell how long they slept.
+/// Whether programs in the kernel saw the threads. /proc does not show how long they slept.
 fn is_traced(evidence: &Evidence) -> bool {
     evidence.sources.iter().any(|source| matches!(source, EvidenceSource::Probe(_)))
 }
@@ -129,8 +129,8 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figu
     figures
 }
 
-/// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all
-/// the while without any CPU time, so the difference of the two is the least that was spun.
+/// CPU time without work. A scheduler that is preempted in the middle of work is active, but gets
+/// no CPU time. So the difference is a lower bound for the time spent spinning.
 fn spun(ran_ns: u64, active: Duration, source: EvidenceSource) -> Figure {
     let ms = (time::ms_of_ns(ran_ns) - time::ms(active)).max(0.0);
     named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), source)

@@ -1,5 +1,5 @@
-//! What the scenarios that run an Erlang VM have in common: finding an OTP, its compiled
-//! application, starting a node, and what the VM says of itself.
+//! Shared code of the scenarios that run an Erlang VM: finding an OTP and its compiled
+//! application, starting a node, and the VM's facts about itself.
 
 pub(crate) mod evidence;
 mod otps;
@@ -21,19 +21,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is missing to run a node, from a look at the PATH alone.
+/// What is missing to run a node, judged by the PATH alone.
 pub(crate) fn missing() -> Option<Need> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
     (!found).then_some(Need::Erl)
 }
 
-/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder
-/// of the beam files.
+/// Writes the application, compiled for an OTP, to a folder. Returns the `erl` of that OTP and the
+/// folder of the beam files.
 ///
 /// # Errors
-/// If there is no such OTP, if the application does not compile, or if the folder is somebody
-/// else's.
+/// If there is no such OTP, if the application does not compile, or if the folder belongs to
+/// another user.
 pub fn write_app(
     otps: &Otps,
     otp: Option<&str>,
@@ -45,10 +45,10 @@ pub fn write_app(
     Ok((program, ebin))
 }
 
-/// A command that evaluates Erlang in an OTP where the application is loaded, with flags.
+/// A command that evaluates Erlang code in an OTP with these flags, with the application loaded.
 ///
 /// # Errors
-/// If there is no such OTP, if it refuses the flags, or if the application does not compile.
+/// If there is no such OTP, if the OTP refuses the flags, or if the application does not compile.
 pub fn evaluate(
     otps: &Otps,
     otp: Option<&str>,
@@ -65,26 +65,26 @@ pub fn evaluate(
     Ok(command)
 }
 
-/// Emulator flags, split as a shell does.
+/// Splits emulator flags like a shell.
 pub(crate) fn flags(text: &str) -> Result<Flags, ScenarioError> {
     Flags::parse(text).map_err(refused)
 }
 
-/// Makes sure that an OTP takes the flags.
+/// Checks that an OTP accepts the flags.
 pub(crate) fn accepted(vm: &Vm, flags: &Flags) -> Result<(), ScenarioError> {
     vm.otp.accepts(flags).map_err(|why| {
         ScenarioError::Unusable(Problem::Flags(vm.refuses(flags.words().join(" "), why)))
     })
 }
 
-/// Flags as the name of an arm: `+sfwi 10` is `sfwi-10`.
+/// Turns flags into the name of an arm: `+sfwi 10` becomes `sfwi-10`.
 pub(crate) fn slug(flags: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == ':' { c } else { '-' };
     let words: String = flags.trim_start_matches(['+', '-']).chars().map(word).collect();
     words.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Makes sure that no two arms have one name, as two OTPs of one release would give.
+/// Checks that no two arms have the same name. Two OTPs of the same release would cause this.
 pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     let mut names = BTreeSet::new();
     match found.arms.iter().find(|arm| !names.insert(&arm.id)) {
@@ -95,7 +95,7 @@ pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     }
 }
 
-/// Where a node that crashes leaves its dump.
+/// The folder for the dump of a node that crashes.
 fn dumps() -> Option<PathBuf> {
     otps::cache().ok().map(|cache| cache.join("crash-dumps"))
 }
@@ -110,7 +110,7 @@ pub(crate) fn start(
     Node::start(&vm.otp, &vm.app, options, interrupted).map_err(refused)
 }
 
-/// What the VM says of itself, for the record.
+/// The VM's facts about itself, for the record.
 pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
     let hello = node.hello();
     let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -133,13 +133,13 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
     }
 }
 
-/// The user that its nodes run as.
+/// The user ID that the VM's nodes run as.
 fn uid(vm: &Vm) -> u32 {
     vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
 }
 
-/// What a function returned as `{ok, Result}`; `{error, {Kind, Line}}` is a setting that cannot be
-/// used.
+/// Reads the result of a function: `{ok, Result}`, or `{error, {Kind, Line}}` for a setting that
+/// cannot be used.
 pub(crate) fn answer(term: &Term) -> Result<&Term, ScenarioError> {
     let [tag, value] = read(as_tuple::<2>(term))?;
     match read(as_atom(tag))? {
@@ -152,7 +152,7 @@ pub(crate) fn answer(term: &Term) -> Result<&Term, ScenarioError> {
     }
 }
 
-/// Reads a part of what a function returned.
+/// Reads a part of a function's result.
 pub(crate) fn read<T>(value: Result<T, TermError>) -> Result<T, ScenarioError> {
     value.map_err(|error| {
         let reported = Reported {

@@ -1,11 +1,11 @@
-//! Errors of a node, and of what it needs, as a scenario's.
+//! Converts errors of a node and of its needs into scenario errors.
 
 use crate::ScenarioError;
 use beam::{BeamError, CallError, DebianError};
 use model::reported::{Part, Trouble};
 use model::{Need, Problem};
 
-/// An error of the node's as a scenario's.
+/// Converts an error of the node into a scenario error.
 pub(crate) fn refused(error: BeamError) -> ScenarioError {
     let problem = |trouble| Problem::reported(Part::Otp, trouble, &error);
     match &error {
@@ -36,7 +36,7 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
     }
 }
 
-/// Who reports an error that breaks a trial, and of what sort it is.
+/// The part that reports an error which breaks a trial, and the kind of error.
 fn trouble(error: &BeamError) -> (Part, Trouble) {
     match error {
         BeamError::Died(_) => (Part::Node, Trouble::Died),
@@ -49,9 +49,9 @@ fn trouble(error: &BeamError) -> (Part, Trouble) {
     }
 }
 
-/// Why a call of a trial gave no observation.
+/// Why a call in a trial gave no observation.
 pub(crate) enum Ended {
-    /// It did not come back in time.
+    /// It did not return in time.
     Late,
     /// It failed.
     Broken(ScenarioError),
@@ -72,7 +72,7 @@ impl From<ScenarioError> for Ended {
     }
 }
 
-/// A failed call as a scenario's error.
+/// Converts a failed call into a scenario error.
 pub(crate) fn failed(error: CallError) -> ScenarioError {
     let trouble = match &error {
         CallError::Interrupted { .. } => return ScenarioError::Interrupted,

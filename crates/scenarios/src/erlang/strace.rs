@@ -1,5 +1,5 @@
-//! Calls of futex as strace counts them: where no probe can be had, and only if asked, since each
-//! call of the node stops twice for it.
+//! Futex calls as counted by strace. This is for machines without probes, and only on request:
+//! strace stops the node twice for each call.
 
 use crate::ScenarioError;
 use model::{Need, Problem};
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 /// How long strace may take to attach to all threads.
 const ATTACH: Duration = Duration::from_secs(5);
 
-/// What strace counted.
+/// The counts of strace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Counted {
-    /// Calls of futex.
+    /// Number of futex calls.
     pub calls: f64,
-    /// The time that strace charges them with.
+    /// The time that strace reports for these calls.
     pub time: Duration,
 }
 
-/// A strace at work. It ends when it is dropped, and when the process that it watches does.
+/// A running strace. It ends on drop, and when the watched process ends.
 pub(crate) struct Strace {
     child: Child,
 }
@@ -31,7 +31,7 @@ impl Strace {
     /// Watches all threads of a process.
     ///
     /// # Errors
-    /// If there is no strace, or it does not attach.
+    /// If strace is not installed, or does not attach.
     pub(crate) fn start(pid: u32) -> Result<Self, ScenarioError> {
         let mut command = host::program::command("strace").map_err(|error| {
             ScenarioError::Missing(Need::Strace { error: error.to_string(), unsafe_program: true })
@@ -59,29 +59,30 @@ impl Strace {
         Ok(())
     }
 
-    /// Ends the watch; none where strace said nothing of futex.
+    /// Ends the watch. None if strace reported nothing about futex.
     pub(crate) fn finish(mut self) -> Option<Counted> {
         self.child.signal(Signal::INT);
         counted(File::from(self.child.take_stderr()?))
     }
 }
 
-/// What strace says of futex when it ends.
+/// Reads strace's final report about futex.
 pub(crate) fn counted(said: impl Read) -> Option<Counted> {
     let mut bytes = Vec::new();
-    // A few lines, whatever the node did.
+    // The report has a few lines, whatever the node did.
     said.take(65536).read_to_end(&mut bytes).ok()?;
     String::from_utf8_lossy(&bytes).lines().find_map(row)
 }
 
-/// Whether somebody traces the process.
+/// Whether a tracer is attached to the process.
 fn is_traced(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     tracer.is_some_and(|tracer| tracer.trim() != "0")
 }
 
-/// `100.00    0.965618        7543       128         1 futex`, where errors may be left out.
+/// Reads `100.00    0.965618        7543       128         1 futex`. The number of errors may be
+/// missing.
 fn row(line: &str) -> Option<Counted> {
     let mut words = line.split_whitespace();
     let (_, seconds, _, calls) = (words.next()?, words.next()?, words.next()?, words.next()?);

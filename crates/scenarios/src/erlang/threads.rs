@@ -1,4 +1,4 @@
-//! What the threads of a VM did, as figures of a trial.
+//! Figures of a trial from the threads of a VM.
 
 use beam::{Class, ThreadKind, ThreadReport, ThreadTotal};
 use host::roots::{Roots, read_text};
@@ -16,21 +16,21 @@ pub(crate) fn scheduler_cpu(report: &ThreadReport) -> Duration {
     Duration::from_nanos(schedulers(report).map(|thread| thread.cpu_ns).sum())
 }
 
-/// The same in milliseconds a second; absent where the time is too short to say.
+/// The same in milliseconds per second. None if the time is too short for a rate.
 pub(crate) fn scheduler_cpu_rate(report: &ThreadReport) -> Option<f64> {
     let seconds = report.lasted.as_secs_f64();
     (seconds > 0.0).then(|| time::ms(scheduler_cpu(report)) / seconds)
 }
 
-/// Voluntary and involuntary switches of the scheduler threads; absent where /proc does not tell.
+/// Voluntary and involuntary switches of the scheduler threads. None if /proc does not show them.
 pub(crate) fn scheduler_switches(report: &ThreadReport) -> Option<(u64, u64)> {
     schedulers(report)
         .map(|thread| Some((thread.voluntary_switches?, thread.involuntary_switches?)))
         .try_fold((0, 0), |sum, one| one.map(|one| (sum.0 + one.0, sum.1 + one.1)))
 }
 
-/// Whether each normal and dirty CPU scheduler was at work, over time: 1 where it ran or slept in
-/// native code, 0 where it slept in the VM.
+/// Whether each normal and dirty CPU scheduler was at work, over time: 1 if it ran or slept in
+/// native code, 0 if it slept in the VM.
 pub(crate) fn at_work(report: &ThreadReport) -> Option<Series> {
     let watched: Vec<_> = report.series.iter().filter(|one| name(one.kind).is_some()).collect();
     let columns: Vec<String> = watched.iter().filter_map(|one| name(one.kind)).collect();
@@ -54,15 +54,15 @@ fn working(class: Class) -> Option<f64> {
     match class {
         Class::Running | Class::Sleep | Class::Disk => Some(1.0),
         Class::Futex | Class::Poll => Some(0.0),
-        // Woken at that very moment, or the kernel does not say.
+        // The thread was just woken up, or the kernel does not tell.
         Class::Other | Class::Stopped | Class::Gone => None,
     }
 }
 
-/// CPU time of a process in user mode and in the kernel so far, in steps of 10 ms.
+/// CPU time of a process so far, in user mode and in the kernel, with a resolution of 10 ms.
 pub(crate) fn process_cpu(roots: &Roots, pid: u32) -> Option<(Duration, Duration)> {
     let stat = read_text(&roots.resolve(Path::new(&format!("/proc/{pid}/stat")))).ok()?;
-    // The name in brackets may hold anything; the fields after it are counted from its end.
+    // The name in brackets may contain anything, so fields are counted from the last bracket.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let ticks = rustix::param::clock_ticks_per_second().max(1);
     let mut time = || {

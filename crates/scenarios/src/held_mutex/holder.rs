@@ -1,4 +1,4 @@
-//! The holder, and its rivals, who want its CPU.
+//! The holder, and its rivals, which compete for its CPU.
 
 use super::shared::{Shared, SharedMutex};
 use load::OwnGenerator;
@@ -17,16 +17,16 @@ pub(super) const HOLDER: OwnGenerator = OwnGenerator { name: "mutex-holder", pre
 /// The generator of a rival.
 pub(super) const RIVAL: OwnGenerator = OwnGenerator { name: "mutex-rival", prepare: rival };
 
-/// What the holder has to do.
+/// The settings of the holder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HolderSpec {
-    /// Number of the file by which it finds the memory that it shares with the waiter.
+    /// Descriptor of the memory that it shares with the waiter.
     pub(super) memory: i32,
     /// Its CPU.
     pub(super) cpu: u32,
-    /// The groups that it joins.
+    /// The control groups that it joins.
     pub(super) groups: Vec<PathBuf>,
-    /// Its nice value; absent: as it is started.
+    /// Its nice value. None: unchanged.
     pub(super) nice: Option<u32>,
     /// Whether its policy is SCHED_IDLE.
     pub(super) idle: bool,
@@ -34,20 +34,20 @@ pub(super) struct HolderSpec {
     pub(super) inherit: bool,
     /// CPU time of a section, in nanoseconds.
     pub(super) inside_ns: u64,
-    /// Sleep after it, in nanoseconds.
+    /// Sleep after a section, in nanoseconds.
     pub(super) rest_ns: u64,
 }
 
-/// What a rival has to do.
+/// The settings of a rival.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RivalSpec {
-    /// As the holder's.
+    /// Descriptor of the shared memory, as for the holder.
     pub(super) memory: i32,
     /// The holder's CPU.
     pub(super) cpu: u32,
 }
 
-/// A failure of one of them.
+/// A failure of one of these generators.
 pub(super) fn failure(name: &str, what: impl std::fmt::Display) -> Failure {
     Failure { kind: FailureKind::System, what: format!("{name}: {what}") }
 }
@@ -79,12 +79,12 @@ fn set_up(spec: &HolderSpec) -> std::io::Result<Shared> {
     if spec.idle {
         os::policy::become_idle()?;
     }
-    // Last, since a quota may hold it up from then on.
+    // This comes last, because a quota may throttle the process from here on.
     load::child::scanner::join(&spec.groups)?;
     Ok(shared)
 }
 
-/// Holds the mutex again and again until the time is over.
+/// Takes and holds the mutex repeatedly until the time is over.
 fn hold(spec: &HolderSpec, shared: &SharedMutex) -> std::io::Result<()> {
     while shared.stop.load(Relaxed) == 0 {
         shared.take(spec.inherit)?;

@@ -16,10 +16,10 @@ pub(super) mod measure {
     pub const SECTIONS: &str = "sections";
 }
 
-/// By how many milliseconds a second case and control may differ.
+/// How much case and control may differ, in milliseconds per second.
 ///
-/// A tenth of the waiter's time. Two arms with the same holder differed by 12 ms/s at most in 10
-/// blocks (2 CPUs, Linux 6.18, 2026-11-27).
+/// This is a tenth of the waiter's time. Two arms with the same holder differed by at most 12 ms/s
+/// in 10 blocks (2 CPUs, Linux 6.18, 2026-11-27).
 const MARGIN: f64 = 100.0;
 
 const fn figure(
@@ -31,7 +31,7 @@ const fn figure(
     MeasureMeta { name, heading, unit, help, column: true }
 }
 
-/// What `held-mutex` says of itself.
+/// The description of `held-mutex`.
 pub const META: Meta = Meta {
     id: "held-mutex",
     title: "threads sleep for a mutex whose holder is ready and has no CPU",
@@ -93,7 +93,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::LOST),
         margin: MARGIN,
         control_limit: 300.0,
-        // The holder's CPU is wanted by others on purpose.
+        // Other processes compete for the holder's CPU on purpose.
         wants_cpu: false,
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,

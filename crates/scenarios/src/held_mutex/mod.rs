@@ -1,4 +1,4 @@
-//! `held-mutex`: threads sleep for a mutex whose holder is ready and has no CPU.
+//! `held-mutex`: threads sleep for a mutex whose holder is runnable but has no CPU.
 
 mod holder;
 mod meta;

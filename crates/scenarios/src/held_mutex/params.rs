@@ -4,7 +4,7 @@ use crate::params::{self, Auto, List, Quota, Time, YesNo, auto, between, choice,
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-/// CPU time of a section that counts as short: it mostly ends in the time slice in which it begins.
+/// CPU time of a short section: it usually ends in the time slice in which it begins.
 const SHORT: Time = Time::us(100);
 
 /// The parameters of `held-mutex`.
@@ -14,7 +14,7 @@ pub struct HeldMutexParams {
     /// What takes the CPU from the thread that holds the mutex
     #[arg(long, default_value = "nice")]
     pub by: Cause,
-    /// Whether it does so: no makes the control
+    /// Whether the holder loses its CPU: yes makes the case, no makes the control
     #[arg(long, default_value = "yes")]
     pub held_up: YesNo,
     /// Nice value of the holder, with --by nice
@@ -32,8 +32,7 @@ pub struct HeldMutexParams {
     /// Pause of the waiter between two calls that take the mutex
     #[arg(long, default_value = "1ms", value_parser = whole_us(Time::us(10)..=Time::s(1)))]
     pub every: Time,
-    /// Processes of nice 0 that want the holder's CPU all the time. auto: one, and none with --by
-    /// quota
+    /// Processes of nice 0 that compete for the holder's CPU. auto: one, or none with --by quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=8)))]
     pub rivals: Auto<u32>,
     /// Whether the mutex has priority inheritance (FUTEX_LOCK_PI, as with PTHREAD_PRIO_INHERIT):
@@ -59,18 +58,18 @@ impl Default for HeldMutexParams {
     }
 }
 
-/// What takes the CPU from a holder that is ready.
+/// What takes the CPU from a runnable holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Cause {
-    /// Its nice value, beside threads of nice 0
+    /// Its nice value, next to threads of nice 0
     Nice,
-    /// The policy SCHED_IDLE, beside threads of the usual one
+    /// The policy SCHED_IDLE, next to threads of the usual policy
     Idle,
     /// The CPU quota of its group
     Quota,
 }
 
-/// Something that may fix the stall.
+/// A fix to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MutexFix {
     /// The same work in sections of 100 us; not under a quota, which any section may use up
@@ -82,18 +81,18 @@ pub enum MutexFix {
 choice!(Cause, MutexFix);
 
 impl HeldMutexParams {
-    /// The same holder at the weight of the others, and without a quota.
+    /// The same holder with the usual weight and without a quota.
     pub fn control(&self) -> Self {
         HeldMutexParams { held_up: YesNo::No, ..self.clone() }
     }
 
-    /// The same with a fix.
+    /// The same parameters with a fix.
     pub fn with(&self, fix: MutexFix) -> Self {
         match fix {
-            // A quota is used up in a section, however short it is.
+            // A section can use up the quota, however short it is.
             MutexFix::Short if self.by == Cause::Quota || self.inside <= SHORT => self.clone(),
             MutexFix::Short => {
-                // The same work in all, as near as the least rest allows.
+                // The total work stays the same, as far as the shortest possible rest allows.
                 let part = SHORT.get().as_secs_f64() / self.inside.get().as_secs_f64();
                 let rest_us = (self.rest.get().as_micros() as f64 * part).round().max(10.0);
                 let rest = Time::us(rest_us as u64);
@@ -103,12 +102,12 @@ impl HeldMutexParams {
         }
     }
 
-    /// How many rivals there are.
+    /// Number of rivals.
     pub fn rivals(&self) -> u32 {
         self.rivals.get().unwrap_or(u32::from(self.by != Cause::Quota))
     }
 
-    /// The quota of the holder's group; none where it has none.
+    /// The quota of the holder's group. None: it has no quota.
     pub fn limit(&self) -> Option<Quota> {
         (self.by == Cause::Quota && self.held_up.is_yes()).then_some(self.quota)
     }

@@ -1,4 +1,4 @@
-//! From parameters to arms, and to what the processes of a trial have to do.
+//! Turns parameters into arms, and into settings for the processes of a trial.
 
 use super::holder::{HolderSpec, RivalSpec};
 use super::meta::META;
@@ -11,16 +11,16 @@ use os::time;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+/// Estimated cost of the set-up of a trial, besides its duration. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
-/// What the scenario lacks here.
+/// What this machine lacks for the scenario.
 pub(super) fn missing(host: &Host) -> Option<Need> {
     cpus::missing(META.needs.cpus, host.machine)
 }
 
-/// The arms: a holder at the weight of the others and without a quota, one that is held up, and
-/// what may fix it.
+/// The arms. The holder of the control has the usual weight and no quota. The holder of the case
+/// is held up. The fixes follow.
 pub(super) fn arms(
     params: &HeldMutexParams,
     host: &Host,
@@ -42,7 +42,7 @@ pub(super) fn arms(
             MutexFix::Inherit => HeldMutexFact::Inherit,
         };
         let settings = params.with(*fix);
-        // What the case does already is no fix of it.
+        // A fix that the case already has is skipped.
         if settings != *params {
             all.arms.push(arm(&fix.to_string(), Role::Fix, settings, Some(change)));
         }
@@ -50,7 +50,7 @@ pub(super) fn arms(
     Ok(all)
 }
 
-/// Whether this process, and so what it starts, has nice value 0 and the usual policy.
+/// Whether this process, and so its children, have nice value 0 and the usual policy.
 fn has_usual_weight() -> bool {
     rustix::process::getpriority_process(None) == Ok(0) && os::policy::is_usual(std::process::id())
 }
@@ -65,17 +65,18 @@ fn arm(
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// What the processes of a trial have to do.
+/// The settings of the processes of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Specs {
     pub(super) waiter: WaiterSpec,
     pub(super) holder: HolderSpec,
-    /// Each of them.
+    /// The settings of each rival.
     pub(super) rival: RivalSpec,
     pub(super) rivals: u32,
 }
 
-/// What they have to do in a trial with that memory, whose holder joins these groups.
+/// The settings of the processes of a trial. `memory` is the shared memory, and the holder joins
+/// `groups`.
 pub(super) fn specs(
     params: &HeldMutexParams,
     memory: i32,

@@ -1,8 +1,8 @@
 /*
- * Two processes share a mutex. One works with the mutex held, and rests; the other one takes it
- * again and again, and lets it go at once. On the holder's CPU there are rivals with nice 0. At a
- * low weight the holder waits for its CPU with the mutex held, and the other process sleeps. In the
- * control the holder has the weight of its rivals.
+ * Two processes share a mutex. One process works with the mutex held, and then rests. The other
+ * one repeatedly takes the mutex and releases it at once. On the holder's CPU there are rivals
+ * with nice 0. At a low weight, the holder waits for its CPU with the mutex held, and the other
+ * process sleeps. In the control, the holder has the weight of its rivals.
  */
 static struct {
 	pthread_mutex_t mutex;
@@ -20,7 +20,7 @@ static void set_up(void)
 {
 	cpu_waiter = cpu_at(0);
 	cpu_holder = cpu_at(1);
-	/* Not every C library has a function for the policy. */
+	/* Some C libraries have no function for the policy. */
 	if (getpriority(PRIO_PROCESS, 0) || syscall(SYS_sched_getscheduler, 0) != SCHED_OTHER)
 		skip("run it at nice 0 and under the usual policy");
 	seen = shared(sizeof(*seen));
@@ -72,7 +72,7 @@ static void waiter(long unused)
 		pthread_mutex_lock(&seen->mutex);
 		waited = now() - waited;
 		pthread_mutex_unlock(&seen->mutex);
-		/* The work of a section is no loss. */
+		/* The work of a section does not count as a loss. */
 		if (waited > (INSIDE_US + 1000) * 1000ULL)
 			seen->lost += waited - INSIDE_US * 1000ULL;
 		rest_ns(EVERY_US * 1000ULL);
@@ -81,7 +81,7 @@ static void waiter(long unused)
 	pause();
 }
 
-/* Milliseconds that the waiter lost beyond the work of a section, in each second. */
+/* Time that the waiter lost beyond the work of a section, in milliseconds per second. */
 static double trial(int with_cause)
 {
 	pthread_mutexattr_t shared_by_processes;

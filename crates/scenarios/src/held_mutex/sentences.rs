@@ -3,7 +3,7 @@
 use model::{Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum HeldMutexFact {
@@ -17,7 +17,7 @@ pub(super) enum HeldMutexFact {
     UsualWeight,
 }
 
-/// What case and control did.
+/// The figures of case and control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub holder: Holder,

@@ -1,4 +1,4 @@
-//! The memory that waiter and holder share: a mutex, and what the holder counts.
+//! The memory that waiter and holder share: a mutex, and the counts of the holder.
 
 use load::page::{InPage, Page};
 use rustix::io::Errno;
@@ -8,31 +8,32 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody sleeps until it is free.
+/// The mutex is taken, and at least one process sleeps for it.
 const WAITED_FOR: u32 = 2;
 
-/// The flags of a futex that processes share.
+/// The flags of a futex that is shared between processes.
 const OF_PROCESSES: futex::Flags = futex::Flags::empty();
 
-/// The page that holds it.
+/// The page with the shared memory.
 pub(super) type Shared = Page<SharedMutex>;
 
-/// What is in it. Zeros are a free mutex and nothing counted.
+/// The content of the page. All zeros mean a free mutex and no counts.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct SharedMutex {
     mutex: AtomicU32,
-    /// 1 once the time is over.
+    /// 1 after the end of the time.
     pub(super) stop: AtomicU32,
-    /// Sections of the holder that have ended.
+    /// Number of completed sections of the holder.
     pub(super) sections: AtomicU64,
-    /// Time in which the holder held the mutex without a CPU, in nanoseconds.
+    /// Time in which the holder had the mutex but no CPU, in nanoseconds.
     pub(super) off_cpu_ns: AtomicU64,
 }
 
 impl SharedMutex {
-    /// Takes the mutex, asleep until it is free. With priority inheritance the kernel hands it on;
-    /// without it this is the second mutex of Drepper, "Futexes are tricky" (2011).
+    /// Takes the mutex, and sleeps until it is free. With priority inheritance, the kernel hands
+    /// the mutex over. Without it, this is the second mutex of Drepper, "Futexes are tricky"
+    /// (2011).
     pub(super) fn take(&self, inherit: bool) -> std::io::Result<()> {
         let taken = if inherit { own_id() } else { TAKEN };
         if self.mutex.compare_exchange(FREE, taken, Acquire, Relaxed).is_ok() {
@@ -42,7 +43,7 @@ impl SharedMutex {
             return self.inherit();
         }
         while self.mutex.swap(WAITED_FOR, Acquire) != FREE {
-            // Woken, interrupted, or free meanwhile: it is tried again each time.
+            // Woken up, interrupted, or free in the meantime. The loop tries again in each case.
             match futex::wait(&self.mutex, OF_PROCESSES, WAITED_FOR, None) {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -60,7 +61,7 @@ impl SharedMutex {
         }
     }
 
-    /// Lets the mutex go, and wakes one that sleeps for it.
+    /// Releases the mutex, and wakes one process that sleeps for it.
     pub(super) fn let_go(&self, inherit: bool) -> std::io::Result<()> {
         if !inherit {
             if self.mutex.swap(FREE, Release) == WAITED_FOR {
@@ -75,12 +76,12 @@ impl SharedMutex {
     }
 }
 
-/// The number of the calling thread, by which the kernel knows a holder.
+/// The ID of the calling thread, by which the kernel identifies a holder.
 fn own_id() -> u32 {
     gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
-// SAFETY: atomic numbers.
+// SAFETY: only atomic numbers.
 unsafe impl InPage for SharedMutex {}
 
 #[cfg(test)]

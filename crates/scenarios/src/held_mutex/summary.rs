@@ -1,4 +1,4 @@
-//! What `held-mutex` says of an outcome.
+//! The summary that `held-mutex` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::{Cause, HeldMutexParams};
@@ -26,13 +26,13 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// What was asked for, without what is tried.
+/// The settings of the case, with the default fixes and duration.
 fn asked(case: &HeldMutexParams) -> HeldMutexParams {
     let HeldMutexParams { fixes, duration, .. } = HeldMutexParams::default();
     HeldMutexParams { fixes, duration, ..case.clone() }
 }
 
-/// What case and control did.
+/// The figures of case and control.
 fn compared(params: &HeldMutexParams, plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
     let case = arms.iter().find(|arm| arm.role == Role::Case)?;
     let control = control_of(plan, case, arms);
@@ -90,7 +90,8 @@ mod tests {
                 summary(&plan_of(by), &outcome(State::Affected), &results(State::Affected));
             let sentence = told(&META, &summary.headline);
             assert!(sentence.contains(holder) && sentence.contains("keeps others"), "{sentence}");
-            // The control has shown what the usual weight does, and under a quota nothing is left.
+            // The control already shows the usual weight, and a quota leaves no other fix to
+            // suggest.
             assert_eq!(summary.suggestions.len(), usize::from(by != "quota"), "{summary:?}");
         }
         for (state, start) in [

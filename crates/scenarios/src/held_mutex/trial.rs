@@ -1,4 +1,4 @@
-//! One trial: a waiter, a holder and its rivals, until their time is over.
+//! One trial: a waiter, a holder and its rivals, until the time is over.
 
 use super::holder::{HOLDER, RIVAL};
 use super::meta::measure;
@@ -23,29 +23,30 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// How long waiter and holder may take to get ready.
+/// How long the set-up of waiter and holder may take.
 const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long the waiter may take to report once its time is over: it may wait for a holder that gets
-/// hardly any CPU time. One that takes longer hangs.
+/// How long the waiter may take to report after the end of the time. It may wait for a holder that
+/// gets hardly any CPU time. A waiter that takes longer hangs.
 pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
-/// What each process is to the evidence, the waiter first; all behind the holder are rivals.
+/// Name and role of each process in the evidence. The waiter is first, then the holder. All others
+/// are rivals.
 const PARTS: [(&str, Role); 3] =
     [("waiter", Role::Victim), ("holder", Role::Victim), ("rival", Role::Bystander)];
 
-/// What of a trial runs, the waiter first. Where it is dropped, all of it ends.
+/// The processes of a trial, the waiter first. All of them end on drop.
 struct Parts {
     children: Vec<load::Child>,
     shared: Shared,
-    /// The holder's, with --by quota.
+    /// The group of the holder, with --by quota.
     group: Option<BandwidthGroup>,
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        // Without rivals and a quota, a holder that is killed has a CPU to end on. A group whose
-        // quota cannot be lifted goes later.
+        // Without rivals and a quota, a killed holder gets the CPU time that it needs to end. A
+        // group whose quota cannot be lifted is removed later.
         self.group.iter().for_each(BandwidthGroup::lift);
         self.shared.contents().stop.store(1, Relaxed);
         self.children.iter_mut().for_each(load::Child::kill);
@@ -77,7 +78,7 @@ pub(super) fn run(
     let watch = Disturbances::start(roots, None);
     let before = parts.group.as_ref().map(BandwidthGroup::usage);
     let began = Instant::now();
-    // The waiter last: it finds the others at work.
+    // The waiter starts last, so that the others are already at work.
     parts.children.iter_mut().rev().try_for_each(load::Child::go)?;
     let limit = params.duration.get() + HANG_AFTER;
     let report = wait::until(limit, interrupted, |deadline| parts.report_before(deadline))?;
@@ -94,14 +95,14 @@ pub(super) fn run(
     observation.evidence = probing.evidence();
     if let (Some(evidence), Some(gained)) = (&mut observation.evidence, &gained) {
         quota::lay_over(evidence, gained);
-        // Of those that are watched it alone is in the group.
+        // Among the watched processes, only the holder is in the group.
         let of_group = |share: &QuotaShare| share.task.part.as_deref() == Some("holder");
         evidence.quota.iter_mut().for_each(|quota| quota.threads.retain(of_group));
     }
     Ok(TrialResult { observation, disturbance })
 }
 
-/// The group of a holder with a quota. In the control it is in such a group too, without one.
+/// The group of a holder with --by quota. In the control, its group has no quota.
 fn group(
     params: &HeldMutexParams,
     context: &Context,
@@ -115,7 +116,7 @@ fn group(
 }
 
 impl Parts {
-    /// Starts waiter, holder and rivals, who inherit the memory.
+    /// Starts waiter, holder and rivals, which inherit the shared memory.
     fn start(&mut self, specs: &Specs, context: &Context) -> Result<(), ScenarioError> {
         let args = |generator, spec: serde_json::Result<serde_json::Value>| {
             let spec = spec.map_err(|error| unreadable("wait", error))?;
@@ -135,7 +136,7 @@ impl Parts {
         inherit(&self.shared, false).map_err(system)
     }
 
-    /// Ends all, and removes the group.
+    /// Ends all processes and removes the group.
     fn end(mut self) -> Result<(), ScenarioError> {
         let group = self.group.take();
         group.iter().for_each(BandwidthGroup::lift);
@@ -143,8 +144,9 @@ impl Parts {
         group.map_or(Ok(()), BandwidthGroup::remove).map_err(refused)
     }
 
-    /// The waiter's report, if it comes before `deadline`. Fails where the holder or a rival has
-    /// given up or died: then nobody lets the mutex go, or nobody holds the holder up.
+    /// The waiter's report. None if `deadline` passes before that. Fails if the holder or a rival
+    /// has given up or died. In that case no process releases the mutex, or none holds the holder
+    /// up.
     fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, load::LoadError> {
         for child in &mut self.children[1..] {
             child.report_before(Instant::now())?;
@@ -153,7 +155,7 @@ impl Parts {
     }
 }
 
-/// What the kernel refused.
+/// The error for a call that the kernel refused.
 fn system(source: std::io::Error) -> ScenarioError {
     load::LoadError::System { role: WAITER.name, source }.into()
 }
@@ -171,7 +173,8 @@ fn answer(report: Report) -> Result<WaitReport, ScenarioError> {
     }
 }
 
-/// The observation of a waiter that does not come back: it has waited for that long at least.
+/// The observation of a waiter that did not return. It waited at least for the time since the end
+/// of the trial's duration.
 fn hung(params: &HeldMutexParams, watched: Duration) -> Observation {
     let window_ms = time::ms(watched);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };

@@ -1,4 +1,4 @@
-//! The waiter: takes the mutex again and again, and counts how long that takes.
+//! The waiter: takes the mutex repeatedly, and records how long that takes.
 
 use super::holder::{failure, read_spec};
 use super::shared::{Shared, SharedMutex};
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 /// The generator.
 pub(super) const WAITER: OwnGenerator = OwnGenerator { name: "mutex-waiter", prepare };
 
-/// A wait may be this much longer than the work of a section before it counts as a stall.
+/// A wait counts as a stall if it exceeds the work of a section by more than this.
 const STALL_NS: u64 = 1_000_000;
 
-/// What the waiter has to do.
+/// The settings of the waiter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaiterSpec {
-    /// Number of the file by which it finds the memory that it shares with the holder.
+    /// Descriptor of the memory that it shares with the holder.
     pub(super) memory: i32,
     /// Its CPU.
     pub(super) cpu: u32,
@@ -29,16 +29,16 @@ pub(super) struct WaiterSpec {
     pub(super) inside_ns: u64,
     /// Pause between two calls, in nanoseconds.
     pub(super) every_ns: u64,
-    /// How long, in milliseconds.
+    /// Duration of the work, in milliseconds.
     pub(super) duration_ms: u64,
 }
 
-/// What it reports.
+/// The report of the waiter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct WaitReport {
-    /// How long it took the mutex again and again, in nanoseconds.
+    /// Time in which it took the mutex repeatedly, in nanoseconds.
     pub(super) window_ns: u64,
-    /// Time in waits beyond the work of a section, in nanoseconds.
+    /// Time of waits beyond the work of a section, in nanoseconds.
     pub(super) lost_ns: u64,
     /// The longest wait, in nanoseconds.
     pub(super) worst_ns: u64,
@@ -75,7 +75,7 @@ fn take_again_and_again(spec: &WaiterSpec, shared: &SharedMutex) -> std::io::Res
     Ok(WaitReport { window_ns: whole_ns(began.elapsed()), lost_ns, worst_ns, waits })
 }
 
-/// What of a wait a holder that keeps its CPU does not cause.
+/// The part of a wait that a holder with a CPU would not cause.
 fn lost_of(waited_ns: u64, inside_ns: u64) -> u64 {
     let beyond = waited_ns.saturating_sub(inside_ns);
     if beyond > STALL_NS { beyond } else { 0 }
@@ -109,7 +109,7 @@ mod tests {
             shared.let_go(false).unwrap();
             waiter.join().unwrap().unwrap()
         });
-        // It may begin late, but not so late.
+        // The waiter may start late, but not by this much.
         assert!(report.worst_ns > 10_000_000, "{report:?}");
         assert!(report.lost_ns > 8_000_000 && report.lost_ns < report.window_ns, "{report:?}");
         assert!(!histogram::decode(&report.waits).unwrap().is_empty());

@@ -42,24 +42,25 @@ const fn figure(
     MeasureMeta { name, heading, unit, help, column }
 }
 
-/// Judged is the slope.
+/// The judged figure is the slope.
 ///
-/// Looking at a message that waits takes a step through a linked list: some four cycles where the
-/// list is in the nearest cache, and that is over 1 ns on any machine. So a scan is at least twice
-/// the margin. A fixed cost of a message, such as a dam or busy senders add, is divided by the
-/// messages that wait, half of 100,000 and more: it would have to be over 25 us to reach the
-/// margin. A round trip through a port takes 10 or 60 us, as the kernel places the two processes.
+/// Looking at a waiting message is one step through a linked list. With the list in the nearest
+/// cache, a step takes about four cycles, which is more than 1 ns on any machine. So a scan is at
+/// least twice the margin. A fixed cost per message, such as that of a dam or of busy senders, is
+/// divided by the number of waiting messages: half of 100,000 or more. So it reaches the margin
+/// only above 25 us. A round trip through a port takes 10 or 60 us, depending on where the kernel
+/// places the two processes.
 const JUDGING: Judging = Judging {
     measure: Cow::Borrowed(measure::SLOPE),
     margin: 0.5,
     control_limit: 20.0,
-    // Both sides of the difference are measured in one trial, and the load takes all CPUs.
+    // Both sides of the difference are measured in one trial, and the load uses all CPUs.
     wants_cpu: false,
     error_rate: model::record::ERROR_RATE,
     confidence: 0.95,
 };
 
-/// What `mailbox-flood` says of itself.
+/// The description of `mailbox-flood`.
 pub const META: Meta = Meta {
     id: "mailbox-flood",
     title: "an Erlang process becomes slower the more messages wait for it, and never catches up",

@@ -1,4 +1,4 @@
-//! `mailbox-flood`: an Erlang process that becomes slower the more messages wait for it.
+//! `mailbox-flood`: an Erlang process that becomes slower with each message in its mailbox.
 
 mod meta;
 mod observe;

@@ -1,71 +1,71 @@
-//! From what the node counted and timed to an observation.
+//! Turns the counts and times of the node into an observation.
 
 use super::meta::{measure, series};
 use model::{AtWork, Measure, Observation, Series, Unit};
 use os::time;
 use std::time::Duration;
 
-/// What came of a flood.
+/// The result of a flood.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flood {
-    /// Messages that were to be sent.
+    /// Number of messages that the senders had to send.
     pub offered: f64,
-    /// Different messages that were written.
+    /// Number of distinct messages that were written.
     pub drained: f64,
-    /// Writes that failed.
+    /// Number of writes that failed.
     pub failed: f64,
-    /// Messages that were written again.
+    /// Number of messages that were written more than once.
     pub duplicated: f64,
-    /// Messages that came behind a later one of their sender.
+    /// Number of messages that arrived after a later message of the same sender.
     pub out_of_order: f64,
-    /// Messages that were sent and never written; none where that is not known.
+    /// Number of messages that were sent but never written. None if this is unknown.
     pub lost: Option<f64>,
     /// How often the server was killed.
     pub killed: f64,
-    /// From the release of the senders to the last message, in microseconds.
+    /// Time from the release of the senders to the last message, in microseconds.
     pub wall_us: f64,
-    /// Messages written in each second.
+    /// Messages written per second.
     pub drain_rate: f64,
-    /// 99th percentile of the time that sending a message took, in microseconds.
+    /// 99th percentile of the time to send a message, in microseconds.
     pub wait_p99_us: Option<f64>,
-    /// Most messages in the mailbox of the server.
+    /// Largest number of messages in the server's mailbox.
     pub server_high: f64,
-    /// Most messages in the mailbox of the dam.
+    /// Largest number of messages in the dam's mailbox.
     pub dam_high: f64,
-    /// Most messages in both together.
+    /// Largest number of messages in both mailboxes together.
     pub both_high: f64,
-    /// Most bytes that the VM held.
+    /// Largest memory of the VM, in bytes.
     pub memory: f64,
-    /// When the queues were looked at, in microseconds; messages in the mailboxes of server and
-    /// dam, and what the dam held beside.
+    /// Samples of the queues: time in microseconds, then the messages in the server's mailbox, in
+    /// the dam's mailbox, and those that the dam holds outside its mailbox.
     pub queues: Vec<(f64, [f64; 3])>,
-    /// What the server had to complain of.
+    /// The errors that the server reported.
     pub errors: Vec<String>,
 }
 
-/// What single writes took at a length of the mailbox.
+/// The times of single writes at one length of the mailbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Cost {
-    /// Messages in the mailbox.
+    /// Number of messages in the mailbox.
     pub length: f64,
     /// Time of each write, in microseconds.
     pub times_us: Vec<f64>,
-    /// In which functions the owner of the mailbox was seen, most often first.
+    /// The functions in which the mailbox owner was seen, most frequent first.
     pub seen: Vec<AtWork>,
 }
 
-/// All that a trial measured.
+/// All measurements of a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Measured {
-    /// Writes in each second with nothing queued.
+    /// Writes per second with nothing queued.
     pub empty_rate: f64,
     /// The flood.
     pub flood: Flood,
-    /// Whether each message waited for the one before, so that nothing queued.
+    /// Whether each message waited for the previous one, so that nothing queued.
     pub one_at_a_time: bool,
-    /// Writes timed at several lengths; empty where they were not.
+    /// Writes timed at several lengths of the mailbox. Empty if they were not timed.
     pub costs: Vec<Cost>,
-    /// CPU time of the node in the flood, in milliseconds a second.
+    /// CPU time of the node during the flood, in milliseconds per second.
     pub cpu_ms_per_s: Option<f64>,
 }
 
@@ -105,12 +105,12 @@ pub(super) fn observe(measured: &Measured) -> Observation {
     seen
 }
 
-/// What a write took longer than on an empty queue, over the messages that waited meanwhile.
+/// How much longer a write took than on an empty queue, divided by the messages that waited.
 ///
-/// What is outstanding falls by one with each write, so that its mean over the writes lies between
-/// the first and the last. What waits for a decoy is counted as what would wait for the server, so
-/// that a fixed cost of a message has the same share in control and case. Where messages come one
-/// at a time nothing waits, and the difference is spread over the whole flood.
+/// The number of outstanding messages falls by one with each write. So its mean over the writes
+/// lies halfway between the first and the last. Messages for a decoy count like messages for the
+/// server, so a fixed cost of a message has the same share in control and case. If messages come
+/// one at a time, nothing waits, and the difference is divided by all messages of the flood.
 fn slope(measured: &Measured) -> Measure {
     let flood = &measured.flood;
     let empty_ns = 1e9 / measured.empty_rate.max(1e-3);
@@ -126,19 +126,19 @@ fn slope(measured: &Measured) -> Measure {
     }
 }
 
-/// A trial that did not come back by its limit. It has the judged figure, as a bound, so that its
-/// block is whole: what counts is that it hung.
+/// The observation of a trial that did not end within its limit. It has a bound of the judged
+/// figure, so its block is complete. What counts is that it hung.
 pub(super) fn hang(offered: u64, limit: Duration) -> Observation {
     let limit_ms = time::ms(limit);
     let mut seen = Observation { window_ms: limit_ms, hang: true, ..Observation::default() };
-    // No write was seen to end, so each message that waited may have cost all of it.
+    // No write was seen to end. So each waiting message may have cost the whole time.
     let slope = limit_ms * 1e6 / (offered as f64).max(1.0);
     let slope = Measure::at_least(slope, Unit::Nanoseconds);
     seen.measures.insert(measure::SLOPE.to_owned(), slope);
     seen
 }
 
-/// The slope through all single writes.
+/// The slope of the line through all single writes.
 fn fit(costs: &[Cost]) -> Option<f64> {
     let of = |cost: &Cost| {
         let length = cost.length;
@@ -158,15 +158,15 @@ fn queues(samples: &[(f64, [f64; 3])]) -> Option<Series> {
     (!series.rows.is_empty()).then_some(series)
 }
 
-/// The lengths of the mailbox, and what a write took at each of them, as two series of which the
-/// second stands against the first.
+/// Two series: the lengths of the mailbox, and the time of a write at each length. The second is
+/// plotted against the first.
 fn curve(costs: &[Cost]) -> (Series, Series) {
     let mut lengths = Series::new(Unit::Count, vec!["messages in the mailbox".to_owned()]);
     let quartiles = ["median", "lower quartile", "upper quartile"].map(str::to_owned).to_vec();
     let mut series = Series::new(Unit::Nanoseconds, quartiles);
     series.against = Some(series::LENGTHS.to_owned());
     for (place, cost) in costs.iter().enumerate() {
-        // The lengths had their turns in random order, each by itself: this is their place alone.
+        // The lengths were measured separately and in random order. So this is only a position.
         let at = place as f64;
         lengths.push(at, vec![Some(cost.length)]);
         series.push(at, [0.5, 0.25, 0.75].map(|part| quantile(&cost.times_us, part)).to_vec());
@@ -174,7 +174,8 @@ fn curve(costs: &[Cost]) -> (Series, Series) {
     (lengths, series)
 }
 
-/// A quantile of times in microseconds, in nanoseconds: the nearest figure, since many are alike.
+/// A quantile, in nanoseconds, of times in microseconds. It takes the nearest value, because many
+/// values are equal.
 fn quantile(times_us: &[f64], part: f64) -> Option<f64> {
     let mut times: Vec<f64> = times_us.iter().copied().filter(|time| time.is_finite()).collect();
     times.sort_by(f64::total_cmp);
@@ -186,7 +187,7 @@ fn quantile(times_us: &[f64], part: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A server that takes 20 us for a write and 10 ns more for each message that waits.
+    /// A server that takes 20 us for a write, plus 10 ns for each waiting message.
     fn flooded(offered: f64, drained: f64) -> Measured {
         let left = |n: f64| offered - n;
         let writes = (0..drained as u64).map(|n| 20.0 + 0.01 * left(n as f64));

@@ -68,14 +68,14 @@ impl Default for MailboxFloodParams {
     }
 }
 
-/// Where the server can write to.
+/// What the server writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SinkKind {
     /// A port program that answers in packets
     Port,
     /// A port program that answers in lines
     PortLine,
-    /// An echo process, waited for by a plain tag
+    /// An echo process; its answers have a plain tag
     Tag,
     /// A TCP socket by the inet driver
     Tcp,
@@ -99,7 +99,7 @@ pub enum SinkKind {
     None,
 }
 
-/// What a message holds.
+/// The content of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Message {
     /// 1 byte
@@ -108,11 +108,11 @@ pub enum Message {
     Small,
     /// A reference-counted binary of 70 bytes
     Refc,
-    /// As many bytes as --size says
+    /// The number of bytes in --size
     Large,
 }
 
-/// Where a process keeps the messages that wait.
+/// Where a process keeps its waiting messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum QueueData {
@@ -122,42 +122,42 @@ pub enum QueueData {
     OffHeap,
 }
 
-/// Whose mailbox the messages wait in.
+/// The process in whose mailbox the messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mailbox {
-    /// That of the server
+    /// The server's mailbox
     Server,
-    /// That of a process that never looks at them
+    /// The mailbox of a process that never looks at it
     Decoy,
 }
 
-/// What may stand between senders and server.
+/// The dam between senders and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Dam {
     /// Nothing
     None,
-    /// The original's dam, which pauses at 10,000 messages
+    /// The dam of the original program, which pauses at 10,000 messages
     Threshold,
     /// tailback_dam, which gives credit
     Credit,
 }
 
-/// How the senders go about it.
+/// How the senders send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Pace {
-    /// All at once
+    /// All messages at once
     Flood,
-    /// One message when the one before was handled
+    /// One message after the previous one was handled
     OneAtATime,
 }
 
-/// What may fix it.
+/// A fix to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum FloodFix {
-    /// Messages off the heap of the server
+    /// Keep messages off the heap of the server
     OffHeap,
-    /// The original's dam
+    /// The dam of the original program
     Threshold,
     /// tailback_dam
     Credit,
@@ -166,7 +166,7 @@ pub enum FloodFix {
 choice!(SinkKind, Message, QueueData, Mailbox, Dam, Pace, FloodFix);
 
 impl SinkKind {
-    /// How its file is opened; none where it is no file.
+    /// The options for opening its file. None if the sink is not a file.
     pub(super) fn file_options(self) -> Option<&'static [&'static str]> {
         Some(match self {
             SinkKind::File => &["append", "raw", "delayed_write"],
@@ -177,12 +177,12 @@ impl SinkKind {
         })
     }
 
-    /// Whether it fills a file.
+    /// Whether the sink is a file.
     pub(super) fn is_file(self) -> bool {
         self.file_options().is_some()
     }
 
-    /// What the Erlang application calls it, where it takes no more than a name.
+    /// Its name in the Erlang application. Only for sinks that need nothing but a name.
     pub fn atom(self) -> String {
         self.to_string().replace('-', "_")
     }

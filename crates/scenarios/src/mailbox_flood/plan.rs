@@ -1,4 +1,4 @@
-//! From parameters to arms and scripts.
+//! Turns parameters into arms and trials.
 
 use super::params::{
     Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind,
@@ -12,65 +12,65 @@ use model::{Arm, Changed, Role};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What starting and ending a node and the calls beside the flood take, roughly.
+/// Estimated time to start and end a node and for the calls besides the flood.
 const SET_UP: Duration = Duration::from_millis(300);
 
-/// The most that a file sink may be filled with in a trial, in bytes.
+/// The largest file of a file sink in a trial, in bytes.
 const MOST_FILE: u64 = 1 << 30;
 
-/// The most messages of a trial: each is ticked off where it is written.
+/// The most messages of a trial. Each message is marked when it is written.
 const MOST_MESSAGES: u64 = 100_000_000;
 
-/// What is raw in a trial.
+/// What a trial runs.
 #[derive(Debug, Clone)]
 pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
     pub vm: Vm,
     /// Emulator flags.
     pub flags: Flags,
-    /// What the server writes to.
+    /// The sink that the server writes to.
     pub sink: SinkKind,
-    /// Where the file of a file sink goes.
+    /// Folder for the file of a file sink.
     pub folder: PathBuf,
-    /// Processes that send.
+    /// Number of processes that send.
     pub senders: u64,
-    /// Messages of each.
+    /// Number of messages of each sender.
     pub messages: u64,
-    /// What a message holds.
+    /// Content of a message.
     pub message: Message,
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub bytes: u64,
-    /// Where messages wait.
+    /// Where waiting messages are kept.
     pub queue_data: QueueData,
-    /// What stands in front of the server.
+    /// The dam in front of the server.
     pub dam: Dam,
     /// Whether the messages wait in the mailbox of a process that never looks at them.
     pub decoy: bool,
-    /// Whether each message waits for the one before to be written.
+    /// Whether each message waits until the previous one is written.
     pub one_at_a_time: bool,
-    /// When the server is killed.
+    /// When the server is killed. None: never.
     pub kill_after: Option<Duration>,
-    /// When the flood is cut off.
+    /// When the flood is ended.
     pub duration: Duration,
-    /// The most that the VM may hold, in bytes.
+    /// Most memory that the VM may use, in bytes.
     pub memory_limit: u64,
 }
 
 impl TrialSpec {
-    /// Messages in all.
+    /// Number of messages of all senders together.
     pub fn offered(&self) -> u64 {
         self.senders.saturating_mul(self.messages)
     }
 
-    /// Whether writes are timed at several lengths of the mailbox too: where all is sent to the
-    /// server itself, or to its decoy.
+    /// Whether writes are also timed at several lengths of the mailbox. This needs a flood that
+    /// goes to the server directly, or to its decoy.
     pub fn has_fit(&self) -> bool {
         self.dam == Dam::None && !self.one_at_a_time
     }
 }
 
-/// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its
-/// own.
+/// The arms: the flood of a decoy as the control, the flood as the case, and the fixes. Each OTP
+/// has its own control.
 pub(super) fn arms(
     params: &MailboxFloodParams,
     host: &Host,
@@ -105,7 +105,7 @@ pub(super) fn arms(
 }
 
 impl MailboxFloodParams {
-    /// What no trial could be made of.
+    /// Refuses parameters that allow no trial.
     fn check(&self) -> Result<(), ScenarioError> {
         let unusable = |fact: MailboxFloodFact| Err(ScenarioError::unusable(fact));
         if self.is_paced() && self.dam != Dam::None {
@@ -127,8 +127,8 @@ impl MailboxFloodParams {
         Ok(())
     }
 
-    /// The same flood, to a decoy: the same messages of the same senders wait in the same node,
-    /// only not in the mailbox of the process that writes.
+    /// The same flood, sent to a decoy. The same messages of the same senders wait in the same
+    /// node, but not in the mailbox of the process that writes.
     fn control(&self) -> Self {
         MailboxFloodParams {
             mailbox: Mailbox::Decoy,
@@ -148,7 +148,7 @@ impl MailboxFloodParams {
         }
     }
 
-    /// The fixes that change something here.
+    /// The fixes that change something for these parameters.
     fn fixes_that_change(&self) -> Vec<FloodFix> {
         let changes = |fix: &FloodFix| {
             let dam_twice = *fix != FloodFix::OffHeap && self.dam != Dam::None;
@@ -185,12 +185,12 @@ impl MailboxFloodParams {
         }
     }
 
-    /// Whether the mailbox is flooded and there is a fitted slope.
+    /// Whether the mailbox is flooded directly, so that there is a fitted slope.
     pub(super) fn is_direct(&self) -> bool {
         self.dam == Dam::None && !self.is_paced()
     }
 
-    /// Messages in all.
+    /// Number of messages of all senders together.
     pub(super) fn offered(&self) -> u64 {
         u64::from(self.senders) * u64::from(self.messages)
     }
@@ -212,7 +212,7 @@ fn change(fix: FloodFix) -> MailboxFloodFact {
     }
 }
 
-/// Control and case of these parameters, as [`arms`] makes them, without asking an OTP.
+/// Control and case of these parameters, as [`arms`] makes them, but without asking an OTP.
 pub(super) fn sketch(
     params: &MailboxFloodParams,
 ) -> Result<Cell<MailboxFloodParams>, ScenarioError> {
@@ -220,11 +220,11 @@ pub(super) fn sketch(
     Ok(Cell::of_pair(params.control(), params.clone()))
 }
 
-/// What is run in a trial of these parameters.
+/// The trial for these parameters.
 pub(super) fn spec(params: &MailboxFloodParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
     let one_at_a_time = params.is_paced();
-    // One sender, so that never two wait.
+    // With one sender, two messages never wait at the same time.
     let (senders, messages) = match one_at_a_time {
         true => (1, params.offered()),
         false => (params.senders.into(), params.messages.into()),
@@ -249,7 +249,7 @@ pub(super) fn spec(params: &MailboxFloodParams, host: &Host) -> Result<TrialSpec
     })
 }
 
-/// How long a trial takes at most, for the progress bar.
+/// Longest duration of a trial, for the progress bar.
 pub(super) fn expected(params: &MailboxFloodParams) -> Duration {
     SET_UP + params.duration.get()
 }

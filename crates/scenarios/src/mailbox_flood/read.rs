@@ -1,11 +1,11 @@
-//! What `msgq_flood` answers, read.
+//! Reads the answers of `msgq_flood`.
 
 use super::observe::{Cost, Flood};
 use beam::Term;
 use beam::term::{self, as_atom, as_f64, as_text, as_tuple, as_u64, each, field};
 use model::AtWork;
 
-/// What `msgq_flood:measure` says.
+/// Reads the answer of `msgq_flood:measure`.
 pub(super) fn flood(map: &Term) -> term::Read<Flood> {
     let number = |key: &str| field(map, key, as_f64);
     Ok(Flood {
@@ -14,7 +14,7 @@ pub(super) fn flood(map: &Term) -> term::Read<Flood> {
         failed: number("failed")?,
         duplicated: number("duplicated")?,
         out_of_order: number("out_of_order")?,
-        // An atom where the flood was cut off.
+        // The value is an atom if the flood was ended early.
         lost: field(map, "lost", |lost| Ok(as_f64(lost).ok()))?,
         killed: number("killed")?,
         wall_us: number("wall_us")?,
@@ -34,7 +34,7 @@ fn pair(term: &Term) -> term::Read<(f64, f64)> {
     Ok((as_f64(first)?, as_f64(second)?))
 }
 
-/// The quantile is absent, as an atom, where nothing was sent.
+/// If nothing was sent, the quantile is an atom, which means None.
 fn wait_p99(map: &Term) -> term::Read<Option<f64>> {
     let quantile = |term: &Term| {
         let [part, us] = as_tuple::<2>(term)?;
@@ -44,7 +44,7 @@ fn wait_p99(map: &Term) -> term::Read<Option<f64>> {
     Ok(quantiles.into_iter().find(|(part, _)| *part == 0.99).and_then(|(_, us)| us))
 }
 
-/// All three series come from the same looks.
+/// All three series come from the same samples.
 fn queues(map: &Term) -> term::Read<Vec<(f64, [f64; 3])>> {
     let series = |key: &str| field(map, key, |list| each(list, pair));
     let (server, dam, held) = (series("server_queue")?, series("dam_queue")?, series("dam_held")?);
@@ -52,7 +52,7 @@ fn queues(map: &Term) -> term::Read<Vec<(f64, [f64; 3])>> {
     Ok(rows.map(|(((at, server), (_, dam)), (_, held))| (at, [server, dam, held])).collect())
 }
 
-/// What `msgq_flood:cost` says, by ascending length.
+/// Reads the answer of `msgq_flood:cost`, sorted by length.
 pub(super) fn costs(map: &Term) -> term::Read<Vec<Cost>> {
     let timed = |term: &Term| {
         let [length, times] = as_tuple::<2>(term)?;
@@ -78,7 +78,7 @@ fn seen_in(term: &Term) -> term::Read<AtWork> {
     Ok(AtWork { place, samples: as_u64(samples)? })
 }
 
-/// What `msgq_flood:rate` says: writes in each second.
+/// Reads the answer of `msgq_flood:rate`: writes per second.
 pub(super) fn rate(map: &Term) -> term::Read<f64> {
     field(map, "rate", as_f64)
 }

@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: whether it is the length of the queue that costs,
-//! where the time goes, and what a killed server lost.
+//! The scenario's own review of an outcome: whether the length of the queue is the cause, where
+//! the time goes, and what a killed server lost.
 
 use super::meta::{META, measure, series};
 use super::params::{MailboxFloodParams, QueueData};
@@ -11,7 +11,7 @@ use model::{Arm, ArmResult, Caveat, Plan, Reason, Role, State, Suggestion, Trial
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// With fewer messages than this the fixed cost of a message, and its noise, pass for a slope.
+/// With fewer messages, the fixed cost of a message and its noise can look like a slope.
 const FEWEST: u64 = 2_000;
 
 pub(super) fn review(results: &Results) -> Review {
@@ -20,14 +20,14 @@ pub(super) fn review(results: &Results) -> Review {
     let after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
     Review {
-        // What was counted stands, however disturbed the machine was.
+        // These counts hold even if the machine was disturbed.
         also: kill_reasons(results.plan, results.arms),
         caveats: hang.into_iter().collect(),
         ..of_the_queue(results)
     }
 }
 
-/// Whether it is the length of the queue that costs.
+/// Whether the length of the queue is the cause.
 fn of_the_queue(results: &Results) -> Review {
     let Results { plan, trials, arms, outcome } = *results;
     if matches!(outcome.state, State::Untrustworthy | State::Skipped) {
@@ -68,7 +68,7 @@ fn params(arm: &Arm) -> Option<MailboxFloodParams> {
     MailboxFloodParams::of(&arm.settings)
 }
 
-/// Another run than the case; none where it is the same.
+/// A suggestion of another run. None if it equals the case.
 fn other_run(
     case: &MailboxFloodParams,
     why: MailboxFloodFact,
@@ -77,8 +77,8 @@ fn other_run(
     (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
 }
 
-/// Whether the fitted slopes of the affected arms support the verdict: an arm without one, as
-/// behind a dam, stands by itself.
+/// Whether the fitted slopes of the affected arms support the verdict. An arm without a fitted
+/// slope, such as one behind a dam, needs no such support.
 fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
     let margin = plan.judging.margin;
     let affected = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
@@ -94,7 +94,8 @@ fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
         })
 }
 
-/// In which function the owner of a long mailbox was seen, over all trials with the cause.
+/// The function in which the owner of a long mailbox was seen most, over all trials with the
+/// cause.
 fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     let is_case = |trial: &&Trial| cases.iter().any(|case| case.id == trial.arm);
     let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
@@ -114,7 +115,7 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     Some(Reason::Scenario(fact.into()))
 }
 
-/// What became of messages where servers were killed, in the median trial.
+/// What happened to messages in arms whose server is killed, in the median trial.
 fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
     let reason = |arm: &Arm| {
         let params = params(arm).filter(|params| !params.kill_after.is_zero())?;
@@ -159,7 +160,7 @@ mod tests {
         arm
     }
 
-    /// Study and arm after the review.
+    /// The outcome of the study and the state of the arm, after the review.
     fn outcome_of(messages: u32, fit: Estimate, state: State) -> (Outcome, Option<State>) {
         let mut arms = [result(fit)];
         let mut outcome = Outcome::new(state, measure::SLOPE, Test::default());
@@ -170,7 +171,7 @@ mod tests {
         (outcome, arms[0].state)
     }
 
-    /// Their states.
+    /// Their states after the review.
     fn reviewed(messages: u32, fit: Estimate, state: State) -> (State, Option<State>) {
         let (outcome, arm) = outcome_of(messages, fit, state);
         (outcome.state, arm)
@@ -195,7 +196,8 @@ mod tests {
         }
     }
 
-    /// The first reason, which has to be the scenario's own, and the parameters of the suggestion.
+    /// The id of the first reason, which must be a fact of this scenario, and the parameters of
+    /// the suggestion.
     fn said(outcome: &Outcome) -> (&str, Option<&Settings>) {
         let Some(Reason::Scenario(fact)) = outcome.reasons.first() else { panic!("{outcome:?}") };
         told(&META, fact);

@@ -4,7 +4,7 @@ use model::prose::figures::plural;
 use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum MailboxFloodFact {
@@ -32,13 +32,13 @@ pub(super) enum MailboxFloodFact {
     NoFolder { folder: Name, error: Name },
 }
 
-/// What the mailbox cost.
+/// The cost of the mailbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slower {
     pub sink: Name,
-    /// In the flood: the figure that is judged.
+    /// The slope in the flood: the judged figure.
     pub slope: Option<Estimate>,
-    /// At set lengths of the mailbox, where nothing else differs.
+    /// The slope at set lengths of the mailbox, where nothing else differs.
     pub by_length: Option<Estimate>,
     pub queued: Option<Amount>,
     pub empty: Option<Amount>,

@@ -1,4 +1,4 @@
-//! The sinks in the words of the Erlang application.
+//! The sinks, in the terms of the Erlang application.
 
 use super::params::SinkKind;
 use super::sentences::MailboxFloodFact;
@@ -12,23 +12,23 @@ use std::os::unix::fs::fchown;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The longest line that the port program of `port-line` answers with.
+/// The longest line of an answer from the port program of `port-line`.
 const LINE_BYTES: u64 = 4096;
 
-/// A sink that is ready to be named to a node.
+/// A sink that is ready for use by a node.
 #[derive(Debug)]
 pub(super) struct Sink {
-    /// What the application calls it.
+    /// Its term for the application.
     pub term: Term,
-    /// The file, which has no name and goes with its last descriptor.
+    /// The file. It has no name, and it is deleted with its last descriptor.
     file: Option<Arc<OwnedFd>>,
-    /// The folder that the file is in.
+    /// The folder of the file.
     folder: Option<String>,
 }
 
 impl Sink {
-    /// Makes a sink ready for a node of that user, or of the caller's; a file sink gets its file in
-    /// that folder.
+    /// Prepares a sink for a node that runs as `user`, or as the caller if None. The file of a
+    /// file sink is created in `folder`.
     pub fn prepare(
         sink: SinkKind,
         folder: &Path,
@@ -45,8 +45,8 @@ impl Sink {
             let folder = (&folder.display()).into();
             ScenarioError::unusable(MailboxFloodFact::NoFolder { folder, error: (&error).into() })
         })?;
-        // It has no name, so that nothing is left however tool or node ends: the node finds it
-        // open.
+        // The file has no name, so nothing is left behind however tool or node ends. The node
+        // inherits the open file.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let options = list(options.iter().map(|option| atom(option)).collect());
         let term = tuple(vec![atom("file"), text(&path), options]);
@@ -54,12 +54,13 @@ impl Sink {
         Ok(Sink { term, file: Some(Arc::new(file.into())), folder })
     }
 
-    /// What the node is to find open.
+    /// The files that the node inherits open.
     pub fn open(&self) -> Vec<Arc<OwnedFd>> {
         self.file.iter().cloned().collect()
     }
 
-    /// An error with the folder of the file: the path by which a node reaches it says nothing.
+    /// Adds the folder of the file to an error. The path that a node uses for the file means
+    /// nothing to a user.
     pub fn named(&self, error: ScenarioError) -> ScenarioError {
         let in_folder = |problem| match (&self.folder, problem) {
             (Some(folder), problem @ Problem::Reported(_)) => {
@@ -75,7 +76,7 @@ impl Sink {
     }
 }
 
-/// A sink that is no file.
+/// The term of a sink that is not a file.
 fn plain(sink: SinkKind) -> Term {
     let tcp = |backend: &str| tuple(vec![atom("tcp"), atom(backend)]);
     match sink {

@@ -1,4 +1,4 @@
-//! What `mailbox-flood` says of an outcome.
+//! The summary that `mailbox-flood` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::{MailboxFloodParams, SinkKind};
@@ -9,7 +9,7 @@ use crate::summary::{Summary, control_of};
 use analysis::Outcome;
 use model::{Amount, ArmResult, Estimate, Fact, Name, Plan, Role, State, Suggestion, Unit};
 
-/// The queue for which the headline says what a write takes.
+/// The queue length for which the headline states the time of a write.
 const LONG_QUEUE: f64 = 100_000.0;
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
@@ -27,7 +27,7 @@ fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
     cases.clone().find(affected).or_else(|| cases.next())
 }
 
-/// What the server of an arm writes to.
+/// The sink of an arm's server.
 fn sink(plan: &Plan, arm: Option<&ArmResult>) -> String {
     let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
     let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
@@ -59,7 +59,7 @@ fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     MailboxFloodFact::Slower(Box::new(cost)).into()
 }
 
-/// What a write takes with a long queue, where it takes so long without one.
+/// The time of a write with a long queue. `empty_ms` is its time with an empty queue.
 fn with_many_queued(slope: &Estimate, empty_ms: f64) -> Amount {
     let queued_ms = |slope_ns: f64| empty_ms + slope_ns * LONG_QUEUE / 1e6;
     Amount {
@@ -94,8 +94,8 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// What was asked for: the settings of a case, without the OTP that was found for it and without
-/// other fixes.
+/// The settings of the case as the user asked for them: without the OTP that was found, and with
+/// the default fixes.
 pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
     let usual = MailboxFloodParams::default();
     MailboxFloodParams { otp: usual.otp, fixes: usual.fixes, ..case.clone() }

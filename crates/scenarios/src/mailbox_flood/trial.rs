@@ -1,10 +1,10 @@
-//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its
+//! One trial: a node writes with an empty queue, is flooded, and then writes at set lengths of its
 //! mailbox.
 //!
-//! Nothing is left behind for the next trial. The node is dropped first and waited for until the
-//! VM, its memory and its port programs are gone; then the file of a sink goes, which has no name,
-//! and with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that
-//! wait out late segments: the next trial listens on a port of its own.
+//! Nothing is left behind for the next trial. First the node is dropped, and the trial waits until
+//! the VM, its memory and its port programs are gone. Then the unnamed file of a sink is deleted,
+//! together with its dirty pages. The few connections of a tcp sink stay in `TIME_WAIT` for a
+//! minute. The next trial listens on a port of its own.
 
 use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::params::Message;
@@ -22,29 +22,29 @@ use os::time;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// How often the queues are looked at, in milliseconds.
+/// Interval between two samples of the queues, in milliseconds.
 const SAMPLE_MS: u64 = 10;
 
-/// Writes that are timed on an empty queue, where messages are not large.
+/// Number of timed writes with an empty queue, if messages are not large.
 const EMPTY_WRITES: u64 = 300;
 
 /// The most bytes that these writes may move.
 const MOST_EMPTY_BYTES: u64 = 256 << 20;
 
-/// Writes that are timed at each length of the mailbox.
+/// Number of timed writes at each length of the mailbox.
 const WRITES_A_LENGTH: u64 = 12;
 
 /// The longest mailbox at which writes are timed.
 const LONGEST: u64 = 50_000;
 
-/// For how long the owner of the longest mailbox is looked at, in milliseconds.
+/// How long the owner of the longest mailbox is sampled, in milliseconds.
 const LOOK_MS: u64 = 10;
 
-/// The bits that seeds may have in an integer of Erlang's that is cheap.
+/// Shifts a seed so that it fits into a small integer of Erlang.
 const SEED_SHIFT: u32 = 11;
 
-/// What a call may take beyond the flood: writes that get no answer give up after five seconds. A
-/// call that takes longer is a hang.
+/// How long a call may take after the flood. A write without an answer gives up after five
+/// seconds. A call that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
@@ -76,7 +76,7 @@ pub(super) fn run(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// How long a call may take.
+/// Time limit of a call.
 fn limit(spec: &TrialSpec) -> Duration {
     spec.duration + PATIENCE
 }
@@ -114,7 +114,7 @@ fn measured(
     Ok(Measured { empty_rate, flood, one_at_a_time: spec.one_at_a_time, costs, cpu_ms_per_s: used })
 }
 
-/// Writes that fail take another time than writes that do not.
+/// The problem of failed writes. Their times cannot be compared with those of successful writes.
 fn failed(spec: &TrialSpec, flood: &Flood) -> Problem {
     let writes = flood.drained + flood.duplicated;
     let fact = MailboxFloodFact::WritesFailed {
@@ -126,13 +126,13 @@ fn failed(spec: &TrialSpec, flood: &Flood) -> Problem {
     Problem::Scenario(fact.into())
 }
 
-/// What should be known of a trial beside its figures.
+/// Notes to show with the figures of a trial.
 fn notes(flood: &Flood) -> Vec<Note> {
     let killed = (flood.killed > 0.0).then(|| Note::Fact(MailboxFloodFact::ServerRestarted.into()));
     killed.into_iter().collect()
 }
 
-/// Calls a function of `msgq_flood` and reads its answer; the time that goes by is told meanwhile.
+/// Calls a function of `msgq_flood` and reads its answer. Reports the elapsed time meanwhile.
 fn ask<T>(
     node: &mut Node,
     function: &str,
@@ -161,7 +161,7 @@ fn message(spec: &TrialSpec) -> Term {
     }
 }
 
-/// Whose mailbox the messages wait in.
+/// The name of the process in whose mailbox the messages wait.
 fn mailbox(spec: &TrialSpec) -> Term {
     atom(if spec.decoy { "decoy" } else { "server" })
 }

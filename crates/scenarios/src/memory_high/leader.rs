@@ -1,6 +1,6 @@
-//! The leader: keeps a worker in the group, starts it again where it was killed, and counts.
+//! The leader: keeps a worker in the group, restarts it if it is killed, and counts.
 //!
-//! It is never in the group itself, so that the limit does not hold it up.
+//! The leader itself is never in the group, so the limit does not slow it down.
 
 use super::load::{Spec, Work, WorkReport, failure};
 use super::worker;
@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 /// The generator.
 pub(super) const GENERATOR: OwnGenerator = OwnGenerator { name: "memory-leader", prepare };
 
-/// How long a worker may take to fill what it fills before it is ready.
+/// How long a worker may take to fill its first memory.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 
-/// The most bytes of a worker that wait to be read; it sends a line, and then small records.
+/// Most unread bytes of a worker. It sends a line first, and then small records.
 const MOST: usize = 64 << 10;
 
-/// Bytes of what a worker sends of a unit.
+/// Size of a record that a worker sends for a unit, in bytes.
 const RECORD: usize = 8;
 
 fn broken(what: impl std::fmt::Display) -> Failure {
@@ -36,7 +36,8 @@ fn prepare(spec: Value) -> Result<load::Work, Failure> {
     let unusable = |what| Failure { kind: FailureKind::Unusable, what };
     let spec: Spec = serde_json::from_value(spec)
         .map_err(|error| unusable(format!("{}: {error}", GENERATOR.name)))?;
-    // Opened with the rights of the caller: those of who opened it count where it is written.
+    // Opened with the caller's rights. For a write to this file, the kernel checks the rights of
+    // the process that opened it.
     let procs = File::options().write(true).open(&spec.procs);
     let what = format!("memory worker: cannot join the group of {}", spec.procs.display());
     let procs = procs.map_err(|error| failure(&what, &error))?;
@@ -49,7 +50,7 @@ fn prepare(spec: Value) -> Result<load::Work, Failure> {
     }))
 }
 
-/// What is counted.
+/// The counts of the leader.
 struct Counts {
     units: u64,
     restarts: u64,
@@ -65,7 +66,7 @@ impl Counts {
     }
 }
 
-/// Lets workers work until the time is over.
+/// Runs workers until the time is over.
 fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure> {
     let mut counts =
         Counts { units: 0, restarts: 0, down_ns: 0, worst_ns: 0, durations: histogram::empty() };
@@ -81,12 +82,13 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
             break;
         }
         counts.restarts += 1;
-        // It begins with nothing, as a service that was killed does, and as the user of the leader.
+        // A restarted worker begins without memory, like a service that was killed. It runs as the
+        // user of the leader.
         let again = Work { fill: 0, ..spec.work };
         worker = Worker::start(&again, None, procs)?.filled(deadline)?;
         counts.down_ns = counts.down_ns.saturating_add(time::whole_ns(ended.elapsed()));
     }
-    // A unit that was under way counts for as long as it was, without the pause before it.
+    // A unit that has not ended counts with its time so far, without the pause before it.
     let pause = Duration::from_micros(spec.work.every_us);
     counts.duration(time::whole_ns(last.elapsed().saturating_sub(pause)));
     Ok(WorkReport {
@@ -99,7 +101,7 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
     })
 }
 
-/// A worker that runs; where it is dropped it is killed.
+/// A running worker. It is killed on drop.
 struct Worker {
     child: Child,
     input: File,
@@ -107,7 +109,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Starts one, and moves it into the group before it takes memory.
+    /// Starts a worker, and moves it into the group before it takes memory.
     fn start(work: &Work, user: Option<&str>, mut procs: &File) -> Result<Self, Failure> {
         let told = serde_json::to_value(work).map_err(broken)?;
         let mut command = Command::new("/proc/self/exe");
@@ -131,7 +133,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Waits for the line that says that it is set up.
+    /// Waits for the line by which the worker reports that it is set up.
     fn wait_until_ready(&mut self) -> Result<(), Failure> {
         let line = self.output.next_line(Instant::now() + READY_LIMIT).map_err(broken)?;
         let Next::Line(line) = line else { return Err(broken("the worker did not get ready")) };
@@ -142,10 +144,10 @@ impl Worker {
         }
     }
 
-    /// Has it fill what it fills first, and then work. None where it was killed meanwhile, or where
-    /// the time is over.
+    /// Lets the worker fill its first memory and then start its work. None if it was killed
+    /// meanwhile, or if the time is over.
     fn filled(mut self, deadline: Instant) -> Result<Option<Self>, Failure> {
-        // One that has been killed shows in what is read.
+        // If the worker was killed, the read below detects it.
         let _ = self.input.write_all(b"g");
         while self.output.pending.len() < RECORD {
             match self.output.read_before(deadline).map_err(broken)? {
@@ -157,7 +159,7 @@ impl Worker {
         Ok(Some(self))
     }
 
-    /// Lets it work until it ends or the time is over, and kills it then.
+    /// Lets the worker work until it ends or the time is over. Then it is killed.
     fn work_until(
         &mut self,
         deadline: Instant,

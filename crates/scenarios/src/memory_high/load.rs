@@ -1,53 +1,53 @@
-//! What leader and worker are told and report.
+//! The input and the reports of leader and worker.
 
 use load::protocol::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the worker does.
+/// The work of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Work {
-    /// Memory that it keeps once it has filled it, in bytes.
+    /// Memory that it keeps once it is filled, in bytes.
     pub(super) need: u64,
-    /// Memory that each unit fills anew, in bytes.
+    /// Memory that each unit fills again, in bytes.
     pub(super) unit: u64,
-    /// How often a unit begins at most, in microseconds.
+    /// Least time between the starts of two units, in microseconds.
     pub(super) every_us: u64,
     /// Memory that it fills before it is ready, in bytes.
     pub(super) fill: u64,
 }
 
-/// What the leader is told.
+/// The input of the leader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spec {
     /// The file by which a process joins the group.
     pub(super) procs: PathBuf,
-    /// The user that the worker becomes, as UID:GID; the leader's if absent.
+    /// The user that the worker becomes, as UID:GID. None: the leader's user.
     pub(super) user: Option<String>,
-    /// What the first worker does. One that is started again fills nothing before it works.
+    /// The work of the first worker. A restarted worker fills nothing before it works.
     pub(super) work: Work,
-    /// How long, in milliseconds.
+    /// Duration of the work, in milliseconds.
     pub(super) duration_ms: u64,
 }
 
-/// What the leader reports.
+/// The report of the leader.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct WorkReport {
-    /// How long the work was watched, in nanoseconds.
+    /// Duration of the watched work, in nanoseconds.
     pub(super) window_ns: u64,
-    /// Of that: there was no worker, since it was being started again.
+    /// The part of this time without a worker, because one was being restarted, in nanoseconds.
     pub(super) down_ns: u64,
-    /// Units that came to their end.
+    /// Number of completed units.
     pub(super) units: u64,
-    /// Workers that were started again.
+    /// Number of restarted workers.
     pub(super) restarts: u64,
     /// The longest unit, or the longest time without one, in nanoseconds.
     pub(super) worst_ns: u64,
-    /// How long units took, the one under way at the end too: HdrHistogram V2, base64.
+    /// Durations of units, including the unfinished unit at the end: HdrHistogram V2, base64.
     pub(super) durations: String,
 }
 
-/// A failure of one of the two.
+/// A failure of the leader or the worker.
 pub(super) fn failure(what: &str, error: &std::io::Error) -> Failure {
     let kind = match error.kind() {
         std::io::ErrorKind::PermissionDenied => FailureKind::Permission,

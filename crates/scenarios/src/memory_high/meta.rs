@@ -19,13 +19,13 @@ pub(super) mod measure {
     pub const KILLS: &str = "kills";
 }
 
-/// By how many percentage points of the time case and control may differ.
+/// How much case and control may differ, in percentage points of the time.
 ///
-/// The kernel counts no time at all where a group is never short of memory; above its limit the
-/// work stands still for most of the time.
+/// The kernel counts no waiting time for a group that is never short of memory. Above its limit,
+/// the work stands still for most of the time.
 const MARGIN: f64 = 5.0;
 
-/// What `memory-high` says of itself.
+/// The description of `memory-high`.
 pub const META: Meta = Meta {
     id: "memory-high",
     title: "a group above memory.high sleeps instead of working",
@@ -130,7 +130,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::LOST),
         margin: MARGIN,
         control_limit: 15.0,
-        // A wait for a CPU is no wait for memory.
+        // A wait for a CPU is not a wait for memory.
         wants_cpu: false,
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,

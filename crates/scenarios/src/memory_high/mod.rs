@@ -1,4 +1,4 @@
-//! `memory-high`: tasks of a group above memory.high sleep each time that they take memory.
+//! `memory-high`: tasks of a group above memory.high must sleep each time they take memory.
 
 mod leader;
 mod load;

@@ -54,7 +54,7 @@ pub enum By {
     Max,
 }
 
-/// Something that may fix the stall.
+/// A fix to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MemoryFix {
     /// `memory.max` instead, and a restart
@@ -72,19 +72,19 @@ impl Default for MemoryHighParams {
 }
 
 impl MemoryHighParams {
-    /// A limit that the worker does not come near: what it keeps, a quarter of it, and 16 MiB for
-    /// the program itself and what the kernel holds for it.
+    /// A limit that the worker does not reach. It is the kept memory, a quarter of it, and 16 MiB
+    /// for the program itself and the kernel's memory for it.
     pub fn enough(&self) -> Size {
         let need = self.need.get();
         Size::bytes(need.saturating_add(need / 4).saturating_add(16 << 20))
     }
 
-    /// The same work in the same group, with `memory.high` above what it needs.
+    /// The same work in the same group, with a `memory.high` above its need.
     pub fn control(&self) -> Self {
         MemoryHighParams { by: By::High, limit: self.limit.max(self.enough()), ..self.clone() }
     }
 
-    /// The same with a fix.
+    /// The same parameters with a fix.
     pub fn with(&self, fix: MemoryFix) -> Self {
         match fix {
             MemoryFix::MemoryMax => MemoryHighParams { by: By::Max, ..self.clone() },
@@ -92,7 +92,7 @@ impl MemoryHighParams {
         }
     }
 
-    /// What no trial could be made of.
+    /// Refuses parameters that allow no trial.
     ///
     /// # Errors
     /// If the worker would keep less than two units.

@@ -1,4 +1,4 @@
-//! From parameters to arms and limits, checked against the machine.
+//! Turns parameters into arms and limits, checked against the machine.
 
 use super::params::{By, MemoryFix, MemoryHighParams};
 use super::sentences::MemoryHighFact;
@@ -7,20 +7,20 @@ use host::cgroup::{CgroupError, MemoryGroup, MemoryLimits, ParentGroup, sweep};
 use model::{Arm, Changed, LeftOut, Need, Problem, Role, WhyLeftOut};
 use std::time::Duration;
 
-/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+/// Estimated cost of the set-up of a trial, besides its duration. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(150);
 
-/// The group below which groups with a limit are made, or what is missing.
+/// The parent group for groups with a limit. The error is what is missing.
 pub(super) fn home(host: &Host) -> Result<ParentGroup, Need> {
     ParentGroup::find_memory(host.roots).map_err(need_of)
 }
 
-/// What the scenario lacks here.
+/// What this machine lacks for the scenario.
 pub(super) fn missing(host: &Host) -> Option<Need> {
     home(host).err()
 }
 
-/// Where the machine itself has no such limit, a guest has.
+/// The need for an error. If the machine itself has no such limit, a guest has one.
 fn need_of(error: CgroupError) -> Need {
     match error {
         CgroupError::MemoryOfV1 => lacking(MemoryHighFact::OfV1, MemoryHighFact::InAGuest),
@@ -32,7 +32,7 @@ fn lacking(what: MemoryHighFact, grant: MemoryHighFact) -> Need {
     Need::Scenario { what: what.into(), grant: grant.into() }
 }
 
-/// A group error as a scenario's.
+/// Converts a group error into a scenario error.
 pub(super) fn refused(error: CgroupError) -> ScenarioError {
     if error.is_bad_value() {
         ScenarioError::Unusable(Problem::Group(error))
@@ -43,7 +43,7 @@ pub(super) fn refused(error: CgroupError) -> ScenarioError {
     }
 }
 
-/// The arms: a limit above the need, the limit below it, and what may fix it.
+/// The arms: a limit above the need, the limit below it, and the fixes.
 pub(super) fn arms(
     params: &MemoryHighParams,
     host: &Host,
@@ -53,7 +53,7 @@ pub(super) fn arms(
     let control = params.control();
     check_room(control.limit.get(), host)?;
     home.check_memory(control.limit.get()).map_err(refused)?;
-    // What a run that was killed left behind goes first.
+    // First removes what an earlier, killed run left behind.
     sweep(&home);
     let no_swap = no_swap(host, try_out(&home, params)?);
     if let (true, Some(why)) = (params.swap.is_yes(), no_swap.clone()) {
@@ -73,7 +73,7 @@ pub(super) fn arms(
             let why = WhyLeftOut::Scenario(why.into());
             all.left_out.push(LeftOut { id: id.to_owned(), why });
         } else if settings != *params {
-            // What the case does already is no fix of it.
+            // A fix that the case already has is skipped.
             all.arms.push(arm(id, Role::Fix, settings, Some(change)));
         }
     }
@@ -95,8 +95,8 @@ fn arm(
     }
 }
 
-/// Refuses work for which the machine has no room: without a limit it would take the memory of
-/// others.
+/// Refuses work that does not fit into the machine's memory. Without a limit it would take the
+/// memory of other processes.
 fn check_room(bytes: u64, host: &Host) -> Result<(), ScenarioError> {
     match os::memory::available(&host.roots.proc) {
         Some(available) if available / 2 < bytes => {
@@ -107,8 +107,8 @@ fn check_room(bytes: u64, host: &Host) -> Result<(), ScenarioError> {
     }
 }
 
-/// Tries the limits out, so that a refusal comes before anything is measured. Whether swap can be
-/// limited too.
+/// Tries the limits, so that a refusal comes before anything is measured. Returns whether swap can
+/// also be limited.
 fn try_out(home: &ParentGroup, params: &MemoryHighParams) -> Result<bool, ScenarioError> {
     let group = MemoryGroup::create(home).map_err(refused)?;
     group.set(&limits(params)).map_err(refused)?;
@@ -123,7 +123,7 @@ fn try_out(home: &ParentGroup, params: &MemoryHighParams) -> Result<bool, Scenar
     Ok(swap_limit)
 }
 
-/// The limits of the group of a trial.
+/// The limits of a trial's group.
 pub(super) fn limits(params: &MemoryHighParams) -> MemoryLimits {
     let limit = Some(params.limit.get());
     let swap = params.swap.is_yes();
@@ -133,7 +133,7 @@ pub(super) fn limits(params: &MemoryHighParams) -> MemoryLimits {
     }
 }
 
-/// Why a group cannot be given swap here; none where it can.
+/// Why a group cannot get swap here. None if it can.
 fn no_swap(host: &Host, swap_limit: bool) -> Option<MemoryHighFact> {
     let swaps = host::roots::read_text(&host.roots.proc.join("swaps")).unwrap_or_default();
     match (is_switched_on(&swaps), swap_limit) {
@@ -143,7 +143,7 @@ fn no_swap(host: &Host, swap_limit: bool) -> Option<MemoryHighFact> {
     }
 }
 
-/// Whether `/proc/swaps` lists any, below its heading.
+/// Whether `/proc/swaps` lists any swap below its heading.
 fn is_switched_on(swaps: &str) -> bool {
     swaps.lines().skip(1).any(|line| line.split_ascii_whitespace().count() >= 5)
 }

@@ -1,15 +1,15 @@
-//! Anonymous memory that is filled and given back piece by piece.
+//! Anonymous memory that is filled and freed piece by piece.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::io;
 use std::ptr::NonNull;
 
-/// Size of a page of this machine, in bytes: what is given back and taken at least.
+/// Size of a page of this machine, in bytes: the smallest piece that is freed or filled.
 pub(super) fn page() -> usize {
     rustix::param::page_size()
 }
 
-/// A region of memory of this process alone, in pages of the usual size.
+/// A private memory region of this process, in pages of the usual size.
 #[derive(Debug)]
 pub(super) struct Region {
     start: NonNull<u8>,
@@ -17,7 +17,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Maps one; it takes no memory yet.
+    /// Maps a region. It takes no memory yet.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -27,23 +27,24 @@ impl Region {
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags | MapFlags::NORESERVE)?
         };
-        // A huge page would be taken whole where a piece is touched. A kernel without them refuses.
-        // SAFETY: the mapping that was just made; it holds nothing yet.
+        // A huge page would be taken as a whole when a piece is touched. A kernel without huge
+        // pages refuses this call.
+        // SAFETY: the mapping was just made and holds nothing yet.
         let _ = unsafe { madvise(start, bytes, Advice::LinuxNoHugepage) };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Region { start, bytes })
     }
 
-    /// Gives a piece back to the kernel and fills it anew, which takes it page by page.
+    /// Returns a piece to the kernel and fills it again, which takes it page by page.
     ///
     /// # Errors
-    /// If the piece is not within the region, or the kernel refuses.
+    /// If the piece is outside the region, or if the kernel refuses.
     pub(super) fn renew(&self, from: usize, bytes: usize, value: u8) -> io::Result<()> {
         let end = from.checked_add(bytes).filter(|end| *end <= self.bytes);
         if end.is_none() || !from.is_multiple_of(page()) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // SAFETY: within the mapping, as was checked; nothing refers to its memory.
+        // SAFETY: the piece is in the mapping, as checked above. Nothing refers to its memory.
         unsafe {
             let piece = self.start.as_ptr().add(from);
             madvise(piece.cast(), bytes, Advice::LinuxDontNeed)?;
@@ -52,19 +53,19 @@ impl Region {
         Ok(())
     }
 
-    /// Reads a byte, so that its page has to be there; 0 beyond the region.
+    /// Reads a byte, which needs its page in memory. Returns 0 beyond the region.
     pub(super) fn read(&self, at: usize) -> u8 {
         if at >= self.bytes {
             return 0;
         }
-        // SAFETY: within the mapping, which the kernel has zeroed or `renew` has filled.
+        // SAFETY: the byte is in the mapping. The kernel has zeroed it, or `renew` has filled it.
         unsafe { self.start.as_ptr().add(at).read_volatile() }
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping that `map` made; nothing refers to its memory.
+        // SAFETY: the mapping was made by `map`, and nothing refers to its memory.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "munmap of a region");
     }

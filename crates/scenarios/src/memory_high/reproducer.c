@@ -1,7 +1,7 @@
 /*
- * A process in a group with memory.high keeps more memory than that: the kernel lets it sleep each
- * time that it has taken more, and nothing else shows. In the control memory.high is above what it
- * needs.
+ * A process in a group with memory.high keeps more memory than this limit. The kernel makes it
+ * sleep each time it has taken more. No other sign of this exists. In the control, memory.high is
+ * above the need of the process.
  */
 static volatile uint64_t *filled;
 
@@ -25,7 +25,7 @@ static void set_up(void)
 	remove_group();
 }
 
-/* Keeps so much memory, and fills a unit of it anew each time. */
+/* Keeps NEED_BYTES of memory, and fills one unit of it again each time. */
 static void worker(long fill)
 {
 	uint64_t units = NEED_BYTES / UNIT_BYTES, next = 0;

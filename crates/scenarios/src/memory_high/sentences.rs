@@ -4,7 +4,7 @@ use model::prose::figures::plural;
 use model::{Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum MemoryHighFact {
@@ -25,7 +25,7 @@ pub(super) enum MemoryHighFact {
     WithPsi,
 }
 
-/// What case and control did.
+/// The figures of case and control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub file: Name,

@@ -1,4 +1,4 @@
-//! What `memory-high` says of an outcome.
+//! The summary that `memory-high` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::{By, MemoryHighParams};
@@ -25,13 +25,13 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// What was asked for, without what is tried and for how long.
+/// The settings of the case, with the default fixes and duration.
 fn asked(case: &MemoryHighParams) -> MemoryHighParams {
     let MemoryHighParams { fixes, duration, .. } = MemoryHighParams::default();
     MemoryHighParams { fixes, duration, ..case.clone() }
 }
 
-/// What case and control did.
+/// The figures of case and control.
 fn compared(
     params: Option<&MemoryHighParams>,
     plan: &Plan,
@@ -99,7 +99,7 @@ mod tests {
             let summary = summary(&plan_of(), &outcome(state), &results(state, 0.0));
             let sentence = told(&META, &summary.headline);
             assert!(sentence.starts_with(start), "{sentence}");
-            // What the control has is told by it.
+            // The control already shows the fix that raises the limit, so it is not suggested.
             let left: Vec<_> = summary.suggestions.iter().map(|one| &one.what).collect();
             let all = usize::from(state == State::Affected) * 2;
             assert_eq!(left.len(), all, "{left:?}");

@@ -1,4 +1,4 @@
-//! One trial: a worker in a group of its own, until its time is over.
+//! One trial: a worker in its own group, until the time is over.
 
 use super::leader::GENERATOR;
 use super::load::{Spec, Work, WorkReport};
@@ -17,15 +17,15 @@ use os::time;
 use probe::Role;
 use std::time::{Duration, Instant};
 
-/// How long the worker may take to get ready: it fills memory first.
+/// How long the worker may take to get ready. It fills memory first.
 const SET_UP_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the leader may take to report once the time is over. It is not in the group, so the
-/// limit does not hold it up.
+/// How long the leader may take to report after the end of the time. It is not in the group, so
+/// the limit does not slow it down.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
-/// What of the limit the worker leaves free before the trial begins, in bytes: the program itself
-/// and what the kernel holds for it have to fit in.
+/// The part of the limit that the worker leaves free before the trial begins, in bytes. The
+/// program itself and the kernel's memory for it must fit into it.
 const LEFT_FREE: u64 = 4 << 20;
 
 /// Runs a trial and makes its observation.
@@ -64,7 +64,7 @@ pub(super) fn run(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// What the leader is told.
+/// The input of the leader.
 fn spec(params: &MemoryHighParams, group: &MemoryGroup, context: &Context) -> Spec {
     let (need, unit) = (params.need.get(), params.unit.get());
     let fill = need.min(params.limit.get().saturating_sub(LEFT_FREE));
@@ -78,7 +78,7 @@ fn spec(params: &MemoryHighParams, group: &MemoryGroup, context: &Context) -> Sp
     }
 }
 
-/// Waits for the report, and looks at the group meanwhile.
+/// Waits for the report, and watches the group meanwhile.
 fn report_of(
     params: &MemoryHighParams,
     child: &mut Child,
@@ -143,11 +143,11 @@ fn observe(
     Ok(observation)
 }
 
-/// Percent of the time in which the group stood still for memory, or there was no worker.
+/// Percent of the time in which the group waited for memory, or in which there was no worker.
 fn lost(report: &WorkReport, gained: &MemoryUsage) -> Result<f64, ScenarioError> {
     let stalled_ns = gained.some_ns.ok_or_else(|| unreadable("unit", "no memory.pressure"))?;
     let lost_ns = stalled_ns.saturating_add(report.down_ns) as f64;
-    // The group is read a moment before and after the window.
+    // The group is read shortly before and after the window.
     Ok((100.0 * lost_ns / (report.window_ns as f64).max(1.0)).min(100.0))
 }
 
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!((value("units"), value("events"), value("stalled")), (100.0, 12.0, 900.0));
         assert_eq!((value("over"), value("kills"), value("worst")), (25.0, 0.0, 100.0));
         assert!((98.0..101.0).contains(&value("unit_p99")), "{seen:?}");
-        // A limit that has no such events.
+        // This limit has no such events.
         let max = params.with(super::super::params::MemoryFix::MemoryMax);
         let seen = observe(&max, &report(0), &watched, &gained).unwrap();
         assert!(!seen.measures.contains_key("events"));

@@ -1,30 +1,30 @@
-//! The group of a trial while its work goes on: how much it holds, and who fills it.
+//! The group of a trial during its work: how much memory it holds, and which process fills it.
 
 use host::cgroup::{MemoryGroup, MemoryLimits, MemoryUsage};
 use host::{Roots, resident_bytes};
 use model::evidence::{Filler, MemoryEvidence, Task, ThreadEvidence};
 
-/// Processes that are looked at in each reading at most: a trial has one.
+/// Most processes that one reading looks at. A trial has one.
 const MOST: usize = 16;
 
-/// What was seen of a group.
+/// The readings of a group.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// What its files said when the work began.
+    /// The counters of the group when the work began.
     pub(super) before: MemoryUsage,
-    /// The most that it held, in bytes.
+    /// The largest memory that the group held, in bytes.
     pub(super) most_bytes: u64,
-    /// The process that held most of it, with its bytes.
+    /// The process that held the most of it, with its bytes.
     pub(super) filler: Option<(u32, u64)>,
 }
 
 impl Watched {
-    /// Begins with what the files of the group say now.
+    /// Starts with the current counters of the group.
     pub(super) fn start(group: &MemoryGroup) -> Self {
         Watched { before: group.usage(), ..Watched::default() }
     }
 
-    /// Looks once.
+    /// Takes one reading.
     pub(super) fn look(&mut self, group: &MemoryGroup, roots: &Roots) {
         self.most_bytes = self.most_bytes.max(group.usage().current_bytes.unwrap_or(0));
         for pid in group.processes().into_iter().take(MOST) {
@@ -35,12 +35,12 @@ impl Watched {
         }
     }
 
-    /// What the files of the group gained.
+    /// How much the counters of the group grew.
     pub(super) fn gained(&self, group: &MemoryGroup) -> MemoryUsage {
         group.usage().since(&self.before)
     }
 
-    /// As evidence; `threads` are those that the probes have seen, which know their names.
+    /// The readings as evidence. `threads` are the threads that the probes saw, with their names.
     pub(super) fn evidence(
         &self,
         group: &str,

@@ -1,4 +1,4 @@
-//! The worker: fills memory unit by unit, and says of each how long it took.
+//! The worker: fills memory unit by unit, and reports the duration of each unit.
 
 use super::load::{Work, failure};
 use super::region::{Region, page};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The generator.
 pub(super) const GENERATOR: OwnGenerator = OwnGenerator { name: "memory-worker", prepare };
 
-/// Pages of what it keeps that a unit reads.
+/// Number of reads in the kept memory for each unit.
 const READS: u64 = 16;
 
 fn prepare(work: Value) -> Result<load::Work, Failure> {
@@ -28,7 +28,7 @@ fn prepare(work: Value) -> Result<load::Work, Failure> {
     }))
 }
 
-/// Works until nobody reads any more; it is killed before, as a rule.
+/// Works until the reader of its output is gone. Usually it is killed before.
 fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
     while kept.units.saturating_mul(work.unit) < work.fill {
         kept.do_unit()?;
@@ -40,7 +40,8 @@ fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
     loop {
         pause_until(due);
         kept.do_unit()?;
-        // From when it was due: the kernel may hold it up in any call.
+        // Measured from the time at which the unit was due, because the kernel may delay it in any
+        // call.
         let now = Instant::now();
         send(time::whole_ns(now - due).max(1))?;
         due = now.max(due + every);
@@ -49,15 +50,15 @@ fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
 
 fn pause_until(due: Instant) {
     let left = due.saturating_duration_since(Instant::now());
-    // A time too long for the kernel is none of a worker's.
+    // A worker never has a pause that is too long for the kernel.
     if let (false, Ok(left)) = (left.is_zero(), Timespec::try_from(left)) {
         let _ = clock_nanosleep_relative(ClockId::Monotonic, &left);
     }
 }
 
-/// Sends how long a unit took.
+/// Sends the duration of a unit.
 fn send(ns: u64) -> std::io::Result<()> {
-    // The standard library would keep it until a line is whole.
+    // The standard library would buffer it until the line ends.
     while let Err(error) = rustix::io::write(rustix::stdio::stdout(), &ns.to_le_bytes()) {
         if error != Errno::INTR {
             return Err(error.into());
@@ -79,7 +80,7 @@ fn wait() -> std::io::Result<()> {
     }
 }
 
-/// Memory that is kept: as many units as it has room for; each new one replaces the oldest.
+/// The kept memory: as many units as fit into it. Each new unit replaces the oldest.
 struct Kept {
     region: Region,
     unit: usize,
@@ -97,14 +98,15 @@ impl Kept {
         Ok(Kept { region: Region::map(bytes)?, unit, slots, units: 0 })
     }
 
-    /// One unit of work: fills the oldest piece anew, and reads here and there in what is kept.
+    /// One unit of work: fills the oldest piece again, and reads at several places of the kept
+    /// memory.
     fn do_unit(&mut self) -> std::io::Result<()> {
         let place = |slot: u64| usize::try_from(slot).unwrap_or(0) * self.unit;
         self.region.renew(place(self.units % self.slots), self.unit, self.units as u8)?;
         self.units += 1;
         let kept = self.units.min(self.slots);
         for read in 0..READS {
-            // A step that has no factor in common with most numbers of slots.
+            // These steps share no factor with most numbers of slots.
             let slot = self.units.wrapping_mul(7919).wrapping_add(read * 104_729) % kept;
             black_box(self.region.read(place(slot)));
         }

@@ -1,4 +1,4 @@
-//! Whether this machine can do what the parameters ask for; nothing is changed for it.
+//! Checks whether this machine can do what the parameters request. The checks change nothing.
 
 use super::params::MmapLockParams;
 use super::place::{missing, place};
@@ -8,13 +8,13 @@ use host::limits;
 use model::{Name, Need};
 use std::time::Duration;
 
-/// What part of the available memory the region may take.
+/// The part of the available memory that the region may take.
 const MEMORY_SHARE: f64 = 0.8;
 
-/// A call of mmap or munmap takes longer than this anywhere.
+/// A call of mmap or munmap takes longer than this on any machine.
 const SHORTEST_CALL: Duration = Duration::from_micros(1);
 
-/// Checks all of them.
+/// Runs all checks.
 ///
 /// # Errors
 /// If a value cannot be used on this machine, or needs a privilege that is missing.
@@ -57,7 +57,7 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     let Some(available) = limits::memory_available(host.roots) else {
         return Ok(());
     };
-    // The mapper's, and its twin's.
+    // One region for the mapper, and one for its twin.
     let twin = params.busy.most() > 0;
     let regions = if twin { 2.0 } else { 1.0 };
     if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
@@ -67,8 +67,9 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     Err(ScenarioError::unusable(MmapLockFact::TooLarge { size, twin, most, mib }))
 }
 
-/// A region splits into a mapping for every four pages in the long run, since each page is mapped
-/// or not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
+/// In the long run, a region splits into one mapping for every four pages, because each page is
+/// mapped or unmapped at random. If the region and the number of calls are both large enough for
+/// that, the mapper exceeds the kernel's limit on mappings.
 fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
     let pages = params.pages();
@@ -81,7 +82,8 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
     Err(ScenarioError::unusable(MmapLockFact::TooManyMappings { size, most, enough }))
 }
 
-/// A quota that no number of readers on one CPU can use up limits nothing.
+/// Refuses a quota of the readers that limits nothing: one that readers on one CPU cannot use up,
+/// one with a period longer than a trial, or one without readers.
 fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(()) };
     let named = Name::from(&quota);

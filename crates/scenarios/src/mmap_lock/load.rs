@@ -1,5 +1,5 @@
-//! The load of a trial: a mapper alone on its CPU, readers and spinners on others, and, where they
-//! are to be compared, an idle twin of the mapper, which the readers read in its place.
+//! The load of a trial. A mapper runs alone on its CPU. Readers and spinners run on other CPUs.
+//! For a comparison, there is an idle twin of the mapper, which the readers read instead.
 
 use crate::probing::Part;
 use crate::wait::{self, TICK};
@@ -18,57 +18,57 @@ use probe::Role;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long children may take to get ready, beside a second for each GiB to populate.
+/// How long child processes may take to get ready, plus a second for each GiB to populate.
 const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a mapper may take to come back once its load was ended.
+/// How long a mapper may take to return after its load was ended.
 const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a pool may take to die and to report.
+/// How long a pool may take to end and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Files of /proc/PID that the kernel lets root alone read, or what traces the process: readers of
-/// these stay root.
+/// Files of /proc/PID that only root or a tracer of the process may read. Readers of these files
+/// stay root.
 const FOR_ROOT: [&str; 4] = ["mem", "personality", "stack", "syscall"];
 
-/// What a trial does, as its load is told.
+/// The settings of a trial's load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialSpec {
-    /// File of /proc/PID that is read.
+    /// The file of /proc/PID that is read.
     pub procfile: String,
-    /// How long the scanners read before spinners and mapper begin.
+    /// How long the scanners read before spinners and mapper start.
     pub lead: Duration,
     /// How long the mapper works.
     pub duration: Duration,
-    /// A call that outlasts the duration by so much is a hang.
+    /// A call that exceeds the duration by this much hangs.
     pub hang_after: Duration,
     /// Size of the mapper's region in bytes.
     pub region_bytes: u64,
     /// Pause after each call.
     pub pause: Duration,
-    /// Seed of the choice of pages.
+    /// Seed for the random choice of pages.
     pub seed: u64,
     /// CPU of the mapper.
     pub cpu_mapper: u32,
     /// CPU of the tool.
     pub cpu_tool: u32,
-    /// The load of each CPU.
+    /// The load on each CPU.
     pub cpu_loads: Vec<CpuLoad>,
     /// Control groups that the scanners join.
     pub reader_groups: Vec<PathBuf>,
-    /// The idle twin of the mapper, where there is one.
+    /// The idle twin of the mapper, if there is one.
     pub twin: Option<Twin>,
 }
 
-/// A process with the mapper's mappings that does nothing.
+/// A process that does nothing and has mappings like those of the mapper.
 ///
-/// It is there whether or not it is read, so that two trials which differ in this alone have the
-/// same processes, the same memory in use and the same load.
+/// It exists whether or not it is read. So two trials that differ only in this have the same
+/// processes, the same memory in use and the same load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Twin {
-    /// Its mappings are those that the mapper has after so many calls.
+    /// Its mappings are like those of the mapper after this number of calls.
     pub calls: u64,
-    /// The scanners read it, and not the mapper.
+    /// Whether the scanners read the twin instead of the mapper.
     pub read: bool,
     /// The CPU on which it is set up.
     pub cpu: u32,
@@ -79,76 +79,77 @@ pub struct Twin {
 pub struct CpuLoad {
     /// The CPU.
     pub cpu: u32,
-    /// Scanners.
+    /// Number of scanners.
     pub scanners: u32,
-    /// Spinners.
+    /// Number of spinners.
     pub spinners: u32,
     /// Nice value of the scanners.
     pub nice: i32,
-    /// Busy period of the spinners; zero spins always.
+    /// Busy period of the spinners. Zero: they never sleep.
     pub busyduration: Duration,
 }
 
-/// What happened.
+/// The raw result of a trial.
 #[derive(Debug)]
 pub struct RawTrial {
-    /// The mapper's process.
+    /// Process ID of the mapper.
     pub pid: u32,
-    /// Start of its region.
+    /// Start address of its region.
     pub region: u64,
-    /// The mapper's report; absent where it never came back, even without its load.
+    /// The report of the mapper. None if it never returned, even without its load.
     pub report: Option<MapperReport>,
-    /// What the live page showed at the cut.
+    /// The counters of the live page at the cut.
     pub picture: Snapshot,
-    /// How measuring ended.
+    /// How the measurement ended.
     pub cut: Cut,
-    /// What all scanners did until the cut.
+    /// The result of all scanners until the cut.
     pub scanners: PoolReport,
-    /// What all spinners did until the cut.
+    /// The result of all spinners until the cut.
     pub spinners: PoolReport,
 }
 
-/// How measuring ended: with the mapper's last call, or by the deadline.
+/// How the measurement ended: with the mapper's last call, or at the deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// When, on the clock of [`os::time::now_ns`].
+    /// The time of the end, on the clock of [`os::time::now_ns`].
     pub at_ns: u64,
-    /// From the release until then.
+    /// Time from the release to the end.
     pub window: Duration,
-    /// The mapper had not come back: its load was ended, and what it did later is not counted.
+    /// Whether the mapper had not returned. In that case its load was ended, and its later work
+    /// does not count.
     pub hang: bool,
 }
 
-/// The pools of the load.
+/// The worker pools of the load.
 #[derive(Default)]
 struct Pools {
     scanners: Vec<Child>,
     spinners: Vec<Child>,
 }
 
-/// What is told while a trial runs.
+/// A progress event of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
-    /// All are set up and wait.
+    /// All processes are set up and wait.
     Ready(&'a [Part]),
     /// The load is about to be released.
     Released,
-    /// Time goes on.
+    /// Time passes.
     Tick(Tick),
-    /// Measuring has ended; the load is about to be.
+    /// The measurement has ended, and the load is about to end.
     Ended,
 }
 
-/// Runs the load of a trial to its end.
+/// Runs the load of a trial until it ends.
 ///
-/// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the
-/// others are reaped here, and a process that can be reaped has given back its memory. Every
-/// process is new and pinned, so no state of a load balancer goes from one trial to the next; and
-/// setting the next one up takes longer than a rest would that lets the kernel free what it frees
-/// later.
+/// Nothing of the load is left when this function returns. A pool reaps all its workers before it
+/// reports, and the other processes are reaped here. A process that can be reaped has returned its
+/// memory. Every process is new and pinned, so no load balancer state passes to the next trial.
+/// The kernel frees some things later. Setting up the next trial takes longer than a pause for
+/// that.
 ///
 /// # Errors
-/// If a child cannot be set up, dies, or if somebody interrupts.
+/// If a child process cannot be set up or dies, or if the user interrupts.
 pub fn run_load(
     spec: &TrialSpec,
     spawner: &LoadSpawner,
@@ -174,7 +175,7 @@ pub fn run_load(
     pools.begin_window()?;
     let mut stage = Stage { spec, live: &live, began, interrupted, on_event };
     let done = stage.await_done(&mut mapper, spec.duration + spec.hang_after)?;
-    // What the call under way shows now is what it was before its load was ended.
+    // The state of the running call is taken here, before its load is ended.
     let picture = live.counters().snapshot();
     let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
     pools.end_window();
@@ -199,10 +200,10 @@ fn mapper_report(
     }
 }
 
-/// A twin that somebody killed has left its readers without anything to read.
+/// Fails if the twin was killed. In that case its readers have nothing to read.
 fn check_alive(twin: &mut Option<Child>) -> Result<(), ScenarioError> {
     match twin {
-        // It has nothing to say until it ends.
+        // The twin sends no message until it ends.
         Some(twin) => Ok(twin.done_before(Instant::now()).map(|_| ())?),
         None => Ok(()),
     }
@@ -233,7 +234,7 @@ fn start_twin(spec: &TrialSpec, spawner: &LoadSpawner) -> Result<Option<Child>, 
     Ok(Some(spawner.start("twin", &args.to_args(), None)?))
 }
 
-/// The processes that can be read.
+/// Process IDs of the processes that can be read.
 #[derive(Debug, Clone, Copy)]
 struct Pids {
     mapper: u32,
@@ -241,14 +242,14 @@ struct Pids {
 }
 
 impl Pids {
-    /// The one that the scanners read.
+    /// The process that the scanners read.
     fn read(self, spec: &TrialSpec) -> u32 {
         let twin = spec.twin.filter(|twin| twin.read).and(self.twin);
         twin.unwrap_or(self.mapper)
     }
 }
 
-/// A trial under way.
+/// A running trial.
 struct Stage<'a> {
     spec: &'a TrialSpec,
     live: &'a LivePage,
@@ -258,7 +259,8 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Waits until the mapper has made its last call, or until so long after the release.
+    /// Waits until the mapper has made its last call. False if `limit` has passed since the
+    /// release.
     fn await_done(&mut self, mapper: &mut Child, limit: Duration) -> Result<bool, ScenarioError> {
         let deadline = self.began + limit;
         loop {
@@ -294,8 +296,8 @@ impl Pools {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
-        // Such a file is closed to the user of the load even where the process is that user's own;
-        // and readers move themselves into the group of their quota, which is root's.
+        // The user of the load cannot read such a file, even of its own process. And readers must
+        // join the group of their quota, which belongs to root.
         let for_root = FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
         let user = spawner.user.filter(|_| !for_root);
         let readers = &LoadSpawner { user, ..spawner.clone() };
@@ -305,7 +307,8 @@ impl Pools {
                 pools.scanners.push(readers.start("scanners", &args, None)?);
             }
             if cpu_load.spinners > 0 {
-                // They look at the mapper in every arm: what they do to it is not the cause.
+                // Spinners use the mapper in every arm, because their effect on it is not the
+                // cause.
                 let args = spinner_args(spec, cpu_load, pids.mapper).to_args();
                 pools.spinners.push(spawner.start("spinners", &args, None)?);
             }
@@ -316,7 +319,7 @@ impl Pools {
         Ok(pools)
     }
 
-    /// What each process is.
+    /// The name and role of each process.
     fn parts(&self, pids: Pids) -> Vec<Part> {
         let pool = |pool: &[Child], part, role| -> Vec<Part> {
             pool.iter().map(|child| Part { pid: child.pid(), part, role }).collect()
@@ -329,11 +332,13 @@ impl Pools {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Child> {
-        // Spinners first: while they spin, scanners of low priority can hardly get ready or die.
+        // Spinners come first: while they spin, scanners of low priority can hardly get ready or
+        // end.
         self.spinners.iter_mut().chain(&mut self.scanners)
     }
 
-    /// Lets the scanners read for a while, so that the spinners find them at it.
+    /// Lets the scanners read for a while, so that they are already reading when the spinners
+    /// start.
     fn begin_scanning(
         &mut self,
         lead: Duration,
@@ -349,7 +354,7 @@ impl Pools {
         Ok(())
     }
 
-    /// Lets the spinners in; what the scanners did before does not count.
+    /// Releases the spinners. Earlier work of the scanners does not count.
     fn begin_window(&mut self) -> Result<(), ScenarioError> {
         self.scanners.iter_mut().for_each(Child::window_begins);
         self.spinners.iter_mut().try_for_each(Child::go).map_err(Into::into)
@@ -371,7 +376,7 @@ impl Pools {
     }
 }
 
-/// How long a pool lives at most: as long as a trial can take, whatever becomes of the tool.
+/// Longest life of a pool: as long as a trial can take, whatever happens to the tool.
 fn pool_limit_ms(spec: &TrialSpec) -> u64 {
     let limit = spec.lead + spec.duration + spec.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
     time::whole_ms(limit)

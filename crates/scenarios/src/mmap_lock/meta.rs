@@ -21,7 +21,7 @@ pub(super) mod measure {
     pub const THROTTLED: &str = "throttled";
 }
 
-/// What `mmap-lock` says of itself.
+/// The description of `mmap-lock`.
 pub const META: Meta = Meta {
     id: "mmap-lock",
     title: "readers of /proc/PID block the memory mapping of process PID",
@@ -54,7 +54,7 @@ pub const META: Meta = Meta {
                    is throttled keeps the lock until the next period.",
             change: |settings| {
                 changed(settings, |params: &mut MmapLockParams| {
-                    // The load stays what it is beside the limit.
+                    // The load stays the same as under the limit.
                     if params.reader_quota.value().is_some() {
                         params.spinners = params.spinners.or(0);
                     }
@@ -205,7 +205,7 @@ pub const META: Meta = Meta {
     ],
 };
 
-/// Whether the scanners are in a group with a quota.
+/// Whether the scanners have a CPU quota.
 fn readers_have_a_quota(settings: &Settings) -> bool {
     MmapLockParams::of(settings).is_some_and(|params| params.reader_quota.value().is_some())
 }

@@ -30,7 +30,7 @@ pub static SCENARIO: Scenario<MmapLockParams> = Scenario {
     calibrate: None,
     cell: None,
     sketch: Some(|params, host| {
-        // It looks at /proc and no more; a group is not made for it.
+        // This only reads /proc. It creates no group.
         Cell::of(plan::sketch(params, host)?)
     }),
     judging: Some(|params| vec![plan::judging(params)]),

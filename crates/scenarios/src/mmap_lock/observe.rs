@@ -1,4 +1,4 @@
-//! From what happened in a trial to its observation.
+//! Turns the raw result of a trial into its observation.
 
 use super::load::RawTrial;
 use super::meta::measure;
@@ -11,7 +11,7 @@ use model::record::Stall;
 use model::{Latency, Measure, Note, Observation, Problem, Unit};
 use os::time;
 
-/// The shares of evenly arriving requests whose wait is told, and the figures' names.
+/// Shares of evenly arriving requests, each with the name of the wait that this share exceeds.
 const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
 
 pub(super) fn observe(raw: &RawTrial) -> Result<Observation, ScenarioError> {
@@ -25,7 +25,7 @@ pub(super) fn observe(raw: &RawTrial) -> Result<Observation, ScenarioError> {
     Ok(observation)
 }
 
-/// Of the mapper's own clock, unless it was cut off.
+/// The window by the mapper's own clock. If it was cut off, the window until the cut.
 fn window_ms(raw: &RawTrial) -> f64 {
     match &raw.report {
         Some(report) if !raw.cut.hang => time::ms_of_ns(report.window_ns),
@@ -53,7 +53,7 @@ fn add_counts(raw: &RawTrial, observation: &mut Observation) {
     put_time(observation, measure::WORST, time::ms_of_ns(picture.worst_ns));
 }
 
-/// A time that a hang cut off is that or more.
+/// Adds a time. If a hang cut it off, it is a lower bound.
 fn put_time(observation: &mut Observation, name: &str, ms: f64) {
     let make = if observation.hang { Measure::at_least } else { Measure::exact };
     observation.measures.insert(name.to_owned(), make(ms, Unit::Milliseconds));
@@ -81,8 +81,8 @@ fn add_latencies(
     Ok(())
 }
 
-/// The call that outlived the cut, and how long it had taken by then in nanoseconds; what came
-/// after is the rescue and not the stall.
+/// The call that was still running at the cut, and its duration until then in nanoseconds. Its
+/// later time belongs to the rescue, not to the stall.
 fn rescued(raw: &RawTrial, report: &MapperReport) -> Option<(StallSeen, u64)> {
     let under_way = raw.cut.hang && raw.picture.began_ns > 0;
     let by_then = raw.cut.at_ns.saturating_sub(raw.picture.began_ns);
@@ -130,8 +130,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A mapper that made a call of 1 us and one of 700 ms, which a cut after 500 ms found under
-    /// way.
+    /// A mapper with one call of 1 us and one of 700 ms, which was running at a cut after 500 ms.
     fn cut_off() -> RawTrial {
         let mut mmap = histogram::empty();
         histogram::record(&mut mmap, 1000);

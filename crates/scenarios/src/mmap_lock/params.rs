@@ -77,28 +77,28 @@ impl Default for MmapLockParams {
     }
 }
 
-/// Files whose readers take no mmap lock for longer than a call; the first is tried as a fix.
+/// Files whose readers hold no mmap lock for longer than a call. The first one is tried as a fix.
 pub(super) const LOCK_FREE: [&str; 3] = ["status", "statm", "stat"];
 
 impl MmapLockParams {
-    /// Whether the scanners read a file without the lock.
+    /// Whether the scanners read a file that does not need the lock.
     pub(super) fn is_lock_free(&self) -> bool {
         LOCK_FREE.contains(&self.procfile.as_str())
     }
 
-    /// Pages of the region.
+    /// Number of pages in the region.
     pub(super) fn pages(&self) -> u64 {
         self.size.get() / rustix::param::page_size() as u64
     }
 
-    /// Spinners beside so many scanners.
+    /// Number of spinners for this number of scanners.
     pub(super) fn spinners_beside(&self, scanners: u32) -> u32 {
         let throttled = self.reader_quota.value().is_some();
         self.spinners.get().unwrap_or(if throttled { 0 } else { scanners })
     }
 }
 
-/// Whom the scanners read.
+/// The process that the scanners read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Target {
     /// The process that maps

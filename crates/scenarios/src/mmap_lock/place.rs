@@ -9,12 +9,12 @@ use crate::{Host, ScenarioError};
 use host::placement;
 use model::{Machine, Need, Problem};
 
-/// What the scenario lacks here.
+/// What this machine lacks for the scenario.
 pub(super) fn missing(machine: &Machine) -> Option<Need> {
     cpus::missing(META.needs.cpus, machine)
 }
 
-/// CPUs of mapper, load and tool: as asked, else from the topology.
+/// The CPUs of mapper, load and tool: as requested, otherwise by the topology.
 pub(super) fn place(
     params: &MmapLockParams,
     host: &Host,
@@ -30,7 +30,7 @@ pub(super) fn place(
     let (mapper, load) = match (mapper, load) {
         (None, None) => (chosen.measured, chosen.load),
         (Some(mapper), Some(load)) => (mapper, load),
-        // Where one is named and the other was chosen for the same, they change places.
+        // If the named CPU was also chosen for the other part, the two parts swap CPUs.
         (Some(mapper), None) if mapper == chosen.load => (mapper, chosen.measured),
         (Some(mapper), None) => (mapper, chosen.load),
         (None, Some(load)) if load == chosen.measured => (chosen.load, load),
@@ -46,7 +46,7 @@ pub(super) fn place(
     Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
 }
 
-/// The CPU of the tool: as chosen, unless the load was put there.
+/// The CPU of the tool: as chosen, unless the load is there.
 fn beside(chosen: u32, mapper: u32, load: u32, machine: &Machine) -> u32 {
     let free = |cpu: &u32| *cpu != mapper && *cpu != load;
     match chosen == load {

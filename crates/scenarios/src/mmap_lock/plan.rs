@@ -1,4 +1,4 @@
-//! From parameters to arms and scripts, checked against the machine.
+//! Turns parameters into arms and trials, checked against the machine.
 
 use super::checks::check;
 use super::load::{CpuLoad, TrialSpec, Twin};
@@ -14,34 +14,34 @@ use model::{Arm, Changed, Judging, LeftOut, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
-/// Control of the study that holds the process alone against itself.
+/// Id of the control in a study that compares the process alone with itself.
 const CONTROL: &str = "control";
 
-/// The process alone, which is shown beside the others.
+/// Id of the arm with the process alone, shown next to the others.
 const ALONE: &str = "alone";
 
-/// A call of mmap or munmap takes about so long beside its pause, the sleep's own cost among it.
+/// Usual duration of a call of mmap or munmap without its pause, including the cost of the sleep.
 const USUAL_CALL: Duration = Duration::from_micros(20);
 
-/// After so many calls a page of the region, it is split as far as it will ever be.
+/// After this many calls per page, the region is split as far as it will ever be.
 const CALLS_A_PAGE: u64 = 3;
 
-/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+/// Estimated cost of the set-up of a trial, besides its duration. Used for the progress bar.
 const SET_UP: Duration = Duration::from_millis(80);
 
-/// What its twin and its load cost beside, but for a little each.
+/// Additional cost of the set-up of twin and load, without a small cost for each process.
 const SET_UP_LOAD: Duration = Duration::from_millis(35);
 
-/// So many readers of the mapper hang it as a rule.
+/// This many readers of the mapper usually hang it.
 const USUALLY_HANGS: u32 = 10;
 
-/// A difference of so many milliseconds in a trial counts as none: a call that the host, or another
-/// task, interrupts for a slice of CPU time is late by 3 to 5 ms, and on a virtual machine with all
-/// CPUs busy that hits one trial of five, of case and control alike.
+/// A smaller difference than this does not count, in milliseconds per trial. A call is late by 3
+/// to 5 ms if the host or another task interrupts it for a slice of CPU time. On a virtual machine
+/// with all CPUs busy, this happens in one of five trials, in case and control alike.
 const SLICE_MS: f64 = 5.0;
 
-/// How trials of these parameters are judged: what a slice may add is a larger share of a shorter
-/// trial.
+/// How trials of these parameters are judged. A possible slice is a larger share of a shorter
+/// trial, so it needs a larger margin.
 pub(super) fn judging(params: &MmapLockParams) -> Judging {
     let seconds = params.duration.get().as_secs_f64().max(1e-3);
     let slice = SLICE_MS / seconds;
@@ -49,28 +49,28 @@ pub(super) fn judging(params: &MmapLockParams) -> Judging {
     Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
 }
 
-/// How much more than their quota readers may run in a trial: from 6.18 on each goes on to the end
-/// of its system call, which takes it some milliseconds, and is paid back in periods that may lie
-/// behind the trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
+/// How much more than their quota readers may run in a trial. From Linux 6.18 on, each reader runs
+/// on to the end of its system call, which takes some milliseconds. This is paid back in periods
+/// that may come after the trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
 const OVERRUN: f64 = 2.0;
 
-/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one
-/// period and what each refill in the trial gives, and their overrun. A mapper that stalls for
-/// longer stalls while no reader runs, so that is what the quota does; what they do to it while
-/// they run is what any reader does.
+/// Longest time that readers with a quota can run in a trial, in milliseconds: the rest of one
+/// period, the refills during the trial, and their overrun. If a mapper stalls for longer, it
+/// stalls while no reader runs, and that is the effect of the quota. What readers do while they
+/// run is what any reader does.
 fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
     let period = quota.period().get().as_secs_f64();
     let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
     let running = OVERRUN * fillings * time::ms(quota.quota().get());
-    // A quota of a whole CPU and more limits nothing that one CPU of readers could do.
+    // A quota of a whole CPU or more limits nothing that readers on one CPU could do.
     running.min(time::ms(params.duration.get()))
 }
 
-/// The arms: for each number of readers its control and its case, and the process alone where the
-/// numbers hold 0.
+/// The arms: a control and a case for each number of readers, and the process alone if the numbers
+/// include 0.
 ///
 /// # Errors
-/// If a value cannot be used here, or the readers' quota cannot be had.
+/// If a value cannot be used here, or the quota of the readers is not available.
 pub(super) fn arms(
     params: &MmapLockParams,
     host: &Host,
@@ -89,7 +89,7 @@ pub(super) fn arms(
     Ok(arms)
 }
 
-/// The arms as far as they can be told without making a group.
+/// The arms, as far as they can be determined without creating a group.
 pub(super) fn sketch(
     params: &MmapLockParams,
     host: &Host,
@@ -106,7 +106,7 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
     let mut busy: Vec<u32> = params.busy.all().to_vec();
     busy.sort_unstable();
     busy.dedup();
-    // A list of nothing but 0 asks for the process alone against itself.
+    // A list with only 0 compares the process alone with itself.
     if busy == [0] {
         let case = arm(params, 0, "busy-0", Role::Case);
         return vec![arm(params, 0, CONTROL, Role::Control), case];
@@ -133,8 +133,8 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
     arms
 }
 
-/// What may fix it: a file whose readers take no lock; for readers with a quota also no quota, or a
-/// burst on top of it. Only the largest number of readers has them.
+/// The fixes: a file whose readers need no lock. For readers with a quota also no quota, or a
+/// quota with a burst. Only the case with the most readers has fixes.
 fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
     let params = &case.settings;
     if params.target == Target::Twin {
@@ -173,7 +173,7 @@ fn arm(params: &MmapLockParams, busy: u32, id: &str, role: Role) -> Arm<MmapLock
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
-/// What is run in a trial of these parameters.
+/// The trial for these parameters.
 pub(super) fn spec(
     params: &MmapLockParams,
     host: &Host,
@@ -186,7 +186,8 @@ pub(super) fn spec(
     let twin = (busy > 0).then(|| Twin {
         calls: calls_of_twin(params),
         read: params.target == Target::Twin,
-        // Nothing runs there before the load does, so that the two are set up at once.
+        // Nothing runs on this CPU before the load starts, so mapper and twin are set up at the
+        // same time.
         cpu: load,
     });
     Ok(TrialSpec {
@@ -206,14 +207,14 @@ pub(super) fn spec(
             nice: params.nice,
             busyduration: params.busyduration.get(),
         }],
-        // The trial makes the group and puts it here.
+        // The trial creates the group and adds it here.
         reader_groups: Vec::new(),
         twin,
     })
 }
 
-/// As many calls as an undisturbed mapper has made half-way through its trial, which is what its
-/// readers find on average: with each call its map is split a little further.
+/// The number of calls that an undisturbed mapper has made halfway through its trial. Each call
+/// splits its map a little further, so this is the state that its readers find on average.
 fn calls_of_twin(params: &MmapLockParams) -> u64 {
     let half = params.duration.get() / 2;
     let call = params.pause.get() + USUAL_CALL;
@@ -231,7 +232,8 @@ pub(super) fn expected(params: &MmapLockParams) -> Duration {
     SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy
 }
 
-/// How long the scanners read before the mapper is measured; without scanners nothing runs before.
+/// How long the scanners read before the mapper is measured. Without scanners, nothing runs
+/// before.
 pub(super) fn warm_up(params: &MmapLockParams) -> Duration {
     if params.busy.most() > 0 { params.lead.get() } else { Duration::ZERO }
 }
@@ -295,7 +297,7 @@ mod tests {
     #[test]
     fn a_twin_is_split_as_the_mapper_is_half_way_and_no_further_than_it_ever_is() {
         let mut params = params(&[5]);
-        // 125 ms at 30 us a call.
+        // 125 ms at 30 us per call.
         assert_eq!(calls_of_twin(&params), 4166);
         params.duration = Time::s(60);
         params.size = Size::kib(64);
@@ -342,8 +344,8 @@ mod tests {
 
     #[test]
     fn what_readers_do_while_they_may_run_is_not_charged_to_their_quota() {
-        // 250 ms see three refills at most, and what was left before: 40 ms of 250, and as much
-        // again.
+        // At most three refills occur in 250 ms, plus the rest of an earlier one: 40 ms of 250 ms.
+        // The overrun doubles this.
         assert!((judging(&throttled(&[4])).margin - 320.0).abs() < 1e-9);
         let mut long = throttled(&[4]);
         long.duration = Time::s(10);

@@ -1,6 +1,6 @@
-//! The group of the readers with a CPU quota: whether it can be had, and what it counted.
+//! The group of readers with a CPU quota: whether it can be created, and its counts.
 //!
-//! The process that maps, its twin and tailback are never in it.
+//! The mapper, its twin and tailback itself are never in this group.
 
 use super::meta::measure;
 use super::params::MmapLockParams;
@@ -11,14 +11,14 @@ use host::roots::Roots;
 use model::{Measure, Observation, Unit};
 use std::path::PathBuf;
 
-/// The group of one trial.
+/// The group of readers in one trial.
 pub(super) struct ReaderGroup {
     group: BandwidthGroup,
     begun: Usage,
 }
 
 impl ReaderGroup {
-    /// Makes it.
+    /// Creates the group.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -29,17 +29,17 @@ impl ReaderGroup {
         Ok(ReaderGroup { group, begun: Usage::default() })
     }
 
-    /// The folders by which a process joins it.
+    /// The folders through which a process joins the group.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         self.group.join_paths().into_iter().map(Into::into).collect()
     }
 
-    /// What it counts from now on is of the trial.
+    /// Starts the counts of the trial.
     pub(super) fn begin(&mut self) {
         self.begun = self.group.usage();
     }
 
-    /// What it counted; the quota is lifted, so that its readers can end.
+    /// The counts since the start. The quota is lifted, so the readers can end.
     pub(super) fn end(&self) -> Usage {
         let gained = self.group.usage().since(&self.begun);
         self.group.lift();
@@ -47,7 +47,7 @@ impl ReaderGroup {
     }
 }
 
-/// Puts what the group counted among the figures of a trial.
+/// Adds the counts of the group to the figures of a trial.
 pub(super) fn add(observation: &mut Observation, gained: &Usage) {
     if let Some(periods) = gained.nr_throttled {
         let periods = Measure::exact(periods as f64, Unit::Count);
@@ -55,10 +55,10 @@ pub(super) fn add(observation: &mut Observation, gained: &Usage) {
     }
 }
 
-/// Makes sure that the quota can be had; whether a burst can be had too.
+/// Checks that the quota is available. Returns whether a burst is available too.
 ///
 /// # Errors
-/// If it cannot be had: as a need that is missing where a privilege or a controller is.
+/// If the quota is not available. A missing privilege or controller is reported as a need.
 pub(super) fn try_out(params: &MmapLockParams, host: &Host) -> Result<bool, ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(false) };
     quota::try_out(host, &quota.bandwidth(), Some(&quota.with_burst().bandwidth()))

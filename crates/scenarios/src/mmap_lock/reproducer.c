@@ -30,7 +30,7 @@ static void set_up(void)
 		skip("%s: %s", path, strerror(errno));
 }
 
-/* Maps or unmaps one page; both split the region into ever more mappings. */
+/* Maps or unmaps one page. Both split the region into more and more mappings. */
 static void call(char *region, char *there)
 {
 	uint64_t page = chance() % PAGES;
@@ -105,7 +105,7 @@ static void spinner(long unused)
 		;
 }
 
-/* Milliseconds lost in calls longer than one, in each second. */
+/* Time lost in calls longer than a millisecond, in milliseconds per second. */
 static double trial(int with_cause)
 {
 	uint64_t end, lost, begun, at;
@@ -127,7 +127,7 @@ static double trial(int with_cause)
 		rest_ms(1);
 	lost = seen->lost;
 	begun = seen->begun;
-	/* A call that has not come back was lost whole. */
+	/* A call that has not returned counts with its whole time. */
 	if (!seen->done && begun && now() > begun)
 		lost += now() - begun;
 	at = now() - at;

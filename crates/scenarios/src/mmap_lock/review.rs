@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: whether the readers read at all, since a load that
-//! never ran cannot have shown that it does no harm, and what a hang's figures mean.
+//! The scenario's own review of an outcome: whether the readers read at all, and what the figures
+//! of a hang mean. A load that never ran cannot show that it does no harm.
 
 use super::meta::{META, measure};
 use super::params::MmapLockParams;
@@ -24,8 +24,8 @@ pub(super) fn review(results: &Results) -> Review {
     }
 }
 
-/// Objects to `not-affected` where readers with a quota were never throttled: then the cause was
-/// not there.
+/// Objects to `not-affected` if readers with a quota were never throttled. In that case the cause
+/// was absent.
 fn never_throttled(results: &Results) -> Vec<Objection> {
     let limited = |arm: &&Arm| {
         let params = MmapLockParams::of(&arm.settings);
@@ -46,12 +46,11 @@ fn never_throttled(results: &Results) -> Vec<Objection> {
     results.plan.arms.iter().filter(limited).filter(clear).filter_map(objection).collect()
 }
 
-/// Objects to arms where the scanners of a case or of a fix, or those of its control, read nothing
-/// in half of the trials.
+/// Objects to an arm if its scanners, or those of its control, read nothing in half of the trials.
 ///
-/// Readers of the case that read nothing cannot say not-affected. Readers of its control that read
-/// nothing leave it without the case's load, and so cannot say that it is affected either. Readers
-/// of a fix that read nothing cannot say that it fixed anything.
+/// If the readers of a case read nothing, the case cannot count as not affected. If the readers of
+/// the control read nothing, the control lacks the load of the case. So the case cannot count as
+/// affected either. If the readers of a fix read nothing, the fix cannot count as a fix.
 fn idle_readers(results: &Results) -> Vec<Objection> {
     let reads = |arm: &&Arm| {
         let params = MmapLockParams::of(&arm.settings);
@@ -112,7 +111,7 @@ mod tests {
         Trial { observation, ..model::testing::trial(0, arm, 0.0) }
     }
 
-    /// Study and arm after the review.
+    /// The outcome of the study and the state of the arm, after the review.
     fn outcome_of(
         busy: u32,
         bytes: &[f64],
@@ -129,7 +128,7 @@ mod tests {
         (outcome, arms[0].state)
     }
 
-    /// Their states.
+    /// Their states after the review.
     fn reviewed(busy: u32, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
         let (outcome, arm) = outcome_of(busy, bytes, twin, state);
         (outcome.state, arm)

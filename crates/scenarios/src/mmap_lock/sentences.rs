@@ -4,7 +4,7 @@ use model::prose::figures::{percent, plural};
 use model::{Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum MmapLockFact {
@@ -78,14 +78,14 @@ pub(super) enum MmapLockFact {
     },
 }
 
-/// What the process lost with the load, with the load of its control, and alone.
+/// The time that the process lost with the load, with the load of its control, and alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Losses {
     pub lost: Estimate,
     pub readers: u64,
     pub twin: bool,
     pub quota: Option<Name>,
-    /// Where they are not as many as the readers.
+    /// The number of spinners, if it differs from the number of readers.
     pub spinners: Option<u64>,
     pub no_spinners: bool,
     pub control: Option<Estimate>,
@@ -190,7 +190,8 @@ impl Sentence for MmapLockFact {
     }
 }
 
-/// `with 10 readers and 10 spinners on another CPU a process lost 980 ms/s to calls over 1 ms.`
+/// Example: `with 10 readers and 10 spinners on another CPU a process lost 980 ms/s to calls over
+/// 1 ms.`
 fn lost(losses: &Losses) -> String {
     let Losses { lost, control, alone, .. } = losses;
     let control = control.as_ref();
@@ -205,7 +206,7 @@ fn lost(losses: &Losses) -> String {
     )
 }
 
-/// `10 readers and 10 spinners on another CPU`.
+/// Example: `10 readers and 10 spinners on another CPU`.
 fn load(losses: &Losses) -> String {
     if losses.readers == 0 {
         return "no readers".into();

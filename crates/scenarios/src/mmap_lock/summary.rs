@@ -1,4 +1,4 @@
-//! What `mmap-lock` says of an outcome.
+//! The summary that `mmap-lock` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::{MmapLockParams, Target};
@@ -24,7 +24,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions: suggestions(outcome.state, plan), kind: None }
 }
 
-/// What the process lost under load, under the load of the control, and alone.
+/// The time that the process lost under the load, under the load of the control, and alone.
 fn losses(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Losses>> {
     let worst = worst_case(arms, measure::STALL)?;
     let case = plan.arms.iter().find(|arm| arm.id == worst.id)?;
@@ -44,10 +44,11 @@ fn losses(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Losses>> {
     }))
 }
 
-/// The first kernel in which a throttled reader goes on to the end of its system call.
+/// The first kernel in which a throttled reader runs on to the end of its system call.
 const LETS_GO: [u64; 2] = [6, 18];
 
-/// Readers under a CPU limit, where the kernel is old enough for them to keep the lock.
+/// A suggestion of readers under a CPU limit, for kernels that are old enough for them to keep the
+/// lock.
 pub(super) fn of_old_kernels(machine: &Machine) -> Vec<Suggestion> {
     let release = version(&machine.kernel);
     if release.is_empty() || release >= LETS_GO.to_vec() {
@@ -58,7 +59,7 @@ pub(super) fn of_old_kernels(machine: &Machine) -> Vec<Suggestion> {
     vec![suggest::other_run(&META, MmapLockFact::ThrottledReadersKeepTheLock, &limited.settings())]
 }
 
-/// The spinners of a case, where they are not as many as its readers.
+/// The number of spinners of a case, if it differs from the number of readers.
 fn other_spinners(params: &MmapLockParams) -> Option<u64> {
     let readers = params.busy.single()?;
     let spinners = params.spinners_beside(readers);
@@ -81,7 +82,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// What was asked for: the settings of a case, with `busy` as the list that made the arms.
+/// The requested settings: those of a case, with `busy` as the list from which the arms were made.
 pub(super) fn asked(plan: &Plan) -> Option<MmapLockParams> {
     let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
     let made = of_role(Role::Baseline).chain(of_role(Role::Case));

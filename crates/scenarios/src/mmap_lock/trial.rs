@@ -1,4 +1,4 @@
-//! One trial: its load, what was seen of it, and what the machine did meanwhile.
+//! One trial: its load, its observation, and the disturbances of the machine.
 
 use super::load::{Event, TrialSpec, run_load};
 use super::observe;
@@ -31,7 +31,7 @@ pub(super) fn run(
     let mut probing = Probing::start_with(context.probe, &options);
     let raw = run_load(&spec, spawner, interrupted, &mut |event| match event {
         Event::Ready(parts) => {
-            // The first of them is the mapper.
+            // The first process is the mapper.
             mapper = parts.first().map(|process| process.pid);
             parts.iter().for_each(|process| probing.watch(process));
         }
@@ -41,7 +41,7 @@ pub(super) fn run(
             watch = Some(Disturbances::start(roots, mapper));
         }
         Event::Tick(tick) => (context.tick)(tick),
-        // What comes after is the end of the children, which is nobody's disturbance.
+        // From here on the children end, which does not count as a disturbance.
         Event::Ended => {
             disturbance = watch.take().map_or_else(Default::default, |w| w.finish(roots));
             probing.end();
@@ -59,7 +59,7 @@ pub(super) fn run(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// The CPU of the tool, where no thread can be put there.
+/// The error for a tool CPU that no thread can be pinned to.
 fn unusable_tool(cpu: u32, error: &std::io::Error) -> ScenarioError {
     let why = UnusableCpu::Refused { error: error.to_string() };
     ScenarioError::Unusable(Problem::Cpu { option: "--cpu-tool".to_owned(), cpu, why })

@@ -1,13 +1,13 @@
-//! Choices: enums whose words clap knows, and nobody writes a second time.
+//! Choices: enums whose words are defined once, by clap.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-/// Reads one of the words of an enum, and names them all where it is another.
+/// Parses one of the words of an enum. The message for any other text lists all words.
 ///
-/// clap's own parser would do but for its message, which takes two lines.
+/// clap's own parser would be enough, except for its message, which has two lines.
 #[derive(Debug)]
 pub struct OneOf<T>(PhantomData<fn() -> T>);
 
@@ -39,7 +39,7 @@ impl<T: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for OneOf<T>
     }
 }
 
-/// The value of a word.
+/// Parses a word.
 pub(crate) fn read<T: ValueEnum + Clone>(text: &str) -> Result<T, String> {
     let text = text.trim();
     let mut all = T::value_variants().iter();
@@ -54,7 +54,7 @@ pub(crate) fn word<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Makes enums choices: clap, serde and messages all write them as clap names their variants.
+/// Makes enums choices. clap, serde and messages all write the variants with clap's names.
 macro_rules! choice {
     ($($type:ty),+ $(,)?) => {$(
         impl clap::builder::ValueParserFactory for $type {
@@ -96,12 +96,12 @@ macro_rules! choice {
 
 pub(crate) use choice;
 
-/// Whether something is done.
+/// A choice between yes and no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum YesNo {
-    /// It is done
+    /// Yes
     Yes,
-    /// It is not
+    /// No
     No,
 }
 

@@ -1,4 +1,4 @@
-//! What a struct of parameters is, and what follows from its flags.
+//! The trait of parameter structs, and everything that is derived from their flags.
 
 use super::{kind, settings};
 use clap::error::{ContextKind, ContextValue};
@@ -12,10 +12,10 @@ use std::error::Error as _;
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
-/// The flag of a quick run, by which a parameter may have another default.
+/// The flag of a quick run. A parameter may have another default for it.
 const QUICK: &str = "quick";
 
-/// Above the parameters in the help.
+/// Heading of the parameters in the help.
 const HEADING: &str = "Parameters";
 
 /// The parameters of a scenario.
@@ -36,25 +36,27 @@ pub trait Params:
         defaults(true)
     }
 
-    /// From the settings of an arm, as a record has them. What an older record lacks is as today.
+    /// Reads the settings of an arm, in the form of a record. A setting that an older record lacks
+    /// gets the current default.
     ///
     /// # Errors
-    /// If a value is none of this scenario's: its record was changed, or a newer version wrote it.
+    /// If a value is not valid for this scenario: the record was changed, or a newer version wrote
+    /// it.
     fn read(settings: &Settings) -> Result<Self, String> {
         settings::read(settings)
     }
 
-    /// The same, where nothing can be said without them.
+    /// The same, without the reason for an error.
     fn of(settings: &Settings) -> Option<Self> {
         Self::read(settings).ok()
     }
 
-    /// Those of the first case of a plan.
+    /// The parameters of the first case of a plan.
     fn of_case(plan: &Plan) -> Option<Self> {
         Self::of(&plan.case()?.settings)
     }
 
-    /// As they stand in a record.
+    /// The parameters in the form of a record.
     fn settings(&self) -> Settings {
         settings::of(self)
     }
@@ -74,7 +76,7 @@ impl<P> Params for P where
 {
 }
 
-/// The settings of an arm with a change; none where they are not of this scenario.
+/// The settings of an arm with a change. None if they are not settings of this scenario.
 pub(crate) fn changed<P: Params>(
     settings: &Settings,
     change: impl FnOnce(&mut P),
@@ -84,17 +86,17 @@ pub(crate) fn changed<P: Params>(
     Some(params.settings())
 }
 
-/// What follows from the declaration of parameters.
+/// Everything that is derived from the declaration of parameters.
 struct Described<P> {
-    /// Their flags and that of a quick run, to read values by.
+    /// The flags of the parameters and of a quick run, used to parse values.
     command: Command,
-    /// All of them.
+    /// All parameters.
     list: Vec<Parameter>,
     /// The defaults.
     ordinary: P,
-    /// Those of a quick run.
+    /// The defaults of a quick run.
     quick: P,
-    /// The defaults as they were declared, by name: ordinary and quick.
+    /// The defaults as declared, by name: ordinary and quick.
     declared: BTreeMap<&'static str, [String; 2]>,
 }
 
@@ -103,7 +105,7 @@ pub(crate) const fn of<P: Params>() -> Parameters {
     Parameters { all: list::<P>, read: read::<P> }
 }
 
-/// The defaults, for a quick or an ordinary run.
+/// The defaults of a quick or an ordinary run.
 pub(crate) fn defaults<P: Params>(quick: bool) -> P {
     let described = described::<P>();
     if quick { described.quick.clone() } else { described.ordinary.clone() }
@@ -113,7 +115,7 @@ fn list<P: Params>() -> &'static [Parameter] {
     &described::<P>().list
 }
 
-/// Adds the flags of the parameters to a command that has no other yet.
+/// Adds the flags of the parameters to a command without other flags.
 pub(crate) fn flags<P: Params>(command: Command) -> Command {
     let described = described::<P>();
     P::augment_args(command).mut_args(|arg| {
@@ -129,13 +131,13 @@ pub(crate) fn flags<P: Params>(command: Command) -> Command {
         arg.help(format!("{help} [{defaults}]"))
             .hide_default_value(true)
             .value_name(value)
-            // So that `--busy -1` is answered in the words of its own range.
+            // So `--busy -1` gets the error message of its own range.
             .allow_hyphen_values(true)
             .help_heading(HEADING)
     })
 }
 
-/// Reads a value as it would stand on the command line.
+/// Parses a value in the form of the command line.
 fn read<P: Params>(name: &str, text: &str) -> Result<Value, String> {
     let described = described::<P>();
     if described.list.iter().all(|parameter| parameter.name != name) {
@@ -147,12 +149,12 @@ fn read<P: Params>(name: &str, text: &str) -> Result<Value, String> {
     params.settings().0.remove(name).ok_or_else(|| format!("`{name}` is not in a record"))
 }
 
-/// What is wrong with a value, without the flag that clap names before it.
+/// What is wrong with a value, without the flag, which clap would put before it.
 fn why(error: &clap::Error) -> String {
     if let Some(source) = error.source() {
         return source.to_string();
     }
-    // Of a choice clap names the words by itself, in two lines.
+    // For a choice, clap itself lists the words, but in two lines.
     match (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue)) {
         (Some(ContextValue::String(value)), Some(ContextValue::Strings(words))) => {
             format!("`{value}` is none of {}", words.join(", "))
@@ -169,10 +171,10 @@ fn name(arg: &Arg) -> &str {
     arg.get_long().unwrap_or_default()
 }
 
-/// Works out what follows from a declaration, once for each.
+/// Derives everything from a declaration, once for each scenario.
 ///
 /// # Panics
-/// If the declaration does not hold together; a test of every scenario excludes it.
+/// If the declaration contradicts itself. A test of every scenario rules this out.
 fn described<P: Params>() -> &'static Described<P> {
     static ALL: Mutex<BTreeMap<TypeId, &'static (dyn Any + Send + Sync)>> =
         Mutex::new(BTreeMap::new());
@@ -182,7 +184,7 @@ fn described<P: Params>() -> &'static Described<P> {
     if let Some(described) = known.and_then(|known| known.downcast_ref()) {
         return described;
     }
-    // As many as there are scenarios, and they are there for as long as the program.
+    // There is one per scenario, and it exists as long as the program.
     let described: &'static Described<P> = Box::leak(Box::new(Described::work_out()));
     all().insert(id, described);
     described
@@ -212,7 +214,7 @@ impl<P: Params> Described<P> {
     }
 }
 
-/// A default as it was declared, whether clap took it for an ordinary or a quick run.
+/// The declared text of a default. `matches` decides whether it is the ordinary or the quick one.
 fn as_declared(matches: &ArgMatches, arg: &Arg) -> String {
     let raw = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().next();
     raw.map(|raw| raw.to_string_lossy().into_owned()).unwrap_or_default()

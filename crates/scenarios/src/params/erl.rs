@@ -1,4 +1,4 @@
-//! Values of scenarios that run an Erlang VM: emulator flags, and which OTP.
+//! Values for scenarios that run an Erlang VM: emulator flags and OTPs.
 
 use super::open::Auto;
 use super::text::{self, as_text, is_strange};
@@ -6,22 +6,22 @@ use beam::Flags;
 use std::fmt;
 use std::str::FromStr;
 
-/// Emulator flags, as `+S 4:4 +sbwt none`; may be none.
+/// Emulator flags, such as `+S 4:4 +sbwt none`. May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErlFlags(String);
 
 impl ErlFlags {
-    /// As they are written.
+    /// The flags as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Whether there are no flags.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// These flags, and others behind them.
+    /// These flags, followed by others.
     pub fn and(&self, others: &ErlFlags) -> ErlFlags {
         match (self.is_empty(), others.is_empty()) {
             (true, _) => others.clone(),
@@ -50,7 +50,7 @@ impl FromStr for ErlFlags {
 /// The value of one emulator flag, or `default` to leave the flag out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FlagValue {
-    /// The flag is left out, so that the VM's own default holds.
+    /// The flag is left out, so the VM's own default applies.
     #[default]
     Default,
     /// The flag gets this value.
@@ -61,7 +61,7 @@ impl FlagValue {
     /// The word for the VM's own default.
     const DEFAULT: &str = "default";
 
-    /// What turns busy waiting off.
+    /// The value that turns busy waiting off.
     pub fn none() -> Self {
         FlagValue::Is("none".to_owned())
     }
@@ -92,18 +92,18 @@ impl FromStr for FlagValue {
     }
 }
 
-/// OTPs, separated by commas: `debian:trixie` for that of a suite, paths of `erl`, or of the
-/// folders of installations; `auto` for the `erl` on the PATH.
+/// OTPs, separated by commas: `debian:trixie` for the OTP of a suite, the path of an `erl`, or the
+/// folder of an installation. `auto` means the `erl` on the PATH.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs(Vec<Auto<String>>);
 
 impl Programs {
-    /// The OTP of that word alone.
+    /// A single OTP, selected by this word.
     pub fn one(word: &str) -> Self {
         Programs(vec![Auto::Is(word.to_owned())])
     }
 
-    /// The words; none stands for the program on the PATH.
+    /// The words. None means the program on the PATH.
     pub fn words(&self) -> Vec<Option<String>> {
         self.0.iter().map(|word| word.value().map(ToString::to_string)).collect()
     }

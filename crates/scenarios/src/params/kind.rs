@@ -1,4 +1,4 @@
-//! What the values of a parameter are, told from the type that its flag is read into.
+//! The kind of a parameter's values, derived from the type of its flag.
 
 use super::erl::Programs;
 use super::open::{Auto, OrNone};
@@ -7,7 +7,7 @@ use clap::Arg;
 use model::ParameterKind;
 use std::any::TypeId;
 
-/// What the values of a flag are to others, and what stands for one in a usage line.
+/// The kind of a flag's values, and the placeholder for a value in a usage line.
 pub(super) fn of(arg: &Arg) -> (ParameterKind, &'static str) {
     let known = [
         (TypeId::of::<u32>(), ParameterKind::Amount, "N"),
@@ -27,8 +27,8 @@ pub(super) fn of(arg: &Arg) -> (ParameterKind, &'static str) {
     match known.into_iter().find(|(known, ..)| id == *known) {
         Some((_, kind, name)) => (kind, name),
         None if !arg.get_possible_values().is_empty() => (ParameterKind::Word, "WORD"),
-        // Emulator flags, or words among which there may be some; and to be on the safe side
-        // whatever type a scenario has of its own, since a study file needs trust for flags.
+        // Emulator flags, or words that may contain some. To be safe, this also covers any type
+        // that only one scenario has, because flags in a study file need trust.
         None => (ParameterKind::Flags, "FLAGS"),
     }
 }

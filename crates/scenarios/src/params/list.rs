@@ -1,21 +1,21 @@
-//! Values between semicolons.
+//! Lists of values, separated by semicolons.
 
 use super::text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Values between semicolons, each of which makes an arm: `dirty; +sfwi 10`.
+/// Values separated by semicolons, such as `dirty; +sfwi 10`. Each value makes an arm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List<T>(Vec<T>);
 
 impl<T> List<T> {
-    /// These.
+    /// A list of these values.
     pub fn new(parts: Vec<T>) -> Self {
         List(parts)
     }
 
-    /// All of them.
+    /// All values.
     pub fn parts(&self) -> &[T] {
         &self.0
     }

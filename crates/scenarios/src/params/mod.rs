@@ -1,9 +1,9 @@
-//! Parameters: one struct a scenario, from which clap and serde make flags, help, man page,
+//! Parameters: one struct per scenario. From it, clap and serde derive flags, help, man page,
 //! completions, JSON, defaults, quick values, the factors of study files and the settings in a
 //! record.
 //!
-//! A field says all there is to say, once: its comment is the help, its type says how a value is
-//! written, its attributes are default, quick default and range:
+//! A field declares everything in one place. Its comment is the help. Its type defines how a value
+//! is written. Its attributes are the default, the quick default and the range:
 //!
 //! ```text
 //! /// Scanners, and as many spinners
@@ -16,8 +16,9 @@
 //! pub busy: Counts,
 //! ```
 //!
-//! [`Default`] comes from an empty command line, and so does [`Params::quick`] with `--quick`. Text
-//! is read into a type where it comes in; nothing behind that looks a setting up by its name.
+//! [`Default`] parses an empty command line, and [`Params::quick`] parses one with `--quick`. Text
+//! is parsed into a type where it enters the program. No later code looks up a setting by its
+//! name.
 
 mod choice;
 mod describe;

@@ -1,4 +1,4 @@
-//! Values in whose place a word may stand.
+//! Values that a word may replace.
 
 use crate::ScenarioError;
 use model::problem::ArmsProblem;
@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A value, or a word in its place: type, variant, the word, and what the word means.
+/// A value, or a word in its place. The arguments: type, variant, word, meaning of the word, and
+/// documentation of the value.
 macro_rules! or_word {
     ($name:ident, $variant:ident, $word:literal, $means:literal, $value:literal) => {
         #[doc = concat!("A value, or `", $word, "` ", $means, ".")]
@@ -19,7 +20,7 @@ macro_rules! or_word {
         }
 
         impl<T> $name<T> {
-            /// The value, where there is one.
+            /// The value. None if the word replaces it.
             pub const fn value(&self) -> Option<&T> {
                 match self {
                     $name::$variant => None,
@@ -29,7 +30,7 @@ macro_rules! or_word {
         }
 
         impl<T: Copy> $name<T> {
-            /// The value itself, where there is one.
+            /// A copy of the value. None if the word replaces it.
             pub fn get(&self) -> Option<T> {
                 self.value().copied()
             }
@@ -53,7 +54,7 @@ macro_rules! or_word {
         }
 
         impl<T> $name<T> {
-            /// Reads the word, or a value as `read` does.
+            /// Parses the word, or a value by `read`.
             pub(super) fn read(
                 text: &str,
                 read: impl FnOnce(&str) -> Result<T, String>,
@@ -102,16 +103,16 @@ or_word!(Auto, Auto, "auto", "where the scenario chooses", "What was asked for, 
 or_word!(OrNone, None, "none", "for nothing of the kind", "So much.");
 
 impl<T: Copy> Auto<T> {
-    /// What stands in an arm, where nothing is left open.
+    /// The value in the settings of an arm, where nothing may be open.
     ///
     /// # Errors
-    /// If it is: `option` names it.
+    /// If the value is open. `option` is the flag for the message.
     pub(crate) fn chosen(&self, option: &str) -> Result<T, ScenarioError> {
         let open = || ArmsProblem::NotOneValue { option: option.to_owned() }.into();
         self.get().ok_or_else(|| ScenarioError::Broken(open()))
     }
 
-    /// The value; another where it is open.
+    /// The value, or `other` if it is open.
     pub(crate) fn or(self, other: T) -> Self {
         Auto::Is(self.get().unwrap_or(other))
     }

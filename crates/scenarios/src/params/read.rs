@@ -1,4 +1,4 @@
-//! What reads a value from a word of the command line, within its range.
+//! Parsers for values on the command line, with a range.
 
 use super::open::{Auto, OrNone};
 use super::values::{Counts, Time};
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Reads a value of a range.
+/// Parses a value in a range.
 pub(crate) fn between<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
@@ -22,7 +22,7 @@ where
     }
 }
 
-/// Reads a whole number of a range.
+/// Parses a whole number in a range.
 pub(crate) fn whole<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
@@ -32,12 +32,12 @@ where
     let (least, most): (i64, i64) = ((*range.start()).into(), (*range.end()).into());
     move |text: &str| {
         let number = number(text, least, most)?;
-        // A number between two of a type is one of that type.
+        // A number between two values of a type is a value of that type.
         T::try_from(number).map_err(|_| outside(&number, &least, &most))
     }
 }
 
-/// Reads whole numbers of a range, so many at most.
+/// Parses a list of at most `most` whole numbers in a range.
 pub(crate) fn counts(
     range: RangeInclusive<u32>,
     most: usize,
@@ -52,21 +52,22 @@ pub(crate) fn counts(
     }
 }
 
-/// Reads a time of a range, in whole milliseconds.
+/// Parses a time in a range, in whole milliseconds.
 pub(crate) fn whole_ms(
     range: RangeInclusive<Time>,
 ) -> impl Fn(&str) -> Result<Time, String> + Clone + Send + Sync + 'static {
     multiples(range, 1_000_000, "milliseconds")
 }
 
-/// Reads a time of a range, in whole microseconds.
+/// Parses a time in a range, in whole microseconds.
 pub(crate) fn whole_us(
     range: RangeInclusive<Time>,
 ) -> impl Fn(&str) -> Result<Time, String> + Clone + Send + Sync + 'static {
     multiples(range, 1_000, "microseconds")
 }
 
-/// What would be cut where it is used is refused rather than changed.
+/// Refuses a time that is not a multiple of the unit. Otherwise the code that uses it would
+/// silently round it.
 fn multiples(
     range: RangeInclusive<Time>,
     ns: u128,
@@ -82,24 +83,24 @@ fn multiples(
     }
 }
 
-/// Reads `auto`, or a value.
+/// Parses `auto`, or a value.
 pub(crate) fn auto<T: 'static>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<Auto<T>, String> + Clone + Send + Sync + 'static {
     move |text: &str| Auto::read(text, &read)
 }
 
-/// Reads `none`, or a value.
+/// Parses `none`, or a value.
 pub(crate) fn or_none<T: 'static>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<OrNone<T>, String> + Clone + Send + Sync + 'static {
     move |text: &str| OrNone::read(text, &read)
 }
 
-/// A value that stands in the source.
+/// Parses a value that is written in the source code.
 ///
 /// # Panics
-/// If it is none; a test makes every one of the declarations.
+/// If the text is not a valid value. A test evaluates every declaration.
 pub(crate) fn literal<T: FromStr<Err = String>>(text: &'static str) -> T {
     match text.parse() {
         Ok(value) => value,

@@ -1,12 +1,12 @@
-//! Between the struct of a scenario and the settings of a record.
+//! Conversion between the struct of a scenario and the settings of a record.
 
 use model::Settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Parameters as they stand in a record.
+/// Parameters in the form of a record.
 pub(super) fn of<P: Serialize>(params: &P) -> Settings {
-    // Names with words and numbers, which always serialise.
+    // Names with words and numbers always serialise.
     serde_json::to_value(params).and_then(serde_json::from_value).unwrap_or_default()
 }
 

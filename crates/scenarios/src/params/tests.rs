@@ -1,4 +1,4 @@
-//! Parameters of every scenario, and what reads their values.
+//! Tests of the parameters of every scenario, and of the parsers for their values.
 
 use super::*;
 use crate::{ALL, AnyScenario};
@@ -12,7 +12,7 @@ use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// What a command with the flags of a scenario makes of these words.
+/// Parses these words with the flags of a scenario.
 fn parsed(scenario: &dyn AnyScenario, words: &[String]) -> Result<ArgMatches, clap::Error> {
     let quick = clap::Arg::new("quick").long("quick").action(clap::ArgAction::SetTrue);
     let command = scenario.flags(Command::new("run").no_binary_name(true)).arg(quick);
@@ -219,7 +219,7 @@ fn flags_stand_behind_flags() {
     assert!("none -eval x".parse::<FlagValue>().is_err() && "".parse::<FlagValue>().is_err());
 }
 
-/// Words and calls by which settings would be looked up by a name in the source.
+/// Text in source code that would look up a setting by its name.
 const LOOK_UPS: [&str; 9] = [
     ".0.get(",
     "settings.0",
@@ -240,7 +240,8 @@ fn no_scenario_looks_a_setting_up_by_its_name() {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
-            // Here a name is what somebody gave: a flag, a key of a study file, the name in a test.
+            // In these files, names come from outside: a flag, a key of a study file, or the name
+            // in a test.
             let by_name = [source.join("params"), source.join("testing.rs")].contains(&path);
             if path.is_dir() && !by_name {
                 folders.push(path);
@@ -255,7 +256,8 @@ fn no_scenario_looks_a_setting_up_by_its_name() {
     assert!(seen > 40, "{seen} files");
 }
 
-/// Whether a value that was read is written so that the same is read again, in text and in JSON.
+/// Checks that a parsed value is written in such a way that it is parsed back, as text and as
+/// JSON.
 fn comes_back<T>(text: &str) -> Result<(), TestCaseError>
 where
     T: FromStr<Err = String> + Display + PartialEq + Debug + Serialize + DeserializeOwned,
@@ -269,7 +271,7 @@ where
     Ok(())
 }
 
-/// Texts that have a chance to be values.
+/// Texts that may be valid values.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9]{1,8}(\\.[0-9]{1,5})?(ns|us|ms|s|min|h|B|KiB|MiB|GiB|TiB)?",
@@ -324,7 +326,7 @@ proptest! {
 }
 
 proptest! {
-    // Each case is a command line for each parameter of every scenario.
+    // Each case parses a command line for each parameter of every scenario.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]

@@ -1,4 +1,4 @@
-//! Values that are written as text, in a record as on the command line.
+//! Values that are written as text, both in a record and on the command line.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
@@ -22,7 +22,7 @@ where
     String::deserialize(from)?.parse().map_err(D::Error::custom)
 }
 
-/// Makes serde write and read types as their text.
+/// Makes serde write types as text and read them from text.
 macro_rules! as_text {
     ($($type:ty),+ $(,)?) => {$(
         impl serde::Serialize for $type {
@@ -41,15 +41,15 @@ macro_rules! as_text {
 
 pub(super) use as_text;
 
-/// Whether a text is too long, or has control characters in it.
+/// Whether a text is too long or contains control characters.
 pub(super) fn is_strange(text: &str) -> bool {
     text.len() > MOST || text.chars().any(os::terminal::steers)
 }
 
-/// The words of a text with single blanks between them.
+/// The words of a text, with single spaces between them.
 ///
 /// # Errors
-/// If it is too long, or has control characters in it.
+/// If the text is too long or contains control characters.
 pub(super) fn words(text: &str) -> Result<String, String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.len() > MOST || is_strange(&words) {

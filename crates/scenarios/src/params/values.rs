@@ -1,4 +1,4 @@
-//! Values that any scenario may have: durations, sizes, numbers, CPUs, files.
+//! Values for the parameters of any scenario: durations, sizes, numbers, CPUs, files.
 
 use super::text::{as_text, is_strange};
 use model::units;
@@ -13,30 +13,30 @@ use std::time::Duration;
 pub struct Time(Duration);
 
 impl Time {
-    /// None at all.
+    /// A time of zero.
     pub const ZERO: Time = Time(Duration::ZERO);
 
-    /// So many microseconds.
+    /// A time of `count` microseconds.
     pub const fn us(count: u64) -> Self {
         Time(Duration::from_micros(count))
     }
 
-    /// So many milliseconds.
+    /// A time of `count` milliseconds.
     pub const fn ms(count: u64) -> Self {
         Time(Duration::from_millis(count))
     }
 
-    /// So many seconds.
+    /// A time of `count` seconds.
     pub const fn s(count: u64) -> Self {
         Time(Duration::from_secs(count))
     }
 
-    /// As a duration.
+    /// The time as a duration.
     pub const fn get(self) -> Duration {
         self.0
     }
 
-    /// Whether it is none at all.
+    /// Whether the time is zero.
     pub const fn is_zero(self) -> bool {
         self.0.is_zero()
     }
@@ -67,27 +67,27 @@ impl FromStr for Time {
 pub struct Size(u64);
 
 impl Size {
-    /// So many bytes.
+    /// A size of `count` bytes.
     pub const fn bytes(count: u64) -> Self {
         Size(count)
     }
 
-    /// So many KiB.
+    /// A size of `count` KiB.
     pub const fn kib(count: u64) -> Self {
         Size(count << 10)
     }
 
-    /// So many MiB.
+    /// A size of `count` MiB.
     pub const fn mib(count: u64) -> Self {
         Size(count << 20)
     }
 
-    /// So many TiB.
+    /// A size of `count` TiB.
     pub const fn tib(count: u64) -> Self {
         Size(count << 40)
     }
 
-    /// In bytes.
+    /// The size in bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -107,8 +107,8 @@ impl FromStr for Size {
     }
 }
 
-/// A CPU quota: CPU time in each period, `10ms/100ms`, with what of it may be carried over behind a
-/// plus, `10ms/100ms+10ms`.
+/// A CPU quota: CPU time in each period, `10ms/100ms`. A burst may follow a plus sign:
+/// `10ms/100ms+10ms`. It is the unused time that may be carried over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     quota: Time,
@@ -132,7 +132,7 @@ impl Quota {
         self.burst
     }
 
-    /// The same with a burst of the whole quota, the largest that a kernel takes.
+    /// The same quota with a burst of the whole quota, the largest burst that a kernel accepts.
     pub const fn with_burst(self) -> Self {
         Quota { burst: self.quota, ..self }
     }
@@ -180,12 +180,12 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// So many thousandths.
+    /// A number of thousandths.
     pub const fn thousandths(thousandths: u32) -> Self {
         Decimal { thousandths }
     }
 
-    /// As a number.
+    /// The number as a float.
     pub fn get(self) -> f64 {
         f64::from(self.thousandths) / 1e3
     }
@@ -209,7 +209,7 @@ impl FromStr for Decimal {
         if thousandths > f64::from(u32::MAX) {
             return Err(format!("{number} is too large"));
         }
-        // Between zero and the largest there is.
+        // The number is between zero and the largest `u32`.
         Ok(Decimal { thousandths: thousandths as u32 })
     }
 }
@@ -220,15 +220,15 @@ impl FromStr for Decimal {
 pub struct Cpu(u32);
 
 impl Cpu {
-    /// No machine has more CPUs.
+    /// The largest CPU number that is accepted. No machine has more CPUs.
     const MOST: u32 = 1 << 20;
 
-    /// The CPU of that number.
+    /// The CPU with this number.
     pub const fn new(number: u32) -> Self {
         Cpu(number)
     }
 
-    /// Its number.
+    /// The number of the CPU.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -249,12 +249,12 @@ impl FromStr for Cpu {
     }
 }
 
-/// Whole numbers, separated by commas; each makes an arm, and an arm has one.
+/// Whole numbers, separated by commas. Each number makes an arm, and an arm has a single number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Counts(Vec<u32>);
 
-/// One number, or several: what a record has.
+/// The form in a record: one number, or several.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -281,22 +281,22 @@ impl From<Counts> for Written {
 }
 
 impl Counts {
-    /// These.
+    /// A list of these numbers.
     pub fn new(counts: Vec<u32>) -> Self {
         Counts(counts)
     }
 
-    /// A single one.
+    /// A list with a single number.
     pub fn one(count: u32) -> Self {
         Counts(vec![count])
     }
 
-    /// All of them.
+    /// All numbers.
     pub fn all(&self) -> &[u32] {
         &self.0
     }
 
-    /// The one, where there is one.
+    /// The only number. None if there are several or none.
     pub fn single(&self) -> Option<u32> {
         match self.0.as_slice() {
             [one] => Some(*one),
@@ -304,7 +304,7 @@ impl Counts {
         }
     }
 
-    /// The largest.
+    /// The largest number.
     pub fn most(&self) -> u32 {
         self.0.iter().copied().max().unwrap_or(0)
     }
@@ -317,15 +317,15 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The name of a file in `/proc/PID`: one part of a path, or parts below it such as `net/dev`.
+/// The name of a file in `/proc/PID`, or a path below it such as `net/dev`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcFile(String);
 
 impl ProcFile {
-    /// Folders of /proc/PID that lead to other files than the process's own.
+    /// Entries of /proc/PID that lead to files outside it.
     const LEADS_AWAY: [&str; 7] = ["fd", "root", "cwd", "exe", "task", "map_files", "ns"];
 
-    /// Its name.
+    /// The name of the file.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -367,7 +367,7 @@ impl FromStr for ProcFile {
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Its path.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

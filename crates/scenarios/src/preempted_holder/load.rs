@@ -1,4 +1,4 @@
-//! The threads that share a lock: a generator of this scenario's own.
+//! The threads that share a lock: a generator that belongs to this scenario.
 
 use super::lock::Lock;
 use super::round::{Costs, Round, calibrated};
@@ -20,24 +20,24 @@ pub const GENERATOR: OwnGenerator = OwnGenerator { name: "lock-sharers", prepare
 /// Waits longer than this are stalls.
 const STALL_NS: u64 = 1_000_000;
 
-/// What they report, all together.
+/// The report of all threads together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharersReport {
-    /// From the start of the first thread to the end of the last, in nanoseconds.
+    /// Time from the start of the first thread to the end of the last one, in nanoseconds.
     pub window_ns: u64,
-    /// Rounds: each takes the lock once.
+    /// Number of rounds. Each round takes the lock once.
     pub rounds: u64,
-    /// CPU time, in nanoseconds.
+    /// CPU time of all threads, in nanoseconds.
     pub cpu_ns: u64,
     /// CPU time of the work alone, as calibrated, in nanoseconds.
     pub work_ns: u64,
-    /// Time in waits longer than a millisecond, of all threads, in nanoseconds.
+    /// Time of waits longer than a millisecond, of all threads together, in nanoseconds.
     pub stalled_ns: u64,
-    /// Time in which a thread without a CPU held the lock, in nanoseconds.
+    /// Time in which the lock was held by a thread without a CPU, in nanoseconds.
     pub preempted_ns: u64,
-    /// Page faults that no disk was asked for.
+    /// Page faults without disk access.
     pub faults: u64,
-    /// Longer time slices that the kernel granted.
+    /// Number of longer time slices that the kernel granted.
     pub extended: u64,
     /// The longest wait, in nanoseconds.
     pub worst_ns: u64,
@@ -45,7 +45,7 @@ pub struct SharersReport {
     pub waits: String,
 }
 
-/// What is counted of one thread.
+/// The counts of one thread.
 struct ThreadCounts {
     began: Instant,
     ended: Instant,
@@ -66,7 +66,8 @@ fn prepare(spec: Value) -> Result<Work, Failure> {
         serde_json::from_value(spec).map_err(|error| failure(FailureKind::Unusable, error))?;
     let mask =
         Mask::from_cpus(&spec.cpus).map_err(|error| failure(FailureKind::Unusable, error))?;
-    // Before anything else runs here, and on the CPUs that the threads will have.
+    // The mask is set before anything else runs here, so the calibration uses the CPUs of the
+    // threads.
     mask.apply().map_err(|error| failure(FailureKind::System, error))?;
     let costs = calibrated(&spec).map_err(|error| failure(FailureKind::System, error))?;
     Ok(Box::new(move || {
@@ -75,12 +76,13 @@ fn prepare(spec: Value) -> Result<Work, Failure> {
     }))
 }
 
-/// Has the threads share the lock until their time is over.
+/// Lets the threads share the lock until the time is over.
 fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
     let shared = Arc::new((Lock::new(spec.lock), Barrier::new(spec.threads as usize + 1)));
     let before = minor_faults();
     let start = |_| {
-        // Its memory is mapped here, where a failure still ends it all.
+        // The memory of a thread is mapped here, because a failure can still end the whole
+        // generator.
         let round = Round::new(spec, costs).map_err(|error| failure(FailureKind::Limit, error))?;
         let (shared, spec) = (Arc::clone(&shared), spec.clone());
         std::thread::Builder::new()
@@ -92,7 +94,7 @@ fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
             })
             .map_err(|error| failure(FailureKind::Limit, error))
     };
-    // Those that run already, where one cannot be started, end with the process.
+    // If one thread cannot be started, the threads that already run end with the process.
     let threads: Vec<_> = (0..spec.threads).map(start).collect::<Result<_, _>>()?;
     shared.1.wait();
     let panicked = |_| failure(FailureKind::System, "a thread panicked");
@@ -106,15 +108,16 @@ fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
     Ok(SharersReport { faults, ..together(&counts, costs.of_round(spec)) })
 }
 
-/// Page faults of this process so far that no disk was asked for; 0 where /proc is not there.
+/// Page faults of this process so far that needed no disk access. 0 if /proc is missing.
 fn minor_faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // What follows the name, which may hold anything: the state is field 3, `minflt` field 10.
+    // The name may contain anything, so fields are counted behind it. The state is field 3 and
+    // `minflt` is field 10.
     let faults = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(7));
     faults.and_then(|faults| faults.parse().ok()).unwrap_or(0)
 }
 
-/// Does rounds of work inside the lock and outside of it, until its time is over.
+/// Works in rounds, with and without the lock, until the time is over.
 fn one_thread(
     lock: &Lock,
     mut round: Round,
@@ -133,7 +136,7 @@ fn one_thread(
         waits: histogram::empty(),
     };
     let before = time::thread_cpu_ns();
-    // One round at least, however late the thread comes to run.
+    // At least one round, however late the thread starts to run.
     while counts.rounds == 0 || began.elapsed() < duration {
         round.before()?;
         let asked = Instant::now();
@@ -156,10 +159,11 @@ fn one_thread(
 }
 
 impl ThreadCounts {
-    /// Counts how long a round waited for the lock, and how much longer than its work it held it.
+    /// Records how long a round waited for the lock, and how much longer than its work it held the
+    /// lock.
     fn note(&mut self, waited_ns: u64, extra_ns: u64) {
         self.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
-        // A section that took this much longer than its work was interrupted by another thread.
+        // If a section took this much longer than its work, another thread preempted it.
         self.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
         histogram::record(&mut self.waits, waited_ns);
     }
@@ -168,7 +172,7 @@ impl ThreadCounts {
 fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
     let mut waits = histogram::empty();
     for thread in threads {
-        // Both have the same bounds, so it always fits.
+        // Both histograms have the same bounds, so this cannot fail.
         let _ = waits.add(&thread.waits);
     }
     let began = threads.iter().map(|thread| thread.began).min();

@@ -1,4 +1,4 @@
-//! The three locks: one that spins, one that sleeps, and one that spins for a while first.
+//! The three locks: one spins, one sleeps, and one spins for a while before it sleeps.
 
 use rustix::thread::futex;
 use std::hint::spin_loop;
@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 /// How a thread waits for the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LockKind {
-    /// It looks again and again, for as long as it takes
+    /// Spin until the lock is free
     Spin,
-    /// It sleeps in the kernel until the lock is let go (a futex)
+    /// Sleep in the kernel until the lock is released (a futex)
     Sleep,
-    /// It looks for 20 microseconds, then it sleeps
+    /// Spin for 20 microseconds, then sleep
     SpinThenSleep,
 }
 
-/// How long a thread looks before it sleeps: what a wake-up costs, several times over.
+/// How long a thread spins before it sleeps: several times the cost of a wake-up.
 const SPIN: Duration = Duration::from_micros(20);
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody sleeps until it is free.
+/// The lock is taken, and at least one thread sleeps for it.
 const WAITED_FOR: u32 = 2;
 
-/// A lock in user space. The one that sleeps is the second mutex of Drepper, "Futexes are tricky"
+/// A lock in user space. The sleeping lock is the second mutex of Drepper, "Futexes are tricky"
 /// (2011).
 #[derive(Debug)]
 pub struct Lock {
@@ -58,10 +58,11 @@ impl Lock {
         }
     }
 
-    /// Lets the lock go.
+    /// Releases the lock.
     pub fn let_go(&self) {
         if self.word.swap(FREE, Ordering::Release) == WAITED_FOR {
-            // Who is not woken by this finds out by himself; the kernel refuses no valid word.
+            // A thread that is not woken here sees by itself that the lock is free. The kernel
+            // accepts any valid word.
             let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
         }
     }
@@ -70,7 +71,7 @@ impl Lock {
         self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Looks without writing, so that the holder keeps its cache line.
+    /// Reads without writing, so the holder keeps its cache line.
     fn looked_free(&self) -> bool {
         spin_loop();
         self.word.load(Ordering::Relaxed) == FREE
@@ -78,7 +79,7 @@ impl Lock {
 
     fn sleep(&self) {
         while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
-            // Woken, interrupted, or free meanwhile: it is tried again each time.
+            // Woken up, interrupted, or free in the meantime. The loop tries again in each case.
             let _ = futex::wait(&self.word, futex::Flags::PRIVATE, WAITED_FOR, None);
         }
     }

@@ -22,14 +22,15 @@ pub(super) mod measure {
     pub const CPUS: &str = "cpus";
 }
 
-/// By how many percentage points of the threads' CPU time case and control may differ.
+/// How much case and control may differ, in percentage points of the threads' CPU time.
 ///
-/// Two arms with the same lock that sleeps differed by one point, and by nine in a single block, on
-/// a machine of 2 CPUs that compiled programs meanwhile (2026-11-22): calibration and calls of the
-/// kernel are not the same each time. Threads that spin for a preempted holder lose tens of points.
+/// Two arms with the same sleeping lock differed by one point, and by nine points in a single
+/// block. This was on a machine with 2 CPUs that compiled programs at the same time (2026-11-22).
+/// The cost of calibration and of system calls differs each time. Threads that spin for a
+/// preempted holder lose tens of points.
 const MARGIN: f64 = 5.0;
 
-/// What `preempted-holder` says of itself.
+/// The description of `preempted-holder`.
 pub const META: Meta = Meta {
     id: "preempted-holder",
     title: "threads spin for a lock whose holder is preempted",
@@ -166,7 +167,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::LOST),
         margin: MARGIN,
         control_limit: 15.0,
-        // CPU time is judged, and time without a CPU is none of it.
+        // The judged figure is CPU time, so time without a CPU does not count.
         wants_cpu: false,
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,

@@ -1,4 +1,4 @@
-//! What of the things that are tried this machine has.
+//! Which of the possible fixes this machine supports.
 
 use super::params::{Fault, PreemptedHolderParams};
 use super::sentences::PreemptedHolderFact;
@@ -6,12 +6,12 @@ use crate::ScenarioError;
 use host::Roots;
 use model::Need;
 
-/// What this machine has.
+/// The features of this machine.
 #[derive(Debug)]
 pub(super) struct Offers {
-    /// The time-slice extension, or why there is none.
+    /// The time-slice extension, or why it is missing.
     pub(super) extension: Result<(), PreemptedHolderFact>,
-    /// Huge pages for who asks for them.
+    /// Whether a program that asks for huge pages can get them.
     pub(super) huge_pages: bool,
 }
 
@@ -25,7 +25,7 @@ impl Offers {
         }
     }
 
-    /// Why these parameters cannot be had; none where they can.
+    /// Why these parameters cannot be used here. None if they can.
     pub(super) fn lacking(&self, params: &PreemptedHolderParams) -> Option<PreemptedHolderFact> {
         if params.slice_extension.is_yes()
             && let Err(why) = &self.extension
@@ -36,7 +36,7 @@ impl Offers {
         (huge && !self.huge_pages).then_some(PreemptedHolderFact::NoHugePages)
     }
 
-    /// Refuses what was asked for and cannot be had.
+    /// Refuses parameters that this machine does not support.
     pub(super) fn check(&self, params: &PreemptedHolderParams) -> Result<(), ScenarioError> {
         let Some(what) = self.lacking(params) else { return Ok(()) };
         let grant = match what {
@@ -49,7 +49,8 @@ impl Offers {
     }
 }
 
-/// The extension, by what the kernel answers and by its command line, where the last word counts.
+/// The time-slice extension. It follows from the kernel's answer and from the kernel command line,
+/// whose last matching word counts.
 fn extension(known: bool, command_line: &str) -> Result<(), PreemptedHolderFact> {
     if !known {
         return Err(PreemptedHolderFact::NoExtension);
@@ -61,7 +62,8 @@ fn extension(known: bool, command_line: &str) -> Result<(), PreemptedHolderFact>
     }
 }
 
-/// Whether `always [madvise] never` lets a program have huge pages that asks for them.
+/// Whether a setting like `always [madvise] never` gives huge pages to a program that asks for
+/// them.
 fn offered(enabled: &str) -> bool {
     enabled.contains("[always]") || enabled.contains("[madvise]")
 }

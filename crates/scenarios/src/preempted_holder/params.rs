@@ -60,7 +60,7 @@ impl Default for PreemptedHolderParams {
     }
 }
 
-/// Something that may fix the stall.
+/// A fix to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LockFix {
     /// A lock that spins for a moment and then sleeps
@@ -69,20 +69,20 @@ pub enum LockFix {
     FewerThreads,
     /// A longer time slice for the thread that holds the lock
     SliceExtension,
-    /// The same page faults before the lock is taken
+    /// The same page faults, before the lock is taken
     TouchBefore,
-    /// Huge pages for what is touched with the lock held
+    /// Huge pages for the memory that is touched with the lock held
     HugePages,
 }
 
-/// Where a thread touches memory that is not there yet.
+/// When a thread touches memory that is not mapped in yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
-    /// It touches none
+    /// No page faults
     None,
     /// With the lock held
     Minor,
-    /// Before it takes the lock
+    /// Before the thread takes the lock
     Before,
 }
 

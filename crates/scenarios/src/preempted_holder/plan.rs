@@ -1,4 +1,4 @@
-//! From parameters to arms and to what the threads are told.
+//! Turns parameters into arms, and into settings for the threads.
 
 use super::lock::LockKind;
 use super::meta::META;
@@ -12,23 +12,24 @@ use model::{Arm, Changed, Judging, LeftOut, Problem, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
-/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+/// Estimated cost of the set-up of a trial, besides its duration. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
-/// CPUs that are shared unless more are asked for.
+/// Default number of shared CPUs.
 ///
-/// With more of them the threads would wait for a holder that runs, too: 20 us of every 80 for
-/// each.
+/// With more CPUs, the threads would also wait for a holder that is running. Each thread holds the
+/// lock for 20 us of every 80 us.
 const CPUS: u32 = 2;
 
-/// Threads on each of them, unless a number is asked for.
+/// Default number of threads on each of these CPUs.
 const THREADS_ON_EACH: u32 = 4;
 
-/// By how many percentage points case and control may differ where pages are faulted in.
+/// How much case and control may differ with page faults, in percentage points.
 ///
-/// What a fault costs is calibrated before each trial, and is not the same in the next: the
-/// difference between two arms with the same lock that sleeps had a standard deviation of 7 points
-/// over 210 blocks of a quiet machine with 2 CPUs, and was beyond 15 in 12 of them (2026-11-23).
+/// The cost of a fault is calibrated before each trial, and differs from trial to trial. On a
+/// quiet machine with 2 CPUs, the difference between two arms with the same sleeping lock had a
+/// standard deviation of 7 points over 210 blocks. In 12 of them it was above 15 points
+/// (2026-11-23).
 const FAULT_MARGIN: f64 = 15.0;
 
 /// How trials of these parameters are judged.
@@ -39,8 +40,8 @@ pub(super) fn judging(params: &PreemptedHolderParams) -> Judging {
     }
 }
 
-/// The arms: threads that wait as asked, the same with a lock that sleeps, and what is tried; what
-/// of that this machine does not offer is left out.
+/// The arms. The threads of the case wait as requested. The control has the same threads with a
+/// sleeping lock. Fixes that this machine does not support are left out.
 pub(super) fn arms(
     params: &PreemptedHolderParams,
     host: &Host,
@@ -61,7 +62,7 @@ fn arms_for(params: &PreemptedHolderParams, offers: &Offers) -> Arms<PreemptedHo
     for fix in params.fixes.parts() {
         let (change, settings) = tried(*fix, params);
         let id = fix.to_string();
-        // What the case does already is no fix of it.
+        // A fix that the case already has is skipped.
         if settings == *params {
             continue;
         }
@@ -86,7 +87,7 @@ fn arm(
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// What a fix changes, and its parameters.
+/// The parameters of a fix, and what it changes.
 fn tried(
     fix: LockFix,
     case: &PreemptedHolderParams,
@@ -121,7 +122,7 @@ fn tried(
     (change, changed)
 }
 
-/// Part of the machine's memory that threads may touch.
+/// The threads may touch this fraction of the machine's memory: one part of four.
 const PART_OF_MEMORY: u64 = 4;
 
 fn memory_suffices(params: &PreemptedHolderParams, host: &Host) -> Result<(), ScenarioError> {
@@ -137,7 +138,7 @@ fn memory_suffices(params: &PreemptedHolderParams, host: &Host) -> Result<(), Sc
     Err(ScenarioError::unusable(PreemptedHolderFact::TooMuchMemory { threads, fault, mib }))
 }
 
-/// The parameters with the numbers of threads and CPUs that they come to here.
+/// The parameters with the resolved numbers of threads and CPUs.
 fn resolved(
     params: &PreemptedHolderParams,
     host: &Host,
@@ -148,7 +149,7 @@ fn resolved(
     Ok(PreemptedHolderParams { on_cpus, threads, ..params.clone() })
 }
 
-/// What the threads of a trial are told.
+/// The settings of the threads of a trial.
 pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, ScenarioError> {
     let params = resolved(params, host)?;
     let mut cpus = host.machine.allowed_cpus.clone();
@@ -220,7 +221,7 @@ mod tests {
     fn what_calibration_of_a_fault_may_be_wrong_by_counts_as_none() {
         let margin = |fault| judging(&PreemptedHolderParams { fault, ..Default::default() }).margin;
         assert!(margin(Fault::None) < 10.0);
-        // Twice what two equal arms differed by in most blocks.
+        // Twice the standard deviation of the difference between two equal arms.
         assert!(margin(Fault::Minor) >= 14.0 && margin(Fault::Before) >= 14.0);
     }
 

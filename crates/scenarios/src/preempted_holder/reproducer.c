@@ -1,7 +1,7 @@
 /*
- * Threads on fewer CPUs than threads share one lock in user space. Where the one that holds it is
- * preempted, those that spin use up the time of the CPUs until it runs again. In the control the
- * same threads share a lock that sleeps.
+ * Threads share one lock in user space, on fewer CPUs than threads. If the holder of the lock is
+ * preempted, the spinning threads use up the CPU time until the holder runs again. In the control,
+ * the same threads share a lock that sleeps.
  */
 static struct {
 	volatile uint64_t rounds, cpu_ns, stop;
@@ -17,7 +17,7 @@ static void clean_up(void)
 	stop(0);
 }
 
-/* Each step waits for the one before, so that a neighbour on the same core hardly slows it. */
+/* Each step depends on the previous one, so a neighbour on the same core hardly slows it. */
 static void steps(uint64_t left)
 {
 	uint64_t x = 1;
@@ -37,7 +37,7 @@ static void set_up(void)
 {
 	cpu_at(CPUS - 1);
 	seen = shared(sizeof(*seen));
-	/* The quickest of many: anything may interrupt the others. */
+	/* The fastest of many runs, because anything may interrupt the others. */
 	for (int i = 0; i < 200; i++) {
 		uint64_t began = now();
 		double speed;
@@ -93,7 +93,7 @@ static void process(long spin)
 	seen->cpu_ns = used.tv_sec * 1000000000ULL + used.tv_nsec;
 }
 
-/* The part of their CPU time that the threads did not work, in percent. */
+/* The part of their CPU time that the threads did not use for work, in percent. */
 static double trial(int with_cause)
 {
 	uint64_t end = now() + (DURATION_MS + 60000) * 1000000ULL;

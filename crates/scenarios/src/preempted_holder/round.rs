@@ -1,4 +1,4 @@
-//! A round of a thread: work and page faults, and what they cost when nothing is in their way.
+//! A round of a thread: work and page faults, and their cost when nothing disturbs them.
 
 use super::params::Fault;
 use super::spec::Spec;
@@ -6,13 +6,13 @@ use load::region::{PAGES, Region};
 use os::time::thread_cpu_ns;
 use std::hint::black_box;
 
-/// Rounds of work by which its speed is found out.
+/// Steps of work in one calibration.
 const CALIBRATION: u64 = 200_000;
 
-/// How often: the quickest counts, since anything may interrupt the others.
+/// Number of calibrations. The fastest one counts, because anything may interrupt the others.
 const CALIBRATIONS: u32 = 7;
 
-/// What work costs here, in nanoseconds of CPU time.
+/// The cost of work on this machine, in nanoseconds of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Costs {
     step_ns: f64,
@@ -32,7 +32,7 @@ impl Costs {
     }
 }
 
-/// What one thread does in each round.
+/// The work of one thread in each round.
 #[derive(Debug)]
 pub(super) struct Round {
     inside: u64,
@@ -43,7 +43,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// The rounds of a thread, with memory of its own where it is to fault.
+    /// The rounds of a thread. It gets memory of its own if it has page faults.
     pub(super) fn new(spec: &Spec, costs: &Costs) -> std::io::Result<Self> {
         let faults = spec.fault != Fault::None;
         Ok(Round {
@@ -55,7 +55,7 @@ impl Round {
         })
     }
 
-    /// What comes before the lock is asked for.
+    /// The part of a round before the thread asks for the lock.
     pub(super) fn before(&mut self) -> std::io::Result<()> {
         let Some(region) = &mut self.region else { return Ok(()) };
         region.make_room(self.pages)?;
@@ -65,7 +65,7 @@ impl Round {
         Ok(())
     }
 
-    /// What is done with the lock held.
+    /// The part of a round with the lock held.
     pub(super) fn inside(&mut self) {
         if let (Fault::Minor, Some(region)) = (self.fault, &mut self.region) {
             region.touch(self.pages);
@@ -73,13 +73,13 @@ impl Round {
         work(self.inside);
     }
 
-    /// What is done without it.
+    /// The part of a round without the lock.
     pub(super) fn outside(&self) {
         work(self.outside);
     }
 }
 
-/// What work and a fault cost here, on the CPUs of the calling thread.
+/// Measures the cost of work and of a page fault, on the CPUs of the calling thread.
 pub(super) fn calibrated(spec: &Spec) -> std::io::Result<Costs> {
     let quickest = |took: &mut dyn FnMut() -> std::io::Result<u64>, of: f64| {
         let mut best = u64::MAX;
@@ -112,7 +112,7 @@ fn cpu_time_of(what: impl FnOnce()) -> u64 {
     thread_cpu_ns().saturating_sub(before)
 }
 
-/// So many steps of work that touch no memory.
+/// Does `steps` steps of work without touching memory.
 fn work(steps: u64) {
     let mut value = 1u64;
     for step in 0..steps {

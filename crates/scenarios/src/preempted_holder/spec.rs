@@ -1,30 +1,30 @@
-//! What the threads that share a lock are told.
+//! The settings of the threads that share a lock.
 
 use super::lock::LockKind;
 use super::params::Fault;
 use serde::{Deserialize, Serialize};
 
-/// What the threads are to do.
+/// The settings of the threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// Threads that share the lock.
+    /// Number of threads that share the lock.
     pub threads: u32,
     /// The CPUs that all of them may run on.
     pub cpus: Vec<u32>,
-    /// How they wait for the lock.
+    /// How the threads wait for the lock.
     pub lock: LockKind,
-    /// CPU time with the lock in each round, in nanoseconds.
+    /// CPU time with the lock held in each round, in nanoseconds.
     pub inside_ns: u64,
-    /// CPU time without it in each round, in nanoseconds.
+    /// CPU time without the lock in each round, in nanoseconds.
     pub outside_ns: u64,
-    /// Where they touch pages that are not there yet.
+    /// When the threads touch pages that are not mapped in yet.
     pub fault: Fault,
-    /// How many in each round.
+    /// Number of such pages in each round.
     pub pages: u32,
-    /// Whether these are parts of huge pages.
+    /// Whether these pages are parts of huge pages.
     pub huge: bool,
-    /// Whether the one that holds the lock asks for a longer time slice.
+    /// Whether the holder of the lock asks for a longer time slice.
     pub extension: bool,
-    /// How long they go on, in milliseconds.
+    /// Duration of the work, in milliseconds.
     pub duration_ms: u64,
 }

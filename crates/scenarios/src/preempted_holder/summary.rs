@@ -1,4 +1,4 @@
-//! What `preempted-holder` says of an outcome.
+//! The summary that `preempted-holder` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::PreemptedHolderParams;
@@ -25,14 +25,15 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// What was asked for, without what is tried; threads and CPUs follow from the machine.
+/// The settings of the case, with the default fixes and duration. Threads and CPUs were resolved
+/// for this machine.
 fn asked(case: &PreemptedHolderParams) -> PreemptedHolderParams {
     let usual = PreemptedHolderParams::default();
     let PreemptedHolderParams { fixes, duration, .. } = usual;
     PreemptedHolderParams { fixes, duration, ..case.clone() }
 }
 
-/// What case and control did.
+/// The figures of case and control.
 fn compared(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
     let case = arms.iter().find(|arm| arm.role == Role::Case)?;
     let control = control_of(plan, case, arms);
@@ -94,7 +95,7 @@ mod tests {
             let summary = summary(&plan_of("8"), &outcome(state), &results(state));
             let sentence = told(&META, &summary.headline);
             assert!(sentence.starts_with(start), "{sentence}");
-            // The control has shown what a lock that sleeps does.
+            // The control already shows a lock that sleeps, so it is not suggested.
             assert_eq!(summary.suggestions.len(), usize::from(state == State::Affected));
         }
         told(&META, &summary(&plan_of("8"), &outcome(State::Affected), &[]).headline);

@@ -1,4 +1,4 @@
-//! One trial: threads that share a lock, until their time is over.
+//! One trial: threads share a lock until the time is over.
 
 use super::load::{GENERATOR, SharersReport};
 use super::meta::measure;
@@ -14,11 +14,11 @@ use os::time;
 use probe::Role;
 use std::time::{Duration, Instant};
 
-/// How long the threads may take to get ready: their work is calibrated first.
+/// How long the set-up of the threads may take. Their work is calibrated first.
 const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long they may take to report once their time is over: the holder of a lock that others spin
-/// for may not get a CPU soon. Threads that take longer hang.
+/// How long the threads may take to report after the end of the time. The holder of a lock that
+/// others spin for may have to wait for a CPU. Threads that take longer hang.
 pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
@@ -32,7 +32,7 @@ fn run_for(
     context: &mut Context,
 ) -> Result<TrialResult, ScenarioError> {
     let (roots, interrupted) = (context.host.roots, context.interrupted);
-    // Rounds depend on the clock of the CPU; it is put back when the trial ends.
+    // The rounds depend on the CPU's clock. The governor is restored when the trial ends.
     let _governor = Governor::performance(roots);
     let mut probing = Probing::start(context.probe, roots);
     let told = serde_json::to_value(spec).map_err(|error| unreadable("wait", error))?;
@@ -65,8 +65,8 @@ fn run_for(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// The observation of threads that never reported. What was judged has a bound that says nothing:
-/// what counts is that they hung.
+/// The observation of threads that never reported. The judged figure gets a bound without
+/// information. What counts is that they hung.
 fn hung(spec: &Spec, watched: Duration) -> Observation {
     let window_ms = time::ms(watched);
     let mut observation = Observation { window_ms, hang: true, ..Observation::default() };
@@ -127,12 +127,12 @@ mod tests {
         let report =
             |work_ns, cpu_ns| SharersReport { work_ns, cpu_ns, ..SharersReport::default() };
         assert!((lost(&report(60, 100)) - 40.0).abs() < 1e-9);
-        // Work that was calibrated a little too slow makes it no gain.
+        // Work that was calibrated as slightly too slow must not count as a gain.
         assert_eq!(lost(&report(101, 100)), 0.0);
         assert_eq!(lost(&report(0, 0)), 100.0);
     }
 
-    /// A trial of a generator that says this once it is started, and then nothing.
+    /// A trial whose generator prints this text at its start, and then nothing.
     fn trial_of(says: &str) -> Result<Observation, ScenarioError> {
         let script = format!("echo '{says}'; exec sleep 600");
         let prefix = vec!["-c".to_owned(), script];

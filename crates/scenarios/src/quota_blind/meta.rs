@@ -21,10 +21,10 @@ pub(super) mod measure {
     pub const USED: &str = "used";
 }
 
-/// By how many milliseconds the slowest of 100 requests may differ between case and control.
+/// How much the 99th percentile of latency may differ between case and control, in milliseconds.
 ///
-/// A tenth of the usual period of a quota: two threads where the quota allows one stall for up to
-/// 25 ms longer in each period that they use up.
+/// This is a tenth of the usual period of a quota. If a quota allows one thread and two are at
+/// work, each period in which they use up the quota has a stall that is up to 25 ms longer.
 const MARGIN: f64 = 10.0;
 
 const fn figure(
@@ -37,7 +37,7 @@ const fn figure(
     MeasureMeta { name, heading, unit, help, column }
 }
 
-/// What `quota-blind` says of itself.
+/// The description of `quota-blind`.
 pub const META: Meta = Meta {
     id: "quota-blind",
     title: "a runtime has more threads at work than its CPU quota allows",
@@ -114,7 +114,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::P99),
         margin: MARGIN,
         control_limit: 25.0,
-        // What is judged is latency, not time that one thread lost.
+        // The judged figure is latency, not time that one thread lost.
         wants_cpu: false,
         error_rate: model::record::ERROR_RATE,
         confidence: 0.95,

@@ -1,4 +1,4 @@
-//! `quota-blind`: a runtime that has more threads at work than its CPU quota allows.
+//! `quota-blind`: a runtime with more threads at work than its CPU quota allows.
 
 mod meta;
 mod params;

@@ -59,20 +59,20 @@ impl Default for QuotaBlindParams {
     }
 }
 
-/// Where the quota is.
+/// The group that has the quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum QuotaGroup {
-    /// At the group that the runtime is in
+    /// Group of the runtime
     Leaf,
-    /// At the group above it
+    /// Parent of the runtime's group
     Parent,
-    /// At the root of a cgroup namespace in which the runtime is
+    /// Root of the runtime's cgroup namespace
     Namespace,
 }
 
 choice!(QuotaGroup);
 
-/// A language's runtime.
+/// The runtime of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Runtime {
     /// The Erlang VM
@@ -87,17 +87,17 @@ pub enum Runtime {
 
 choice!(Runtime);
 
-/// The setting by which a runtime is told its number of CPUs.
+/// The setting that gives a runtime its number of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Setting {
-    /// A variable of its environment, and the value.
+    /// An environment variable and its value.
     Variable(&'static str, String),
-    /// Words of its command line.
+    /// Arguments on the command line.
     Flags(Vec<String>),
 }
 
 impl Setting {
-    /// As one writes it.
+    /// The setting as a user would write it.
     pub fn text(&self) -> String {
         match self {
             Setting::Variable(name, value) => format!("{name}={value}"),
@@ -107,7 +107,7 @@ impl Setting {
 }
 
 impl Runtime {
-    /// Its name in a sentence.
+    /// Name of the runtime in a sentence.
     pub fn name(self) -> &'static str {
         match self {
             Runtime::Go => "Go",
@@ -117,7 +117,7 @@ impl Runtime {
         }
     }
 
-    /// The program by which it is found.
+    /// The program that the PATH is searched for.
     pub(super) fn program(self) -> &'static str {
         match self {
             Runtime::Go => "go",
@@ -127,7 +127,7 @@ impl Runtime {
         }
     }
 
-    /// What installs it on Debian.
+    /// The command that installs the runtime on Debian.
     pub(super) fn install(self) -> &'static str {
         match self {
             Runtime::Go => "apt-get install golang-go",
@@ -137,7 +137,7 @@ impl Runtime {
         }
     }
 
-    /// What tells it to use so many CPUs. Node has no such setting but the size of its pool.
+    /// The setting for `cpus` CPUs. Node has no such setting except the size of its thread pool.
     pub(super) fn setting(self, cpus: u32) -> Setting {
         match self {
             Runtime::Go => Setting::Variable("GOMAXPROCS", cpus.to_string()),

@@ -1,4 +1,4 @@
-//! From parameters to arms, and to what a trial runs.
+//! Turns parameters into arms and trials.
 
 use super::params::{QuotaBlindParams, QuotaGroup, Setting};
 use super::programs::PATH;
@@ -13,10 +13,10 @@ use model::{Arm, Changed, Need, Role};
 use os::time;
 use std::time::Duration;
 
-/// What starting and ending a runtime costs beside the load, roughly, for the progress bar.
+/// Estimated cost of starting and ending a runtime, besides the load. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(900);
 
-/// What the scenario lacks here, from a look at the PATH alone.
+/// What this machine lacks for the scenario, judged by the PATH alone.
 pub(super) fn missing(host: &Host) -> Option<Need> {
     if host.machine.allowed_cpus.len() == 1 {
         return Some(Need::Cpus { least: 2, allowed: 1 });
@@ -25,8 +25,8 @@ pub(super) fn missing(host: &Host) -> Option<Need> {
     none.or_else(|| quota::missing(host))
 }
 
-/// The arms: the runtime that is told how many CPUs its quota comes to, and the same with its own
-/// default.
+/// The arms. In the control, the runtime is given the number of CPUs that fits its quota. In the
+/// case, the runtime uses its own default.
 pub(super) fn arms(
     params: &QuotaBlindParams,
     host: &Host,
@@ -35,7 +35,8 @@ pub(super) fn arms(
         let (what, grant) = (QuotaBlindFact::RootAlone.into(), QuotaBlindFact::BeRoot.into());
         return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
     }
-    // Before anything is compiled or started: what needs a privilege, and takes no time.
+    // This check needs a privilege and takes no time, so it comes before compiling or starting
+    // anything.
     quota::try_out(host, &params.quota.bandwidth(), None)?;
     let found = runtime::prepared(params, host.otps)?;
     let params = runtime::resolved(params, &found);
@@ -57,13 +58,13 @@ pub(super) fn arms(
     Ok(arms.into())
 }
 
-/// The whole CPUs that a quota comes to: those that a program can keep busy with it.
+/// The number of whole CPUs that a program can keep busy with a quota.
 pub(super) fn whole_cpus(quota: Quota) -> u32 {
     let Bandwidth { quota_us, period_us, .. } = quota.bandwidth();
     u32::try_from(quota_us.div_ceil(period_us.max(1))).unwrap_or(u32::MAX)
 }
 
-/// What a trial runs; the groups to join are not known yet.
+/// The settings of a trial. The groups to join are added later.
 pub(super) fn spec(
     params: &QuotaBlindParams,
     host: &Host,
@@ -82,14 +83,14 @@ pub(super) fn spec(
         parts: parts as u32,
         part_rounds: rounds(job, ms(params.job) / parts),
         every_ns: ns(params.every),
-        // Anywhere between two jobs.
+        // The first job starts at a random time within the interval between two jobs.
         first_ns: seed % ns(params.every).max(1),
         duration_ns: ns(params.duration),
     };
     Ok(Spec { runtime: start(&found, params.told.get()), asked: Asked::Serve(plan) })
 }
 
-/// How the runtime is started, told its number of CPUs or not.
+/// How to start the runtime. `told` is the number of CPUs for its setting, if it gets one.
 pub(super) fn start(found: &Prepared, told: Option<u32>) -> Start {
     let mut command = found.command.clone();
     let mut variables: Vec<(String, String)> =
@@ -120,7 +121,7 @@ pub(super) fn set_speed(arms: &mut [Arm<QuotaBlindParams>], [request, job]: [u32
     }
 }
 
-/// Whether some speed is left open.
+/// Whether the speed of at least one loop is open.
 pub(super) fn is_open(params: &QuotaBlindParams) -> bool {
     params.request_rounds == Auto::Auto || params.job_rounds == Auto::Auto
 }

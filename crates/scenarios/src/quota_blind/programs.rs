@@ -1,5 +1,5 @@
-//! The programs of a runtime: refused where they could be another user's, run as the load's user;
-//! and the workers that its compiler makes at first use, which are kept.
+//! The programs of a runtime. A program is refused if another user could have changed it, and it
+//! is run as the user of the load. The workers that its compiler builds at first use are kept.
 
 use super::params::Runtime;
 use super::sentences::QuotaBlindFact;
@@ -17,20 +17,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Where a runtime's own scripts find the system's programs.
+/// The search path for a runtime's own scripts.
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The sources of the workers.
 const GO: &str = include_str!("workers/worker.go");
 const JAVA: &str = include_str!("workers/Worker.java");
 
-/// How long a compiler may take: Go's compiles its own library first.
+/// How long a compiler may take. Go's compiler builds its own library first.
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
-/// How long a question may take.
+/// How long a query to a program may take.
 const ASK_LIMIT: Duration = Duration::from_secs(30);
 
-/// The largest file that is taken from a compiler, in bytes; Go's has two million.
+/// The largest file that a compiler may produce, in bytes. Go's file has two million.
 const MOST: u64 = 64 << 20;
 
 /// The longest message of a compiler that is shown, in characters.
@@ -39,7 +39,7 @@ const LONGEST: usize = 500;
 /// The oldest Java that the worker is compiled for.
 const JAVA_RELEASE: &str = "11";
 
-/// What a compiler has made: a file, with the mode that it is kept with.
+/// The output of a compiler: a file, and the mode with which it is kept.
 struct Made {
     bench: Bench,
     name: &'static str,
@@ -55,8 +55,8 @@ pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, Scenario
         let (program, version) = (Name(shown(program)), Name(version));
         return Err(ScenarioError::unusable(QuotaBlindFact::StrangeVersion { program, version }));
     };
-    // Settings that follow the language's version, as whether it reads the quota, are those of the
-    // toolchain.
+    // Settings that follow the version of the language must match the toolchain. One of them is
+    // whether the program reads the quota.
     let module = format!("module worker\n\ngo {language}\n");
     entry(&format!("go-{version}"), &[GO, &module], user, || {
         let bench = bench(&[("worker.go", GO), ("go.mod", &module)], user)?;
@@ -66,7 +66,7 @@ pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, Scenario
     .map(|folder| folder.join("worker"))
 }
 
-/// `1.24` of `go1.24.9`.
+/// Extracts `1.24` from `go1.24.9`.
 fn language_of(version: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     let rest = version.strip_prefix("go").filter(|_| version.len() < 40)?;
@@ -77,8 +77,8 @@ fn language_of(version: &str) -> Option<String> {
     (numbers && version.chars().all(plain)).then(|| format!("{major}.{minor}"))
 }
 
-/// The folder of the worker's class, compiled by the `javac` beside the `java`, or by that on the
-/// PATH.
+/// The folder of the worker's class. It is compiled by the `javac` next to the `java`, or by the
+/// `javac` on the PATH.
 pub(super) fn java(program: &Path, user: Option<User>) -> Result<PathBuf, ScenarioError> {
     let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     entry(&format!("java-{JAVA_RELEASE}"), &[JAVA], user, || {
@@ -98,8 +98,8 @@ pub(super) fn java(program: &Path, user: Option<User>) -> Result<PathBuf, Scenar
     })
 }
 
-/// The folder of the cache in which what was compiled of these sources is; compiled where it is not
-/// there yet. What one user compiled, no other runs.
+/// The cache folder with the program that was compiled from these sources. It is compiled if it is
+/// missing. A program that was compiled by one user is never run by another.
 fn entry(
     name: &str,
     sources: &[&str],
@@ -120,7 +120,8 @@ fn entry(
     Ok(entry)
 }
 
-/// Copies what was made into a folder and gives that its name, unless another run was quicker.
+/// Copies the output of a compiler into a folder, and renames the folder to `entry`. Does nothing
+/// more if another run was faster.
 fn keep(cache: &Path, entry: &Path, made: &Made) -> io::Result<()> {
     let building = Temporary::folder(&Roots::real(), cache, ".building-")?;
     let path = building.path().join(made.name);
@@ -128,7 +129,7 @@ fn keep(cache: &Path, entry: &Path, made: &Made) -> io::Result<()> {
     made.bench.take(Path::new(made.name), MOST, &mut file)?;
     file.set_permissions(Permissions::from_mode(made.mode))?;
     file.sync_all()?;
-    // The runtime's user finds it open, and reads what is in it.
+    // The runtime's user gets the folder as an open file and reads its content.
     fs::set_permissions(building.path(), Permissions::from_mode(0o755))?;
     match building.put(entry) {
         Err(_) if entry.is_dir() => Ok(()),
@@ -148,8 +149,8 @@ fn hash(sources: &[&str]) -> String {
     })
 }
 
-/// A folder with these sources in which that user compiles. Its compiler has to reach it by name,
-/// as Go's does with its cache, so it is among the temporary files.
+/// A folder with these sources in which `user` compiles. The compiler must reach it by name, as
+/// Go's does for its cache. So it is among the temporary files.
 fn bench(sources: &[(&str, &str)], user: Option<User>) -> Result<Bench, ScenarioError> {
     let parent = std::env::temp_dir();
     host::program::check_temporary(&parent).map_err(|error| refused(&error))?;
@@ -157,7 +158,7 @@ fn bench(sources: &[(&str, &str)], user: Option<User>) -> Result<Bench, Scenario
     Bench::new(&parent, "tailback-worker-", sources, user).map_err(|error| broken(&parent, &error))
 }
 
-/// Runs a program of the runtime there, as the folder's user; what it printed.
+/// Runs a program of the runtime in the folder, as the user of the folder. Returns its output.
 fn run(
     bench: &Bench,
     program: &Path,
@@ -189,7 +190,7 @@ fn run(
     Err(ScenarioError::Broken(Problem::Scenario(QuotaBlindFact::OwnWords { error }.into())))
 }
 
-/// The last line of what a program printed, as a rule the reason.
+/// The last line of a program's output. It usually states the reason.
 fn last_words(ran: &beam::Ran) -> String {
     let [out, err] = [&ran.stdout, &ran.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let mut lines = out.lines().chain(err.lines()).filter(|line| !line.trim().is_empty());
@@ -202,14 +203,14 @@ pub(super) fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Refuses a program that is not to become another user, where it could be another user's.
+/// Refuses a program that runs as the caller, if another user could have changed it.
 pub(super) fn check(program: &Path, user: Option<User>) -> Result<(), ScenarioError> {
     let checked = user.map_or_else(|| host::program::check(program), |_| Ok(()));
     let need = |error: PrivateError| own_words(&error, QuotaBlindFact::NotAsRoot);
     checked.map_err(|error| ScenarioError::Missing(need(error)))
 }
 
-/// A program that could not be started: one that its user may not execute, as a rule.
+/// The error for a program that could not be started. Usually its user may not execute it.
 pub(super) fn not_started(program: &Path, error: &io::Error) -> ScenarioError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
@@ -220,12 +221,12 @@ pub(super) fn not_started(program: &Path, error: &io::Error) -> ScenarioError {
     }
 }
 
-/// A folder that is not the caller's alone.
+/// The error for a folder that does not belong to the caller alone.
 pub(super) fn refused(error: &PrivateError) -> ScenarioError {
     ScenarioError::Missing(own_words(error, QuotaBlindFact::OwnFolders))
 }
 
-/// A need in the words of what met it, and what grants it.
+/// A need in the words of the original error, and what grants it.
 fn own_words(error: &dyn std::fmt::Display, grant: QuotaBlindFact) -> Need {
     let what = QuotaBlindFact::OwnWords { error: error.into() };
     Need::Scenario { what: what.into(), grant: grant.into() }

@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: whether the runtime saw its quota, and whether the
-//! quota was ever used up.
+//! The scenario's own review of an outcome: whether the runtime respected its quota, and whether
+//! the quota was ever used up.
 
 use super::meta::measure;
 use super::params::QuotaBlindParams;
@@ -10,7 +10,7 @@ use crate::params::Params;
 use crate::{Objection, Results, Review, hang};
 use model::{Caveat, Note, Reason, State, Trial};
 
-/// Percent of the periods in which a group is throttled, so that anything can be said of it.
+/// Least share of throttled periods for a verdict of not-affected, in percent.
 const THROTTLED: f64 = 5.0;
 
 pub(super) fn review(results: &Results) -> Review {
@@ -41,7 +41,7 @@ pub(super) fn review(results: &Results) -> Review {
     }
 }
 
-/// Which runtime it was, as the trials of an arm say.
+/// The runtime and its version, from the trials of an arm.
 fn released(trials: &[Trial], arm: &str) -> Option<Release> {
     let notes = trials.iter().filter(|trial| trial.arm == arm);
     notes.flat_map(|trial| &trial.observation.notes).find_map(|note| match note {
@@ -53,7 +53,7 @@ fn released(trials: &[Trial], arm: &str) -> Option<Release> {
     })
 }
 
-/// How many CPUs it chose, against those that its quota comes to.
+/// The number of CPUs that the runtime chose, compared with the number that fits its quota.
 fn seen(params: &QuotaBlindParams, cpus: u32, release: Release) -> QuotaBlindFact {
     let fits = cpus <= plan::whole_cpus(params.quota);
     let Release { runtime, release } = release;

@@ -1,4 +1,4 @@
-//! Getting a runtime ready: its program is found, and its worker compiled.
+//! Prepares a runtime: finds its program and compiles its worker.
 
 use super::params::{QuotaBlindParams, Runtime};
 use super::programs::{check, go, is_program, java, shown};
@@ -18,19 +18,19 @@ const NODE: &str = include_str!("workers/worker.js");
 /// A runtime that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prepared {
-    /// Which.
+    /// The kind of runtime.
     pub runtime: Runtime,
-    /// The word that leads to it: the path of its program, or `debian:trixie`.
+    /// The word that selects it: the path of its program, or `debian:trixie`.
     pub word: String,
-    /// The command, but for the setting of its CPUs, which comes behind the program.
+    /// The command without the setting for the CPUs, which is inserted after the program.
     pub command: Vec<String>,
     /// The compiled worker.
     pub artifact: Option<PathBuf>,
-    /// Whom it runs as; the caller if absent.
+    /// The user that it runs as. None: the caller.
     pub user: Option<User>,
 }
 
-/// The runtime that the parameters name, or the first that is there.
+/// The runtime in the parameters, or the first one that is installed.
 pub(super) fn chosen(params: &QuotaBlindParams) -> Result<Runtime, Need> {
     match params.runtime.get() {
         Some(runtime) => Ok(runtime),
@@ -41,7 +41,7 @@ pub(super) fn chosen(params: &QuotaBlindParams) -> Result<Runtime, Need> {
     }
 }
 
-/// The first runtime on the PATH, as auto takes it.
+/// The first runtime on the PATH, as `auto` selects it.
 pub(super) fn first() -> Option<Runtime> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     [Runtime::Beam, Runtime::Jvm, Runtime::Go, Runtime::Node]
@@ -49,7 +49,7 @@ pub(super) fn first() -> Option<Runtime> {
         .find(|runtime| on_path(*runtime, &search).is_some())
 }
 
-/// Finds the runtime of the parameters and compiles its worker, where that is not done yet.
+/// Finds the runtime of the parameters, and compiles its worker if that is not done yet.
 pub(super) fn prepared(params: &QuotaBlindParams, otps: &Otps) -> Result<Prepared, ScenarioError> {
     let runtime = chosen(params).map_err(ScenarioError::Missing)?;
     let (flag, programs) = match runtime {
@@ -63,14 +63,14 @@ pub(super) fn prepared(params: &QuotaBlindParams, otps: &Otps) -> Result<Prepare
     }
 }
 
-/// The one program that is named; none stands in it for that on the PATH.
+/// The only program in the parameters, where None means the program on the PATH.
 fn only(flag: &str, programs: &Programs) -> Result<Option<String>, ScenarioError> {
     let [word] = <[Option<String>; 1]>::try_from(programs.words())
         .map_err(|_| ScenarioError::unusable(QuotaBlindFact::OneProgram { flag: flag.into() }))?;
     Ok(word)
 }
 
-/// The parameters with the runtime and the program that they come to here.
+/// The parameters with the runtime and the program that were found.
 pub(super) fn resolved(params: &QuotaBlindParams, found: &Prepared) -> QuotaBlindParams {
     let (runtime, word) = (Auto::Is(found.runtime), Programs::one(&found.word));
     match found.runtime {
@@ -79,7 +79,7 @@ pub(super) fn resolved(params: &QuotaBlindParams, found: &Prepared) -> QuotaBlin
     }
 }
 
-/// An OTP with the application, in which the worker is.
+/// An OTP with the application that contains the worker.
 fn beam(vm: Vm) -> Prepared {
     let words = ["-noshell", "-noinput", "-boot", "no_dot_erlang", "-pa", ARTIFACT, "-s"];
     let start = ["tailback_worker", "start"];
@@ -105,7 +105,7 @@ fn other(runtime: Runtime, named: Option<&str>) -> Result<Prepared, ScenarioErro
     let (command, artifact) = match runtime {
         Runtime::Go => (vec![ARTIFACT.to_owned()], Some(go(&program, user)?)),
         Runtime::Jvm => {
-            // Without this it leaves a file in /tmp where it is killed.
+            // Without this option, it leaves a file in /tmp when it is killed.
             let start = ["-XX:-UsePerfData", "-cp", ARTIFACT, "Worker"];
             (words(&start), Some(java(&program, user)?))
         }
@@ -114,7 +114,7 @@ fn other(runtime: Runtime, named: Option<&str>) -> Result<Prepared, ScenarioErro
     Ok(Prepared { runtime, word, command, artifact, user })
 }
 
-/// The program of a runtime that is there.
+/// The program of an installed runtime.
 fn find(runtime: Runtime, word: Option<&str>) -> Result<PathBuf, ScenarioError> {
     let missing = |what: QuotaBlindFact| {
         let grant = QuotaBlindFact::InstallOrName { command: runtime.install().into() }.into();
@@ -135,14 +135,13 @@ fn find(runtime: Runtime, word: Option<&str>) -> Result<PathBuf, ScenarioError> 
     }
 }
 
-/// The program of a runtime on a search path, or none; folders of it that are relative are passed
-/// over.
+/// The program of a runtime on a search path, if there is one. Relative folders are skipped.
 fn on_path(runtime: Runtime, search: &OsStr) -> Option<PathBuf> {
     let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join(runtime.program())).find(|file| is_program(file))
 }
 
-/// The program that a user named, by itself or by the folder of its installation.
+/// The program that a user named, directly or by the folder of its installation.
 fn named(runtime: Runtime, path: &Path) -> PathBuf {
     match path.is_dir() {
         true => path.join("bin").join(runtime.program()),

@@ -4,7 +4,7 @@ use model::prose::figures::plural;
 use model::{Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What only this scenario can say.
+/// The facts that only this scenario reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
 pub(super) enum QuotaBlindFact {
@@ -58,7 +58,7 @@ pub(super) enum QuotaBlindFact {
     BeRoot,
 }
 
-/// What case and control did.
+/// The figures of case and control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub p99: Estimate,
@@ -69,14 +69,14 @@ pub(super) struct Compared {
     pub control_throttled: Option<Estimate>,
 }
 
-/// Which runtime it was.
+/// The runtime and its version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Release {
     pub runtime: Name,
     pub release: Name,
 }
 
-/// How many CPUs a runtime chose, and those that its quota comes to.
+/// The number of CPUs that a runtime chose, and the number that fits its quota.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub runtime: Name,
@@ -156,7 +156,7 @@ impl Sentence for QuotaBlindFact {
     }
 }
 
-/// Where the quota is, by the name of the parameter; an older record has the words.
+/// Where the quota is, from the name of the parameter. An older record has the words themselves.
 fn place(limit_at: &Name) -> String {
     match limit_at.0.as_str() {
         "leaf" => "at its own group".into(),

@@ -1,5 +1,5 @@
-//! The stream of requests: a generator of this scenario's own, outside of the group. It has a
-//! worker started, and asks it: small requests at a steady rate, and now and then a job in parts.
+//! The stream of requests: a generator of this scenario that runs outside the group. It starts a
+//! worker and sends it small requests at a steady rate, and sometimes a job in parts.
 
 use super::worker::{self, Start, Worker, failure};
 use load::protocol::{Failure, FailureKind};
@@ -10,95 +10,96 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Sends requests and times the answers.
+/// Sends requests and measures the times of the answers.
 pub(super) const REQUESTS: OwnGenerator = OwnGenerator { name: "runtime-requests", prepare };
 
-/// Requests before a trial, one after the other: code is compiled, threads are started.
+/// Requests before a trial, one after the other. They make the runtime compile code and start
+/// threads.
 const WARM_UP: u32 = 50;
 
-/// How long each may take.
+/// How long each of them may take.
 const WARM_UP_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long requests may be late at the end before they count as not done.
+/// How long requests may take after the end of the trial before they count as not done.
 const DRAIN: Duration = Duration::from_secs(3);
 
 /// CPU time of a part of a job, in milliseconds.
 pub(super) const PART_MS: f64 = 0.5;
 
-/// How long a piece of work has to take for its speed to be told by it.
+/// Least duration of a piece of work that is used to measure speed.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// How often it is repeated: the quickest counts, since anything may interrupt the others.
+/// How often this is repeated. The fastest run counts, because anything may interrupt the others.
 const PIECES: u32 = 8;
 
-/// The most rounds that are asked for at once.
+/// The most rounds in one request.
 const MOST_ROUNDS: u32 = 2_000_000_000;
 
-/// What the generator is told.
+/// The input of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spec {
-    /// How the runtime is started.
+    /// How to start the runtime.
     pub runtime: Start,
-    /// What it is asked.
+    /// The task of the runtime.
     pub asked: Asked,
 }
 
-/// What a runtime is asked.
+/// The task of a runtime.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Asked {
-    /// How many rounds of each kind of work it does in a millisecond.
+    /// Report the number of rounds of each kind of work per millisecond.
     Speed,
-    /// To serve this.
+    /// Serve this stream of requests.
     Serve(Plan),
 }
 
-/// What the generator reports.
+/// The report of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Answer {
-    /// Rounds in a millisecond: of requests, and of jobs.
+    /// Rounds per millisecond: of requests, and of jobs.
     Speed([u32; 2]),
-    /// How it served.
+    /// How the stream was served.
     Served(Report),
 }
 
-/// What a trial asks.
+/// The stream of requests of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// Requests a second.
+    /// Requests per second.
     pub rate: u32,
-    /// Rounds of a request.
+    /// Rounds per request.
     pub request_rounds: u32,
-    /// Parts of a job.
+    /// Parts per job.
     pub parts: u32,
-    /// Rounds of a part.
+    /// Rounds per part.
     pub part_rounds: u32,
-    /// Time from one job to the next, in nanoseconds.
+    /// Time between the starts of two jobs, in nanoseconds.
     pub every_ns: u64,
-    /// When the first job begins, in nanoseconds.
+    /// Start of the first job, in nanoseconds.
     pub first_ns: u64,
     /// How long requests arrive, in nanoseconds.
     pub duration_ns: u64,
 }
 
-/// How a trial was served.
+/// The result of serving a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Report {
-    /// From the first request to the last answer, in nanoseconds.
+    /// Time from the first request to the last answer, in nanoseconds.
     pub window_ns: u64,
-    /// Latencies of requests from when they were due, and how long those waited that were not
-    /// answered: HdrHistogram V2, base64.
+    /// Latencies of requests, from the time at which they were due. Includes the waiting times of
+    /// requests without an answer: HdrHistogram V2, base64.
     pub latencies: String,
-    /// Requests that were not answered.
+    /// Number of requests without an answer.
     pub waiting: u64,
-    /// Times of jobs, in nanoseconds.
+    /// Durations of jobs, in nanoseconds.
     pub jobs_ns: Vec<u64>,
-    /// CPUs that the runtime says it uses.
+    /// Number of CPUs that the runtime reports.
     pub cpus: u32,
-    /// Threads of its process at the end.
+    /// Number of threads of its process at the end.
     pub threads: Option<u32>,
-    /// Its version.
+    /// Version of the runtime.
     pub release: String,
 }
 
@@ -118,14 +119,14 @@ fn prepare(spec: Value) -> Result<Work, Failure> {
     }))
 }
 
-/// What is due, and when.
+/// A request or a job, and when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Due {
     at_ns: u64,
     is_job: bool,
 }
 
-/// All that is due in a trial, in order.
+/// Everything that is due in a trial, in order of time.
 fn schedule(plan: &Plan) -> Vec<Due> {
     let steps = |from: u64, step: u64| {
         let step = step.max(1);
@@ -140,12 +141,12 @@ fn schedule(plan: &Plan) -> Vec<Due> {
     all
 }
 
-/// Has the worker do each kind of work before it is measured.
+/// Lets the worker do each kind of work before the measurement.
 pub(super) fn warm_up(worker: &mut Worker, plan: &Plan) -> Result<(), Failure> {
     for _ in 0..WARM_UP {
         once(worker, &request(0, plan.request_rounds))?;
     }
-    // As many parts as a job has, so that all threads of a pool are there; little work.
+    // It has as many parts as a job, so that all threads of a pool are started, but little work.
     once(worker, &job(0, plan.parts, plan.part_rounds / 10 + 1)).map(drop)
 }
 
@@ -157,7 +158,7 @@ fn job(id: usize, parts: u32, rounds: u32) -> String {
     format!("b {id} {parts} {rounds}\n")
 }
 
-/// Sends one line and waits for its answer; how long that took.
+/// Sends one line and waits for its answer. Returns how long that took.
 fn once(worker: &mut Worker, line: &str) -> Result<Duration, Failure> {
     let began = Instant::now();
     worker.send(line)?;
@@ -170,12 +171,12 @@ fn once(worker: &mut Worker, line: &str) -> Result<Duration, Failure> {
     }
 }
 
-/// Rounds that the worker does in a millisecond: of requests, and of jobs.
+/// Number of rounds that the worker does per millisecond: of requests, and of jobs.
 pub(super) fn speed(worker: &mut Worker) -> Result<[u32; 2], Failure> {
     let mut of = |line: &dyn Fn(u32) -> String| -> Result<u32, Failure> {
         let mut rounds = 10_000;
         let mut grown = 0;
-        // Twice: a compiler at run time makes the first rounds slow.
+        // Twice, because a just-in-time compiler makes the first rounds slow.
         while grown < 2 {
             while once(worker, &line(rounds))? < PIECE && rounds < MOST_ROUNDS / 2 {
                 rounds *= 2;
@@ -192,7 +193,7 @@ pub(super) fn speed(worker: &mut Worker) -> Result<[u32; 2], Failure> {
     Ok([of(&|rounds| request(0, rounds))?, of(&|rounds| job(0, 1, rounds))?])
 }
 
-/// Sends what is due when it is due, and times the answers.
+/// Sends each request and job when it is due, and measures the times of the answers.
 pub(super) fn serve(worker: &mut Worker, plan: &Plan) -> Result<Report, Failure> {
     let all = schedule(plan);
     let mut latencies = histogram::empty();
@@ -219,7 +220,7 @@ pub(super) fn serve(worker: &mut Worker, plan: &Plan) -> Result<Report, Failure>
             continue;
         };
         let id = line.parse().ok().and_then(|id: usize| open.remove(&id));
-        // What nobody asked is no answer.
+        // An answer without a request is ignored.
         let Some(due) = id else { continue };
         let took_ns = time::whole_ns(began.elapsed()).saturating_sub(due.at_ns);
         match due.is_job {

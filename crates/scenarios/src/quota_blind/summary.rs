@@ -1,4 +1,4 @@
-//! What `quota-blind` says of an outcome.
+//! The summary that `quota-blind` gives for an outcome.
 
 use super::meta::{META, measure};
 use super::params::{QuotaBlindParams, Runtime};
@@ -28,20 +28,20 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// What was asked for, without what was measured of this machine.
+/// The settings of the case, without those that were measured on this machine.
 fn asked(case: &QuotaBlindParams) -> QuotaBlindParams {
     let QuotaBlindParams { duration, .. } = QuotaBlindParams::default();
     let (request_rounds, job_rounds) = (Auto::Auto, Auto::Auto);
     QuotaBlindParams { duration, request_rounds, job_rounds, ..case.clone() }
 }
 
-/// What the case ran.
+/// The runtime of the case.
 fn runtime(plan: &Plan) -> Name {
     let runtime = QuotaBlindParams::of_case(plan).and_then(|params| params.runtime.get());
     runtime.map_or("the runtime", Runtime::name).into()
 }
 
-/// What case and control did.
+/// The figures of case and control.
 fn compared(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
     let case = arms.iter().find(|arm| arm.role == Role::Case)?;
     let control = control_of(plan, case, arms);

@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 /// How long a runtime may take to start and to answer its first requests.
 const SET_UP_LIMIT: Duration = Duration::from_secs(90);
 
-/// How long after the end of its requests a trial waits for its report: a runtime that takes longer
-/// hangs.
+/// How long a trial waits for the report after the end of its requests. A runtime that takes
+/// longer hangs.
 pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
-/// How long it takes at most to find out how fast the worker's loops are.
+/// Time limit for measuring the speed of the worker's loops.
 const SPEED_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs a trial and makes its observation.
@@ -36,7 +36,8 @@ pub(super) fn run(
 ) -> Result<TrialResult, ScenarioError> {
     let (roots, interrupted) = (context.host.roots, context.interrupted);
     let mut spec = plan::spec(params, context.host, context.seed)?;
-    // What a request costs depends on the clock of the CPU; it is put back when the trial ends.
+    // The cost of a request depends on the CPU's clock. The governor is restored when the trial
+    // ends.
     let _governor = Governor::performance(roots);
     let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
@@ -76,7 +77,7 @@ pub(super) fn run(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// The groups that the runtime joins, so that the quota is where it is to be.
+/// The groups that the runtime joins, so that the quota is at the requested place.
 fn groups_of(place: QuotaGroup, group: &BandwidthGroup) -> Result<Vec<PathBuf>, ScenarioError> {
     match place {
         QuotaGroup::Leaf | QuotaGroup::Namespace => {
@@ -86,7 +87,7 @@ fn groups_of(place: QuotaGroup, group: &BandwidthGroup) -> Result<Vec<PathBuf>, 
     }
 }
 
-/// Rounds of the worker's loops in a millisecond, without a quota: of requests, and of jobs.
+/// Rounds of the worker's loops per millisecond, without a quota: of requests, and of jobs.
 pub(super) fn speed(
     params: &QuotaBlindParams,
     host: &Host,
@@ -106,7 +107,7 @@ pub(super) fn speed(
     }
 }
 
-/// What the generator said.
+/// The answer in the generator's report.
 fn answer(report: Option<Message>) -> Result<Option<Answer>, ScenarioError> {
     match report {
         Some(Message::Own(report)) => {
@@ -117,13 +118,13 @@ fn answer(report: Option<Message>) -> Result<Option<Answer>, ScenarioError> {
     }
 }
 
-/// An answer to another question.
+/// The error for an answer to another question.
 fn wrong_report() -> ScenarioError {
     let role = REQUESTS.name.to_owned();
     ScenarioError::Broken(Problem::WrongReport { role })
 }
 
-/// The observation of a runtime that did not come back: a request to it waits for longer than that.
+/// The observation of a runtime that did not return. A request to it waits longer than that.
 fn hung(watched: Duration) -> Observation {
     let window_ms = time::ms(watched);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
@@ -138,7 +139,8 @@ fn observe(params: &QuotaBlindParams, report: &Report) -> Result<Observation, Sc
     let mut seen = Observation { window_ms, ..Observation::default() };
     let latencies =
         histogram::decode(&report.latencies).map_err(|error| unreadable("request", error))?;
-    // Those that wait may wait for ever: a percentile among them is a bound.
+    // The requests that still wait may wait for ever. A percentile that falls among them is a
+    // lower bound.
     let waiting = report.waiting as f64 / (latencies.len() as f64).max(1.0);
     for (name, quantile) in [(measure::P50, 0.5), (measure::P99, 0.99), (measure::WORST, 1.0)] {
         let ms = time::ms_of_ns(latencies.value_at_quantile(quantile));
@@ -168,7 +170,7 @@ fn observe(params: &QuotaBlindParams, report: &Report) -> Result<Observation, Sc
     Ok(seen)
 }
 
-/// What the group was charged, and how often and how long it was throttled.
+/// Adds what the group was charged, and how often and how long it was throttled.
 fn add_group(seen: &mut Observation, gained: &Usage, bandwidth: &Bandwidth) {
     let window_ms = seen.window_ms.max(1e-3);
     let mut put = |name: &str, value: f64, unit: Unit| {

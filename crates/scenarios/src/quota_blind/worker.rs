@@ -1,5 +1,5 @@
-//! The worker in the runtime, as its generator has it: started by a second generator, which joins
-//! the group and becomes the runtime; then lines to it, and lines back.
+//! The worker in the runtime, as seen by its generator. A second generator joins the group and
+//! becomes the runtime. Then both sides exchange lines of text.
 
 use load::protocol::{Failure, FailureKind};
 use load::{OwnGenerator, Work};
@@ -17,60 +17,60 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Joins the group, and becomes the runtime.
+/// Joins the group and becomes the runtime.
 pub(super) const RUNTIME: OwnGenerator = OwnGenerator { name: "runtime", prepare: become_runtime };
 
-/// Stands in a command for the compiled worker, which the runtime finds open.
+/// Placeholder in a command for the compiled worker, which the runtime inherits as an open file.
 pub(super) const ARTIFACT: &str = "{artifact}";
 
-/// How long a runtime may take to start: in an emulated guest under a quota it takes seconds.
+/// How long a runtime may take to start. In an emulated guest under a quota it takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The most bytes of its output that wait to be read as lines; a line has some twenty.
+/// Most bytes of its output that wait to be read as lines. A line has about twenty.
 const MOST: usize = 1 << 20;
 
-/// The most bytes that wait to be written to it.
+/// Most bytes that wait to be written to it.
 const MOST_OUT: usize = 16 << 20;
 
-/// The longest text of a runtime that is kept.
+/// Longest text of a runtime that is kept, in characters.
 const LONGEST: usize = 64;
 
-/// How a runtime is started.
+/// How to start a runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start {
-    /// The program and its words; [`ARTIFACT`] is replaced in them.
+    /// The program and its arguments. [`ARTIFACT`] is replaced in them.
     pub command: Vec<String>,
     /// Its environment.
     pub variables: Vec<(String, String)>,
     /// The compiled worker, a file or a folder.
     pub artifact: Option<PathBuf>,
-    /// Groups that it joins.
+    /// Control groups that it joins.
     pub join: Vec<PathBuf>,
-    /// Whether it is in a cgroup namespace of its own.
+    /// Whether it runs in a cgroup namespace of its own.
     pub namespace: bool,
-    /// Whom it becomes, as `UID:GID`; the caller if absent.
+    /// The user that it becomes, as `UID:GID`. None: the caller.
     pub user: Option<String>,
 }
 
-/// A worker that runs; it is killed when this is dropped.
+/// A running worker. It is killed on drop.
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
-    /// None once it is to end.
+    /// None after the order to end.
     to: Option<OwnedFd>,
     from: Input,
     unsent: Vec<u8>,
-    /// CPUs that the runtime says it uses.
+    /// Number of CPUs that the runtime reports.
     pub cpus: u32,
-    /// Its version, in its own words.
+    /// Version of the runtime, in its own words.
     pub release: String,
 }
 
 impl Worker {
-    /// Starts it, and waits for its first line.
+    /// Starts the worker and waits for its first line.
     ///
     /// # Errors
-    /// If it does not start, or says something else.
+    /// If it does not start, or sends anything else.
     pub fn start(mut command: Command) -> Result<Self, Failure> {
         let system = |error: std::io::Error| failure(FailureKind::System, error);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -102,15 +102,15 @@ impl Worker {
         }
     }
 
-    /// Its process.
+    /// Process ID of the worker.
     pub fn pid(&self) -> u32 {
         self.child.pid()
     }
 
-    /// Has a line sent to it as soon as it reads.
+    /// Sends a line as soon as the worker reads.
     ///
     /// # Errors
-    /// If it is gone, or has read nothing for long.
+    /// If the worker has ended, or has not read for a long time.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         self.unsent.extend_from_slice(line.as_bytes());
         if self.unsent.len() > MOST_OUT {
@@ -132,10 +132,10 @@ impl Worker {
         Ok(())
     }
 
-    /// The next line, if it comes before the deadline.
+    /// The next line. None if `deadline` passes before that.
     ///
     /// # Errors
-    /// If it is gone, or what it says has no end.
+    /// If the worker has ended, or sends an endless line.
     pub fn line(&mut self, deadline: Instant) -> Result<Option<String>, Failure> {
         loop {
             if let Some(line) = self.from.take_line() {
@@ -154,7 +154,8 @@ impl Worker {
         }
     }
 
-    /// Whether something can be read before the deadline; sends meanwhile what could not be sent.
+    /// Waits for output of the worker, and sends unsent bytes meanwhile. False if `deadline`
+    /// passes before that.
     fn wait(&mut self, deadline: Instant) -> Result<bool, Failure> {
         let mut ends = vec![PollFd::new(&self.from, PollFlags::IN)];
         let unsent = self.to.iter().filter(|_| !self.unsent.is_empty());
@@ -167,10 +168,10 @@ impl Worker {
         Ok(came)
     }
 
-    /// Why it has ended, in its own last words where it has some.
+    /// Why the worker has ended, in its own last words if it has any.
     fn gone(&mut self) -> Failure {
         let mut words = [0; 4096];
-        // What it has started may hold the pipe open.
+        // A process that it started may keep the pipe open, so the read must not block.
         let pipe = self.child.take_stderr();
         let pipe = pipe.filter(|pipe| set_nonblocking(pipe).is_ok());
         let read = pipe.and_then(|pipe| rustix::io::read(&pipe, &mut words).ok()).unwrap_or(0);
@@ -180,7 +181,7 @@ impl Worker {
         failure(FailureKind::System, why)
     }
 
-    /// Threads of its process; none where it cannot be looked at.
+    /// Number of threads of its process. None if /proc does not show it.
     pub fn threads(&self) -> Option<u32> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).ok()?;
         u32::try_from(tasks.count()).ok()
@@ -189,13 +190,14 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // One that runs as root while this process does not ends as its input does.
+        // A worker that runs as root cannot be killed by a process without root. It ends when its
+        // input ends.
         self.to = None;
         self.child.end();
     }
 }
 
-/// The command that becomes the runtime, by way of this very program.
+/// The command that becomes the runtime, by way of this program itself.
 pub(super) fn launcher(start: &Start) -> Result<Command, Failure> {
     let told = serde_json::to_string(start).map_err(|e| failure(FailureKind::System, e))?;
     let mut command = Command::new("/proc/self/exe");
@@ -204,8 +206,8 @@ pub(super) fn launcher(start: &Start) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Joins the group and the namespace, becomes the user, and executes the runtime; returns only
-/// where that fails.
+/// Joins the groups and the namespace, becomes the user, and executes the runtime. Returns only if
+/// one of these steps fails.
 fn become_runtime(spec: Value) -> Result<Work, Failure> {
     let unusable = |error| failure(FailureKind::Unusable, error);
     let start: Start = serde_json::from_value(spec).map_err(unusable)?;
@@ -227,14 +229,14 @@ fn become_runtime(spec: Value) -> Result<Work, Failure> {
     if let Some(user) = user.map_err(|why| failure(FailureKind::Unusable, why))? {
         user.become_it().map_err(|error| failure(FailureKind::System, error))?;
     }
-    // The kernel forgot it as the user changed.
+    // Changing the user clears the parent-death signal, so it is set again.
     parent
         .map_or(Ok(()), |parent| os::death::die_with(parent, Signal::KILL))
         .map_err(|error| failure(FailureKind::System, error))?;
     Err(failure(FailureKind::System, execute(&start, artifact.as_ref())))
 }
 
-/// Executes the runtime in the place of this process; why it could not.
+/// Replaces this process with the runtime. Returns why that failed.
 fn execute(start: &Start, artifact: Option<&std::fs::File>) -> String {
     let path = match artifact.map(open_for_it).transpose() {
         Ok(path) => path.unwrap_or_default(),
@@ -248,13 +250,13 @@ fn execute(start: &Start, artifact: Option<&std::fs::File>) -> String {
     format!("{program}: {error}")
 }
 
-/// Keeps a file open in the program that is executed; the path by which that finds it.
+/// Keeps a file open in the executed program. Returns the path by which the program finds it.
 fn open_for_it(file: &std::fs::File) -> std::io::Result<String> {
     rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?;
     Ok(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// A line of a program, without what steers a terminal, cut to a length.
+/// A line of a program without terminal control characters, cut to a maximum length.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !os::terminal::steers(*c)).take(LONGEST).collect()
 }
@@ -263,8 +265,8 @@ fn strange(line: &str) -> Failure {
     failure(FailureKind::System, format_args!("it said `{}`", plain(line)))
 }
 
-/// What came in the place of its first line: the refusal of the one that was to become it, or
-/// something else.
+/// The failure for an unexpected first line: the refusal by the process that should become the
+/// runtime, or any other text.
 fn refusal(line: &str) -> Failure {
     match serde_json::from_str(line) {
         Ok(load::protocol::Message::Error(refused)) => refused,
@@ -272,7 +274,7 @@ fn refusal(line: &str) -> Failure {
     }
 }
 
-/// A failure of that sort.
+/// A failure of this kind.
 pub(super) fn failure(kind: FailureKind, what: impl std::fmt::Display) -> Failure {
     Failure { kind, what: format!("runtime: {what}") }
 }

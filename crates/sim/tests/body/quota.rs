@@ -1,6 +1,6 @@
-//! The body of a test with two arms: the model runs one, the kernel at hand the other.
+//! The body of a test with two arms: one arm is the model, the other is the running kernel.
 
-/// What an arm saw of one run: 10 ms in 100 ms, for 5 s.
+/// The result of one run with 10 ms per 100 ms, for 5 s.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     /// CPU time of the group, in milliseconds.
@@ -12,22 +12,23 @@ pub struct Seen {
 /// The verdict on the quota.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The group gets less than its quota as soon as it has threads on many CPUs.
+    /// The group gets less than its quota when it has threads on many CPUs.
     Under,
-    /// It gets more.
+    /// The group gets more than its quota.
     Over,
-    /// Neither.
+    /// The group gets its quota.
     Fair,
 }
 
-/// CPU time that 10 ms in 100 ms make in 5 s, in milliseconds.
+/// The quota of 10 ms per 100 ms over 5 s, in milliseconds.
 const ENTITLED_MS: f64 = 500.0;
 
-/// A thread alone may be off by a period's quota and a few ticks, in milliseconds.
+/// Tolerance for a single thread, in milliseconds: the quota of one period and a few ticks.
 const SLOP_MS: f64 = 30.0;
 
-/// The body: `usage_and_throttled` runs one fast thread and slow ones up to the given number. None
-/// where one thread alone did not use the quota of each period: other work kept it off the CPU.
+/// The test body. `usage_and_throttled` runs one fast thread, plus slow threads up to the given
+/// total. None if a single thread did not use its quota in each period, because other work kept
+/// it off the CPU.
 pub fn verdict(cpus: u32, mut usage_and_throttled: impl FnMut(u32) -> Seen) -> Option<Verdict> {
     let control = usage_and_throttled(1);
     let off = (control.usage_ms - ENTITLED_MS).abs();
@@ -35,7 +36,7 @@ pub fn verdict(cpus: u32, mut usage_and_throttled: impl FnMut(u32) -> Seen) -> O
         return None;
     }
     let case = usage_and_throttled(cpus);
-    // A millisecond on each CPU may lie there at the end of so short a run.
+    // At the end of such a short run, each CPU may still hold one millisecond.
     let stranded = f64::from(cpus);
     Some(if case.throttled > 40 && case.usage_ms < 0.7 * control.usage_ms - stranded {
         Verdict::Under

@@ -1,11 +1,12 @@
-//! Programs that sleep because a thread that is to wake them stands ready and has no CPU: the
-//! holder of a lock, or who is to answer.
+//! Programs that sleep while the thread that has to wake them is runnable but has no CPU. That
+//! thread is the holder of a lock, or has to answer.
 //!
-//! A thread that waits for work sleeps too, and on a busy machine the thread that has the work
-//! stands ready now and then. So it is a finding only where the other end is held for a reason of
-//! its own: by a quota, or as the holder of a lock with a higher nice value or a lower weight than
-//! who waits for it (priority inversion). A thread of the kernel that sleeps waits for work. Where
-//! both just share a busy machine, who waits follows from the machine's load alone.
+//! A thread that waits for work sleeps too. On a busy machine, the thread that has the work is
+//! runnable now and then. So this is a finding only if the other thread has its own reason not to
+//! run. Either a quota throttles it, or it holds a lock and has a higher nice value or a lower
+//! weight than the thread that waits (priority inversion). A sleeping kernel thread waits for
+//! work. If both threads only share a busy machine, the wait follows from the machine's load
+//! alone.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -20,32 +21,33 @@ use scenarios::held_mutex::{Cause, HeldMutexParams, META};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
-/// Asleep behind such a thread, in milliseconds a second: a tenth of a thread's time.
+/// Time asleep behind such a thread, in milliseconds a second: a tenth of a thread's time.
 pub const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And a single time of at least this, in milliseconds: more than two ticks at 250 Hz.
+/// And the longest single sleep is at least this, in milliseconds: more than two ticks at 250 Hz.
 const WORST_MS: f64 = 10.0;
 
-/// One cause or one place counts as that of all where it is more than this share.
+/// A cause or a place with more than this share counts as that of the whole time.
 const MOSTLY: f64 = 0.5;
 
-/// The victim sleeps while who is to wake it stands ready.
+/// The victim sleeps while the thread that has to wake it is runnable.
 pub struct AsleepBehind;
 
-/// Where it sleeps, and what holds the other.
+/// Where the victim sleeps, and what keeps the other thread from running.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Where it sleeps.
     sleeps: Sleeps,
-    /// Share of that time in which a quota held the other.
+    /// Share of that time in which a quota throttled the other thread.
     by_quota: f64,
-    /// Share of that time in which the other had the higher nice value or the lower weight.
+    /// Share of that time in which the other thread had the higher nice value or the lower
+    /// weight.
     inverted: f64,
-    /// The weights of the other and of the sleeper where their groups or sessions part, if the
-    /// other's is the lower one.
+    /// The weights of the other thread and of the sleeper, at the level where their groups or
+    /// sessions part. Present only if the other's weight is the lower one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weights: Option<(Weight, Weight)>,
-    /// Share of that time in which further threads slept in between.
+    /// Share of that time in which further threads slept between the two.
     through_others: f64,
 }
 
@@ -57,7 +59,7 @@ pub enum Sleeps {
     Lock,
     /// For a pipe, a socket or another process.
     Input,
-    /// In more than one way, or in another.
+    /// In several ways, or in another way.
     #[default]
     Otherwise,
 }
@@ -68,11 +70,11 @@ pub enum Sleeps {
 pub enum Fix {
     RaiseQuota,
     SameNice,
-    /// The same of two sessions, which autogroup gives weights of their own: a process of the
-    /// other.
+    /// The same nice value for two sessions, which autogroup weighs separately. The number is a
+    /// process of the other session.
     SameNiceOfSessions(u32),
     SameWeight,
-    /// The usual policy for the other.
+    /// The usual policy for the other program.
     UsualPolicy,
     Inherit,
 }
@@ -181,12 +183,12 @@ impl Stall for AsleepBehind {
     }
 }
 
-/// Whether a quota explains most of it, or more of it than weights do.
+/// Whether a quota explains most of the sleep, or more of it than weights do.
 fn is_by_quota(facts: &Facts) -> bool {
     facts.by_quota > MOSTLY || facts.by_quota > facts.inverted
 }
 
-/// What fixes it; of two sessions with a process of the other one.
+/// The fixes. For two sessions, `other_session` is a process of the other session.
 fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     if is_by_quota(facts) {
         return vec![Fix::RaiseQuota];
@@ -199,7 +201,7 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     vec![same, Fix::Inherit]
 }
 
-/// A program, with whom it sleeps behind.
+/// A program, and the program behind which it sleeps.
 type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
 fn sleepers(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
@@ -245,8 +247,8 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     }
 }
 
-/// A stall of this kind in the lab; none where it does not sleep in a lock, or where the weights of
-/// groups are the cause.
+/// A stall of this kind in the lab. None if the victim does not sleep in a lock, or if weights of
+/// groups or sessions are the cause.
 fn run(facts: &Facts) -> Option<Run> {
     let by = match facts.weights.as_ref().map(|(other, _)| &other.of) {
         _ if is_by_quota(facts) => Cause::Quota,

@@ -1,4 +1,4 @@
-//! Programs that are ready on one CPU while another that they may use is idle.
+//! Programs that are runnable on one CPU while another CPU that they may use is idle.
 
 use super::stall::{Seen, Stall};
 use crate::parts::program_of;
@@ -8,24 +8,24 @@ use model::live::{AnswerState, Finding, Source};
 use model::prose::figures::percent;
 use serde::{Deserialize, Serialize};
 
-/// Ready until it ran at last while a CPU that it may use was idle, in milliseconds a second: a
-/// tenth of a thread's time. Waking a thread on an idle CPU takes microseconds, and pulling one
-/// over less than a tick.
+/// Runnable while another allowed CPU was idle, in milliseconds a second: a tenth of a thread's
+/// time. Waking a thread on an idle CPU takes microseconds, and pulling one over takes less than
+/// a tick.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And a single time of at least this, in milliseconds: more than two ticks at 250 Hz.
+/// And the longest single wait is at least this, in milliseconds: more than two ticks at 250 Hz.
 const WORST_MS: f64 = 10.0;
 
-/// And this share of the time in which it was ready and no quota held it.
+/// And at least this share of the time in which it was runnable and not throttled.
 const SHARE: f64 = 0.5;
 
-/// The victim is ready on a busy CPU while one that it may use is idle.
+/// The victim is runnable on a busy CPU while another CPU that it may use is idle.
 pub struct BesideIdle;
 
-/// How much of its waiting that is.
+/// How much of its waiting time this is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Share of its ready time.
+    /// Share of the time in which it was runnable and not throttled.
     share: f64,
 }
 
@@ -80,12 +80,12 @@ impl Stall for BesideIdle {
     }
 }
 
-/// The most that anybody loses in this way, in milliseconds a second, before any other limit.
+/// The most that any program loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
     largest(window.victims().map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
 }
 
-/// Programs that waited long, and mostly so.
+/// Programs that waited long in this way, and mostly in this way.
 fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
     window
         .victims()
@@ -93,7 +93,7 @@ fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
         .filter(|(_, sums)| share(sums) >= SHARE)
 }
 
-/// Of the time in which it was ready and no quota held it.
+/// Share of the time in which the program was runnable and not throttled.
 fn share(sums: &Sums) -> f64 {
     let held = sums.quota.values().copied().fold(0, u64::saturating_add);
     let free = sums.all.ready_ns.saturating_sub(held);

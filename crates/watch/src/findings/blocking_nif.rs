@@ -1,7 +1,7 @@
-//! Native code that holds schedulers of an Erlang node: asleep in a call in which the VM itself
-//! never sleeps, or computing for long without coming back to the VM. Code that yields between
-//! slices is none, however long its process computes: a scheduler passes a point between two
-//! processes, and the VM counts these passes.
+//! Native code that holds schedulers of an Erlang node. It sleeps in a call in which the VM
+//! itself never sleeps, or it computes for long without returning to the VM. Code that yields
+//! between slices does not count, however long its process computes: a scheduler passes a point
+//! between two processes, and the VM counts these passes.
 
 use super::stall::{self, Stall};
 use super::words::{self, NativeFix};
@@ -20,19 +20,20 @@ use scenarios::blocking_nif::{BlockingNifParams, META, Mode};
 use scenarios::params::{Auto, Params};
 use serde::{Deserialize, Serialize};
 
-/// Native code holds a scheduler, in milliseconds a second: a tenth of its time. A call should be
-/// over within a millisecond, and a node that makes a long one now and then has no stall of it.
+/// Time for which native code holds a scheduler, in milliseconds a second: a tenth of its time. A
+/// call should end within a millisecond, but a long call now and then is no stall.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And a single call of at least this, in milliseconds: it takes this long to see that a scheduler
-/// does not come back.
+/// And the longest single call is at least this, in milliseconds. It takes this long to see that
+/// a scheduler does not come back.
 const WORST_MS: f64 = 8.0;
 
-/// The other schedulers slept for more than this share of the time: work may wait behind the one
-/// that is held.
+/// If the other schedulers slept for more than this share of the time, work may wait behind the
+/// held scheduler.
 const OTHERS_ASLEEP: f64 = 0.5;
 
-/// How native code holds a scheduler, in milliseconds a second, the longest in milliseconds.
+/// How long native code holds a scheduler, in milliseconds a second; the longest call in
+/// milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Held {
     sleeps: f64,
@@ -58,27 +59,27 @@ impl Held {
 /// Native code holds schedulers of an Erlang node.
 pub struct BlockingNif;
 
-/// Which code, and how.
+/// Which code holds them, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Name of the node, where it has one.
+    /// Name of the node, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     node: Option<String>,
-    /// Whether it sleeps; otherwise it computes.
+    /// Whether the code sleeps; otherwise it computes.
     sleeps: bool,
-    /// Where it stands.
+    /// Where the code is.
     place: Place,
     /// The system call that it sleeps in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<u32>,
-    /// Schedulers that are held.
+    /// Number of schedulers that are held.
     held: u32,
-    /// Schedulers that are online.
+    /// Number of schedulers online.
     online: u32,
-    /// Calls a second; absent where they were not counted.
+    /// Calls a second; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calls_per_s: Option<f64>,
-    /// Share of the time in which the other online schedulers slept, where there are others.
+    /// Share of the time in which the other online schedulers slept; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     others_asleep: Option<f64>,
 }
@@ -190,7 +191,7 @@ fn held(node: &NodeSums, number: u32, gained: &SchedulerTick) -> Held {
         let of_code = all.filter(|(seen, _)| code.is_none_or(|code| seen.place.code == code));
         of_code.map(|(_, count)| *count).sum::<u64>()
     };
-    // The VM's own code may take long too, to collect much garbage for instance.
+    // The VM's own code may take long too, for example to collect much garbage.
     let is_library = count(None) > 0 && count(Some(Code::Library)) >= count(None).div_ceil(2);
     let computes = rate(gained.silent_ns, node.passes_seen_ns).min(1e3);
     Held {
@@ -215,7 +216,8 @@ fn finding(
     let samples = node.samples.iter().filter(|(seen, _)| {
         seen.role == Role::Scheduler && seen.what == wanted && numbers.contains(&seen.number)
     });
-    // A library is better evidence than the VM, which any word of the stack may point to by chance.
+    // A library is better evidence than the VM: any word of the stack may point to the VM by
+    // chance.
     let seen = samples.max_by_key(|(seen, count)| (seen.place.code == Code::Library, **count));
     let seen = seen.map(|(seen, _)| seen.clone());
     let seconds = node.over_ns as f64 / 1e9;

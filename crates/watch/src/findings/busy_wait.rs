@@ -1,4 +1,4 @@
-//! Erlang nodes whose schedulers spin a quota away.
+//! Erlang nodes whose schedulers use up a quota by spinning.
 
 use super::node_quota::{Held, LIMIT_MS_PER_S, all, held_for_long};
 use super::stall::{Seen, Stall};
@@ -11,33 +11,32 @@ use model::prose::figures::{figure, percent};
 use scenarios::busy_wait::META;
 use serde::{Deserialize, Serialize};
 
-/// Spun by schedulers: this share of the quota. Below it flags gain nothing.
+/// The least share of the quota that schedulers spin away. Below it, flags gain nothing.
 const SPUN_OF_QUOTA: f64 = 0.1;
 
-/// Schedulers of an Erlang node spin a quota away.
+/// Schedulers of an Erlang node use up a quota by spinning.
 pub struct BusyWait;
 
-/// The quota, and what was spun of it.
+/// The quota, and how much of it was spun away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Name of the node, where it has one.
+    /// Name of the node, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     node: Option<String>,
     /// The group whose quota it is.
     group: String,
     /// The quota, in CPUs.
     quota_cpus: f64,
-    /// Whether it had another one before; the periods are those of this one.
+    /// Whether the group had another quota before. Then the periods are those of this quota.
     #[serde(default)]
     changed: bool,
-    /// Share of its periods in which it was throttled.
+    /// Share of its periods in which the group was throttled.
     throttled_periods: f64,
-    /// CPU time that was spun, in milliseconds a second.
+    /// CPU time spent spinning, in milliseconds a second.
     spun_ms_per_s: f64,
-    /// Share of the CPU time of the node.
+    /// That time as a share of the node's CPU time.
     spun: f64,
-    /// Of the time for which the quota held the node, what the spun time stands for, in
-    /// milliseconds a second.
+    /// The part of the throttled time that the spinning accounts for, in milliseconds a second.
     caused_ms_per_s: f64,
 }
 
@@ -104,17 +103,17 @@ impl Stall for BusyWait {
     }
 }
 
-/// No scheduler spins.
+/// The flags that stop all schedulers from spinning.
 const FLAGS: [NodeFlag; 1] = [NodeFlag::NoBusyWait];
 
-/// The most that one node loses of a quota by what it spins, in milliseconds a second.
+/// The most that one node loses to a quota by spinning, in milliseconds a second.
 fn most(window: &Window) -> f64 {
     largest(all(window).iter().map(Held::caused))
 }
 
 fn finding(held: &Held) -> Option<Finding> {
     let quota = held.bound.cpus * 1e3;
-    // What spins then is no scheduler that looks for work.
+    // Then the spinning code is no scheduler that looks for work.
     if held.node.facts.told.no_busy_wait {
         return None;
     }

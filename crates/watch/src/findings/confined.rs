@@ -1,4 +1,4 @@
-//! Programs that are confined to CPUs that others use too, while a CPU elsewhere is idle.
+//! Programs that are confined to CPUs that others use too, while another CPU is idle.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -11,27 +11,27 @@ use model::prose::figures::{figure, percent};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// Behind others while a CPU elsewhere was idle, in milliseconds a second: a tenth of a thread's
+/// Time behind others while another CPU was idle, in milliseconds a second: a tenth of a thread's
 /// time.
 pub const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And this share of the time that it wanted a CPU.
+/// And at least this share of the time in which it wanted a CPU.
 const SHARE: f64 = 0.1;
 
-/// Programs that ran meanwhile which are named.
+/// Most programs that ran meanwhile and are named.
 const NAMED: usize = 3;
 
 /// The victim may not use a CPU that is idle.
 pub struct Confined;
 
-/// What it may use, and what was idle.
+/// The CPUs that it may use, and how idle others were.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// The CPUs that it may use.
     cpus: String,
     /// Share of the time in which another CPU was idle.
     idle_share: f64,
-    /// All that it waited for others on these CPUs, in milliseconds a second.
+    /// All time that it waited for others on these CPUs, in milliseconds a second.
     behind_ms_per_s: f64,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use crate::testing::{MS, pair, process, second, thread};
     use crate::tick::Tick;
 
-    /// On CPU 0 of two behind another, while the other CPU is idle for this share.
+    /// On CPU 0 of two, behind another program. The other CPU is idle for this share of the time.
     fn tick(idle: f64) -> Tick {
         let mut tick = second();
         process(&mut tick, 1, "web", None);

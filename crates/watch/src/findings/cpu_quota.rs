@@ -1,4 +1,4 @@
-//! Programs that a quota holds because of the work of their group.
+//! Programs that a quota throttles because of the work of their group.
 
 use super::quota::{Cause, Held, LIMIT_MS_PER_S, Quota, held};
 #[cfg(any(test, feature = "testing"))]
@@ -19,10 +19,10 @@ use scenarios::params::{Params, Time};
 use serde::{Deserialize, Serialize};
 use std::iter;
 
-/// A group that used less than this share of its quota on the average works in bursts.
+/// A group that used less than this share of its quota on average works in bursts.
 const BURSTS: f64 = 0.8;
 
-/// A quota holds the victim.
+/// A quota throttles the victim.
 pub struct CpuQuota;
 
 /// The quota, and what used it up.
@@ -37,10 +37,10 @@ pub enum Fix {
     /// A quota of at least this many CPUs.
     RaiseQuota(f64),
     Burst,
-    /// As many threads as the quota has whole CPUs, and at least one.
+    /// One thread for each whole CPU of the quota, and at least one.
     FewerThreads(u32),
     StopSpinning,
-    /// The quota was changed, and has held nobody since.
+    /// The quota was changed, and has throttled nobody since.
     LookAgain,
 }
 
@@ -127,8 +127,8 @@ impl Stall for CpuQuota {
     }
 }
 
-/// The most that all programs together lose to the quota of one group, in milliseconds a second;
-/// without groups whose quota a runtime uses up too early, which is another stall.
+/// The most that all programs together lose to the quota of one group, in milliseconds a second.
+/// Groups whose quota a runtime uses up too early are left out: that is another stall.
 fn most(window: &Window) -> f64 {
     let held_groups = held(window);
     let of_runtimes = held_groups.iter().filter(|held| quota_blind::runtime(held).is_some());
@@ -150,7 +150,7 @@ fn most(window: &Window) -> f64 {
 fn finding(held: Held) -> Finding {
     let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota;
-    // The quota of now is not the one that held it.
+    // The present quota is not the one that throttled it.
     let run = (!facts.is_over()).then(|| run(&facts));
     let fixes = fixes(&facts, held.online, culprits.first().map_or(1, |one| one.processes));
     let found = CpuQuota::found(&facts, &fixes);
@@ -163,13 +163,13 @@ fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
     }
     let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
     let whole = (facts.cpus().floor() as u32).max(1);
-    // How many of its processes a server can do without is nothing that can be seen from outside.
+    // From outside, it cannot be seen how many of its processes a server can do without.
     let is_more = facts.threads > whole && processes == 1;
     let fewer = is_more.then_some(Fix::FewerThreads(whole));
     match facts.cause {
         Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
         Cause::Spun(_) => iter::once(Fix::StopSpinning).chain(fewer).collect(),
-        // What it used on the average would have been enough.
+        // Its average use would have fitted into the quota.
         Cause::UsedUp if facts.used.is_some_and(|used| used < BURSTS) => vec![Fix::Burst, raise],
         Cause::UsedUp => iter::once(raise).chain(fewer).collect(),
     }
@@ -273,7 +273,7 @@ mod tests {
         let found = CpuQuota::find(&Window::of([&tick]));
         let facts: Facts = found[0].facts.read().unwrap();
         assert_eq!(facts.cause, Cause::UnderQuota);
-        // Bursts that use the quota of the few periods in which it was throttled are no such case.
+        // Bursts that use the quota of the few throttled periods are no such case.
         tick.groups = vec![group("/a/b", 50, 300, (5, 200))];
         let found = CpuQuota::find(&Window::of([&tick]));
         let facts: Facts = found[0].facts.read().unwrap();

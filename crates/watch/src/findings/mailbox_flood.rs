@@ -1,5 +1,4 @@
-//! Processes that scan a long mailbox again and again, each time that they wait for one message in
-//! it.
+//! Processes that scan a long mailbox again and again, each time they wait for one message in it.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -14,25 +13,25 @@ use scenarios::mailbox_flood::{META, MailboxFloodParams};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
-/// The process stood, without waiting, in a function that waits for a message, in milliseconds a
-/// second: a fifth of the time. A process that keeps up waits, and so does one that asked another
-/// for something.
+/// Time for which the process was in a function that waits for a message, and did not wait, in
+/// milliseconds a second: a fifth of the time. A process that keeps up waits, and so does one
+/// that asked another process for something.
 const LIMIT_MS_PER_S: f64 = 200.0;
 
-/// And its mailbox has at least this many messages: a scan of it takes tens of microseconds.
+/// And its mailbox has at least this many messages. A scan of them takes tens of microseconds.
 const LENGTH: u64 = 5_000;
 
-/// And it was looked at this often.
+/// And it was sampled at least this often.
 const SAMPLES: u32 = 8;
 
-/// And it stood in that function in this share of the looks in which it did not wait: work is
-/// spread over several functions.
+/// And it was in that function in at least this share of the samples in which it did not wait.
+/// Other work is spread over several functions.
 const SAME: f64 = 0.5;
 
 /// A process of an Erlang node scans its long mailbox again and again.
 pub struct MailboxFlood;
 
-/// Which process.
+/// Which process it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Name of the node.
@@ -55,7 +54,7 @@ impl Stall for MailboxFlood {
     type Facts = Facts;
     type Fix = Fix;
 
-    /// Findings of all nodes that are looked into.
+    /// Findings of all nodes that are asked.
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let (victim, _) = nodes::node_named(window, name);
@@ -137,13 +136,13 @@ fn scans(mailbox: &Mailbox) -> bool {
     may_scan(mailbox) && mailbox.in_function >= SAME && cost(mailbox) >= LIMIT_MS_PER_S
 }
 
-/// Whether it is long, and its process stands in a function that waits for a message where it does
-/// not wait.
+/// Whether the mailbox is long, and its process is in a function that waits for a message
+/// although it does not wait.
 fn may_scan(mailbox: &Mailbox) -> bool {
     mailbox.length >= LENGTH && mailbox.samples >= SAMPLES && mailbox.waits_there
 }
 
-/// The time in which it went through its mailbox.
+/// The time in which it scanned its mailbox, in milliseconds a second.
 fn cost(mailbox: &Mailbox) -> f64 {
     mailbox.running * mailbox.in_function * 1e3
 }
@@ -186,7 +185,7 @@ mod tests {
             Mailbox { length: 10, ..mailbox() },
             Mailbox { running: 0.1, ..mailbox() },
             Mailbox { in_function: 0.3, ..mailbox() },
-            // A process that works in a function without a receive is slow, and scans nothing.
+            // A process that works in a function without a receive is slow, but scans nothing.
             Mailbox { waits_there: false, ..mailbox() },
             Mailbox { samples: 2, ..mailbox() },
         ] {

@@ -1,4 +1,4 @@
-//! Groups above their memory.high, and who sleeps for it.
+//! Groups above their memory.high, and the processes that sleep for it.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -12,13 +12,13 @@ use scenarios::memory_high::{META, MemoryHighParams};
 use scenarios::params::{Params, Size};
 use serde::{Deserialize, Serialize};
 
-/// Standing still for memory in a group that was above its memory.high, in milliseconds a second: a
-/// tenth of the time. The kernel lets a task sleep there for 10 ms and more at a time; reclaim that
+/// Time stalled for memory in a group above its memory.high, in milliseconds a second: a tenth of
+/// the time. The kernel makes a task sleep there for 10 ms and more at a time; reclaim that
 /// succeeds takes less.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// Up to this part of the limit above it the kernel makes no task sleep for 64 pages: 64 s times
-/// its square are 10 ms.
+/// The kernel makes no task sleep for 64 pages while the group is above its limit by at most one
+/// part in this many of the limit. The sleep would be 64 s times the square of that part: 10 ms.
 const NOT_SLEPT: u64 = 80;
 
 /// The victim's group is above memory.high, so the kernel makes it sleep.
@@ -31,14 +31,15 @@ pub struct Facts {
     group: String,
     /// Its memory.high, in bytes.
     high_bytes: u64,
-    /// What it held at the end, in bytes.
+    /// Memory that it held at the end, in bytes.
     held_bytes: u64,
-    /// How often a second it was found above.
+    /// How often a second the group was found above the limit.
     high_events_per_s: f64,
-    /// Time in which one of its tasks or more stood still for memory, in milliseconds a second, as
-    /// memory.pressure counts it.
+    /// Time in which at least one of its tasks was stalled for memory, in milliseconds a second,
+    /// according to memory.pressure.
     stalled_ms_per_s: f64,
-    /// Share of the looks at its tasks that saw one asleep for the limit; absent without any look.
+    /// Share of the looks at its tasks that saw one asleep for the limit; absent without any
+    /// look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asleep: Option<f64>,
 }
@@ -52,7 +53,7 @@ pub enum Fix {
     Swap,
 }
 
-/// All of them, for every case.
+/// All fixes, for every case.
 const FIXES: [Fix; 3] = [Fix::RaiseMemoryHigh, Fix::MemoryMax, Fix::Swap];
 
 impl Stall for MemoryHigh {
@@ -113,7 +114,7 @@ impl Stall for MemoryHigh {
     }
 }
 
-/// The most that any group stands still for its memory.high, in milliseconds a second.
+/// The most that any group is stalled for its memory.high, in milliseconds a second.
 fn most(window: &Window) -> f64 {
     let of = |sums: &MemorySums| if sums.high_events > 0 { sums.stalled_ns } else { 0 };
     largest(window.memory.values().map(|sums| window.rate(of(sums))))
@@ -174,7 +175,7 @@ mod tests {
     use crate::tick::{MemoryTask, MemoryTick, Tick};
     use host::cgroup::MemoryUsage;
 
-    /// A second in which a group was above its limit this often, and stood still for this long.
+    /// A second in which a group was above its limit this often, and was stalled for this long.
     fn tick(held_mib: u64, events: u64, stalled_ms: u64, sleeps: bool) -> Tick {
         let task = |pid, name: &str, mib: u64, sleeps| MemoryTask {
             pid,

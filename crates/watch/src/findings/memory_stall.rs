@@ -1,7 +1,7 @@
-//! Programs that stand still for memory: their threads free some themselves before they get any
-//! (direct reclaim), move pages to get free ones in a row (direct compaction), or sleep until pages
-//! that were taken from them are read back. The machine is short of it, or their group is at its
-//! limit.
+//! Programs that are stalled for memory. Their threads free some memory themselves before they
+//! get any (direct reclaim), or move pages to get free ones side by side (direct compaction). Or
+//! they sleep until pages that were taken from them are read back. The machine is short of
+//! memory, or their group is at its limit.
 
 use super::memory_high::MemoryHigh;
 use super::stall::{Seen, Stall};
@@ -16,30 +16,32 @@ use model::prose::figures::figure;
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// Standing still for memory, in milliseconds a second: a tenth of a thread's time.
+/// Time stalled for memory, in milliseconds a second: a tenth of a thread's time.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And this share of the time that the program ran, stood still for memory, or was ready.
+/// And at least this share of the time in which the program ran or was runnable, or of the lost
+/// time if that is longer.
 const SHARE: f64 = 0.1;
 
-/// More than this share of the time counts as all of it, and of a group's memory as most of it.
+/// More than this share of the time counts as all of it. More than this share of a group's memory
+/// counts as most of it.
 const MOSTLY: f64 = 0.5;
 
 /// The victim waits for memory instead of working.
 pub struct MemoryStall;
 
-/// For whose limit it waits, and how.
+/// Whose limit it waits for, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Whether it does so mostly for the limit of a group.
+    /// Whether it mostly waits for the limit of a group.
     of_group: bool,
     /// Share of the time in which it freed memory itself (direct reclaim).
     freeing: f64,
-    /// Share of the time in which it moved pages to get free ones in a row (direct compaction). In
-    /// the rest it slept until pages were read back.
+    /// Share of the time in which it moved pages to get free ones side by side (direct
+    /// compaction). For the rest, it slept until pages were read back.
     #[serde(default)]
     compacting: f64,
-    /// The group, its own or one above, where that is known.
+    /// The group, its own or one above; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     /// The limit of that group, in bytes.
@@ -47,7 +49,7 @@ pub struct Facts {
     limit_bytes: Option<u64>,
 }
 
-/// What most of the time went to.
+/// What most of the time was spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mostly {
     Frees,
@@ -197,7 +199,7 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
         group: full.map(|full| full.group.clone()),
         limit_bytes: full.map(|full| full.limit_bytes),
     };
-    // Pages are moved for the whole machine, however full a group is.
+    // Pages are moved for the whole machine, even if a group is full.
     facts.of_group &= facts.mostly() != Mostly::Compacts;
     let holder = full.filter(|_| facts.of_group).and_then(holder);
     Finding {
@@ -209,7 +211,8 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     }
 }
 
-/// Who holds most of a full group's memory: pages of files that nobody maps count for no process.
+/// The process that holds most of a full group's memory. Pages of files that nobody maps count
+/// for no process.
 fn holder(full: &Full) -> Option<Program> {
     let (pid, name, bytes) = full.largest.as_ref()?;
     let is_most = *bytes as f64 > full.limit_bytes as f64 * MOSTLY;
@@ -242,7 +245,7 @@ mod tests {
         tick.threads[0].compaction_ns = 100 * MS;
         let all = MemoryStall::find(&Window::of([&tick]));
         assert!(cause(&all[0]).contains("compaction"));
-        // Of three parts none is more than half.
+        // None of the three parts is more than half.
         tick.threads[0].memory_ns = 20 * MS;
         tick.threads[0].reclaim_ns = 101 * MS;
         let all = MemoryStall::find(&Window::of([&tick]));

@@ -1,4 +1,4 @@
-//! Processes that read the memory map of another, which waits meanwhile.
+//! Processes that read the memory map of another process, which waits meanwhile.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -15,50 +15,52 @@ use scenarios::params::{Counts, Params, ProcFile};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Lost to readers of its memory map, in milliseconds a second: 0.2% of a thread's time. Without
-/// such readers the figure is 0, and one scrape of a small process costs less than 0.1 ms/s.
+/// Time lost to readers of its memory map, in milliseconds a second: 0.2% of a thread's time.
+/// Without such readers it is 0, and one scrape of a small process costs less than 0.1 ms/s.
 const LIMIT_MS_PER_S: f64 = 2.0;
 
-/// And a single wait of at least this, in milliseconds: below it there is only some contention.
+/// And the longest single wait is at least this, in milliseconds. Below it, there is only some
+/// contention.
 const WORST_MS: f64 = 1.0;
 
-/// From this share of the held time on the reader's own waits are worth a fix.
+/// From this share of the held time on, the reader's own waits are worth a fix.
 const MUCH: f64 = 0.2;
 
-/// From this share on they are worth a sentence.
+/// From this share on, they are worth a sentence.
 const SOME: f64 = 0.05;
 
-/// Readers that are tried in the lab at most.
+/// Most readers that the lab run uses.
 const MOST_IN_LAB: u32 = 100;
 
-/// Readers that are named.
+/// Most readers that are named.
 const NAMED: usize = 3;
 
-/// Another process reads the victim's memory map, under its lock.
+/// Another process reads the victim's memory map and holds its lock.
 pub struct MmapLock;
 
 /// Who reads what, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The file below /proc/PID; absent where it is not known.
+    /// The file below /proc/PID; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// The system call, where no file was read.
+    /// The system call, if no file was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<u32>,
-    /// Processes that read.
+    /// Number of processes that read.
     readers: u32,
     /// The highest nice value among them.
     nice: i32,
     /// How often a second the lock was held.
     holds_per_s: f64,
-    /// For how long, in milliseconds a second.
+    /// How long the lock was held, in milliseconds a second.
     held_ms_per_s: f64,
     /// The longest hold, in milliseconds.
     worst_hold_ms: f64,
-    /// Share of the held time in which the reader itself was ready and did not run.
+    /// Share of the held time in which the reader itself was runnable, but neither ran nor was
+    /// throttled.
     preempted: f64,
-    /// Share of it in which a quota held the reader.
+    /// Share of the held time in which a quota throttled the reader.
     throttled: f64,
 }
 
@@ -88,7 +90,7 @@ impl Stall for MmapLock {
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let most = most(seen.window);
         let state = seen.measured_by::<Self>(Source::MmapLock, most, LIMIT_MS_PER_S);
-        // Without a look at locks of single mappings their readers would not have been found.
+        // If locks of single mappings are not watched, readers that take them are not found.
         Some(seen.unless_missing(Source::MappingLock, state))
     }
 
@@ -145,12 +147,12 @@ impl Stall for MmapLock {
     }
 }
 
-/// The most that anybody loses in this way, in milliseconds a second, before any other limit.
+/// The most that any program loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
     largest(window.victims().map(|(_, sums)| window.rate(sums.foreign_ns())))
 }
 
-/// Programs that waited long enough for it to matter, beside a reader.
+/// Programs that waited long enough for it to matter, and whose map was read.
 fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
     let is_read = |key: &Key| window.readings.keys().any(|reading| reading.target == *key);
     window
@@ -160,7 +162,7 @@ fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
 }
 
 fn finding(window: &Window, key: &Key, sums: &Sums) -> Option<Finding> {
-    // Lost time without a reader is no finding: there is no culprit to name.
+    // Time lost without a reader is no finding: there is no culprit to name.
     let mut readers: Vec<(&ReadingKey, &Reading)> =
         window.readings.iter().filter(|(reading, _)| reading.target == *key).collect();
     readers.sort_by(|a, b| b.1.all.ns.cmp(&a.1.all.ns).then_with(|| a.0.cmp(b.0)));

@@ -1,6 +1,6 @@
-//! From sums to findings and answers: pure, one file for each stall.
+//! Turns sums into findings and answers. Pure, with one file for each stall.
 //!
-//! A new finding is one file that implements `stall::Stall`, and its line in `ALL`.
+//! A new finding is one file that implements `stall::Stall`, and one line in `ALL`.
 
 mod asleep_behind;
 mod beside_idle;
@@ -30,8 +30,8 @@ use model::live::{Answer, Finding, SourceUse};
 use stall::Seen;
 pub use stall::{Entry, LEAST_SAMPLES};
 
-/// All stalls that are looked for. At the same cost the earlier one comes first: what used up the
-/// quota of a node stands before the quota itself.
+/// All stalls that are looked for. At the same cost, the earlier one comes first: what used up
+/// the quota of a node comes before the quota itself.
 const ALL: &[Entry] = &[
     Entry::of::<busy_wait::BusyWait>(),
     Entry::of::<more_schedulers::MoreSchedulers>(),
@@ -52,10 +52,10 @@ const ALL: &[Entry] = &[
     Entry::of::<asleep_behind::AsleepBehind>(),
 ];
 
-/// Fewer seconds than this are no basis for a finding.
+/// The fewest seconds that are a basis for a finding.
 const LEAST_SECONDS: f64 = 0.5;
 
-/// The stall of this id.
+/// The stall with this id.
 pub fn find(id: &str) -> Option<&'static Entry> {
     ALL.iter().find(|entry| entry.id == id)
 }
@@ -73,19 +73,19 @@ pub(crate) fn all(window: &Window) -> Vec<Finding> {
         found
     };
     let mut all: Vec<Finding> = ALL.iter().flat_map(of).collect();
-    // Costs that are added up in another order differ in their last digits.
+    // Costs that were added up in another order differ in their last digits.
     let cost = |finding: &Finding| (finding.cost_ms_per_s * 1e3).round();
     all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     all
 }
 
-/// All answers, in the order of `tailback list`, those without a scenario last.
+/// All answers, in the order of `tailback list`; those without a scenario come last.
 pub(crate) fn answers(window: &Window, findings: &[Finding], sources: &[SourceUse]) -> Vec<Answer> {
     let seen = Seen { window, findings, sources };
     in_order().into_iter().filter_map(|entry| seen.answer(entry)).collect()
 }
 
-/// The stalls, in the order of `tailback list`, those without a scenario last.
+/// The stalls, in the order of `tailback list`; those without a scenario come last.
 fn in_order() -> Vec<&'static Entry> {
     let place = |entry: &&Entry| {
         let place = scenarios::ALL.iter().position(|one| one.meta().id == entry.scenario);
@@ -96,7 +96,7 @@ fn in_order() -> Vec<&'static Entry> {
     all
 }
 
-/// Findings that have every sentence of every stall.
+/// Findings that contain every sentence of every stall.
 #[cfg(any(test, feature = "testing"))]
 pub fn samples() -> Vec<Finding> {
     ALL.iter().flat_map(|entry| (entry.samples)()).collect()
@@ -209,7 +209,7 @@ mod tests {
         assert!(ALL.iter().all(|entry| entry.cause(&strange).is_none()));
     }
 
-    /// Puts this in the place of every text.
+    /// Replaces every text by this one.
     fn spoil(value: &mut Value, text: &str) {
         match value {
             Value::String(own) => *own = text.to_owned(),
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// With this in the place of one text of the facts after the other.
+    /// The facts with one text replaced by this one, for each text in turn.
     fn spoilt(facts: &Value, text: &str) -> Vec<Value> {
         let Value::Object(fields) = facts else { return Vec::new() };
         let of = |name: &String| {

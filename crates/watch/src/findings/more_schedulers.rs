@@ -1,4 +1,4 @@
-//! Erlang nodes with more schedulers than CPUs of quota.
+//! Erlang nodes with more schedulers than CPUs in their quota.
 
 use super::node_quota::{self, Held, LIMIT_MS_PER_S, held_for_long};
 use super::stall::{Seen, Stall};
@@ -10,27 +10,27 @@ use model::live::{AnswerState, Configured, Finding};
 use model::prose::figures::{percent, plural};
 use serde::{Deserialize, Serialize};
 
-/// An Erlang node has more schedulers than CPUs of quota.
+/// An Erlang node has more schedulers than CPUs in its quota.
 pub struct MoreSchedulers;
 
-/// The quota, and how many schedulers.
+/// The quota, and the number of schedulers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Name of the node, where it has one.
+    /// Name of the node, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     node: Option<String>,
     /// The group whose quota it is.
     group: String,
     /// The quota, in CPUs.
     quota_cpus: f64,
-    /// Whether it had another one before; the periods are those of this one.
+    /// Whether the group had another quota before. Then the periods are those of this quota.
     #[serde(default)]
     changed: bool,
-    /// Share of its periods in which it was throttled.
+    /// Share of its periods in which the group was throttled.
     throttled_periods: f64,
-    /// Schedulers that are online.
+    /// Number of schedulers online.
     online: u32,
-    /// Whether a flag sets that number; otherwise the VM did not see the quota.
+    /// Whether a flag sets that number. If not, the VM did not see the quota.
     set_by_flag: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Facts {
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
     Flags(NodeFlags),
-    /// A quota of this many CPUs would have been enough for what was wanted, at least.
+    /// At least this many CPUs: a quota of this size would have been enough.
     RaiseQuota(f64),
 }
 
@@ -121,7 +121,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     };
     let fewer = fewer(cpus, held.node.facts.configured);
     let roomy = words::roomy(cpus + held.held / 1e3, machine_cpus);
-    // What the quota before it held says nothing about this one.
+    // What the earlier quota throttled says nothing about this one.
     let roomy = (!held.bound.changed).then_some(Fix::RaiseQuota(roomy));
     let fixes: Vec<Fix> = std::iter::once(fewer).chain(roomy).collect();
     Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
@@ -131,9 +131,9 @@ fn has_more(held: &Held) -> bool {
     online(held.node) > wanted(held.bound.cpus)
 }
 
-/// As many schedulers as there are CPUs of quota.
+/// One scheduler for each CPU of the quota, rounded up.
 fn wanted(cpus: f64) -> u32 {
-    // A quota is no more than some thousand CPUs.
+    // A quota is at most some thousand CPUs.
     cpus.ceil().clamp(1.0, 1024.0) as u32
 }
 
@@ -161,7 +161,7 @@ mod tests {
         let fixes: Vec<Fix> = found_one.fixes.read().unwrap();
         let Fix::Flags(flags) = &fixes[0] else { panic!() };
         assert_eq!(flags.flags, [NodeFlag::Schedulers(1), NodeFlag::DirtyCpu(1)]);
-        // As many as there are CPUs of quota are well.
+        // One scheduler for each CPU of the quota is fine.
         assert!(found(|node| node.facts.online = Some(1)).is_empty());
     }
 }

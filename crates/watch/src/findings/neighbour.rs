@@ -1,10 +1,11 @@
-//! Programs that have the CPU of others which have nothing to do with them, and more of it.
+//! Programs that take the CPU of unrelated programs, and get more of it than these.
 //!
-//! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is
-//! to blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered,
-//! weighs less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of
-//! a session count together, since a build is many of them. Where the programs to look at were
-//! named, even competition counts too. What an idle CPU would have spared is another finding.
+//! If two programs compete evenly for a machine without an idle CPU, both are slower, and neither
+//! is to blame: a build beside a build. So a victim is a program that gets less than its half. It
+//! is outnumbered, or weighs less, or sleeps now and then and finds its CPU taken each time it
+//! wakes. Programs of a session count together, since a build consists of many. If the user named
+//! the programs to watch, even competition counts too. Time that an idle CPU would have spared is
+//! another finding.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -20,28 +21,29 @@ use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Lacking beside a program that does another job, in milliseconds a second: a tenth of a thread's
-/// time. The scheduler gives slices of 3 ms and more, so programs that use a busy machine together
-/// lose some percent to each other.
+/// What the victim lacks beside a program of another job, in milliseconds a second: a tenth of a
+/// thread's time. The scheduler gives slices of 3 ms and more, so programs that share a busy
+/// machine lose some percent to each other.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And this share of the time that the victim wanted a CPU: a program of many threads that loses a
-/// tenth of one thread's time loses nothing that it would notice.
+/// And at least this share of the time in which the victim wanted a CPU. A program of many
+/// threads does not notice the loss of a tenth of one thread's time.
 const SHARE: f64 = 0.15;
 
-/// And less than half of what both got, by this share of the half: programs that share a CPU evenly
-/// hold each other up only by their number. Over some seconds a tenth either way is chance.
+/// And the victim is below half of what both got, by at least this share of the half. Programs
+/// that share a CPU evenly hold each other up only by their number. Over some seconds, a tenth
+/// either way is chance.
 const UNEVEN: f64 = 0.2;
 
 /// Another program has the victim's CPU.
 pub struct Neighbour;
 
-/// What both got.
+/// The CPU time of both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// CPU time that the victim got, in milliseconds a second.
     victim_ran_ms_per_s: f64,
-    /// CPU time that the culprit had, in milliseconds a second.
+    /// CPU time that the culprit got, in milliseconds a second.
     culprit_ran_ms_per_s: f64,
     /// Why the culprit had the CPU.
     #[serde(default)]
@@ -53,17 +55,17 @@ pub struct Facts {
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
     Separate,
-    /// More weight for the victim, by what the scheduler weighs there.
+    /// More weight for the victim, in whatever the scheduler weighs there.
     Weigh,
-    /// The nice value of the victim.
+    /// Another nice value for the victim.
     Renice,
-    /// The nice value of the victim's session, by one of its processes.
+    /// Another nice value for the victim's session, through this process of it.
     ReniceSession(u32),
-    /// The weight of this group.
+    /// Another weight for this group.
     WeighGroup(String),
-    /// `cpu.idle` of this group.
+    /// Another `cpu.idle` for this group.
     WakeGroup(String),
-    /// The policy of this process.
+    /// Another policy for this process.
     UsualPolicy(u32),
 }
 
@@ -80,7 +82,7 @@ impl Stall for Neighbour {
             found.share >= SHARE && found.uneven && window.rate(found.lacks_ns) >= LIMIT_MS_PER_S
         };
         let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
-        // Of two that compete the one is the victim that gets less of what it wants.
+        // Of two that compete, the victim is the one that gets less of what it wants.
         let loses_less = |one: &&Found| {
             !all.iter().any(|other| {
                 other.victim == one.culprit
@@ -138,7 +140,7 @@ impl Stall for Neighbour {
     }
 }
 
-/// What changes the outcome, by what the scheduler went by.
+/// What changes the outcome, depending on what the scheduler weighed.
 fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
     let weigh = match why {
         Why::Weight { victim: Weight { of: WeightOf::Nice(_), .. }, .. } => Fix::Renice,
@@ -161,13 +163,12 @@ fn fixes(why: &Why, victim: u32) -> Vec<Fix> {
     }
 }
 
-/// The most that anybody lacks of half of what both got, in milliseconds a second, before any other
-/// limit.
+/// The most that any victim lacks, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
     largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
 
-/// Programs that lose a part of what they want that they would notice.
+/// Each program in scope, with the program of another job that takes most from it.
 fn held_up(window: &Window) -> Vec<Found<'_>> {
     let mut sessions: HashMap<&Job, u64> = HashMap::new();
     for (key, sums) in &window.programs {
@@ -179,24 +180,24 @@ fn held_up(window: &Window) -> Vec<Found<'_>> {
     window.victims().filter_map(|(key, sums)| worst(window, &sessions, key, sums)).collect()
 }
 
-/// CPU time that a program had, with all of its session.
+/// CPU time that a program got, together with all of its session.
 fn ran(window: &Window, sessions: &HashMap<&Job, u64>, key: &Key) -> u64 {
     let own = || window.programs.get(key).map_or(0, |sums| sums.all.ran_ns);
     sessions.get(&key.job).copied().unwrap_or_else(own)
 }
 
-/// A victim with the program of another job that takes most from it.
+/// A victim, and the program of another job that takes most from it.
 struct Found<'a> {
     victim: &'a Key,
     sums: &'a Sums,
     culprit: &'a Key,
     behind: &'a Behind,
     ns: u64,
-    /// What it lacks of its part, of the time that it waited.
+    /// How much the victim lacks of its half; at most the time that it waited.
     lacks_ns: u64,
-    /// Whether that is more than chance; always where the programs to look at were named.
+    /// Whether that is more than chance. Always true if the user named the programs to watch.
     uneven: bool,
-    /// Of the time that the victim wanted a CPU.
+    /// The waiting time, as a share of the time in which the victim wanted a CPU.
     share: f64,
 }
 
@@ -209,7 +210,7 @@ fn worst<'a>(
     let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns);
     let strangers =
         sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
-    // What a policy takes is another finding.
+    // Time that a policy takes is another finding.
     let scale = spread(sums);
     let fair = |behind: &Behind| (behind.ns.saturating_sub(behind.forced_ns) as f64 * scale) as u64;
     let (culprit, behind) =
@@ -225,21 +226,21 @@ fn worst<'a>(
     Some(Found { victim, sums, culprit, behind, ns, lacks_ns, uneven, share })
 }
 
-/// The share of the time behind others that an idle CPU does not explain.
+/// The share of the time behind others that no idle CPU explains.
 fn spread(sums: &Sums) -> f64 {
     let idle = sums.confined_ns.saturating_add(sums.all.beside_idle_ns);
     let fair: u64 = sums.neighbours.values().map(|one| one.ns - one.forced_ns.min(one.ns)).sum();
     1.0 - (idle as f64 / fair.max(1) as f64).min(1.0)
 }
 
-/// Whether two programs have nothing to do with each other: neither belongs to the other's job, and
-/// neither wakes the other, as a server and its clients do.
+/// Whether two programs are unrelated: they belong to different jobs, and neither wakes the
+/// other, as a server and its clients do.
 fn is_stranger(window: &Window, key: &Key, sums: &Sums, other: &Key) -> bool {
     let known = |job: &Job| !matches!(job, Job::Unknown | Job::Kernel);
     if key.job == other.job || !known(&key.job) || !known(&other.job) {
         return false;
     }
-    // One program in several groups or sessions that waits for its like.
+    // One program in several sessions, which waits for its own kind.
     if key.name == other.name && key.group == other.group {
         return false;
     }
@@ -262,7 +263,7 @@ impl Found<'_> {
             culprits: vec![named.unwrap_or_else(|| program(self.culprit, 0, 1))],
             cost_ms_per_s: window.rate(self.ns),
             worst_ms: ms(self.behind.worst_ns),
-            // A neighbour is no scenario of its own: there is nothing to reproduce but the load.
+            // A neighbour has no scenario of its own: only its load could be reproduced.
             run: None,
             ..Neighbour::found(&facts, &fixes)
         }
@@ -304,11 +305,11 @@ mod tests {
         tick.pairs.push(pair(2, 1, "web", 470));
         let window = Window::of([&tick]);
         assert!(Neighbour::find(&window).is_empty() && most(&window) < 100.0);
-        // Unless somebody asked about this one.
+        // Unless the user named this program.
         tick.whole_machine = false;
         assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
         tick.whole_machine = true;
-        // One of two programs of a session that has its half.
+        // A program of a session whose two programs together have their half.
         tick.threads = vec![thread(1, 180, 500), thread(3, 320, 0), thread(2, 510, 470)];
         process(&mut tick, 3, "web-too", None);
         tick.processes.get_mut(&3).unwrap().job = Job::Session(1);

@@ -1,4 +1,4 @@
-//! Erlang nodes that a quota holds: what the findings about them share.
+//! Erlang nodes that a quota throttles: what the findings about them share.
 
 use super::stall::LEAST_SAMPLES;
 use crate::node::NodeSums;
@@ -12,7 +12,7 @@ use scenarios::params::{Auto, Decimal, OrNone, Params, Time};
 
 pub use super::quota::LIMIT_MS_PER_S;
 
-/// A node under a quota, with what it loses to it, in milliseconds a second.
+/// A node under a quota, and what it loses to the quota. Times are in milliseconds a second.
 pub struct Held<'a> {
     window: &'a Window,
     pid: u32,
@@ -21,21 +21,21 @@ pub struct Held<'a> {
     pub node: &'a NodeSums,
     /// The quota.
     pub bound: Bound<'a>,
-    /// Held by quotas.
+    /// Time throttled by quotas.
     pub held: f64,
     /// CPU time.
     pub ran: f64,
-    /// Of that: spun.
+    /// The part of the CPU time that was spent spinning.
     pub spun: f64,
 }
 
 impl Held<'_> {
-    /// What the spun time stands for of the time that the quota held it.
+    /// The part of the throttled time that the spinning accounts for.
     pub fn caused(&self) -> f64 {
         if self.ran > 0.0 { self.held * (self.spun / self.ran).min(1.0) } else { 0.0 }
     }
 
-    /// Who, at what cost, and how to reproduce it; the stall's own facts come from the caller.
+    /// A finding with victim, cost and lab run. The stall's own facts come from the caller.
     pub fn finding(&self, found: Finding) -> Finding {
         let worst_ns =
             self.window.programs.get(self.key).map_or(0, |sums| sums.all.throttled_worst_ns);
@@ -67,7 +67,7 @@ pub fn all(window: &Window) -> Vec<Held<'_>> {
     window.nodes.iter().filter_map(|(pid, (key, node))| held(window, *pid, key, node)).collect()
 }
 
-/// Those that it holds for long enough to matter.
+/// The nodes that quotas throttle for long enough to matter.
 pub fn held_for_long(window: &Window) -> Vec<Held<'_>> {
     let mut all = all(window);
     all.retain(|held| held.held >= LIMIT_MS_PER_S);

@@ -8,23 +8,23 @@ use model::live::{AnswerState, Finding, Source};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// Waiting for that lock while threads of its own held it, in milliseconds a second: a tenth of a
-/// thread's time.
+/// Time spent waiting for that lock while the program's own threads held it, in milliseconds a
+/// second: a tenth of a thread's time.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// And this share of the time that the program ran or waited for the lock.
+/// And at least this share of the time in which the program ran or waited for the lock.
 const SHARE: f64 = 0.1;
 
-/// The victim's threads wait for a lock that others of them hold.
+/// The victim's threads wait for a lock that other threads of the victim hold.
 pub struct OwnMmapLock;
 
 /// How they hold it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The thread that let go of the lock last, where that was seen.
+    /// The thread that released the lock last; absent if that was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<String>,
-    /// The call in which it did, where that was in one.
+    /// The system call in which it released the lock; absent if it was in none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<Call>,
 }
@@ -39,7 +39,7 @@ pub enum Call {
     Mremap,
     Madvise,
     Brk,
-    /// By its number.
+    /// Another call, by its number.
     Other(u32),
 }
 
@@ -61,7 +61,7 @@ impl Stall for OwnMmapLock {
     fn find(window: &Window) -> Vec<Finding> {
         let is_much = |(_, sums): &(&Key, &Sums)| {
             let all = sums.all.ran_ns.saturating_add(sums.all.lock_ns).max(1);
-            // Behind many readers some time passes between one that lets go and the next.
+            // With many readers, some time passes between one release and the next hold.
             window.rate(own_ns(sums)) >= LIMIT_MS_PER_S
                 && own_ns(sums) as f64 / all as f64 >= SHARE
                 && own_ns(sums) >= sums.foreign_ns()
@@ -116,7 +116,7 @@ impl Stall for OwnMmapLock {
     }
 }
 
-/// Time that its own threads held it.
+/// Time spent waiting while its own threads held the lock.
 fn own_ns(sums: &Sums) -> u64 {
     sums.all.lock_ns.saturating_sub(sums.foreign_ns())
 }

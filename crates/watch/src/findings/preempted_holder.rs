@@ -1,7 +1,7 @@
-//! Programs whose threads spin while others of them have no CPU.
+//! Programs whose threads spin while other threads of theirs have no CPU.
 //!
-//! The thread that holds the lock is invisible from outside; the wasted CPU is not. This is what a
-//! preempted holder of a lock looks like.
+//! Which thread holds the lock cannot be seen from outside; the wasted CPU time can. This is what
+//! the preempted holder of a lock looks like.
 
 use super::stall::{LEAST_SAMPLES, Seen, Stall};
 use super::words;
@@ -19,39 +19,40 @@ use scenarios::preempted_holder::{META, PreemptedHolderParams};
 use serde::{Deserialize, Serialize};
 
 /// CPU time at instructions of busy waiting, and time in which threads of the same program were
-/// ready behind each other, both in milliseconds a second: a tenth of a CPU. A lock that spins for
-/// some microseconds has a few samples.
+/// runnable behind each other. Both are in milliseconds a second: a tenth of a CPU. A lock that
+/// spins for some microseconds gives only a few samples.
 const LIMIT_MS_PER_S: f64 = 100.0;
 
-/// Samples a second of each CPU that runs.
+/// Samples a second of each CPU that is busy.
 const SAMPLES_PER_S: f64 = 49.0;
 
-/// And this share of the samples of the program: a program of many threads that computes and spins
-/// now and then is not held up by that.
+/// And at least this share of the program's samples. A program of many threads that computes and
+/// spins now and then is not held up by that.
 const SHARE: f64 = 0.2;
 
-/// The schedulers of an Erlang VM spin by design, for work and for no lock; the scenario
-/// `busy-wait` is about them.
+/// The schedulers of an Erlang VM spin by design; they wait for work and not for a lock. The
+/// scenario `busy-wait` is about them.
 const WAITS_FOR_WORK: &str = "beam.smp";
 
 /// Threads of the victim spin while others of its threads have no CPU.
 pub struct PreemptedHolder;
 
-/// How much, and where.
+/// How much they spin, and where.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// CPU time at instructions of busy waiting, in milliseconds a second.
     spun_ms_per_s: f64,
-    /// That over all CPU time of the program, by samples.
+    /// That time as a share of the program's CPU time, by samples.
     share: f64,
-    /// Threads that were seen to spin.
+    /// Number of threads that were seen to spin.
     threads: u32,
-    /// Time in which threads were ready while others of the program ran, in milliseconds a second.
+    /// Time in which threads were runnable while others of the program ran, in milliseconds a
+    /// second.
     behind_own_ms_per_s: f64,
     /// The thread that waited longest behind others of its program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     victim_thread: Option<VictimThread>,
-    /// Where they spin, as far as that is known.
+    /// Where they spin; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spot: Option<Spot>,
 }
@@ -82,7 +83,7 @@ impl Stall for PreemptedHolder {
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let most = most(seen.window);
         let state = seen.measured_by::<Self>(Source::Samples, most, LIMIT_MS_PER_S);
-        // At the limit there have to be samples enough to tell.
+        // At the limit, there have to be enough samples to tell.
         let needs_s = LEAST_SAMPLES as f64 / (SAMPLES_PER_S * LIMIT_MS_PER_S / 1e3);
         Some(seen.unless_too_short(needs_s, state))
     }
@@ -134,7 +135,8 @@ impl Stall for PreemptedHolder {
     }
 }
 
-/// The most that any program spends so, in milliseconds a second: the smaller of the two times.
+/// The most that any program loses in this way, in milliseconds a second: the smaller of both
+/// times.
 fn most(window: &Window) -> f64 {
     largest(losses(window).map(|(_, _, loss)| loss.spun.min(loss.behind_own)))
 }
@@ -181,7 +183,7 @@ fn finding(window: &Window, key: &Key, sums: &Sums, loss: &Loss) -> Finding {
     }
 }
 
-/// The thread that was ready longest without a CPU.
+/// The thread that was runnable without a CPU for longest.
 fn victim_thread(sums: &Sums) -> Option<VictimThread> {
     threads(sums).into_iter().max_by_key(|thread| (thread.ready_ns, std::cmp::Reverse(thread.tid)))
 }

@@ -1,4 +1,4 @@
-//! Quotas that hold programs: what the findings about them share.
+//! Quotas that throttle programs: what the findings about them share.
 
 use super::stall::LEAST_SAMPLES;
 use super::words;
@@ -12,13 +12,13 @@ use model::prose::figures::percent;
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// Held by a quota, in milliseconds a second: 1% of a thread's time. A group that is throttled once
-/// in ten periods of 100 ms for 10 ms is at this figure.
+/// Time throttled by a quota, in milliseconds a second: 1% of a thread's time. A group reaches
+/// this figure if it is throttled for 10 ms in one of ten periods of 100 ms.
 pub const LIMIT_MS_PER_S: f64 = 10.0;
 
 /// A group that used less than this share of what it was given in its throttled periods was
 /// throttled under its quota. A sound kernel may keep back a millisecond on each CPU and period,
-/// which is taken off before.
+/// which is subtracted before.
 const UNDER_QUOTA: f64 = 0.8;
 
 /// And in at least this many throttled periods: below it, one partial period distorts the result.
@@ -27,13 +27,13 @@ const UNDER_QUOTA_PERIODS: u64 = 10;
 /// What a sound kernel may keep back on each CPU in a period, in nanoseconds.
 const KEPT_BACK_NS: u64 = 1_000_000;
 
-/// A quota was spun away where this share of the samples of its threads stand at an instruction of
-/// busy waiting: work that takes a lock now and then has a few of them, and a quota is not lost to
-/// less than a third.
+/// A quota was spun away if at least this share of its threads' samples is at an instruction of
+/// busy waiting. Work that takes a lock now and then has a few such samples, and spinning for
+/// less than a third of the time does not use up a quota.
 const SPUN: f64 = 0.3;
 
-/// A thread that used less than one part in so many of what the busiest did is not at work: timers
-/// and compilers of a runtime beside its one thread that works.
+/// A thread that used less than one part in this many of the busiest thread's time is not at
+/// work. Examples are timers and compilers of a runtime, beside its one thread that works.
 const IDLE: u64 = 10;
 
 /// A quota, what was used of it, and why it was used up.
@@ -41,30 +41,30 @@ const IDLE: u64 = 10;
 pub struct Quota<C> {
     /// The group whose quota it is.
     pub group: String,
-    /// Whose it is to the victim.
+    /// Whose quota it is, seen from the victim.
     pub whose: Whose,
     /// CPU time per period, in microseconds.
     pub quota_us: u64,
     /// Length of a period, in microseconds.
     pub period_us: u64,
-    /// Whether it had another one before. What cpu.stat counts is under this one then, and what
-    /// the finding costs is under both.
+    /// Whether it had another quota before. Then the figures of cpu.stat are under this quota,
+    /// and the cost of the finding is under both.
     #[serde(default)]
     pub changed: bool,
-    /// Share of its periods in which it was throttled, as cpu.stat counts them.
+    /// Share of its periods in which it was throttled, according to cpu.stat.
     pub throttled_periods: f64,
-    /// Time that its CPUs were throttled, all together, in milliseconds a second, as cpu.stat
-    /// counts it.
+    /// Time for which its CPUs were throttled, all together, in milliseconds a second, according
+    /// to cpu.stat.
     pub throttled_ms_per_s: f64,
-    /// CPU time that it used, over what the quota allows in that time; absent where it is not
+    /// CPU time that it used, divided by what the quota allows in that time; absent if it is not
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
-    /// Threads of the group that were at work: a thread that used less than a tenth of what the
-    /// busiest one did counts for nothing.
+    /// Threads of the group that were at work. A thread that used less than a tenth of the
+    /// busiest thread's time does not count.
     pub threads: u32,
-    /// The runtime that used most of it, and what that was started with; absent where either is not
-    /// known.
+    /// The runtime that used most of it, and the settings that it was started with; absent if
+    /// either is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Started>,
     /// What used the quota up.
@@ -74,9 +74,9 @@ pub struct Quota<C> {
 /// A runtime, and the settings that it was started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
-    /// Which.
+    /// Which runtime.
     pub runtime: LiveRuntime,
-    /// Those that limit its threads.
+    /// The settings that limit its threads.
     pub settings: Vec<Setting>,
 }
 
@@ -84,10 +84,10 @@ pub struct Started {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {
-    /// That of its own group.
+    /// The quota of its own group.
     #[default]
     Own,
-    /// That of a group above.
+    /// The quota of a group above.
     Ancestor,
 }
 
@@ -100,7 +100,7 @@ pub enum Cause {
     UsedUp,
     /// Threads that spin: this share of the CPU time was spent at instructions of busy waiting.
     Spun(f64),
-    /// Nothing: it was throttled although it had not used what the quota gives.
+    /// Nothing: the group was throttled although it had not used up its quota.
     UnderQuota,
 }
 
@@ -122,7 +122,7 @@ impl<C> Quota<C> {
         }
     }
 
-    /// Whether it was changed and has held nobody since.
+    /// Whether the quota was changed and has throttled nobody since.
     pub fn is_over(&self) -> bool {
         self.changed && self.throttled_periods == 0.0
     }
@@ -132,20 +132,20 @@ impl<C> Quota<C> {
         self.quota_us as f64 / self.period_us.max(1) as f64
     }
 
-    /// The quota that would have been enough for what was wanted, at least, in CPUs: no thread can
-    /// use more than one. The throttled time of all CPUs may be more, since a thread that wakes for
-    /// a moment on another CPU is held there too.
+    /// The least quota that would have been enough, in CPUs. No thread can use more than one CPU.
+    /// The throttled time of all CPUs may be more, since a thread that wakes for a moment on
+    /// another CPU is throttled there too.
     pub fn wanted_cpus(&self) -> f64 {
         let wanted = self.cpus() + self.throttled_ms_per_s / 1e3;
         if self.threads == 0 { wanted } else { wanted.min(f64::from(self.threads)) }
     }
 
-    /// The whole CPUs that it comes to.
+    /// The quota in whole CPUs, rounded up.
     pub fn whole_cpus(&self) -> u32 {
         u32::try_from(self.quota_us.div_ceil(self.period_us.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// The settings that its runtime was started with, if any.
+    /// A sentence with the settings that its runtime was started with; empty without any.
     pub fn started_with(&self) -> String {
         let Some(started) = self.started.as_ref().filter(|one| !one.settings.is_empty()) else {
             return String::new();
@@ -154,7 +154,8 @@ impl<C> Quota<C> {
         format!(" {} was started with {}.", first_up(name(started.runtime)), settings.join(" and "))
     }
 
-    /// How much of it was used over the whole time, where that is counted.
+    /// A sentence that says how much of it was used over the whole time; empty if that is not
+    /// counted.
     pub fn used_in_all(&self) -> String {
         let used = self.used.map(|used| {
             let when = if self.changed { "Since then" } else { "Over the whole time" };
@@ -163,7 +164,8 @@ impl<C> Quota<C> {
         used.unwrap_or_default()
     }
 
-    /// Which quota held the victim, how large it is, and how often it did.
+    /// A sentence that says which quota throttled the victim, how large it is, and how often it
+    /// did.
     pub fn sentence(&self, finding: &Finding) -> String {
         let group = match (self.whose, words::whose(&self.group, finding)) {
             (Whose::Own, _) => words::its_group(&self.group, finding),
@@ -191,35 +193,35 @@ fn time(us: u64) -> String {
     }
 }
 
-/// A quota that holds a program.
+/// A quota that throttles a program.
 pub struct Held<'a> {
     /// The quota.
     pub quota: Quota<Cause>,
-    /// What was counted of its group.
+    /// The counters of its group.
     pub counted: &'a GroupSums,
     /// CPUs of the machine.
     pub online: u32,
-    /// The runtime of the program that used most of it, where that is known.
+    /// The runtime of the program that used most of it; None if it is not known.
     pub runtime: Option<RuntimeTick>,
-    /// Threads at work of that program whose number a setting of its runtime limits.
+    /// How many threads at work of that program a setting of its runtime limits.
     pub limited: u32,
-    /// A finding as far as it goes: who is held up, by whom, and what it costs.
+    /// An incomplete finding: who is held up, by whom, and at what cost.
     pub found: Finding,
 }
 
-/// The quotas that hold programs for long enough to matter.
+/// The quotas that throttle programs for long enough to matter.
 pub fn held(window: &Window) -> Vec<Held<'_>> {
     from(window, LIMIT_MS_PER_S)
 }
 
-/// The quotas that cost programs this much or more, in milliseconds a second; with 0 all that hold
-/// any.
+/// The quotas that cost programs at least this, in milliseconds a second. With 0, all quotas that
+/// throttle any program.
 pub fn from(window: &Window, least: f64) -> Vec<Held<'_>> {
     let groups = window.groups_in_order().into_iter();
     groups.filter_map(|(group, counted)| of_group(window, group, counted, least)).collect()
 }
 
-/// Of all programs that a group's quota holds the one that loses most.
+/// What the quota of a group costs. The victim is the program that loses most to it.
 fn of_group<'a>(
     window: &Window,
     group: &str,
@@ -237,8 +239,8 @@ fn of_group<'a>(
     is_much.then(|| holding(window, (group, counted), victim, (all, Sure::Measured)))
 }
 
-/// Without programs in the kernel, which count the held time of each thread: the counters of the
-/// group, and the program in it that waited longest.
+/// The same without programs in the kernel, which count the throttled time of each thread. Uses
+/// the counters of the group, and the program in the group that waited longest.
 fn of_counters<'a>(
     window: &Window,
     group: &str,
@@ -277,7 +279,7 @@ fn holding<'a>(
         victim: program_of(key, sums),
         culprits: users.iter().map(|(key, sums)| program_of(key, sums)).collect(),
         cost_ms_per_s: window.rate(lost_ns),
-        // Counters of the group tell of no single wait.
+        // Counters of the group say nothing about a single wait.
         worst_ms: match sure {
             Sure::Measured => ms(sums.all.throttled_worst_ns),
             Sure::Likely => ms(sums.all.worst_ns),
@@ -307,14 +309,14 @@ fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
     throttled.map_or(0.0, |ns| ms(ns) / over_s)
 }
 
-/// CPU time that was used, over what the quota allows in that time.
+/// CPU time that was used, divided by what the quota allows in that time.
 fn used(counted: &GroupSums) -> Option<f64> {
     let allowed = counted.limit.cpus() * counted.over_ns as f64;
     (allowed > 0.0).then(|| counted.gained.usage_ns.map(|ns| ns as f64 / allowed)).flatten()
 }
 
-/// In each period in which it was throttled a sound kernel gave it its whole quota, but for what
-/// the CPUs kept back.
+/// In each throttled period, a sound kernel gave the group its whole quota, except for what the
+/// CPUs kept back.
 fn cause(counted: &GroupSums, cpus: u32, spun: Option<f64>) -> Cause {
     if let Some(share) = spun.filter(|share| *share >= SPUN) {
         return Cause::Spun(share);
@@ -333,7 +335,7 @@ fn cause(counted: &GroupSums, cpus: u32, spun: Option<f64>) -> Cause {
     }
 }
 
-/// The share of samples of a group's threads at an instruction of busy waiting.
+/// The share of samples of a group's threads that are at an instruction of busy waiting.
 fn spun(window: &Window, group: &str) -> Option<f64> {
     let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
     let (samples, spins) = inside.fold((0, 0), |(samples, spins), (_, sums)| {
@@ -342,7 +344,7 @@ fn spun(window: &Window, group: &str) -> Option<f64> {
     (samples >= LEAST_SAMPLES).then(|| spins as f64 / samples as f64)
 }
 
-/// Programs whose CPU time a quota counts, those that used most first.
+/// Programs whose CPU time counts towards a quota, in the order of their CPU time, most first.
 fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     let mut users: Vec<(&Key, &Sums)> = window
         .programs
@@ -354,7 +356,7 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     users
 }
 
-/// The threads of a group that used CPU time, without those that used little beside the busiest.
+/// The threads of a group that used CPU time, except those that used little beside the busiest.
 fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
     let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
     let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
@@ -364,8 +366,8 @@ fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)
     all
 }
 
-/// Whether a setting of a runtime limits how many threads of this kind it has, or runs at once. A
-/// program's own threads are as many as it starts, whatever its runtime was told.
+/// Whether a setting of a runtime limits how many threads of this kind exist or run at once. A
+/// program's own threads are as many as it starts, whatever the settings of its runtime.
 fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
     const OF_JVM: [&str; 10] = [
         "GC Thread#",
@@ -381,7 +383,7 @@ fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
     ];
     match runtime {
         LiveRuntime::Jvm => OF_JVM.iter().any(|start| thread.name.starts_with(start)),
-        // All but the first: those of its pool.
+        // All threads but the first, since those belong to its pool.
         LiveRuntime::Node => thread.tid != thread.pid,
         LiveRuntime::Go | LiveRuntime::Beam => true,
     }
@@ -392,7 +394,7 @@ fn started(runtime: LiveRuntime, settings: Settings) -> Started {
     Started { runtime, settings }
 }
 
-/// A runtime, as one calls it in a sentence.
+/// The name of a runtime in a sentence.
 pub fn name(runtime: LiveRuntime) -> &'static str {
     match runtime {
         LiveRuntime::Jvm => "the JVM",

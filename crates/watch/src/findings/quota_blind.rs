@@ -1,5 +1,5 @@
-//! Runtimes that use a quota up with more threads at work at once than it allows, and that have a
-//! setting which would make them fewer.
+//! Runtimes that use up a quota with more threads at work at once than it allows, and that have a
+//! setting which would leave fewer threads.
 
 use super::quota::{self, Held, LIMIT_MS_PER_S, Quota, held, name};
 #[cfg(any(test, feature = "testing"))]
@@ -16,12 +16,13 @@ use scenarios::params::{Auto, Params, Time};
 use scenarios::quota_blind::{META, QuotaBlindParams, Runtime};
 use serde::{Deserialize, Serialize};
 
-/// A runtime had too many threads at work at once where its group stood still for this many times
-/// as long as the number of threads that its quota allows could, in each throttled period and on
-/// all CPUs together. A correctly configured runtime plus one thread stalls up to 25% longer.
+/// A runtime had too many threads at work at once if its group was throttled for longer than this
+/// many times a bound. The bound is how long the number of threads that the quota allows could be
+/// throttled, in each throttled period and on all CPUs together. A correctly configured runtime
+/// plus one thread is throttled up to 25% longer.
 const AT_ONCE: f64 = 1.3;
 
-/// A runtime uses the victim's quota up too early in the period.
+/// A runtime uses up the victim's quota too early in the period.
 pub struct QuotaBlind;
 
 /// The quota, and whose threads used it up.
@@ -30,9 +31,9 @@ type Facts = Quota<Cause>;
 /// What used it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// A runtime that had more threads at work at once than the quota allows.
+    /// The runtime that had more threads at work at once than the quota allows.
     runtime: LiveRuntime,
-    /// Of its threads at work those whose number a setting of it limits.
+    /// How many of its threads at work a setting of the runtime limits.
     #[serde(default)]
     limited: u32,
 }
@@ -41,11 +42,11 @@ pub struct Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
-    /// Tell a runtime to use this many CPUs, by its own setting.
+    /// Tell a runtime to use this many CPUs, through its own setting.
     TellRuntime(LiveRuntime, u32),
-    /// Have a JVM collect garbage with this many threads, whose number was set.
+    /// Let a JVM collect garbage with this many threads. It was started with a larger number.
     FewerCollectors(u32),
-    /// A quota of this many CPUs would have been enough for what was wanted, at least.
+    /// At least this many CPUs: a quota of this size would have been enough.
     RaiseQuota(f64),
 }
 
@@ -117,8 +118,8 @@ impl Stall for QuotaBlind {
     }
 }
 
-/// The runtime that used a quota up with more threads at once than it allows, if one did, and if a
-/// setting that it was not started with would leave fewer.
+/// The runtime that used up a quota with more threads at once than it allows. None if no runtime
+/// did, or if it has no further setting that would leave fewer threads.
 pub fn runtime(held: &Held) -> Option<LiveRuntime> {
     let runtime = held.runtime.map(|it| it.runtime)?;
     let is_one = held.quota.cause == quota::Cause::UsedUp
@@ -128,7 +129,7 @@ pub fn runtime(held: &Held) -> Option<LiveRuntime> {
     is_one.then_some(runtime)
 }
 
-/// The settings that would leave a runtime no more threads than its quota allows, without those
+/// The settings that would leave a runtime no more threads than its quota allows, except those
 /// that it was started with.
 fn settings<C>(quota: &Quota<C>, runtime: LiveRuntime) -> Vec<Fix> {
     let wanted = quota.whole_cpus();
@@ -145,14 +146,14 @@ fn settings<C>(quota: &Quota<C>, runtime: LiveRuntime) -> Vec<Fix> {
     all
 }
 
-/// The most that programs lose to a quota that a runtime of theirs uses up too early.
+/// The most that programs lose to a quota that one of their runtimes uses up too early.
 fn most(window: &Window) -> f64 {
     let all = quota::from(window, 0.0).into_iter().filter(|held| runtime(held).is_some());
     largest(all.map(|held| held.found.cost_ms_per_s))
 }
 
-/// Whether more threads than the quota allows were at work at once: as many threads as that use it
-/// up no earlier, and then stand still for the rest of the period at most.
+/// Whether more threads than the quota allows were at work at once. As many threads as it allows
+/// use it up no earlier, and are then throttled for at most the rest of the period.
 fn at_once(held: &Held) -> bool {
     let (facts, gained) = (&held.quota, &held.counted.gained);
     let (Some(held_ns), Some(periods)) = (gained.throttled_ns, gained.nr_throttled) else {
@@ -176,7 +177,7 @@ fn finding(held: Held) -> Option<Finding> {
 
 fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
     let mut all = settings(facts, facts.cause.runtime);
-    // It may be large enough by now.
+    // The new quota may be large enough.
     if !facts.is_over() {
         all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
     }
@@ -218,8 +219,8 @@ mod tests {
     use crate::tick::{RuntimeTick, Tick};
     use probe::live::ThreadCounts;
 
-    /// A runtime that was started so, in a group of half a CPU that stands still as long as two
-    /// CPUs together can; its two threads of these names worked beside the first one.
+    /// A runtime with these settings, in a group of half a CPU that is throttled as long as two
+    /// CPUs together can be. Two threads of these names worked beside the first one.
     fn tick(runtime: LiveRuntime, settings: Settings, names: [&str; 2]) -> Tick {
         let mut tick = held_by_quota(0, 400);
         tick.runtimes.insert(1, RuntimeTick { runtime, settings: Some(settings) });
@@ -227,12 +228,12 @@ mod tests {
             let name = name.to_owned();
             tick.threads.push(ThreadCounts { tid, name, ..thread(1, 250, 0) });
         }
-        // A thread alone would be without a CPU for 50 ms of each throttled period at most.
+        // A single thread would be throttled for at most 50 ms of each throttled period.
         tick.groups.push(group("/a/b", 50, 500, (10, 900)));
         tick
     }
 
-    /// The fixes of a finding that it is quota-blind; none where it is cpu-quota.
+    /// The fixes of a finding of quota-blind; None if the finding is of cpu-quota.
     fn fixes_of(tick: &Tick) -> Option<Vec<Fix>> {
         let window = Window::of([tick]);
         let (blind, quota) = (QuotaBlind::find(&window), CpuQuota::find(&window));
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(fixes[0], Fix::TellRuntime(LiveRuntime::Node, 1));
         let run = found.run.as_ref().unwrap();
         assert_eq!(run.scenario, "quota-blind");
-        // Its quota is what the scenario has by default.
+        // Its quota is the default of the scenario.
         assert_eq!(run.parameters.0.len(), 1);
         assert_eq!(run.parameters.0["runtime"].to_string(), "node");
         assert_eq!(most(&window), 400.0);
@@ -260,10 +261,10 @@ mod tests {
         let seen = Seen { window: &window, findings: &[], sources: &[] };
         let no = AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 10.0 };
         assert_eq!(CpuQuota::answer(&seen), Some(no));
-        // As long as one thread alone is: it only wants more than it has.
+        // Throttled as long as a single thread would be: it only wants more than it has.
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
         assert_eq!(fixes_of(&tick), None);
-        // And a program whose runtime is not known.
+        // The same for a program whose runtime is not known.
         tick.runtimes.clear();
         tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
         assert_eq!(fixes_of(&tick), None);
@@ -288,7 +289,7 @@ mod tests {
         let jvm = |names| tick(LiveRuntime::Jvm, Settings::default(), names);
         assert_eq!(fixes_of(&jvm(["Thread-0", "Thread-1"])), None);
         assert!(fixes_of(&jvm(["GC Thread#0", "C2 CompilerThre"])).is_some());
-        // Nor are those that hardly run.
+        // Threads that hardly run do not count either.
         let mut idle = jvm(["GC Thread#0", "VM Periodic Tas"]);
         idle.threads.iter_mut().skip(1).for_each(|thread| thread.ran_ns = 10_000_000);
         assert_eq!(fixes_of(&idle), None);

@@ -1,5 +1,5 @@
-//! Programs whose real-time or deadline policy gives them the CPU of any other program, also of one
-//! with the same priority: of two, the one that runs goes on.
+//! Programs whose real-time or deadline policy gives them the CPU of any other program. Also of a
+//! program with the same priority: of two, the one that runs keeps the CPU.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -10,17 +10,17 @@ use crate::window::Window;
 use model::live::{AnswerState, Finding, Source, Why};
 use serde::{Deserialize, Serialize};
 
-/// Behind such a program, in milliseconds a second: a tenth of a thread's time. Real-time work that
-/// is fit for it takes some percent.
+/// Time behind such a program, in milliseconds a second: a tenth of a thread's time. Work that
+/// suits a real-time policy takes some percent.
 pub const LIMIT_MS_PER_S: f64 = 100.0;
 
 /// The highest real-time priority.
 const HIGHEST: u32 = 99;
 
-/// And this share of the time that the victim wanted a CPU.
+/// And at least this share of the time in which the victim wanted a CPU.
 const SHARE: f64 = 0.1;
 
-/// A program has the victim's CPU by its policy.
+/// A program takes the victim's CPU because of its policy.
 pub struct RealTime;
 
 /// The policy.
@@ -34,9 +34,9 @@ pub struct Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
-    /// The usual policy for this process.
+    /// Give this process the usual policy.
     Demote(u32),
-    /// A higher priority than this for this process, the victim.
+    /// Give this process, the victim, a higher priority than this.
     Raise(u32, u32),
     Separate,
 }
@@ -91,7 +91,7 @@ impl Stall for RealTime {
 
 type Worst<'a> = (&'a Key, &'a Behind, u64);
 
-/// Of those that had its CPU by a policy the one that had it longest, and for how long.
+/// The program that had its CPU by a policy for longest, and for how long.
 fn worst(sums: &Sums) -> Option<Worst<'_>> {
     let all = sums.neighbours.iter().map(|(who, behind)| (who, behind, behind.forced_ns));
     all.filter(|one| one.2 > 0).max_by(|a, b| a.2.cmp(&b.2).then_with(|| b.0.cmp(a.0)))
@@ -120,7 +120,7 @@ fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Wo
     }
 }
 
-/// What fixes it; of processes whose number is not known, that is 0, only what needs none.
+/// The fixes. For a process whose number is not known (0), only those that need no number.
 fn fixes(policy: &Why, culprit: u32, victim: u32) -> Vec<Fix> {
     let demote = (culprit != 0).then_some(Fix::Demote(culprit));
     let raise = match policy {
@@ -138,7 +138,7 @@ mod tests {
     use crate::testing::{MS, pair, process, second, thread};
     use crate::tick::Tick;
 
-    /// A program of the same session runs by its policy for this long.
+    /// A program of the same session runs because of its policy for this long.
     fn tick(forced_ms: u64) -> Tick {
         let mut tick = second();
         process(&mut tick, 1, "web", None);

@@ -1,4 +1,4 @@
-//! Who sleeps behind the victim of a finding.
+//! Programs that sleep behind the victim of a finding.
 
 use crate::parts::program_of;
 use crate::sums::{Key, Sums};
@@ -6,14 +6,14 @@ use crate::tick::Job;
 use crate::window::Window;
 use model::live::{Program, Sleeper};
 
-/// Sleeping behind a victim is told from here on, in milliseconds a second: half of what makes a
-/// finding of its own.
+/// The least time asleep behind a victim that is reported, in milliseconds a second: half of what
+/// makes a finding of its own.
 const TOLD_MS_PER_S: f64 = super::asleep_behind::LIMIT_MS_PER_S / 2.0;
 
-/// Programs that are told.
+/// Most programs that are reported.
 const MOST: usize = 3;
 
-/// The programs that sleep until a thread of this one wakes them while it stands ready.
+/// The programs that sleep until a thread of this one wakes them, while that thread is runnable.
 pub(super) fn of(window: &Window, victim: &Program) -> Vec<Sleeper> {
     let is_victim = |key: &Key| key.name == victim.name && key.group == victim.group;
     let sleeper = |(key, sums): (&Key, &Sums)| {
@@ -25,7 +25,7 @@ pub(super) fn of(window: &Window, victim: &Program) -> Vec<Sleeper> {
         }
         sleeper
     };
-    // A thread of the kernel that sleeps waits for work.
+    // A sleeping kernel thread waits for work.
     let may_sleep = |key: &Key| !is_victim(key) && key.job != Job::Kernel;
     let others = window.victims().filter(|(key, _)| may_sleep(key)).map(sleeper);
     let mut all: Vec<Sleeper> = others.filter(|one| one.ms_per_s >= TOLD_MS_PER_S).collect();

@@ -1,4 +1,4 @@
-//! What a file of a stall declares, and the entry of the one list that is made of it.
+//! What the file of a stall declares, and the entry that is made of it for the one list.
 
 use crate::inside::InsideSums;
 use crate::window::Window;
@@ -8,35 +8,35 @@ use model::live::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// With fewer samples of what threads run than this, a share of them is chance.
+/// With fewer samples of what threads run than this, a share of samples is chance.
 pub const LEAST_SAMPLES: u64 = 20;
 
-/// Threads that may lose their place in the table before they are read: that many are few beside
-/// the thousands that it holds.
+/// Most threads a second that may lose their place in the table before they are read. That many
+/// are few beside the thousands that the table holds.
 const MOST_LOST_A_SECOND: f64 = 0.1;
 
-/// Fixes of one finding that are shown: a record may come from anywhere.
+/// Most fixes of one finding that are shown: a record may come from anywhere.
 const MOST_FIXES: usize = 16;
 
-/// A stall that is found in a live system. All that is known of it stands in its own file.
+/// A stall that is found in a live system. Everything about it is in its own file.
 pub trait Stall: 'static {
-    /// Its id: that of its scenario, or a name of its own.
+    /// Its id: the id of its scenario, or a name of its own.
     const ID: &'static str;
 
-    /// The id of the scenario that has it in the lab, where there is one.
+    /// The id of the scenario that provokes it in the lab, if there is one.
     const SCENARIO: &'static str = Self::ID;
 
     /// Its name in a line of answers.
     const NAME: &'static str = Self::ID;
 
-    /// From which cost on it is a finding, in milliseconds a second; 0 where the cost alone does
+    /// The cost from which on it is a finding, in milliseconds a second; 0 if the cost alone does
     /// not decide.
     const LIMIT_MS_PER_S: f64 = 0.0;
 
-    /// Whether its victim stands ready without a CPU, so that others may sleep until it runs.
+    /// Whether its victim is runnable without a CPU, so that others may sleep until it runs.
     const STANDS_READY: bool = false;
 
-    /// Whether it goes by who ran while its victim was ready.
+    /// Whether it depends on which programs ran while its victim was runnable.
     const NAMES_WHO_RAN: bool = false;
     /// The figures of a case.
     type Facts: Serialize + DeserializeOwned;
@@ -47,7 +47,7 @@ pub trait Stall: 'static {
     /// The findings in a window.
     fn find(window: &Window) -> Vec<Finding>;
 
-    /// The answer, for a stall that has a line of its own among the answers.
+    /// The answer, if the stall has its own line among the answers.
     fn answer(_seen: &Seen) -> Option<AnswerState> {
         None
     }
@@ -58,7 +58,7 @@ pub trait Stall: 'static {
     /// A fix as a sentence.
     fn fix(fix: &Self::Fix) -> String;
 
-    /// Facts and fixes that have every sentence of this stall.
+    /// Facts and fixes that contain every sentence of this stall.
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Self::Facts, Vec<Self::Fix>)>;
 
@@ -113,8 +113,8 @@ impl Entry {
         }
     }
 
-    /// The sentences that say how the victim of a finding is held up; none where its facts are not
-    /// those of this stall.
+    /// The sentences that say how the victim of a finding is held up; None if the facts of the
+    /// finding do not belong to this stall.
     pub fn cause(&self, finding: &Finding) -> Option<String> {
         (self.cause)(finding)
     }
@@ -137,7 +137,8 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Whether there is a finding, or else the most that anybody loses and where a finding begins.
+    /// Whether there is a finding. If not, the most that any program loses, and where a finding
+    /// begins.
     pub fn measured<S: Stall>(&self, most: f64, limit: f64) -> AnswerState {
         match self.findings.iter().any(|finding| finding.stall == S::ID) {
             true => AnswerState::Hitting,
@@ -145,7 +146,7 @@ impl Seen<'_> {
         }
     }
 
-    /// The same from a source, which may be missing.
+    /// The same, with figures from a source that may be missing.
     pub fn measured_by<S: Stall>(&self, source: Source, most: f64, limit: f64) -> AnswerState {
         let missing = self.missing(source);
         let state = missing.map_or_else(|| self.measured::<S>(most, limit), not_measurable);
@@ -157,8 +158,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether a table of the kernel's programs was full, so that as much as makes a finding may be
-    /// missing in the sums of a source.
+    /// Whether a table of the kernel's programs was full, so that the sums of a source may lack
+    /// as much as makes a finding.
     fn lacks_counts<S: Stall>(&self, source: Source) -> bool {
         let window = self.window;
         let of_threads = [Source::Scheduler, Source::MmapLock, Source::Samples, Source::Reclaim];
@@ -167,7 +168,7 @@ impl Seen<'_> {
         of_threads.contains(&source) && lost || S::NAMES_WHO_RAN && unnamed
     }
 
-    /// The same of Erlang nodes, where any runs.
+    /// The same for Erlang nodes; not measurable if no node runs.
     pub fn measured_of_nodes<S: Stall>(&self, most: f64, limit: f64) -> AnswerState {
         match self.measured_by::<S>(Source::Scheduler, most, limit) {
             AnswerState::NotHitting { .. } if self.window.nodes.is_empty() => {
@@ -177,7 +178,7 @@ impl Seen<'_> {
         }
     }
 
-    /// An answer that may say *no* only where an Erlang node was looked into.
+    /// Allows the answer *no* only if an Erlang node was asked.
     pub fn inside_nodes(&self, state: AnswerState) -> AnswerState {
         let window = self.window;
         let why = match (window.nodes.is_empty(), window.inside.is_empty()) {
@@ -189,7 +190,7 @@ impl Seen<'_> {
         AnswerState::NotMeasurable(why)
     }
 
-    /// An answer that may say *no* only where this source is there too.
+    /// Allows the answer *no* only if this source is there too.
     pub fn unless_missing(&self, source: Source, state: AnswerState) -> AnswerState {
         match (state, self.missing(source)) {
             (AnswerState::NotHitting { .. }, Some(why)) => not_measurable(why),
@@ -197,7 +198,7 @@ impl Seen<'_> {
         }
     }
 
-    /// An answer that may say *no* only after a look of this length, in seconds.
+    /// Allows the answer *no* only for a window of at least this length, in seconds.
     pub fn unless_too_short(&self, needs_s: f64, state: AnswerState) -> AnswerState {
         match state {
             AnswerState::NotHitting { .. } if self.window.seconds() < needs_s => {

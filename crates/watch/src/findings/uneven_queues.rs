@@ -1,4 +1,4 @@
-//! Work of an Erlang node that waits in one run queue while another has none.
+//! Work of an Erlang node that waits in one run queue while another queue is empty.
 
 use super::blocking_nif::BlockingNif;
 use super::stall::{Seen, Stall};
@@ -17,38 +17,38 @@ use scenarios::blocking_nif::{BlockingNifParams, META, Mode};
 use scenarios::params::{Auto, Params};
 use serde::{Deserialize, Serialize};
 
-/// Queues are uneven for long in this share of the answers: the VM moves work over as soon as a
-/// scheduler looks for some, so that a few uneven ones are seen now and then.
+/// The least share of answers with uneven queues. The VM moves work over as soon as a scheduler
+/// looks for some, so a few uneven answers are seen now and then.
 const SHARE: f64 = 0.5;
 
-/// The same in milliseconds a second.
+/// The same limit in milliseconds a second.
 const LIMIT_MS_PER_S: f64 = SHARE * 1e3;
 
-/// And of at least this many answers.
+/// And there are at least this many answers.
 const ANSWERS: u32 = 4;
 
-/// And where a scheduler was used for less than this share of the time.
+/// And a scheduler was used for less than this share of the time.
 const USED: f64 = 0.5;
 
-/// Schedulers whose use is named.
+/// Most schedulers whose use is shown.
 const SHOWN: usize = 8;
 
-/// Work waits in some run queues of an Erlang node while others are empty. No scenario provokes it
-/// alone.
+/// Work waits in some run queues of an Erlang node while others are empty. No scenario provokes
+/// only this.
 pub struct UnevenQueues;
 
-/// How uneven.
+/// How uneven the queues are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Name of the node.
     node: String,
-    /// Answers that the figures are of.
+    /// Number of answers behind the figures.
     answers: u32,
-    /// Share of them in which five and more waited in one queue while another had none.
+    /// Share of the answers in which five or more waited in one queue while another was empty.
     uneven: f64,
-    /// The longest queue in these answers, in the mean.
+    /// Mean length of the longest queue in these answers.
     longest: f64,
-    /// How much each normal scheduler that is online was used, from 0 to 1.
+    /// How much each online normal scheduler was used, from 0 to 1.
     used: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Stall for UnevenQueues {
     type Facts = Facts;
     type Fix = NativeFix;
 
-    /// Findings of all nodes that are looked into.
+    /// Findings of all nodes that are asked.
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let figures = sums.inside(name).figures.filter(is_uneven)?;

@@ -10,7 +10,7 @@ use model::prose::figures::{figure, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
-/// Threads that spin, fixed.
+/// The fix for threads that spin.
 pub const STOP_SPINNING: &str = "Have its threads sleep instead of spinning.";
 
 /// Where a program is that has no PID here.
@@ -39,24 +39,24 @@ pub fn short_name(program: &Program) -> String {
     format!("{}{outside}", plain(&program.name))
 }
 
-/// The group of a program: whose it is, or else its path; none for the root group.
+/// The group of a program: the name of its workload, or else its path; None for the root group.
 pub fn group_of(program: &Program) -> Option<String> {
     let named = program.workload.as_ref().and_then(workload::sentence);
     named.or_else(|| program.group.as_deref().map(plain))
 }
 
-/// A group of a finding: whose it is, or else its path.
+/// A group of a finding: the name of its workload, or else its path.
 pub fn group(path: &str, finding: &Finding) -> String {
     let named = finding.workloads.get(path).and_then(workload::sentence);
     named.unwrap_or_else(|| plain(path))
 }
 
-/// Whose a group of a finding is, with the image of a container; none where that has no name.
+/// The workload of a finding's group, with the image of a container; None if it has no name.
 pub fn whose(path: &str, finding: &Finding) -> Option<String> {
     finding.workloads.get(path).and_then(workload::with_image)
 }
 
-/// The group of the victim, at the beginning of a sentence: `Its group /a`, or `Its group,
+/// The group of the victim, at the start of a sentence: `Its group /a`, or `Its group,
 /// nginx.service,`.
 pub fn its_group(path: &str, finding: &Finding) -> String {
     match whose(path, finding) {
@@ -70,7 +70,7 @@ pub fn culprit(finding: &Finding) -> String {
     finding.culprits.first().map_or_else(|| "an unknown program".to_owned(), program)
 }
 
-/// Why another program had the CPU, as a sentence behind others; empty where it is not known.
+/// Why another program had the CPU, as a sentence after others; empty if it is not known.
 pub fn why(why: &Why) -> String {
     match why {
         Why::RealTime(priority) => {
@@ -95,7 +95,7 @@ pub fn why(why: &Why) -> String {
     }
 }
 
-/// A weight and what has it: `110 (nice 10)`.
+/// A weight and its origin: `110 (nice 10)`.
 pub fn weight(weight: &Weight) -> String {
     let of = match &weight.of {
         WeightOf::IdlePolicy => "policy SCHED_IDLE".to_owned(),
@@ -128,29 +128,29 @@ pub fn why_samples() -> Vec<Why> {
     ]
 }
 
-/// ` of node web`, where the node has a name.
+/// ` of node web`, if the node has a name.
 pub fn of_node(name: Option<&str>) -> String {
     name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
 }
 
-/// A quota of more than would have been enough on the average, by a tenth and rounded up, since
-/// work comes unevenly; in CPUs, and no more than the machine has.
+/// A quota with some room, in CPUs: a tenth more than would have been enough on average, rounded
+/// up, since work comes unevenly. At most as many CPUs as the machine has.
 pub fn roomy(cpus: f64, online: u32) -> f64 {
     let roomy = (cpus * 11.0).ceil() / 10.0;
     if online == 0 { roomy } else { roomy.min(online.into()) }
 }
 
-/// What follows the share of periods in which a quota throttled, where it had another one before.
+/// The words after a share of throttled periods, if the group had another quota before.
 pub fn since_changed(changed: bool) -> &'static str {
     if changed { " since it was changed" } else { "" }
 }
 
-/// As a sentence.
+/// The fix of a larger quota, as a sentence.
 pub fn raise_quota(cpus: f64) -> String {
     format!("Raise the quota to {cpus:.1} CPUs or more.")
 }
 
-/// Code, as it is named: `crypto.so`, `hash_update of crypto.so`.
+/// The name of code: `crypto.so`, `hash_update of crypto.so`.
 pub fn place(place: &Place) -> String {
     let file = place.file.as_deref().map_or_else(|| "a library".to_owned(), plain);
     match (place.code, &place.symbol) {
@@ -191,7 +191,7 @@ pub struct NodeFlags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeFlag {
-    /// No scheduler of any sort spins: +sbwt, +sbwtdcpu, +sbwtdio none.
+    /// No scheduler of any kind spins: +sbwt, +sbwtdcpu, +sbwtdio none.
     NoBusyWait,
     /// Number of schedulers: +S.
     Schedulers(u32),
@@ -201,23 +201,23 @@ pub enum NodeFlag {
     ForcedWakeup(u32),
 }
 
-/// What fixes native code that keeps a scheduler.
+/// What fixes native code that holds a scheduler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NativeFix {
-    /// The code itself.
+    /// A change of the code itself.
     DirtyScheduler,
-    /// A flag of the VM, which makes other schedulers take work that waits.
+    /// A flag of the VM that makes other schedulers take waiting work.
     Flags(NodeFlags),
-    /// Processes that run on one scheduler alone.
+    /// Processes without a scheduler of their own.
     Unbind,
 }
 
 impl NativeFix {
-    /// All of them, for a node that was started so; work waits while other schedulers sleep.
+    /// The fixes for a node. `work_waits` means that work waits while other schedulers sleep.
     pub fn all(work_waits: bool, node: &NodeFacts) -> Vec<Self> {
         let mut all = vec![NativeFix::DirtyScheduler];
-        // A flag makes the VM look for that work.
+        // This flag makes the VM look for that work.
         if work_waits && !node.told.forced_wakeup {
             let flags = vec![NodeFlag::ForcedWakeup(10)];
             all.push(NativeFix::Flags(NodeFlags { flags, configured: node.configured }));
@@ -243,7 +243,7 @@ impl NativeFix {
     }
 }
 
-/// Flags, as this node takes them.
+/// The sentence that says how to set these flags on this node.
 pub fn flags(flags: &NodeFlags) -> String {
     let words: Vec<String> = flags.flags.iter().map(flag).collect();
     let words = words.join(" ");

@@ -1,5 +1,5 @@
-//! From what was opened to an answer. Pure but for reading that file: a test or a fuzzer gives it
-//! any bytes.
+//! Turns what was opened into an answer. Pure, except for reading that file: a test or a fuzzer
+//! can give it any bytes.
 
 use super::command_line;
 use super::maps::Maps;
@@ -12,13 +12,13 @@ use probe::elf::{self, ReadCacheOps};
 pub enum Material<F> {
     /// The text of a file of /proc.
     Text(Vec<u8>),
-    /// The words of the command line and of the environment that a process began with.
+    /// The words of the command line and of the environment that a process started with.
     Words(Vec<u8>, Vec<u8>),
-    /// A file, and where the code of the program begins in memory, as the kernel says.
+    /// A file, and where the code of the program starts in memory, according to the kernel.
     File(F, u64),
-    /// For each process whether such a thread was found.
+    /// For each process, whether it has such a thread.
     Found(Vec<bool>),
-    /// What was read where the names of a container may stand.
+    /// What was read at the places where names of a container may be.
     Kept(Vec<(workload::Place, Vec<u8>)>),
 }
 

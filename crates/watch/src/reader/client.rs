@@ -1,4 +1,4 @@
-//! Asking the reader, within a time.
+//! Asks the reader, with a time limit.
 
 use super::question::{Answer, Question, Request, What};
 use super::server::MOST_ANSWERED;
@@ -14,22 +14,22 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long all questions of an interval are waited for together. An answer that comes later is
-/// there in the next interval.
+/// How long to wait for all questions of an interval together. A later answer is there in the
+/// next interval.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Questions that are under way at most.
+/// Most questions that are under way.
 const UNDER_WAY: usize = 32;
 
-/// Answers that nobody came back for, at most; and processes that are not asked about again.
+/// Most answers that nobody fetched, and most processes that are not asked about again.
 const KEPT: usize = 256;
 
-/// Whether the reader is still there, for somebody else than who asks it.
+/// Whether the reader is still there, for code other than the one that asks it.
 #[derive(Debug)]
 pub struct ReaderState(UnixStream);
 
 impl ReaderState {
-    /// Whether the reader has ended, or is no longer listened to.
+    /// Whether the reader has ended, or nobody listens to it any more.
     pub fn has_ended(&self) -> bool {
         let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let mut socket = [PollFd::new(&self.0, closed)];
@@ -38,7 +38,7 @@ impl ReaderState {
     }
 }
 
-/// The reader, as the process that watches sees it. It ends when this is dropped.
+/// The reader, seen from the process that watches. Dropping it ends the reader.
 #[derive(Debug)]
 pub struct Reader {
     socket: UnixStream,
@@ -47,7 +47,7 @@ pub struct Reader {
     next: u64,
     under_way: HashMap<u64, Question>,
     answered: HashMap<Question, Answer>,
-    /// Processes that a worker gave up at: they are not asked about again.
+    /// Processes whose worker was given up. They are not asked about again.
     given_up: HashSet<(u32, u64)>,
     left: Duration,
     counts: bool,
@@ -77,7 +77,7 @@ impl Reader {
         })
     }
 
-    /// What tells whether it is still there.
+    /// A handle that tells whether the reader is still there.
     ///
     /// # Errors
     /// If there are too many open files.
@@ -85,12 +85,12 @@ impl Reader {
         self.socket.try_clone().map(ReaderState)
     }
 
-    /// An interval begins: there is time again.
+    /// Starts an interval, with a new time budget.
     pub fn begin(&mut self) {
         self.left = PATIENCE;
     }
 
-    /// Has the kernel count the time of programs, or no longer.
+    /// Makes the kernel count the time of its programs, or stop counting.
     pub fn count(&mut self, on: bool) {
         // Without the reader nothing is counted.
         if on != self.counts && self.send(&Request::Count(on)).is_ok() {
@@ -98,8 +98,7 @@ impl Reader {
         }
     }
 
-    /// Asks about a process; none where the answer is not there yet: ask again in the next
-    /// interval.
+    /// Asks about a process. None if the answer is not there yet: ask again in the next interval.
     pub fn ask(&mut self, roots: &Roots, pid: u32, what: What) -> Option<Answer> {
         let Some(started) = process_files::started(roots, pid) else { return Some(Answer::None) };
         if self.given_up.contains(&(pid, started)) {
@@ -136,11 +135,11 @@ impl Reader {
     fn send(&self, request: &Request) -> io::Result<()> {
         let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
         line.push(b'\n');
-        // A question is far smaller than what a socket holds.
+        // A question is far smaller than the buffer of a socket.
         (&self.socket).write_all(&line)
     }
 
-    /// Takes what has come within this time; whether something has.
+    /// Takes what comes within this time. Returns whether anything came.
     fn receive(&mut self, within: Duration) -> bool {
         match self.inbox.read_before(Instant::now() + within) {
             Ok(Got::Bytes) => {}
@@ -155,7 +154,8 @@ impl Reader {
                 self.keep(number, answer);
             }
         }
-        // A reader that was taken over is no longer listened to.
+        // So much without a line means that the reader was taken over. It is no longer listened
+        // to.
         if self.inbox.pending.len() > MOST_ANSWERED + 1_024 {
             self.inbox.pending.clear();
             let _ = self.socket.shutdown(std::net::Shutdown::Both);
@@ -180,7 +180,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // Its socket ends, and so does it; Landlock no longer allows a signal.
+        // The reader ends when its socket closes. Landlock no longer allows a signal.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {

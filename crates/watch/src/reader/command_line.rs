@@ -1,6 +1,6 @@
-//! What the command line of a node tells.
+//! What the command line of a node says.
 //!
-//! It may hold the node's cookie, so nothing of it is kept but what is asked for here.
+//! It may hold the node's cookie, so nothing of it is kept except what is asked for here.
 
 use model::live::Configured;
 use os::terminal;
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 /// The longest name of a node that is kept, in bytes.
 const MOST_NAME: usize = 255;
 
-/// What it tells.
+/// What it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
     /// The node's name, as `-name` or `-sname` gave it.
     pub name: Option<String>,
-    /// Schedulers that are to be online, where `+S` says so.
+    /// The number of online schedulers that `+S` sets.
     pub online: Option<u32>,
     /// Where its flags are set.
     pub configured: Configured,
-    /// Which flags it was given.
+    /// The flags that it was given.
     pub told: NodeTold,
 }
 
-/// Flags of a VM that are not advised where they are given.
+/// Flags of a VM that are not advised if they are already given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeTold {
     /// `+sbwt none`: no scheduler spins.
     pub no_busy_wait: bool,
-    /// `+sfwi`: schedulers look after each other.
+    /// `+sfwi`: schedulers check whether another should wake.
     pub forced_wakeup: bool,
 }
 
-/// Reads the words of a command line, which zero bytes part.
+/// Reads the words of a command line, which are separated by zero bytes.
 pub fn facts(bytes: &[u8]) -> CommandLine {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
     let text = |word: &[u8]| std::str::from_utf8(word).ok().map(str::to_owned);
@@ -52,13 +52,14 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
     }
 }
 
-/// Of `4:2` the second number, of `4` the only one; none where the VM reckons from what there is.
+/// The second number of `4:2`, or the only one of `4`. None if the VM works out the number
+/// itself.
 fn online(value: &str) -> Option<u32> {
     let last = value.rsplit(':').next()?;
     last.parse().ok().filter(|count| *count > 0)
 }
 
-/// Where one sets the flags of such a node.
+/// Where the flags of such a node are set.
 fn configured(words: &[&[u8]]) -> Configured {
     let is = |wanted: &str| words.contains(&wanted.as_bytes());
     let holds = |wanted: &str| {

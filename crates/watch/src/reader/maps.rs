@@ -1,21 +1,21 @@
-//! Which file an address of a node belongs to.
+//! To which file an address of a node belongs.
 
 use host::MappedFile;
 use model::live::{Code, Place};
 use os::terminal;
 use serde::{Deserialize, Serialize};
 
-/// Executable mappings of a process that are kept at most; a busy node has some hundred.
+/// Most executable mappings that are kept of a process; a busy node has some hundred.
 const MOST: usize = 1_024;
 
-/// The longest path that is kept, in characters; the mappings of longer ones are nobody's.
+/// The longest path that is kept, in characters. A mapping with a longer path is left out.
 const LONGEST: usize = 512;
 
 /// An executable mapping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Mapping {
     file: MappedFile,
-    /// Where in its file it begins.
+    /// The offset in its file at which it begins.
     offset: u64,
     code: Whose,
 }
@@ -24,23 +24,23 @@ struct Mapping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Whose {
     Vm,
-    /// The C library and what every program has: what counts is who called it.
+    /// The C library, and what every program has. What counts is who called it.
     System,
-    /// What the VM has compiled.
+    /// Code that the VM has compiled.
     Erlang,
     Library,
 }
 
-/// The executable mappings of a process, by where they begin.
+/// The executable mappings of a process, sorted by their start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maps(Vec<Mapping>);
 
-/// An address, told.
+/// What an address belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// Code of the VM or compiled by it, or not known.
+    /// Code of the VM, code that the VM compiled, or code that is not known.
     Plain(Place),
-    /// In a library, so far behind the beginning of its file.
+    /// In a library, at this offset of its file.
     Library(MappedFile, u64),
 }
 
@@ -57,8 +57,8 @@ impl Maps {
         self.at(address).is_some()
     }
 
-    /// Whose code a thread stands in: that of the address, or, where that is the C library's, of
-    /// the innermost word of its stack that leads to somebody else.
+    /// Whose code a thread is in. If the address belongs to the C library or to no mapping, the
+    /// innermost word of the stack that leads somewhere else decides.
     pub fn tell(&self, address: u64, stack: &[u64]) -> Told {
         let unknown = || Told::Plain(Place::default());
         let first = self.at(address).filter(|mapping| mapping.code != Whose::System);
@@ -110,7 +110,7 @@ fn whose(path: &str) -> Whose {
     if path.starts_with('[') {
         return Whose::System;
     }
-    // What the VM compiles stands in memory without a name, or in a file of memory.
+    // What the VM compiles is in memory without a name, or in a memory file.
     if !path.starts_with('/') || path.starts_with("/memfd:") || path.starts_with("/dev/zero") {
         return Whose::Erlang;
     }

@@ -1,11 +1,11 @@
-//! The reader: a process of its own that alone opens what users of this machine wrote.
+//! The reader: a separate process, the only one that opens what users of this machine wrote.
 //!
-//! The memory maps, command lines, programs and libraries of processes may hold anything, and to
-//! read them may take for ever: a file may lie on a file system that its owner serves, or hides
-//! what it maps behind a lock. So `watch` asks for them here. The reader starts a worker for each
-//! question. The worker opens what it needs, gives up every privilege, its user and all other
-//! files, and only then looks at a byte. A worker that takes too long or too much memory is ended,
-//! and the answer is none.
+//! The memory maps, command lines, programs and libraries of processes may hold anything, and
+//! reading them may take for ever. A file may be on a file system that its owner serves, or its
+//! mappings may be hidden behind a lock. So `watch` asks the reader for them. The reader starts a
+//! worker for each question. The worker opens what it needs, gives up every privilege, its user
+//! and all other files, and only then looks at a byte. A worker that takes too long or too much
+//! memory is ended, and the answer is [`Answer::GivenUp`].
 
 mod answer;
 mod client;
@@ -30,16 +30,15 @@ use host::Roots;
 pub enum Readers {
     /// The reader.
     Process(Box<Reader>),
-    /// Nobody: it could not be started.
+    /// Nobody: the reader could not be started.
     None,
-    /// This very process, without any wall.
+    /// This very process, without any isolation.
     #[cfg(test)]
     Here,
 }
 
 impl Readers {
-    /// Asks about a process; none where the answer is not there yet: ask again in the next
-    /// interval.
+    /// Asks about a process. None if the answer is not there yet: ask again in the next interval.
     pub fn ask(&mut self, roots: &Roots, pid: u32, what: What) -> Option<Answer> {
         match self {
             Readers::Process(reader) => reader.ask(roots, pid, what),
@@ -49,14 +48,14 @@ impl Readers {
         }
     }
 
-    /// An interval begins: there is time again.
+    /// Starts an interval, with a new time budget.
     pub fn begin(&mut self) {
         if let Readers::Process(reader) = self {
             reader.begin();
         }
     }
 
-    /// Has the kernel count the time of programs, or no longer.
+    /// Makes the kernel count the time of its programs, or stop counting.
     pub fn count(&mut self, on: bool) {
         if let Readers::Process(reader) = self {
             reader.count(on);

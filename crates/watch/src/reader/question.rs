@@ -1,4 +1,4 @@
-//! What the reader is asked, and what it answers.
+//! Questions to the reader, and its answers.
 
 use super::command_line::CommandLine;
 use super::maps::Maps;
@@ -9,7 +9,7 @@ use model::live::Engine;
 use probe::elf::Place;
 use serde::{Deserialize, Serialize};
 
-/// Offsets or processes in one question, at most.
+/// Most offsets or processes in one question.
 pub const MOST_PLACES: usize = 64;
 
 /// A question about one process.
@@ -17,7 +17,8 @@ pub const MOST_PLACES: usize = 64;
 pub struct Question {
     /// The process.
     pub pid: u32,
-    /// When it began, in clock ticks after boot; another process of that number is not looked at.
+    /// When it started, in clock ticks after boot. A later process with this number is not looked
+    /// at.
     pub started: u64,
     /// What is asked.
     pub what: What,
@@ -26,7 +27,7 @@ pub struct Question {
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum What {
-    /// What its command line says of a node.
+    /// What its command line says about a node.
     CommandLine,
     /// Which code it has mapped.
     Maps,
@@ -34,59 +35,59 @@ pub enum What {
     InFile(MappedFile, Vec<u64>),
     /// The function at this address of its program.
     InProgram(u64),
-    /// Where this variable of its program lies in its memory.
+    /// The address of this variable of its program in its memory.
     Variable(String),
     /// Whether Go's linker made its program.
     IsGo,
     /// Which settings its runtime was started with.
     Settings(LiveRuntime),
-    /// For each of these processes: whether one of its threads sleeps in this function of the
-    /// kernel. The question is about one of them.
+    /// For each of these processes, whether one of its threads sleeps in this kernel function.
+    /// One of them is the process of the question.
     SleepIn(String, Vec<u32>),
-    /// What this container of its group and that container's pod are called.
+    /// The names of this container of its group, and of the container's pod.
     Container(ContainerId),
 }
 
-/// A container, as the path of its group has it.
+/// A container, according to the path of its group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContainerId {
-    /// What runs it, where the path says so.
+    /// What runs it, if the path tells.
     pub engine: Option<Engine>,
     /// Its identifier.
     pub id: String,
-    /// That of its pod.
+    /// The identifier of its pod.
     pub pod_uid: Option<String>,
 }
 
-/// An answer; how it is to be read follows from the question.
+/// An answer. The question determines how it is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// Of [`What::CommandLine`].
+    /// Answer to [`What::CommandLine`].
     CommandLine(CommandLine),
-    /// Of [`What::Maps`].
+    /// Answer to [`What::Maps`].
     Maps(Maps),
-    /// Of [`What::InFile`], in its order, and of [`What::InProgram`].
+    /// Answer to [`What::InFile`], in its order, and to [`What::InProgram`].
     Functions(Vec<Option<String>>),
-    /// Of [`What::IsGo`].
+    /// Answer to [`What::IsGo`].
     Is(bool),
-    /// Of [`What::Variable`].
+    /// Answer to [`What::Variable`].
     Address(u64),
-    /// Of [`What::Settings`].
+    /// Answer to [`What::Settings`].
     Settings(Settings),
-    /// Of [`What::SleepIn`], in its order.
+    /// Answer to [`What::SleepIn`], in its order.
     Each(Vec<bool>),
-    /// Of [`What::Container`].
+    /// Answer to [`What::Container`].
     Names(Names),
-    /// The process or its file is not there, or may not be read.
+    /// The process or its file does not exist, or may not be read.
     None,
     /// It took too much time or memory.
     GivenUp,
 }
 
-/// What goes from the process that watches to the reader.
+/// A message from the process that watches to the reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// A question, by its number.
+    /// A question, with its number.
     Ask(u64, Question),
     /// Whether the kernel is to count the time of programs (eBPF).
     Count(bool),

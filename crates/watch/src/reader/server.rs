@@ -14,14 +14,14 @@ use std::io::{self, PipeReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Workers at once.
+/// Most workers at a time.
 const WORKERS: usize = 2;
 
-/// Questions that wait at most; further ones are answered with nothing.
+/// Most questions that wait. Further questions get no answer.
 const WAITING: usize = 64;
 
-/// How long a worker may take. Nobody waits for it that long: its answer is there when it is asked
-/// for again.
+/// How long a worker may take. Nobody waits for it that long: its answer is there at the next
+/// question.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest question and the longest answer, in bytes.
@@ -31,9 +31,9 @@ pub const MOST_ANSWERED: usize = 512 << 10;
 /// Address space of the reader, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// What the reader needs: to look at the processes of others, to follow the links to what they have
-/// mapped, to open files that root could, to have workers become nobody, and to have the kernel
-/// count what programs cost.
+/// Privileges of the reader: to look at the processes of others, to follow the links to their
+/// mapped files, and to open files that root could open. Also to turn workers into nobody, and to
+/// make the kernel count what its programs cost.
 const NEEDED: [CapabilitySet; 6] = [
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::CHECKPOINT_RESTORE,
@@ -52,7 +52,8 @@ struct Worker {
     until: Instant,
 }
 
-/// Answers what comes by the socket until that ends. The calling process has one thread.
+/// Answers the questions from the socket until it closes. The calling process must have one
+/// thread.
 ///
 /// # Errors
 /// If the socket breaks.
@@ -76,7 +77,7 @@ fn restrict() -> io::Result<()> {
     limit_memory(MEMORY)?;
     let needed = NEEDED.into_iter().fold(CapabilitySet::empty(), |all, one| all | one);
     keep_privileges(needed)?;
-    // A kernel without such filters refuses none; the workers have given everything up anyway.
+    // A kernel without such filters refuses no call. The workers give everything up anyway.
     let _ = refuse_calls();
     Ok(())
 }
@@ -90,7 +91,7 @@ struct Server {
 }
 
 impl Server {
-    /// Waits for something to happen and sees to it; whether anybody is left to ask.
+    /// Waits for an event and handles it. Returns whether anybody is left to ask.
     fn step(&mut self) -> io::Result<bool> {
         let (is_asked, ready) = self.wait()?;
         if is_asked && !self.hear()? {
@@ -113,13 +114,13 @@ impl Server {
         Ok(true)
     }
 
-    /// Whether something was asked, and which workers have something to say.
+    /// Whether a question came, and which workers have output.
     fn wait(&self) -> io::Result<(bool, Vec<bool>)> {
         let mut all = vec![PollFd::new(&self.socket, PollFlags::IN)];
         all.extend(self.workers.iter().map(|one| PollFd::new(&one.pipe, PollFlags::IN)));
         let first = self.workers.iter().map(|worker| worker.until).min();
         let left = first.map(|until| until.saturating_duration_since(Instant::now()));
-        // A little later, so that the time is over then.
+        // A little longer, so that the deadline has passed then.
         let left = left.map(|left| left + Duration::from_millis(1));
         let left = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
         match poll(&mut all, left.as_ref()) {
@@ -130,7 +131,7 @@ impl Server {
         Ok((ready.next().unwrap_or(false), ready.collect()))
     }
 
-    /// Takes what was asked; whether there may be more.
+    /// Takes the questions that came. Returns whether there may be more.
     fn hear(&mut self) -> io::Result<bool> {
         let mut bytes = [0; 16 << 10];
         let count = match self.socket.read(&mut bytes) {
@@ -157,9 +158,9 @@ impl Server {
         }
     }
 
-    /// Ends a worker, and passes on what it said.
+    /// Ends a worker, and passes on its answer.
     fn end(&self, worker: Worker, is_done: bool) -> io::Result<()> {
-        // One that is done may still be ending.
+        // A worker that is done may still be ending.
         let _ = kill_process(worker.pid, Signal::KILL);
         let _ = waitpid(Some(worker.pid), WaitOptions::empty());
         let said = is_done.then(|| serde_json::from_slice(&worker.bytes).ok()).flatten();
@@ -169,7 +170,7 @@ impl Server {
     fn say(&self, number: u64, answer: &Answer) -> io::Result<()> {
         let mut line = serde_json::to_vec(&(number, answer)).map_err(io::Error::other)?;
         line.push(b'\n');
-        // Who asked reads every second, so waiting for room is no waiting for ever.
+        // The process that asked reads every second, so this wait for room ends.
         let mut rest = line.as_slice();
         while !rest.is_empty() {
             match (&self.socket).write(rest) {
@@ -189,7 +190,7 @@ impl Server {
 }
 
 impl Worker {
-    /// Reads what it says; whether that was all.
+    /// Reads the worker's output. Returns whether that was all.
     fn read(&mut self) -> bool {
         let mut bytes = [0; 16 << 10];
         match self.pipe.read(&mut bytes) {

@@ -1,11 +1,11 @@
 //! How many CPUs a runtime was told to use when it was started.
 //!
-//! Command lines and environments may hold secrets: nothing of them is kept but the numbers of the
-//! settings that are named here.
+//! Command lines and environments may hold secrets. Nothing of them is kept except the numbers of
+//! the settings that are named here.
 
 use crate::runtime::{LiveRuntime, Setting, Settings};
 
-/// Reads the words of a command line and of an environment, which zero bytes part.
+/// Reads the words of a command line and of an environment, which are separated by zero bytes.
 pub fn settings(runtime: LiveRuntime, line: &[u8], environment: &[u8]) -> Settings {
     let variable = |name: &str| {
         let mut words = environment.split(|byte| *byte == 0);
@@ -16,7 +16,7 @@ pub fn settings(runtime: LiveRuntime, line: &[u8], environment: &[u8]) -> Settin
     match runtime {
         LiveRuntime::Jvm => {
             let line = String::from_utf8_lossy(line).replace('\0', " ");
-            // In the order in which a JVM reads them: a later one counts.
+            // In the order in which a JVM reads them; the last one counts.
             let [first, second, last] =
                 ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"].map(variable);
             let all = [first, second, &line, last].join(" ");

@@ -13,30 +13,30 @@ use rustix::thread::CapabilitySet;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The most that is read of a command line, of an environment and of a map, in bytes.
+/// Most bytes that are read of a command line, of an environment and of a map.
 const COMMAND_LINE: u64 = 64 << 10;
 const MAPS: u64 = 4 << 20;
 
-/// The most that is read of other texts, in bytes.
+/// Most bytes that are read of other texts.
 const TEXT: u64 = 1_024;
 
-/// The most that is read of what an engine keeps, and of names in a folder, in bytes.
+/// Most bytes that are read of a file that an engine keeps, and of the names in a folder.
 const KEPT: u64 = 4 << 20;
 const KEPT_NAMES: usize = 1 << 20;
 
-/// Threads of a process whose place in the kernel is looked at, at most.
+/// Most threads of a process whose place in the kernel is looked at.
 const MOST_THREADS: usize = 32;
 
 /// Address space of a worker, in bytes.
 const MEMORY: u64 = 512 << 20;
 
-/// CPU time of a worker, in seconds; the reader ends it before by the clock.
+/// CPU time of a worker, in seconds. The reader's own time limit ends it earlier.
 const SECONDS: u64 = 5;
 
-/// The user and group that the kernel itself gives to what belongs to nobody.
+/// The user and group id that the kernel shows for owners that it cannot map.
 const NOBODY: u32 = 65_534;
 
-/// Answers a question. The process has to end afterwards: it can do nothing else any more.
+/// Answers a question. The process has to end afterwards: it can do nothing else then.
 pub fn work(roots: &Roots, question: &Question, reader: u32) -> Answer {
     let material = ProcessFiles::open(roots, question.pid)
         .ok()
@@ -115,25 +115,25 @@ fn give_up(reader: u32) -> io::Result<()> {
     limit_memory(MEMORY)?;
     limit_time(SECONDS)?;
     if geteuid().is_root() {
-        // Without the privilege to become somebody else it stays root without any privilege.
+        // Without the privilege to become another user, it stays root, but without any privilege.
         if let Some(nobody) = User::new(NOBODY, NOBODY) {
             let _ = nobody.become_it();
         }
-        // The change of user has made the kernel forget it.
+        // The change of user made the kernel forget the death signal.
         death::die_with(reader, Signal::KILL)?;
     }
     keep_privileges(CapabilitySet::empty())?;
-    // A kernel without Landlock leaves what its user may do.
+    // A kernel without Landlock allows all that the worker's user may do.
     let _ = restrict(Files::None, Network::None);
     Ok(())
 }
 
-/// Where the code of the program itself begins and ends: fields 26 and 27 of `stat`.
+/// Where the code of the program itself starts and ends: fields 26 and 27 of `stat`.
 fn code(stat: &str) -> Option<(u64, u64)> {
     let (_, after) = stat.rsplit_once(')')?;
     let mut words = after.split_ascii_whitespace().skip(23);
     let (from, to) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    // Who may not look is told 1.
+    // A process that may not look gets the value 1.
     (from > 1 && to > from).then_some((from, to))
 }
 

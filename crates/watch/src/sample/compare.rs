@@ -1,4 +1,4 @@
-//! The ready time of the threads that waited most, held against the kernel's own count.
+//! Compares the runnable time of the threads that waited most with the kernel's own count.
 
 use super::gained::Gained;
 use crate::tick::Tick;
@@ -8,26 +8,26 @@ use probe::live::is_outside;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Threads that are compared in an interval.
+/// Most threads that are compared in an interval.
 const MOST: usize = 24;
 
-/// Both counts are those of one moment where no more time than this lies between them. A reader
-/// that is held up for longer would find waits in the kernel's that ended after its own.
+/// Both counts are of one moment if at most this time lies between them. If the reader is held up
+/// for longer, the kernel's count has waits that ended after our count was read.
 const AT_ONCE_NS: u64 = 50_000_000;
 
-/// The most that is read of `schedstat`, in bytes.
+/// Most bytes that are read of `schedstat`.
 const SCHEDSTAT: u64 = 128;
 
-/// Compares, and remembers where both counts stood.
+/// Compares both counts, and remembers them.
 #[derive(Debug, Default)]
 pub struct Compare {
-    /// By thread and when it began: where both counts stood.
+    /// Both counts at the last look, by thread and its start.
     before: HashMap<(u32, u64), Compared>,
 }
 
 impl Compare {
-    /// Adds what both counts gained since the last interval, of threads that were read then too.
-    /// Our own were read at `at_ns`, by the monotonic clock.
+    /// Adds what both counts gained since the last interval, for threads that were read then too.
+    /// Our own counts were read at `at_ns`, by the monotonic clock.
     pub fn add(&mut self, roots: &Roots, gained: &Gained, at_ns: u64, tick: &mut Tick) {
         let mut waited: Vec<(u64, u32, u32, u64)> = (tick.threads.iter())
             .filter(|thread| !is_outside(thread.pid))
@@ -96,7 +96,7 @@ mod tests {
         // The kernel counts a wait when it ends.
         let both = Compared { parts_ns: 40 * MS, waking_ns: 0, kernel_ns: 41 * MS };
         assert_eq!(look(0, 150, 10, 541), [(1, both)]);
-        // A reader that was held up compares nothing, and begins anew.
+        // After a delay, the reader compares nothing and starts anew.
         assert_eq!(look(900, 160, 0, 2_000), []);
         assert_eq!(look(0, 170, 0, 2_010), []);
     }

@@ -1,5 +1,5 @@
-//! Memory groups that are at their limit, who holds most of their memory, and which pages that
-//! their processes slept for had been taken from them.
+//! Memory groups that are at their limit, and who holds most of their memory. Also how long their
+//! processes slept for pages that had been taken from them.
 
 use crate::tick::{Full, Tick};
 use host::roots::{Roots, read_start};
@@ -9,17 +9,17 @@ use probe::live::is_outside;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Processes that are looked up in an interval at most.
+/// Most processes that are looked up in an interval.
 const MOST: usize = 4;
 
-/// Processes of a group that are looked at at most.
+/// Most processes of a group that are looked at.
 const MOST_PROCESSES: usize = 256;
 
-/// A process that stood still for memory for less than this in an interval is not looked up: it is
-/// no finding.
+/// A process that was stalled for memory for less than this in an interval is not looked up,
+/// since it is no finding.
 const LEAST_NS: u64 = 20_000_000;
 
-/// The most that is read of a name, in bytes.
+/// Most bytes that are read of a name.
 const NAME: u64 = 64;
 
 /// Looks at full groups, and remembers their counters.
@@ -29,15 +29,15 @@ pub struct FullGroups {
     before: HashMap<u32, Before>,
 }
 
-/// A process at the last look: its group, how many pages that had been taken away were read back
-/// there so far, and how long it had slept for pages before that was known.
+/// A process at the last look: its group, the group's count of pages that were read back after
+/// they had been taken away, and how long it had slept for pages before that count was known.
 struct Before {
     group: String,
     refaults: u64,
     fault_ns: u64,
 }
 
-/// What the threads of a process stood still for.
+/// What the threads of a process were stalled for.
 #[derive(Default)]
 struct Waited {
     all_ns: u64,
@@ -46,12 +46,12 @@ struct Waited {
 }
 
 impl FullGroups {
-    /// For a hierarchy.
+    /// For this hierarchy.
     pub fn new(roots: &Roots, groups: MemoryGroups) -> Self {
         FullGroups { roots: roots.clone(), groups, before: HashMap::new() }
     }
 
-    /// Adds the full groups of the processes of a tick that stood still for memory.
+    /// Adds the full groups of those processes of a tick that were stalled for memory.
     pub fn add(&mut self, tick: &mut Tick) {
         let mut before = std::mem::take(&mut self.before);
         for (pid, waited) in most_waited(tick) {
@@ -63,8 +63,8 @@ impl FullGroups {
         }
     }
 
-    /// Of the time that a process slept for pages: the share of those that had been taken away. At
-    /// the first look that is not known yet, and comes with the next.
+    /// The part of a process's sleep for pages that was for pages taken away before. The first
+    /// look does not know it yet, and the next look adds it.
     fn read_back_ns(&mut self, pid: u32, group: &str, now: &Waited, then: Option<Before>) -> u64 {
         let Some(refaults) = self.groups.refaults(group) else { return 0 };
         let (read_back_ns, fault_ns) = match then {
@@ -142,7 +142,7 @@ mod tests {
         let expected = Full { group, limit_bytes: 4096, largest, read_back_ns: 0 };
         assert_eq!(look(30).as_ref(), Some(&expected));
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 55\n");
-        // Half of 100, of both intervals.
+        // Half of the 100 pages, for the sleep of both intervals.
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(40 * MS));
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(0), "pages never there before");
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 955\n");

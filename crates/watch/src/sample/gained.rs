@@ -1,4 +1,4 @@
-//! From sums since the start to what they gained.
+//! Turns sums since the start into what they gained.
 
 use crate::tick::Tick;
 use host::Roots;
@@ -8,17 +8,17 @@ use probe::live::{
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// Threads that are remembered at most: twice as many as the kernel's table holds.
+/// Most threads that are remembered: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
 
-/// Readers of memory maps that are remembered at most: twice as many as the kernel's table holds.
+/// Most readers of memory maps that are remembered: twice as many as the kernel's table holds.
 const MOST_READERS: usize = 4_096;
 
-/// A table with room for so many times what it holds gives some of it back.
+/// A table with room for this many times its content gives some room back.
 const SPARE: usize = 8;
 
-/// Threads that gained less than this are left out, in nanoseconds: they cannot be part of a
-/// finding, and on a busy machine they are most.
+/// Threads that gained less than this, in nanoseconds, are left out. They cannot be part of a
+/// finding, and on a busy machine they are the majority.
 const LEAST_NS: u64 = 20_000;
 
 /// A reader of a memory map.
@@ -28,18 +28,18 @@ type ReaderId = (u32, u32, u32, String);
 #[derive(Debug, Default)]
 pub struct Gained {
     threads: HashMap<(u32, u64), ThreadCounts>,
-    /// Those that had ended at the last reading. The next one may still tell of them, and no other.
+    /// Threads that had ended at the last reading. Only the next reading may still contain them.
     ended: HashSet<(u32, u64)>,
     readers: HashMap<ReaderId, ReaderCounts>,
     chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
     lost_threads: u64,
-    /// The process that watches, as /proc names it; it sleeps behind the nodes that it asks.
+    /// The process that watches, by its number in /proc. It sleeps behind the nodes that it asks.
     own: Option<u32>,
 }
 
 impl Gained {
-    /// From now on.
+    /// Starts from this moment.
     pub fn new(roots: &Roots) -> Self {
         let own = std::fs::read_link(roots.proc.join("self")).ok();
         let own = own.and_then(|pid| pid.to_str()?.parse().ok());
@@ -54,7 +54,7 @@ impl Gained {
         let ended = std::mem::take(&mut self.ended);
         for thread in counts.threads {
             let before = self.threads.get(&(thread.tid, thread.start));
-            // One that had lost its place begins anew.
+            // A thread that had lost its place starts anew.
             let before = before.filter(|before| before.waits <= thread.waits);
             let thread = before.map_or_else(|| thread.clone(), |before| at_least(&thread, before));
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
@@ -73,7 +73,7 @@ impl Gained {
             if thread.state == ThreadState::Gone {
                 self.ended.insert((thread.tid, thread.start));
             }
-            // Thousands of names would lie scattered over memory that is to be given back.
+            // Thousands of names would be scattered over memory that is to be given back.
             let sums = ThreadCounts { name: String::new(), lock_by: String::new(), ..thread };
             self.threads.insert((sums.tid, sums.start), sums);
         }
@@ -85,7 +85,8 @@ impl Gained {
         for mut reader in counts.readers {
             let id = (reader.reader, reader.target, reader.call, reader.file.clone());
             let before = self.readers.remove(&id).unwrap_or_default();
-            // One that had lost its place begins anew; a hold that is under way is one of its own.
+            // A reader that had lost its place starts anew. A hold in progress counts as one
+            // hold.
             let before = match reader.holds + 1 < before.holds {
                 true => ReaderCounts::default(),
                 false => before,
@@ -112,7 +113,7 @@ impl Gained {
         tick.chains = self.chains(counts.chains);
         tick.pairs = counts.pairs;
         tick.unnamed_ns = counts.unnamed_ns;
-        // A source that counts none has none.
+        // A source that counts no switches has no figure for them.
         tick.machine.switches =
             (counts.switches > 0).then(|| counts.switches.saturating_sub(self.switches));
         self.switches = counts.switches;
@@ -122,7 +123,8 @@ impl Gained {
 }
 
 impl Gained {
-    /// How long a thread waited since it was first seen, in waits that are over.
+    /// How long a thread has waited since it was first seen, in waits that are over. The second
+    /// time is that of waking on an idle CPU.
     pub fn waited_ns(&self, tid: u32, start: u64) -> Option<(u64, u64)> {
         let thread = self.threads.get(&(tid, start))?;
         Some((thread.ready_ns.saturating_sub(thread.open_ns), thread.idle_ns))
@@ -130,7 +132,7 @@ impl Gained {
 
     fn chains(&mut self, now: Vec<ChainCounts>) -> Vec<ChainCounts> {
         let of = |chain: &ChainCounts| {
-            // One that had lost its place begins anew.
+            // A chain that had lost its place starts anew.
             let before = self.chains.get(&chain.key).filter(|before| before.wakes <= chain.wakes);
             let (ns, wakes) = before.map_or((0, 0), |before| (before.ns, before.wakes));
             ChainCounts {
@@ -146,15 +148,15 @@ impl Gained {
     }
 }
 
-/// Gives back what a table has room for, where that was for more than it holds by now.
+/// Gives back room that a table had for more than it holds.
 fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
     if table.capacity() > SPARE * table.len() {
         table.shrink_to(2 * table.len());
     }
 }
 
-/// Sums to which waits that go on may be added are never less than they were: else what a wait was
-/// counted for too early, since its end was just being written, would count twice.
+/// Sums that may include waits in progress never decrease. Otherwise a wait could count twice:
+/// once too early, while its end was just being written, and once more afterwards.
 fn at_least(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
     each(now, before, u64::max)
 }
@@ -165,7 +167,7 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
     ThreadCounts { native, ..each(now, before, u64::saturating_sub) }
 }
 
-/// Each sum of the one with that of the other; what is no sum is that of the one.
+/// Combines each sum of `one` with the same sum of `other`. Everything else is taken from `one`.
 fn each(one: &ThreadCounts, other: &ThreadCounts, with: fn(u64, u64) -> u64) -> ThreadCounts {
     let sum = |of: fn(&ThreadCounts) -> u64| with(of(one), of(other));
     let mut throttled_ns = one.throttled_ns;
@@ -216,7 +218,7 @@ mod tests {
         let later = ThreadCounts { ready_ns: 25 * MS, ran_ns: 13 * MS, ..first.clone() };
         let now = read(&mut gained, vec![later]);
         assert_eq!((now[0].ready_ns, now[0].ran_ns), (5 * MS, 3 * MS));
-        // One that has ended is told of once more at most, and gains nothing.
+        // A thread that has ended is reported at most once more, and gains nothing.
         let gone = ThreadCounts {
             state: ThreadState::Gone,
             ready_ns: 25 * MS,
@@ -246,7 +248,7 @@ mod tests {
         assert_eq!(read(100, 3, 80), (100, 80));
         assert_eq!(read(60, 2, 50), (0, 0));
         assert_eq!(read(120, 4, 90), (20, 10));
-        // A reader whose place was given to another begins anew.
+        // A reader whose place was given to another starts anew.
         assert_eq!(read(120, 1, 30), (0, 30));
     }
 

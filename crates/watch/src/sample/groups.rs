@@ -5,10 +5,10 @@ use host::CpuGroups;
 use host::cgroup::Usage;
 use std::collections::HashMap;
 
-/// Groups that are read in an interval at most.
+/// Most groups that are read in an interval.
 const MOST: usize = 512;
 
-/// Intervals after which all groups are looked through for a quota again.
+/// Intervals after which all groups are searched for a quota again.
 const OLD: u64 = 5;
 
 /// Reads counters, and remembers them.
@@ -20,7 +20,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// For a hierarchy.
+    /// For this hierarchy.
     pub fn new(groups: CpuGroups) -> Self {
         Groups { groups, names: Vec::new(), before: HashMap::new(), interval: 0 }
     }
@@ -33,7 +33,7 @@ impl Groups {
         self.interval += 1;
         let mut names = self.names.clone();
         let near = tick.lineages.values().flatten();
-        // Groups that were made since, as far as somebody in them ran.
+        // Groups that were made since, if a process in them ran.
         names.extend(near.filter(|group| !self.names.contains(group)).cloned());
         names.sort();
         names.dedup();

@@ -14,7 +14,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads them now.
+    /// Reads the counters.
     pub fn start(roots: &Roots) -> Self {
         let cpus = host::machine(roots).cpus.len();
         Machine {
@@ -24,7 +24,7 @@ impl Machine {
         }
     }
 
-    /// What they gained in such a time, and the share of it in which each CPU was idle.
+    /// What the counters gained in this time, and the share of it in which each CPU was idle.
     pub fn gained(&mut self, roots: &Roots, over: Duration) -> (MachineTick, Vec<f64>) {
         let (now, idle) = (Snapshot::take(roots), Idle::read(roots));
         let gained = self.before.until(&now);

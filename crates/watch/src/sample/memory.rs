@@ -1,4 +1,5 @@
-//! Groups that have a memory.high: how often they were above it, and who slept for that.
+//! Groups that have a memory.high: how often they were above it, and which processes slept for
+//! it.
 
 use super::scope;
 use crate::reader::{Answer, MOST_PLACES, Readers, What};
@@ -10,19 +11,19 @@ use model::live::Scope;
 use os::terminal;
 use std::collections::HashMap;
 
-/// Groups that are read in an interval at most.
+/// Most groups that are read in an interval.
 const MOST: usize = 256;
 
-/// Processes of a group that are looked at in an interval at most.
+/// Most processes of a group that are looked at in an interval.
 const MOST_PROCESSES: usize = MOST_PLACES;
 
-/// The most that is read of a name, in bytes.
+/// Most bytes that are read of a name.
 const NAME: u64 = 64;
 
-/// Intervals after which all groups are looked through for a limit again.
+/// Intervals after which all groups are searched for a limit again.
 const OLD: u64 = 5;
 
-/// The function of the kernel in which a task sleeps that is above the limit.
+/// The kernel function in which a task sleeps if its group is above the limit.
 const SLEEPS_IN: &str = "mem_cgroup_handle_over_high";
 
 /// Reads the groups, and remembers their counters.
@@ -36,14 +37,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// For a hierarchy.
+    /// For this hierarchy.
     pub fn new(roots: &Roots, scope: &Scope, groups: MemoryGroups) -> Self {
         let (roots, scope) = (roots.clone(), scope.clone());
         Memory { roots, scope, groups, names: Vec::new(), before: HashMap::new(), interval: 0 }
     }
 
     /// Adds what the counters gained to a tick. Processes are looked at only in a group that was
-    /// found above its limit, or is.
+    /// found above its limit, or is above it.
     pub fn add(&mut self, tick: &mut Tick, readers: &mut Readers) {
         if self.interval.is_multiple_of(OLD) {
             self.names = self.groups.with_high();

@@ -1,4 +1,4 @@
-//! Reading the machine: once a second, and only what is bounded.
+//! Reads the machine once a second, and only what is bounded in size.
 
 mod compare;
 mod full;
@@ -72,10 +72,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to read what can be read here.
+    /// Starts to read what is available here.
     ///
     /// # Errors
-    /// If a process or the group that is named does not exist.
+    /// If a named process or the named group does not exist.
     pub fn start(roots: &Roots, scope: &Scope, mut readers: Readers) -> Result<Self, ScopeError> {
         let cpu_groups = CpuGroups::find(roots);
         scope::check(roots, scope, cpu_groups.as_ref())?;
@@ -110,12 +110,12 @@ impl Sampler {
             tool_ns: time::process_cpu_ns(),
             steps: Steps::default(),
         };
-        // What was so far is not ours to tell.
+        // What happened before the start does not count.
         let _ = sampler.tick();
         Ok(sampler)
     }
 
-    /// Says there what it is at.
+    /// Reports the current step there.
     #[must_use]
     pub fn with_steps(self, steps: Steps) -> Self {
         Sampler { steps, ..self }
@@ -126,7 +126,7 @@ impl Sampler {
         &self.sources
     }
 
-    /// Looks into these nodes from now on.
+    /// Asks these nodes from then on.
     pub fn ask(&mut self, nodes: Vec<Watcher>) {
         self.asked = nodes;
     }
@@ -162,7 +162,7 @@ impl Sampler {
         self.steps.begin(Step::Tables);
         self.gained.take(counts, &mut tick);
         self.outsiders.name(&mut tick);
-        // Without programs both counts are the same one.
+        // Without programs in the kernel, both counts are the same.
         if self.probe.is_some() {
             self.compare.add(&self.roots, &self.gained, at_ns, &mut tick);
         }
@@ -188,7 +188,7 @@ impl Sampler {
         tick.spent = Spent {
             tool_ns: self.tool_ns.saturating_sub(before_ns),
             programs_ns,
-            // Tables stand beside it.
+            // The tables are listed beside it.
             memory_bytes: host::resident_bytes(&self.roots, "self")
                 .unwrap_or(0)
                 .saturating_sub(touched_bytes),
@@ -198,14 +198,14 @@ impl Sampler {
         tick
     }
 
-    /// What the programs in the kernel look at more closely from now on.
+    /// Tells the programs in the kernel what to look at more closely from then on.
     fn look_at_nodes(&mut self) {
         if let Some(probe) = &mut self.probe {
             probe.look_at_nodes(&self.nodes.processes(), self.nodes.wants_passes());
         }
     }
 
-    /// The sums: of the programs in the kernel, or of /proc where there are none.
+    /// The sums of the programs in the kernel, or of /proc if there are none.
     fn counts(&mut self) -> Counts {
         if let Some(probe) = &mut self.probe {
             match probe.read() {
@@ -271,7 +271,7 @@ fn sources(
     all
 }
 
-/// What is read of `stat`, for the fuzzer.
+/// Reads any text as a `status` file, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub fn fuzz(text: &str) {
     processes::fuzz(text);

@@ -1,8 +1,8 @@
 //! Erlang nodes: found by the names of their threads, and looked at from outside.
 //!
-//! Of a node `cmdline` is read once, when it is found, and `maps` where a sample lies in code that
-//! is not known yet, once a minute at most: both are read under the lock of its memory map, for
-//! some microseconds, by the reader.
+//! The `cmdline` of a node is read once, when it is found. Its `maps` is read if a sample is in
+//! unknown code, at most once a minute. The reader reads both. That takes the lock of the node's
+//! memory map for some microseconds.
 
 mod places;
 
@@ -18,45 +18,48 @@ use probe::live::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Processes that are looked through for nodes at the start, at most.
+/// Most processes that are searched for nodes at the start.
 const MOST_PROCESSES: usize = 32_768;
 
-/// Threads of a node that are known at most.
+/// Most threads of a node that are known.
 const MOST_THREADS: usize = 4_096;
 
-/// Functions that are kept of a node's libraries.
+/// Most functions that are kept of a node's libraries.
 const MOST_FUNCTIONS: usize = 4_096;
 
-/// Libraries of a node whose functions are asked for in an interval.
+/// Most libraries of a node whose functions are asked for in an interval.
 const LIBRARIES: usize = 4;
 
-/// Processes that may be nodes: looked at in an interval, and remembered as none.
+/// Most possible nodes that are looked at in an interval, and most processes remembered as no
+/// node.
 const MET: usize = 4;
 const MOST_REFUSED: usize = 4_096;
 
-/// Candidates whose user is looked up in an interval.
+/// Most candidates whose user is looked up in an interval.
 const CANDIDATES: usize = 128;
 
-/// The most that is read of `status`, in bytes.
+/// Most bytes that are read of `status`.
 const STATUS: u64 = 4_096;
 
 /// Intervals between two readings of a node's threads, and of its map.
 const OLD: u64 = 60;
 
-/// Where a scheduler computes for so long of an interval of a second in code of the VM or of
-/// libraries, passes are looked at often: half the limit of a finding, as samples are few.
+/// If a scheduler computes for this long, of an interval of a second, in code of the VM or of
+/// libraries, its passes are looked at often. It is half the limit of a finding, since samples
+/// are few.
 const NATIVE_NS: f64 = 5e7;
 
-/// The variable in which a VM counts the passes of its schedulers ("thread progress"): between two
-/// processes each of them passes, and the number goes up when all that are awake have. Every OTP
-/// from R16 on has it, and exports it as it does all that native functions may use.
+/// The variable in which a VM counts the passes of its schedulers ("thread progress"). Each
+/// scheduler passes between two processes, and the number goes up when all that are awake have
+/// passed. Every OTP from R16 on has the variable. It is exported, like everything that native
+/// functions may use.
 const PASSES: &str = "erts_thr_prgr__";
 
 /// The nodes of this machine.
 pub struct Nodes {
     roots: Roots,
     known: BTreeMap<u32, Known>,
-    /// Processes that got no place, and when that was.
+    /// Processes that got no place, and the interval in which they were refused.
     refused: HashMap<u32, u64>,
     interval: u64,
     last_ns: u64,
@@ -67,19 +70,19 @@ pub struct Nodes {
 struct Known {
     facts: NodeFacts,
     user: u32,
-    /// The interval in which it was met.
+    /// The interval in which it was found.
     since: u64,
-    /// When the process began; another one of this number is no such node.
+    /// When the process started. A later process with this number is not this node.
     started: u64,
-    /// Where it counts the passes of its schedulers; 0 where it does not say.
+    /// The address at which it counts the passes of its schedulers; 0 if it has none.
     passes_at: Option<u64>,
     threads: HashMap<u32, Thread>,
     maps: Maps,
     maps_read: Option<u64>,
-    /// Functions of its libraries, by where those are mapped and the offset in their file.
+    /// Functions of its libraries, by the library's address and the offset in the library's file.
     functions: HashMap<(u64, u64), Option<String>>,
     threads_read: u64,
-    /// Whether it was looked at before: what came before that is not of any interval.
+    /// Whether it was looked at before. Earlier sums belong to no interval.
     is_followed: bool,
 }
 
@@ -87,12 +90,12 @@ struct Known {
 struct Thread {
     kind: ThreadKind,
     before: ThreadCounts,
-    /// Asleep in a call up to the last reading.
+    /// Time asleep in calls, up to the last reading.
     call_ns: u64,
 }
 
 impl Nodes {
-    /// Those that run now.
+    /// The nodes that run at this moment.
     pub fn find(roots: &Roots, readers: &mut Readers) -> Self {
         let mut nodes = Nodes {
             roots: roots.clone(),
@@ -118,7 +121,7 @@ impl Nodes {
         self.known.iter().map(|(pid, known)| (*pid, known.passes_at.unwrap_or(0))).collect()
     }
 
-    /// Whether the passes of their schedulers are to be seen in the interval that begins.
+    /// Whether the passes of their schedulers should be watched in the interval that begins.
     pub fn wants_passes(&self) -> bool {
         self.is_suspicious
     }
@@ -145,7 +148,7 @@ impl Nodes {
         all
     }
 
-    /// Forgets those that have ended, and what was refused long ago.
+    /// Forgets nodes that have ended, and old refusals.
     fn forget(&mut self) {
         let roots = &self.roots;
         self.known.retain(|pid, known| process_files::started(roots, *pid) == Some(known.started));
@@ -156,7 +159,7 @@ impl Nodes {
         }
     }
 
-    /// Looks at some of these processes, of every user in turn.
+    /// Looks at some of these processes; users take turns.
     fn meet_in_turn(&mut self, pids: &[u32], most: usize, readers: &mut Readers) {
         let of = |pid: &u32| Some((*pid, user(&self.roots, *pid)?));
         let candidates: Vec<(u32, u32)> = pids.iter().take(CANDIDATES).filter_map(of).collect();
@@ -166,7 +169,7 @@ impl Nodes {
         }
     }
 
-    /// Reads what a process is that may be a node.
+    /// Checks whether a process is a node, and reads what it is.
     fn meet(&mut self, pid: u32, user: u32, readers: &mut Readers) {
         let held =
             |(pid, known): (&u32, &Known)| Held { pid: *pid, user: known.user, since: known.since };
@@ -179,7 +182,7 @@ impl Nodes {
             return;
         }
         let line = match readers.ask(&self.roots, pid, What::CommandLine) {
-            // In the next interval it is there.
+            // The answer is there in the next interval.
             None => return,
             Some(Answer::CommandLine(line)) => line,
             Some(_) => {
@@ -248,13 +251,13 @@ impl Nodes {
         Some(tick)
     }
 
-    /// Looks up where a node counts the passes of its schedulers, once.
+    /// Looks up, once, where a node counts the passes of its schedulers.
     fn find_passes(&mut self, pid: u32, readers: &mut Readers) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         if known.passes_at.is_none() {
             let what = What::Variable(PASSES.to_owned());
             known.passes_at = match readers.ask(&self.roots, pid, what) {
-                // In the next interval it is there.
+                // The answer is there in the next interval.
                 None => None,
                 Some(Answer::Address(address)) => Some(address),
                 Some(_) => Some(0),
@@ -263,7 +266,7 @@ impl Nodes {
         }
     }
 
-    /// Has the map of a process read, where a sample lies in code that is not known.
+    /// Asks for the map of a process if a sample is in unknown code.
     fn read_maps(&mut self, pid: u32, samples: &[&NodeSample], readers: &mut Readers) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         let strange = samples.iter().any(|sample| !known.maps.knows(sample.ip));
@@ -271,7 +274,7 @@ impl Nodes {
         if !strange || !old {
             return;
         }
-        // Where the answer is not there yet it is asked for again in the next interval.
+        // If the answer is not there yet, the next interval asks again.
         let Some(answer) = readers.ask(&self.roots, pid, What::Maps) else { return };
         known.maps_read = Some(self.interval);
         known.functions.clear();
@@ -281,7 +284,7 @@ impl Nodes {
         };
     }
 
-    /// Has the functions read in which threads are that hold their scheduler.
+    /// Asks for the functions of threads that hold their scheduler.
     fn read_functions(&mut self, pid: u32, samples: &[&NodeSample], readers: &mut Readers) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         let mut wanted: HashMap<MappedFile, BTreeSet<u64>> = HashMap::new();
@@ -418,7 +421,7 @@ fn add_call(tick: &mut NodeTick, kind: ThreadKind, (asleep_ns, worst_ns): (u64, 
     }
 }
 
-/// Asleep in calls that are neither futex nor poll, the present one included.
+/// Time asleep in calls that are neither futex nor poll, including the present call.
 fn call_ns(counts: &ThreadCounts, at_ns: u64) -> u64 {
     let ongoing = if sleeps_in_call(counts) { at_ns.saturating_sub(counts.since_ns) } else { 0 };
     counts.native.call_ns.saturating_add(ongoing)
@@ -429,8 +432,8 @@ fn sleeps_in_call(counts: &ThreadCounts) -> bool {
     sleeps && counts.native.sleep == Sleep::Call
 }
 
-/// Whether a scheduler computes in code that is not Erlang's for so long that it may be a finding:
-/// its time on a CPU, by the share of its samples there that stand in such code.
+/// Whether a scheduler computes in code other than Erlang's for so long that it may be a finding.
+/// That time is its CPU time multiplied by the share of its samples that are in such code.
 fn may_hide_native_code(tick: &NodeTick) -> bool {
     tick.schedulers.iter().any(|(number, one)| {
         let running = tick.samples.iter().filter(|(seen, _)| {
@@ -445,7 +448,7 @@ fn may_hide_native_code(tick: &NodeTick) -> bool {
     })
 }
 
-/// Whether a thread that is seen so does not give its scheduler back.
+/// Whether a thread that is seen like this keeps its scheduler.
 fn holds_scheduler(what: Sampled) -> bool {
     matches!(what, Sampled::Asleep | Sampled::Silent)
 }
@@ -454,7 +457,7 @@ fn holds_scheduler(what: Sampled) -> bool {
 fn user(roots: &Roots, pid: u32) -> Option<u32> {
     let status = ProcessFiles::open(roots, pid).ok()?.read("status", STATUS)?;
     let status = String::from_utf8_lossy(&status).into_owned();
-    // The name comes before it and cannot hold the end of a line.
+    // The name comes before it and cannot contain a line feed.
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().next()?.parse().ok()
 }

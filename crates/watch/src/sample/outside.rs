@@ -1,14 +1,14 @@
-//! Processes outside the PID namespace of /proc, as from inside a container: what the programs in
-//! the kernel know of them is all that is known.
+//! Processes outside the PID namespace of /proc, as seen from inside a container. Only what the
+//! programs in the kernel know about them is known.
 
 use crate::tick::{Outside, Tick};
 use probe::live::{ThreadCounts, is_kernel_outside, is_outside};
 use std::collections::HashMap;
 
-/// Processes that are remembered at most: as many as the kernel's table holds threads.
+/// Most processes that are remembered: as many as the kernel's table holds threads.
 const MOST: usize = 16_384;
 
-/// Names the processes of outside, and remembers them.
+/// Names the processes outside, and remembers them.
 #[derive(Debug, Default)]
 pub struct Outsiders {
     known: HashMap<u32, Known>,
@@ -16,13 +16,14 @@ pub struct Outsiders {
 
 #[derive(Debug)]
 struct Known {
-    /// The thread whose name stands for that of the process: its first one, as far as it ran.
+    /// The thread whose name stands for the process: its first thread, if that ran.
     tid: u32,
     outside: Outside,
 }
 
 impl Outsiders {
-    /// Learns who is outside, and which processes inside have a session that began there.
+    /// Learns which processes are outside, and which processes inside have a session that began
+    /// outside.
     pub fn meet(&mut self, threads: &[ThreadCounts], tick: &mut Tick) {
         if self.known.len() > MOST {
             self.known.clear();
@@ -36,7 +37,7 @@ impl Outsiders {
         }
     }
 
-    /// Names those that there are in a tick.
+    /// Names the outside processes of a tick.
     pub fn name(&self, tick: &mut Tick) {
         let of_threads = tick.threads.iter().flat_map(|thread| [thread.pid, thread.waker]);
         let of_pairs = tick.pairs.iter().map(|pair| pair.culprit);

@@ -1,7 +1,7 @@
-//! Names, groups and jobs of processes, read so that no process can hold the reader up.
+//! Names, groups and jobs of processes, read so that no process can block the reader.
 //!
 //! So `stat` is not read. On Linux 6.18, its reader sleeps for a lock of a process that is in the
-//! midst of an exec, and that process may wait seconds for a CPU.
+//! middle of an exec, and that process may wait seconds for a CPU.
 
 use super::scope;
 use super::status::{self, Status};
@@ -13,11 +13,11 @@ use model::live::Scope;
 use probe::live::is_outside;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Processes that are looked up in an interval at most; the others go by what the kernel's programs
-/// know of them.
+/// Most processes that are looked up in an interval. For the others, only what the programs in
+/// the kernel know is used.
 const MOST: usize = 1_024;
 
-/// Processes that are remembered at most.
+/// Most processes that are remembered.
 const MOST_KNOWN: usize = 16_384;
 
 /// Intervals after which a process is looked up again: it may have changed its name or group.
@@ -26,10 +26,10 @@ const OLD: u64 = 5;
 /// Intervals after which a process that was not looked up again is forgotten.
 const FORGOTTEN: u64 = 3 * OLD;
 
-/// Competition for a shorter time is not looked into, in nanoseconds.
+/// The shortest competition that is looked into, in nanoseconds.
 const LEAST_NS: u64 = 1_000_000;
 
-/// The most that is read of a file with one value, in bytes.
+/// Most bytes that are read of a file with one value.
 const VALUE: u64 = 1_024;
 
 /// Looks processes up, and remembers them.
@@ -40,7 +40,7 @@ pub struct Processes {
     known: HashMap<u32, Known>,
     lineages: HashMap<String, Vec<String>>,
     weights: HashMap<String, u64>,
-    /// Whether sessions share the CPUs out (autogroup).
+    /// Whether the kernel shares the CPUs between sessions (autogroup).
     has_sessions: bool,
     /// CPUs of the machine.
     cpus: u32,
@@ -54,7 +54,7 @@ struct Known {
 }
 
 impl Processes {
-    /// For a machine and what is to be looked at on it.
+    /// For this machine, and the programs to watch on it.
     pub fn new(roots: &Roots, scope: &Scope, groups: Option<CpuGroups>) -> Self {
         Processes {
             roots: roots.clone(),
@@ -92,7 +92,7 @@ impl Processes {
         self.weigh(tick);
     }
 
-    /// Drops what nothing has asked for lately.
+    /// Drops what was not asked for lately.
     fn forget(&mut self) {
         self.known.retain(|_, known| self.interval - known.looked < FORGOTTEN);
         self.known.shrink_to_fit();
@@ -108,7 +108,7 @@ impl Processes {
             self.weights.clear();
         }
         let pairs = tick.pairs.iter().map(|pair| (pair.victim, pair.culprit, pair.ns));
-        // Who holds up whom, and who is held up, may differ in weight too.
+        // The holder and the program that it holds up may differ in weight too.
         let chains = tick.chains.iter().map(|one| (one.key.holder, one.key.sleeper, one.ns));
         let long = pairs.chain(chains).filter(|(_, _, ns)| *ns >= LEAST_NS);
         let competitors = long.map(|(one, other, _)| {
@@ -127,7 +127,7 @@ impl Processes {
         }
     }
 
-    /// The nice value of the session of a process, where the kernel shares CPUs out by sessions.
+    /// The nice value of a process's session, if the kernel shares the CPUs between sessions.
     fn session_nice(&self, pid: u32) -> Option<i32> {
         if !self.has_sessions {
             return None;
@@ -137,7 +137,7 @@ impl Processes {
         String::from_utf8_lossy(&bytes).trim_end().rsplit_once("nice ")?.1.parse().ok()
     }
 
-    /// `outer_session` is its session, where that is one that /proc does not know.
+    /// `outer_session` is its session, if /proc does not know that session.
     fn look(&mut self, pid: u32, outer_session: Option<u32>) -> Option<Process> {
         let fresh = self.known.get(&pid).filter(|known| self.interval - known.looked < OLD);
         if let Some(known) = fresh {
@@ -145,28 +145,28 @@ impl Processes {
         }
         let before = self.known.get(&pid).cloned();
         let (groups, roots) = (self.groups.as_ref(), &self.roots);
-        // Before the status, which says whether its first thread had already begun to end.
+        // Read before the status, which tells whether its first thread had already begun to end.
         let mut group = groups.and_then(|groups| {
             groups.of_process(roots, pid).filter(|group| group != "/" || groups.top_is_bound())
         });
         let Some(mut status) = status::read(roots, pid) else {
-            // It has ended since: what is known of it still holds for what it did.
+            // It has ended meanwhile. What is known about it still applies to what it did.
             return before.map(|known| known.process);
         };
         if status.session == 0 {
             status.session = outer_session.unwrap_or(0);
         }
-        // With version 1, a thread that ends has left its group.
+        // In version 1 of control groups, a thread that ends has left its group.
         let may_have_left = group.is_none() && status.first_ends;
         match &before {
             Some(known) if may_have_left => group.clone_from(&known.process.group),
-            // Its session may say more.
+            // Its session may tell more than this.
             None if may_have_left && status.ends() => return None,
             _ => {}
         }
-        // All of a container is in the group that is its top.
+        // In a container, everything is in the group that is its top.
         let of_job = group.as_deref().filter(|group| *group != "/");
-        // Sessions are groups of what is in no group.
+        // Sessions are the groups of everything that is in no group.
         let bound = group.as_deref().map(|group| self.lineage(group)).unwrap_or_default();
         let is_free = group.is_none() || of_job.is_some() && bound.iter().all(|one| one == "/");
         let process = Process {
@@ -190,19 +190,19 @@ impl Processes {
     }
 }
 
-/// Whether the kernel makes a group of each session and shares CPUs out among these.
+/// Whether the kernel makes a group of each session and shares the CPUs between these groups.
 fn has_sessions(roots: &Roots) -> bool {
     let text = read_start(&roots.proc.join("sys/kernel/sched_autogroup_enabled"), VALUE);
     text.is_ok_and(|text| text.trim_ascii() == b"1")
 }
 
-/// The nice value of a process, or 0 where it has ended.
+/// The nice value of a process; 0 if it has ended.
 fn nice(pid: u32) -> i32 {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.and_then(|pid| rustix::process::getpriority_process(Some(pid)).ok()).unwrap_or(0)
 }
 
-/// The CPUs that a process may use, where these are not all of so many.
+/// The CPUs that a process may use; None if these are all `cpus`.
 fn confined(pid: u32, cpus: u32) -> Option<Vec<u32>> {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
     let may = rustix::thread::sched_getaffinity(Some(pid)).ok()?;
@@ -211,7 +211,7 @@ fn confined(pid: u32, cpus: u32) -> Option<Vec<u32>> {
     (!own.is_empty() && own.len() < all as usize).then_some(own)
 }
 
-/// The processes in a tick by what they lost and used.
+/// The processes in a tick, sorted by what they lost and used.
 fn wanted(tick: &Tick) -> Vec<u32> {
     let mut weights: BTreeMap<u32, u64> = BTreeMap::new();
     let mut add = |pid: u32, ns: u64| {
@@ -236,7 +236,7 @@ fn wanted(tick: &Tick) -> Vec<u32> {
         add(node.pid, u64::MAX / 2);
     }
     for reader in &tick.readers {
-        // Seldom, and never to be left out.
+        // They are rare, and must never be left out.
         add(reader.reader, u64::MAX / 2);
         add(reader.target, u64::MAX / 2);
     }
@@ -246,8 +246,7 @@ fn wanted(tick: &Tick) -> Vec<u32> {
     all.into_iter().map(|(_, pid)| pid).collect()
 }
 
-/// What a process belongs to: its group, unless that is one for all that somebody types in a
-/// session.
+/// What a process belongs to: its group, unless that group is for everything in a login session.
 fn job(status: &Status, group: Option<&str>) -> Job {
     if status.is_of_kernel {
         return Job::Kernel;
@@ -263,7 +262,7 @@ fn job(status: &Status, group: Option<&str>) -> Job {
     }
 }
 
-/// Any text, for the fuzzer.
+/// Reads any text, for the fuzzer.
 #[cfg(feature = "fuzz")]
 pub fn fuzz(text: &str) {
     if let Some(status) = status::parse(text) {
@@ -290,7 +289,7 @@ mod tests {
         assert_eq!((named.name.as_str(), &named.job), ("sh", &Job::Session(9)));
     }
 
-    /// Of a process that ends, with so many threads.
+    /// The status of a process that ends, with this many threads.
     fn zombie(threads: u32) -> String {
         format!("Name:\tsh\nState:\tZ\nPPid:\t1\nNSsid:\t9\nThreads:\t{threads}\n")
     }
@@ -316,7 +315,7 @@ mod tests {
         let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
         tree.put("proc/7/status", zombie(1));
         assert_eq!(processes.look(7, None).unwrap().group.as_deref(), Some("/a"));
-        // It may have left its group before it was looked at.
+        // It may have left its group before it was first looked at.
         processes.known.clear();
         tree.put("proc/7/cgroup", "0::/\n");
         assert_eq!(processes.look(7, None), None);

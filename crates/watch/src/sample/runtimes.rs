@@ -1,6 +1,6 @@
-//! The runtimes of programs in groups that a quota holds: by their names, or by the note that the
-//! linker of Go leaves in what it makes. And the settings that they were started with, so that
-//! nobody is told to set what is set.
+//! The runtimes of programs in throttled groups, known by their names, or by the note that Go's
+//! linker leaves in its programs. Also the settings that they were started with, so that no
+//! advice repeats what is set already.
 
 use crate::reader::{Answer, Readers, What};
 use crate::runtime::{LiveRuntime, Settings};
@@ -9,13 +9,13 @@ use host::process_files;
 use host::roots::Roots;
 use std::collections::{BTreeMap, HashMap};
 
-/// Processes that are looked up in an interval at most.
+/// Most processes that are looked up in an interval.
 const MOST: usize = 4;
 
-/// Processes that are remembered.
+/// Most processes that are remembered.
 const MOST_KNOWN: usize = 256;
 
-/// A process, when that began, and its name: another program in the same process has another name.
+/// A process, its start and its name. Another program in the same process has another name.
 type Process = (u32, u64, String);
 
 /// Looks runtimes up, and remembers them.
@@ -26,7 +26,7 @@ pub struct Runtimes {
 }
 
 impl Runtimes {
-    /// For a machine.
+    /// For this machine.
     pub fn new(roots: &Roots) -> Self {
         Runtimes { roots: roots.clone(), known: HashMap::new(), settings: HashMap::new() }
     }
@@ -63,7 +63,8 @@ impl Runtimes {
         runtime
     }
 
-    /// What a runtime was started with; none where that cannot be read, or is not there yet.
+    /// The settings that a runtime was started with; None if they cannot be read, or are not
+    /// there yet.
     fn settings(
         &mut self,
         pid: u32,
@@ -84,7 +85,7 @@ impl Runtimes {
     }
 }
 
-/// The processes that used most in groups that were throttled, and their names.
+/// The processes that used most CPU time in throttled groups, and their names.
 fn wanted(tick: &Tick) -> Vec<(u32, String)> {
     let throttled = |group: &&GroupTick| group.gained.nr_throttled.is_some_and(|times| times > 0);
     let held: Vec<&str> =

@@ -1,4 +1,4 @@
-//! How long each thread waited, from /proc alone: what is left where no programs can be had.
+//! How long each thread waited, from /proc alone: the fallback without programs in the kernel.
 
 use super::scope;
 use host::roots::{Roots, read_start};
@@ -7,10 +7,10 @@ use probe::live::{Counts, ThreadCounts};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Threads that are read in an interval at most; further ones are counted as lost.
+/// Most threads that are read in an interval; further threads count as lost.
 const MOST: usize = 4_096;
 
-/// The sums as they were first read: what was before that is not ours to tell.
+/// The sums as they were first read. Earlier time does not count.
 #[derive(Debug, Default)]
 pub struct Schedstat {
     first: HashMap<u32, (u64, u64)>,
@@ -19,7 +19,7 @@ pub struct Schedstat {
 }
 
 impl Schedstat {
-    /// The sums since the first reading, of what is looked at.
+    /// The sums since the first reading, for the programs in scope.
     pub fn read(&mut self, roots: &Roots, scope: &Scope) -> Counts {
         let mut counts = Counts::default();
         self.dropped = 0;
@@ -27,7 +27,7 @@ impl Schedstat {
             if !scope.pids.is_empty() && !scope.pids.contains(&pid) {
                 continue;
             }
-            // At least one thread of each process that there is no more room for.
+            // Counts at least one thread of each process for which there is no room.
             if counts.threads.len() >= MOST {
                 self.dropped += 1;
                 continue;

@@ -1,9 +1,9 @@
-//! What is looked at.
+//! Which programs are watched.
 
 use host::{CpuGroups, Roots};
 use model::live::Scope;
 
-/// What was asked for does not exist.
+/// What the user named does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeError(String);
 
@@ -29,7 +29,7 @@ pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result
     }
 }
 
-/// Whether a process is looked at.
+/// Whether a process is in scope.
 pub fn holds(scope: &Scope, pid: u32, name: &str, group: Option<&str>) -> bool {
     let is_below = |above: &String| {
         let own = group.unwrap_or("/");

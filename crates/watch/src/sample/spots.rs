@@ -1,6 +1,7 @@
-//! The function in which threads of a process wait actively, by the symbols of its program.
+//! The function in which threads of a process spin, according to the symbols of its program.
 //!
-//! The memory map of a process would say more, of libraries too, but to read it takes its lock.
+//! The memory map of a process would tell more, also about libraries, but reading it takes its
+//! lock.
 
 use crate::findings::LEAST_SAMPLES;
 use crate::reader::{Answer, Readers, What};
@@ -10,26 +11,26 @@ use host::roots::Roots;
 use probe::live::{ThreadCounts, is_outside};
 use std::collections::HashMap;
 
-/// Processes that are looked up in an interval at most.
+/// Most processes that are looked up in an interval.
 const MOST: usize = 4;
 
-/// Places that are remembered.
+/// Most places that are remembered.
 const MOST_KNOWN: usize = 256;
 
 /// Looks places up, and remembers them.
 pub struct Spots {
     roots: Roots,
-    /// By process, when that began, and address.
+    /// By process, its start, and address.
     known: HashMap<(u32, u64, u64), Spot>,
 }
 
 impl Spots {
-    /// For a machine.
+    /// For this machine.
     pub fn new(roots: &Roots) -> Self {
         Spots { roots: roots.clone(), known: HashMap::new() }
     }
 
-    /// Names where the threads of a tick waited actively, for processes that did so often enough.
+    /// Names where the threads of a tick spun, for processes that spun often enough.
     pub fn name(&mut self, tick: &mut Tick, readers: &mut Readers) {
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
@@ -59,7 +60,7 @@ impl Spots {
     }
 }
 
-/// The processes in which most samples spun, and where the thread was that did so most.
+/// The processes in which most samples spun, and the address of the thread that spun most.
 fn wanted(tick: &Tick) -> Vec<(u32, u64)> {
     let mut by_process: HashMap<u32, (u64, u64, u64)> = HashMap::new();
     let spun = |thread: &&ThreadCounts| thread.spins > 0 && thread.spin_at > 0;

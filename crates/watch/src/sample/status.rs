@@ -1,23 +1,23 @@
-//! What `status` says of a process, where the process is not taken away meanwhile.
+//! What `status` says about a process, if the process is not reaped meanwhile.
 //!
-//! Linux writes this text of a process that ends as well, and while it writes, the parent may take
-//! the process away: its session and its parent are 0 then, as those of a thread of the kernel are.
+//! Linux writes this text for a process that ends, too. The parent may reap the process during
+//! the write. Then its session and its parent are 0, as for a kernel thread.
 
 use host::Roots;
 use host::roots::read_start;
 use os::terminal;
 
-/// The most that is read, in bytes: it lists the groups of the user.
+/// Most bytes that are read; the text lists the groups of the user.
 const MOST: u64 = 16_384;
 
 /// The number of kthreadd, the parent of the kernel's other threads.
 const KTHREADD: u32 = 2;
 
-/// What is taken of `status`.
+/// What is used of `status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     pub name: String,
-    /// 0 where it began outside the PID namespace of /proc, and for threads of the kernel.
+    /// 0 if it began outside the PID namespace of /proc, and for kernel threads.
     pub session: u32,
     pub is_of_kernel: bool,
     /// Whether its first thread has ended, or has begun to.
@@ -26,38 +26,40 @@ pub struct Status {
 }
 
 impl Status {
-    /// Whether it ends as a whole: where only its first thread has ended, others run on.
+    /// Whether the whole process ends. If only its first thread has ended, other threads still
+    /// run.
     pub fn ends(&self) -> bool {
         self.first_ends && self.threads <= 1
     }
 }
 
-/// Reads that of a process; none where it is gone.
+/// Reads the status of a process; None if the process is gone.
 pub fn read(roots: &Roots, pid: u32) -> Option<Status> {
     let file = roots.proc.join(pid.to_string()).join("status");
     settled(|| parse(&String::from_utf8_lossy(&read_start(&file, MOST).ok()?)))
 }
 
-/// A process without a session is looked at twice: one that was taken away meanwhile is gone then.
+/// A process without a session is read twice. If it was reaped meanwhile, it is gone the second
+/// time.
 fn settled(mut look: impl FnMut() -> Option<Status>) -> Option<Status> {
     let first = look()?;
     if first.session == 0 { look() } else { Some(first) }
 }
 
-/// Reads the text of a `status` file. Its first line is the name, without line feeds of its own.
+/// Reads the text of a `status` file. Its first line is the name, which contains no line feed.
 pub fn parse(text: &str) -> Option<Status> {
     let name = text.strip_prefix("Name:\t")?.split('\n').next()?;
     let value = |key: &str| {
         text.lines().find_map(|line| line.strip_prefix(key)?.split_ascii_whitespace().next())
     };
     let parent = value("PPid:")?.parse().ok()?;
-    // The first number is that of the namespace of /proc.
+    // The first number belongs to the namespace of /proc.
     let session = value("NSsid:").and_then(|number| number.parse().ok()).unwrap_or(0);
     let has_memory = value("VmSize:").is_some();
     let is_dead = value("State:").is_some_and(|state| state == "Z" || state == "X");
     let is_of_kernel = match value("Kthread:") {
         Some(flag) => flag == "1",
-        // Older kernels do not say it. Threads of the kernel have no memory of their own.
+        // Older kernels do not tell. Kernel threads have no memory of their own.
         None => [0, KTHREADD].contains(&parent) && !has_memory && !is_dead,
     };
     let threads = value("Threads:").and_then(|number| number.parse().ok()).unwrap_or(1);
@@ -72,7 +74,7 @@ mod tests {
 
     const SHELL: &str = "Name:\tsh\nState:\tS (sleeping)\nPPid:\t1\nNSsid:\t9\t3\nVmSize:\t9 kB\n";
 
-    /// Reads such texts one after the other, as far as they are asked for.
+    /// Reads these texts one after the other. Returns how many of them were read.
     fn settle(texts: &[&str]) -> (Option<Status>, usize) {
         let mut asked = 0;
         let status = settled(|| {
@@ -106,7 +108,7 @@ mod tests {
     fn a_real_status_is_read() {
         let own = std::fs::read_to_string("/proc/self/status").unwrap();
         let read = parse(&own).unwrap();
-        // The session is 0 where it began outside this PID namespace, so `getsid` gives no Pid.
+        // The session is 0 if it began outside this PID namespace, so `getsid` gives no Pid.
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
         let after_name = stat.rsplit_once(") ").unwrap().1;
         let session = after_name.split(' ').nth(3).unwrap().parse().unwrap();
@@ -118,7 +120,7 @@ mod tests {
     fn a_process_that_is_taken_away_meanwhile_is_gone() {
         let taken = "Name:\tsh\nState:\tR (running)\nPPid:\t0\nNSsid:\t0\nVmSize:\t9 kB\n";
         assert_eq!(settle(&[taken]), (None, 2));
-        // Of an older kernel, which does not say who is of the kernel.
+        // From an older kernel, which does not mark kernel threads.
         assert_eq!(settle(&["Name:\tsh\nState:\tR (running)\nPPid:\t0\nNSsid:\t0\n"]), (None, 2));
         // Its session began outside.
         assert_eq!(settle(&[taken, taken]), (parse(taken), 2));

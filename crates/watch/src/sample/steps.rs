@@ -1,4 +1,4 @@
-//! What the sampler is at, for who waits for it.
+//! The current step of the sampler, for code that waits for it.
 
 use host::roots::{self, Roots};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum Step {
     Nodes,
     /// Names and groups of processes.
     Processes,
-    /// Functions in which threads wait actively.
+    /// Functions in which threads spin.
     Spots,
     /// Counters of control groups.
     Groups,
@@ -29,7 +29,7 @@ pub enum Step {
     Memory,
 }
 
-/// All of them, by number.
+/// All steps, by number.
 const ALL: [Step; 9] = [
     Step::Idle,
     Step::Tables,
@@ -42,19 +42,19 @@ const ALL: [Step; 9] = [
     Step::Memory,
 ];
 
-/// The step that a sampler is at, also for other threads.
+/// The current step of a sampler, which other threads can read too.
 #[derive(Debug, Clone, Default)]
 pub struct Steps(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     step: AtomicU8,
-    /// The thread of the sampler; 0 before it has begun.
+    /// The thread of the sampler; 0 before it starts.
     thread: AtomicI32,
 }
 
 impl Steps {
-    /// The calling thread is the one that takes them.
+    /// Declares the calling thread to be the sampler's thread.
     pub fn are_mine(&self) {
         self.0.thread.store(rustix::thread::gettid().as_raw_pid(), Relaxed);
     }
@@ -64,19 +64,19 @@ impl Steps {
         self.0.step.store(step as u8, Relaxed);
     }
 
-    /// The step under way.
+    /// The current step.
     pub fn now(&self) -> Step {
         ALL.get(usize::from(self.0.step.load(Relaxed))).copied().unwrap_or(Step::Idle)
     }
 
-    /// Whether their thread is ready to run or runs now; none where the kernel does not tell it.
+    /// Whether the sampler's thread runs or is runnable; None if the kernel does not tell.
     pub fn is_ready(&self, roots: &Roots) -> Option<bool> {
         let stat = self.read(roots, "stat")?;
-        // The name before the state may hold any character.
+        // The name comes before the state, and may contain any character.
         Some(stat.rsplit_once(')')?.1.trim_start().starts_with('R'))
     }
 
-    /// CPU time of their thread since it began; none where the kernel does not tell it.
+    /// CPU time of the sampler's thread since it started; None if the kernel does not tell.
     pub fn ran(&self, roots: &Roots) -> Option<Duration> {
         let ran_ns = self.read(roots, "schedstat")?.split_whitespace().next()?.parse().ok()?;
         Some(Duration::from_nanos(ran_ns))
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(steps.is_ready(&roots), None);
         steps.are_mine();
         assert_eq!(steps.is_ready(&roots), Some(true));
-        // The kernel counts at ticks and switches.
+        // The kernel updates this count at ticks and switches.
         while steps.ran(&roots).unwrap() == Duration::ZERO {
             std::thread::yield_now();
         }

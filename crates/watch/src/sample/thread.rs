@@ -1,5 +1,5 @@
-//! A sampler in a thread of its own: whoever waits for an interval can stop waiting, so a reading
-//! that hangs holds up nothing but itself.
+//! A sampler in its own thread. The caller can stop waiting for an interval, so a reading that
+//! hangs holds up nothing else.
 
 use super::steps::{Step, Steps};
 use super::{Sampler, ScopeError};
@@ -10,13 +10,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// After so many intervals memory that a storm of threads took is given back.
+/// Number of intervals after which the memory that a storm of threads took is given back.
 const TIDY: u64 = 10;
 
-/// How long the end of the thread is waited for.
+/// How long to wait for the end of the thread.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A sampler under way.
+/// A running sampler.
 #[derive(Debug)]
 pub struct Sampling {
     orders: Option<Sender<Order>>,
@@ -38,7 +38,7 @@ pub struct Sampled {
 /// Why there is no sampler.
 #[derive(Debug)]
 pub enum StartError {
-    /// What is to be looked at does not exist.
+    /// The programs that are to be watched do not exist.
     Scope(ScopeError),
     /// There is no thread, or it has ended.
     Thread(std::io::Error),
@@ -49,13 +49,13 @@ enum Order {
     Ask(Vec<Watcher>),
 }
 
-/// What is read interval by interval.
+/// What can be read interval by interval.
 pub trait Intervals {
     /// What happened since the last call, or since the start.
     fn tick(&mut self) -> Tick;
     /// Where the figures come from.
     fn sources(&self) -> &[SourceUse];
-    /// Looks into these nodes from now on.
+    /// Asks these nodes from then on.
     fn ask(&mut self, nodes: Vec<Watcher>);
 }
 
@@ -74,7 +74,7 @@ impl Intervals for Sampler {
 }
 
 impl Sampling {
-    /// Starts: `make` makes the sampler, in its thread, which `restrict` then restricts.
+    /// Starts a thread in which `make` makes the sampler. Then `restrict` restricts that thread.
     ///
     /// # Errors
     /// If there is no sampler.
@@ -106,15 +106,15 @@ impl Sampling {
         Ok((Sampling { orders, intervals, thread, steps, is_ordered: false }, sources))
     }
 
-    /// Looks into these nodes from now on.
+    /// Asks these nodes from then on.
     pub fn ask(&self, nodes: Vec<Watcher>) {
         if let Some(orders) = &self.orders {
             let _ = orders.send(Order::Ask(nodes));
         }
     }
 
-    /// What happened since the last interval, if it is there in this time. One that comes later is
-    /// that of the next call.
+    /// What happened since the last interval, if it is there within this time. If it comes later,
+    /// the next call returns it.
     pub fn tick(&mut self, within: Duration) -> Option<Sampled> {
         if !self.is_ordered {
             self.is_ordered = self.orders.as_ref()?.send(Order::Tick).is_ok();
@@ -132,7 +132,7 @@ impl Sampling {
         }
     }
 
-    /// What it is at.
+    /// The current step of the sampler.
     pub fn steps(&self) -> &Steps {
         &self.steps
     }
@@ -170,7 +170,7 @@ impl Drop for Sampling {
         let Some(thread) = self.thread.take() else { return };
         let until = Instant::now() + PATIENCE;
         while !thread.is_finished() {
-            // One that hangs is left to the end of the process.
+            // A thread that hangs is left to the end of the process.
             if Instant::now() >= until {
                 return;
             }
@@ -184,7 +184,7 @@ impl Drop for Sampling {
 mod tests {
     use super::*;
 
-    /// A sampler that reads as long as somebody wants it to.
+    /// A sampler whose reading lasts until the test lets it go.
     struct Hanging(Receiver<()>, Steps);
 
     impl Intervals for Hanging {
@@ -212,10 +212,10 @@ mod tests {
         assert!(sampling.tick(Duration::from_millis(50)).is_none());
         assert!(sampling.tick(Duration::from_millis(1)).is_none());
         assert_eq!(sampling.steps().now(), Step::Processes);
-        // Where it is let go, it is the interval of the next call, and one alone.
+        // Once it is let go, the next call returns its interval, and only that one.
         let_go.send(()).unwrap();
         assert!(sampling.tick(long).is_some());
-        // One that hangs for ever does not keep the process from ending.
+        // A reading that hangs for ever does not keep the process from ending.
         assert!(sampling.tick(Duration::from_millis(50)).is_none());
         let began = Instant::now();
         drop(sampling);

@@ -1,5 +1,5 @@
-//! Whose the groups of an interval are: by their paths, and by what engines keep about the
-//! containers that use or want most CPU time.
+//! The workloads of the groups in an interval: by the paths of the groups, and by what engines
+//! keep about the containers that use or want most CPU time.
 
 use crate::reader::{Answer, ContainerId, Readers, What};
 use crate::tick::Tick;
@@ -8,17 +8,17 @@ use host::Roots;
 use model::live::{Container, Pod, Workload};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Containers that are asked about in an interval at most.
+/// Most containers that are asked about in an interval.
 const MOST: usize = 8;
 
-/// Containers that are remembered at most.
+/// Most containers that are remembered.
 const MOST_KNOWN: usize = 2_048;
 
-/// Intervals after which a container without a name is asked about again: its engine may have been
-/// about to write it.
+/// Intervals after which a container without a name is asked about again. Its engine may have
+/// been about to write the name.
 const OLD: u64 = 60;
 
-/// The same where the process that was asked about has ended meanwhile.
+/// The same if the process that was asked about has ended meanwhile.
 const SOON: u64 = 5;
 
 /// Looks names up, and remembers them.
@@ -30,18 +30,19 @@ pub struct Workloads {
 
 struct Known {
     names: Names,
-    /// When it was last part of an interval, and when it is asked about again without a name.
+    /// The interval that last contained it, and the interval from which on it is asked about
+    /// again if it has no name.
     seen: u64,
     due: u64,
 }
 
 impl Workloads {
-    /// For a machine.
+    /// For this machine.
     pub fn new(roots: &Roots) -> Self {
         Workloads { roots: roots.clone(), known: HashMap::new(), interval: 0 }
     }
 
-    /// Says whose the groups are.
+    /// Adds the workloads of the groups.
     pub fn name(&mut self, tick: &mut Tick, readers: &mut Readers) {
         self.interval += 1;
         let all: BTreeMap<&str, Workload> =
@@ -75,7 +76,7 @@ impl Workloads {
             .is_none_or(|known| known.names == Names::default() && self.interval >= known.due)
     }
 
-    /// Asks for the names of a container; where they are not there yet, the next interval asks
+    /// Asks for the names of a container. If they are not there yet, the next interval asks
     /// again.
     fn ask(&mut self, pid: u32, id: &ContainerId, readers: &mut Readers) {
         let Some(answer) = readers.ask(&self.roots, pid, What::Container(id.clone())) else {
@@ -101,7 +102,7 @@ impl Workloads {
     }
 }
 
-/// The groups that an interval speaks of, and those above.
+/// The groups of an interval, and the groups above them.
 fn groups(tick: &Tick) -> BTreeSet<&str> {
     let lineages = tick.lineages.iter().flat_map(|(group, above)| above.iter().chain([group]));
     let memory = tick.memory.iter().map(|group| &group.group);
@@ -110,15 +111,15 @@ fn groups(tick: &Tick) -> BTreeSet<&str> {
     lineages.chain(memory).chain(full).chain(quotas).map(String::as_str).collect()
 }
 
-/// The container of a workload that has an identifier.
+/// The container of a workload; None if it has no identifier.
 fn id(workload: &Workload) -> Option<ContainerId> {
     let Workload::Container(container) = workload else { return None };
     let pod_uid = container.pod.as_ref().and_then(|pod| pod.uid.clone());
     Some(ContainerId { engine: container.engine, id: container.id.clone()?, pod_uid })
 }
 
-/// The containers of an interval, each with a process in it, those first whose threads ran and were
-/// ready longest.
+/// The containers of an interval, each with a process in it. Those whose threads ran and were
+/// runnable longest come first.
 fn wanted<'a>(tick: &Tick, ids: &'a HashMap<&str, ContainerId>) -> Vec<(u32, &'a ContainerId)> {
     let mut sums: BTreeMap<&str, (u64, u32)> = BTreeMap::new();
     for thread in &tick.threads {
@@ -193,13 +194,13 @@ mod tests {
             Some("container db of pod shop/orders-0")
         );
         assert_eq!(of(POD).as_deref(), Some("pod shop/orders-0"));
-        // What is known is not read again.
+        // Names that are known are not read again.
         std::fs::remove_file(tree.root().join(&path)).unwrap();
         workloads.name(&mut tick, &mut Readers::Here);
         assert_eq!(tick.workloads.get(POD).and_then(text).as_deref(), Some("pod shop/orders-0"));
     }
 
-    /// Groups and files as they lie where systemd makes the groups.
+    /// Groups and files as they are if systemd makes the groups.
     #[test]
     fn every_engine_is_read_where_its_files_really_lie() {
         const UID: &str = "6f1b2c3d-1111-2222-3333-444455556666";

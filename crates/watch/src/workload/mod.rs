@@ -1,7 +1,8 @@
-//! Whose a control group is, in the words of those who run it: a unit, a container, a pod, a task.
+//! The workload of a control group, in the words of those who run it: a unit, a container, a pod,
+//! a task.
 //!
-//! The path of a group says what it is (`path.rs`). What it is called stands in files that its
-//! engine or the kubelet keeps for itself (`state.rs`); no container and no user can write these.
+//! The path of a group tells its kind (`path.rs`). Its name is in files that its engine or the
+//! kubelet keeps for itself (`state.rs`). No container and no user can write these files.
 
 mod path;
 mod state;

@@ -1,12 +1,12 @@
-//! Whose a control group is, by its path.
+//! The workload of a control group, according to its path.
 //!
-//! A user may make groups below those that are delegated to him, and call them as an engine calls
-//! those of its containers. So the first part of a path that says whose the group is decides; what
+//! A user may make groups below those that are delegated to the user, and name them as an engine
+//! names those of its containers. So the first part of a path that names a workload decides. What
 //! is below it is only repeated.
 
 use model::live::{Container, Engine, Pod, SystemdUnit, Task, Workload};
 
-/// How long the identifier of a container is that is taken for one, in characters.
+/// Length of a text that counts as the identifier of a container, in characters.
 const SHORTEST_ID: usize = 12;
 const LONGEST_ID: usize = 64;
 
@@ -19,15 +19,16 @@ const UNITS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
 /// Suffix of a unit that only holds other units.
 const SLICE: &str = ".slice";
 
-/// Where systemd keeps what users run, containers and virtual machines, and jobs of Nomad.
+/// Where systemd keeps the programs of users, the containers and virtual machines, and Nomad's
+/// jobs.
 const USERS: &str = "user.slice";
 const MACHINES: &str = "machine.slice";
 const NOMAD: &str = "nomad.slice";
 
-/// How the name of every group of the kubelet's begins or goes on.
+/// The name of every group of the kubelet begins with this or contains it.
 const KUBELET: &str = "kubepods";
 
-/// Prefixes of groups that engines make of the identifier of a container.
+/// Prefixes that engines put before the identifier of a container to name its group.
 const ENGINES: [(&str, Engine); 8] = [
     ("cri-containerd-", Engine::Containerd),
     ("nerdctl-", Engine::Containerd),
@@ -39,10 +40,10 @@ const ENGINES: [(&str, Engine); 8] = [
     ("libpod-", Engine::Podman),
 ];
 
-/// Groups in which engines make groups that have the identifier alone.
+/// Groups below which engines name groups by the identifier alone.
 const PARENTS: [(&str, Engine); 2] = [("docker", Engine::Docker), ("default", Engine::Containerd)];
 
-/// Whose a group is, as far as its path says; none where it does not.
+/// The workload of a group, as far as its path tells; None if the path does not tell.
 pub fn workload(path: &str) -> Option<Workload> {
     // In a control group namespace, the groups of others begin with `..`.
     let parts: Vec<&str> = path.split('/').filter(|part| !["", ".."].contains(part)).collect();
@@ -70,7 +71,7 @@ pub fn workload(path: &str) -> Option<Workload> {
     pod.map(Workload::Pod).or_else(|| unit(&parts, None))
 }
 
-/// A container of which this part of a path is the group.
+/// The container whose group this part of a path is.
 fn container(part: &str, above: &[&str], in_pod: bool) -> Option<Container> {
     let name = part.strip_suffix(".scope").unwrap_or(part);
     let by_id = |engine, id: &str| {
@@ -91,7 +92,7 @@ fn container(part: &str, above: &[&str], in_pod: bool) -> Option<Container> {
     of_engine.or_else(of_parent).or_else(|| named(part, above))
 }
 
-/// A container that its group calls by its name.
+/// A container whose group has its name.
 fn named(part: &str, above: &[&str]) -> Option<Container> {
     let (engine, name) = match above {
         [] => (Engine::Lxc, part.strip_prefix("lxc.payload.")?.to_owned()),
@@ -106,9 +107,9 @@ fn named(part: &str, above: &[&str]) -> Option<Container> {
     Some(Container { engine: Some(engine), name: Some(name), ..Container::default() })
 }
 
-/// The identifier of a pod whose group this is: `pod6f1b..` below the kubelet's group, or, where
-/// systemd makes the groups, `kubepods-burstable-pod6f1b...slice` with `_` for each `-`. The group
-/// of the kubelet may be cut off the path.
+/// The identifier of the pod whose group this is. The group is `pod6f1b..` below the kubelet's
+/// group. If systemd makes the groups, it is `kubepods-burstable-pod6f1b...slice`, with `_` for
+/// each `-`. The kubelet's group may be cut off the path.
 fn pod_uid(part: &str, above: &[&str], is_cut: bool) -> Option<String> {
     let uid = match part.strip_suffix(SLICE) {
         Some(slice) => {
@@ -125,7 +126,7 @@ fn pod_uid(part: &str, above: &[&str], is_cut: bool) -> Option<String> {
     (is_plain && (1..=LONGEST_UID).contains(&uid.len())).then_some(uid)
 }
 
-/// `ALLOCATION.TASK.scope`, where the allocation is a UUID.
+/// `ALLOCATION.TASK.scope`, if the allocation is a UUID.
 fn task(part: &str, below: &[&str]) -> Option<Task> {
     let (allocation, name) = part.strip_suffix(".scope")?.split_once('.')?;
     let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -134,7 +135,8 @@ fn task(part: &str, below: &[&str]) -> Option<Task> {
     (is_uuid && !name.is_empty()).then(|| Task { name, allocation, below: joined(below) })
 }
 
-/// What a user runs, by `user-1000.slice`: a session, a unit of his own, or the manager of these.
+/// What a user runs, by `user-1000.slice`: a session, a unit of the user, or the manager of
+/// these.
 fn of_user(parts: &[&str]) -> Option<Workload> {
     let uid = parts.get(1).and_then(|slice| slice.strip_prefix("user-")?.strip_suffix(SLICE));
     let Some(user) = uid.and_then(|uid| uid.parse().ok()) else { return unit(parts, None) };
@@ -142,8 +144,8 @@ fn of_user(parts: &[&str]) -> Option<Workload> {
     unit(own.unwrap_or(parts), Some(user))
 }
 
-/// The first unit that is no slice, or else the last slice; none where the first part of the path
-/// is no unit.
+/// The first unit that is no slice, or else the last slice; None if the path does not begin with
+/// a unit.
 fn unit(parts: &[&str], user: Option<u32>) -> Option<Workload> {
     let is_any = |part: &&str| part.ends_with(SLICE) || is_unit(part);
     let units = parts.iter().take_while(|part| is_any(part)).count();
@@ -162,12 +164,13 @@ fn is_id(id: &str) -> bool {
     (SHORTEST_ID..=LONGEST_ID).contains(&id.len()) && id.bytes().all(is_hex)
 }
 
-/// A path of these parts; none of no part.
+/// A path of these parts; None without parts.
 fn joined(parts: &[&str]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("/{}", parts.join("/")))
 }
 
-/// The name that systemd wrote with `\x2d` for a character that has a meaning in names of units.
+/// A name without the escapes (`\x2d`) that systemd writes for characters with a meaning in unit
+/// names.
 fn unescaped(name: &str) -> String {
     let mut text = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -196,7 +199,7 @@ mod tests {
     const ID: &str = "3f2a9c1d0b7e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c";
     const UID: &str = "6f1b2c3d-1111-2222-3333-444455556666";
 
-    /// In a few words: the kind, what names it, and what is below.
+    /// In a few words: the kind, the name, and what is below.
     fn of(path: &str) -> String {
         let path = path.replace("UID", UID).replace("ID", ID);
         let below = |below: Option<String>| below.map(|it| format!(" +{it}")).unwrap_or_default();
@@ -240,7 +243,7 @@ mod tests {
         assert_eq!(of("/kubepods/podUID"), format!("pod {UID}"));
         let guaranteed = format!("/kubepods.slice/kubepods-pod{uid}.slice/crio-ID.scope");
         assert_eq!(of(&guaranteed), "CriO ID in pod");
-        // The kubelet below a group of its own, as kind has it.
+        // The kubelet below a group of its own, as with kind.
         let below = format!(
             "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{uid}.slice\
              /cri-containerd-ID.scope"

@@ -1,6 +1,6 @@
-//! What a container and its pod are called, by what its engine and the kubelet keep about it.
+//! The names of a container and its pod, from what its engine and the kubelet keep about them.
 //!
-//! | whose | file or folder | what of it |
+//! | kept by | file or folder | what is read |
 //! |---|---|---|
 //! | containerd | the bundle of its task, `config.json` | annotations of CRI, of nerdctl |
 //! | CRI-O | `userdata/config.json` of the container | annotations |
@@ -8,37 +8,38 @@
 //! | Podman | `containers.json` and `volatile-containers.json` of its storage | names, metadata |
 //! | kubelet | /var/log/containers, /var/log/pods | names of links and folders |
 //!
-//! Pure: from bytes to names. A test or a fuzzer gives it any bytes.
+//! Pure: turns bytes into names. A test or a fuzzer can give it any bytes.
 
 use model::live::Engine;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// The longest name that is kept, in bytes: as long as Kubernetes allows any.
+/// The longest name that is kept, in bytes: the longest that Kubernetes allows.
 const LONGEST: usize = 253;
 
 /// The longest name of an image, in bytes.
 const LONGEST_IMAGE: usize = 512;
 
-/// How long the digest of an image is, in hexadecimal digits.
+/// The length of an image's digest, in hexadecimal digits.
 const DIGEST: usize = 64;
 
-/// Where names may stand, for one container.
+/// Where names of one container may be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Place {
-    /// A file with the annotations of a container, as the runtime specification of OCI has them.
+    /// A file with the annotations of a container, in the format of the OCI runtime
+    /// specification.
     Bundle(String),
-    /// The file in which Docker keeps a container.
+    /// The file in which Docker describes a container.
     Docker(String),
-    /// The file in which Podman keeps all of them.
+    /// The file in which Podman describes all containers.
     Podman(String),
-    /// A folder with a link for each container that the kubelet reads the output of.
+    /// A folder with a link for each container whose output the kubelet reads.
     Links(String),
-    /// A folder with a folder for each pod of the kubelet's.
+    /// A folder with a folder for each pod of the kubelet.
     Pods(String),
 }
 
-/// What a container and its pod are called.
+/// The names of a container and its pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     /// The container.
@@ -52,8 +53,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// These names, and of the others what these lack. A name of a pod without its namespace is
-    /// none.
+    /// These names, completed by the others. The name of a pod and its namespace come from one
+    /// source.
     fn or(self, other: Names) -> Names {
         let pods = if self.pod.is_some() { &self } else { &other };
         Names {
@@ -65,8 +66,8 @@ impl Names {
     }
 }
 
-/// Where the names of a container may stand: at the most telling place first, the relative paths
-/// below the root of the machine. What is not in the kubelet's hands has no names there.
+/// Where the names of a container may be, the most informative place first. Paths are relative to
+/// the root of the machine. The kubelet's places are only for containers in a pod.
 pub fn places(engine: Option<Engine>, id: &str, in_pod: bool) -> Vec<Place> {
     let bundle = |folder: &str| Place::Bundle(format!("{folder}/{id}/config.json"));
     let containerd = |namespace: &str| {
@@ -106,8 +107,8 @@ pub fn places(engine: Option<Engine>, id: &str, in_pod: bool) -> Vec<Place> {
     all
 }
 
-/// The names of a container, by what was found at its places: the bytes of a file, or the names in
-/// a folder, one a line.
+/// The names of a container, from what was found at its places: the bytes of a file, or the names
+/// in a folder, one per line.
 pub fn names(found: &[(Place, Vec<u8>)], id: &str, pod_uid: Option<&str>) -> Names {
     let all = found.iter().filter_map(|(place, bytes)| match place {
         Place::Bundle(_) => bundle(bytes),
@@ -197,7 +198,7 @@ fn podman(bytes: &[u8], id: &str) -> Option<Names> {
     })
 }
 
-/// `POD_NAMESPACE_CONTAINER-ID.log`. Neither of the three may hold a `_`.
+/// `POD_NAMESPACE_CONTAINER-ID.log`. None of the three names may contain a `_`.
 fn link(link: &str, id: &str) -> Option<Names> {
     let rest = link.strip_suffix(".log")?.strip_suffix(id)?.strip_suffix('-')?;
     let mut parts = rest.splitn(3, '_');
@@ -222,14 +223,14 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &str> {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok())
 }
 
-/// A name that may be shown; none where it is too long, or holds what no engine allows in one.
+/// A name that may be shown; None if it is too long, or contains what no engine allows in a name.
 fn name(text: Option<&str>) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let fits = |text: &&str| (1..=LONGEST).contains(&text.len()) && text.bytes().all(is_plain);
     text.filter(fits).map(str::to_owned)
 }
 
-/// The same for an image; none for one that has its digest alone.
+/// The same for an image; None if it is only a digest.
 fn image_name(text: Option<&str>) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@+".contains(&byte);
     let is_digest = |text: &str| {
@@ -265,7 +266,7 @@ mod tests {
             "io.kubernetes.cri.sandbox-namespace": "shop", "io.kubernetes.cri.sandbox-uid": "6f1b"}}"#;
         let wanted = ["db", "docker.io/library/postgres:16", "shop", "orders-0"];
         assert_eq!(of(Place::Bundle, containerd), wanted);
-        // The one that keeps the namespaces of a pod has no name.
+        // The container that keeps the namespaces of a pod has no name.
         let sandbox = r#"{"annotations": {"io.kubernetes.cri.container-type": "sandbox",
             "io.kubernetes.cri.sandbox-name": "orders-0", "io.kubernetes.cri.sandbox-namespace": "shop"}}"#;
         assert_eq!(of(Place::Bundle, sandbox), ["-", "-", "shop", "orders-0"]);
@@ -339,7 +340,7 @@ mod tests {
         assert!(has(&unknown, "k8s.io") && has(&unknown, "overlay-containers"));
         assert!(has(&unknown, "docker") && has(&unknown, "var/log/pods"));
         assert!(of(Some(Engine::Lxc), false).is_empty());
-        // No place but what the kubelet keeps for itself tells of a pod.
+        // Only the places of the kubelet tell about a pod.
         assert!(!has(&of(Some(Engine::Docker), false), "var/log"));
     }
 

@@ -3,10 +3,10 @@
 use model::live::{Container, Engine, Pod, SystemdUnit, Task, Workload};
 use os::terminal::line as plain;
 
-/// Characters of an allocation that Nomad itself shows.
+/// Characters of an allocation that are shown, as by Nomad itself.
 const SHORT: usize = 8;
 
-/// What a workload is called; none where no name of it is known.
+/// The name of a workload; None if it is not known.
 pub fn sentence(workload: &Workload) -> Option<String> {
     let (text, below) = match workload {
         Workload::Unit(of) => (Some(unit(of)), &of.below),
@@ -72,7 +72,7 @@ fn task(task: &Task) -> String {
     format!("task {} of allocation {}", plain(&task.name), plain(&allocation))
 }
 
-/// A workload of each kind, with and without what may be missing.
+/// A workload of each kind, with and without the parts that may be missing.
 #[cfg(any(test, feature = "testing"))]
 pub fn samples() -> Vec<Workload> {
     let text = |text: &str| Some(text.to_owned());

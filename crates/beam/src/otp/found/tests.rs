@@ -2,7 +2,7 @@ use super::command::command_in;
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 
-/// A program of this text in a folder of its own.
+/// A program with this text, in a folder of its own.
 fn program(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("bin")).unwrap();
@@ -27,7 +27,7 @@ fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
         root: "/opt/otp".into(),
         word_size: 8,
         origin: None,
-        // Another user than root where it can reach the program.
+        // Another user than root, if that user can reach the program.
         account: otp.account.clone(),
     };
     assert_eq!(otp, expected);

@@ -1,5 +1,5 @@
-//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by
-//! the suite's own loader and libraries; nothing is installed and nothing needs root.
+//! The OTPs of Debian's suites. They are fetched once, kept side by side, and started in place
+//! with the suite's own loader and libraries. Nothing is installed, and nothing needs root.
 
 mod relink;
 mod tree;
@@ -11,47 +11,47 @@ use host::{Roots, Temporary};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// How the word for an OTP of Debian begins.
+/// The prefix of the word for an OTP of Debian.
 pub(crate) const PREFIX: &str = "debian:";
 
-/// The suites whose OTP is new enough, oldest first.
+/// The suites with a supported OTP, oldest first.
 const SUITES: &[&str] = &["bookworm", "trixie", "forky", "sid"];
 
-/// The suite whose OTP is too old, with its release.
+/// The suite whose OTP is too old, and the release of that OTP.
 const TOO_OLD: (&str, &str) = ("bullseye", "23.2");
 
-/// What is fetched, with all that it depends on: the VM with its compiler, crypto for the work that
-/// hashes, and the headers of native functions.
+/// The packages that are fetched with their dependencies: the VM with its compiler, crypto for
+/// the work that hashes, and the headers for native functions.
 const PACKAGES: &[&str] = &["erlang-base", "erlang-crypto", "erlang-dev"];
 
-/// What a root looks like; another number is another root.
+/// The version of a root's layout; another number yields another root.
 const LAYOUT: u32 = 1;
 
-/// A root that was fetched: what is in it, and where.
+/// A fetched root: its content and its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Fetched {
     /// The version of `erlang-base`.
     version: String,
-    /// The name of its folder among the roots.
+    /// The name of its folder, next to those of other roots.
     root: String,
-    /// All packages that it was made of.
+    /// All packages that it contains.
     packages: Vec<Package>,
 }
 
-/// How a fetch tells its caller what takes long, and learns that it is to end.
+/// How a fetch reports slow steps to its caller, and learns that it must end.
 pub struct Fetch<'a> {
-    /// Gets a line about what takes long.
+    /// Receives a line for each slow step.
     pub note: &'a mut dyn FnMut(&str),
     /// Whether to give up.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// The suite that a word asks for, if it asks for one of Debian's.
+/// The suite in a word for an OTP of Debian; None for other words.
 pub fn suite_of(word: &str) -> Option<&str> {
     word.strip_prefix(PREFIX)
 }
 
-/// The OTP of a suite: from the cache, else fetched into it.
+/// The OTP of a suite, from the cache or fetched into it.
 pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, BeamError> {
     let known = known(suite)?;
     let failed = |source| BeamError::Debian { suite: known.to_owned(), source };
@@ -60,7 +60,7 @@ pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, 
         return start(&root, origin);
     }
     let _turn = cache.lock(fetch.note, fetch.interrupted).map_err(failed)?;
-    // Another run may have fetched it while this one waited.
+    // Another run may have fetched it while this run waited.
     if let Some((root, origin)) = cached(&index, known, cache).map_err(failed)? {
         return start(&root, origin);
     }
@@ -68,7 +68,7 @@ pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, 
     let fetched = fetch_root(known, cache, fetch).map_err(failed)?;
     let origin = Origin { suite: known.to_owned(), version: fetched.version.clone() };
     let otp = start(&root_of(&fetched, cache), origin)?;
-    // Only one that has answered is kept.
+    // Only an OTP that has answered is recorded.
     let bytes = serde_json::to_vec_pretty(&fetched).unwrap_or_default();
     cache.write(&index, &bytes).map_err(failed)?;
     Ok(otp)
@@ -93,10 +93,10 @@ fn start(root: &Path, origin: Origin) -> Result<Otp, BeamError> {
     Ok(Otp { origin: Some(origin), ..otp })
 }
 
-/// The root that was fetched before, if it is whole; none where there is none.
+/// The root that was fetched before, if it is complete; None if there is none.
 ///
 /// # Errors
-/// If another user could have put it there, or if it is not what was fetched.
+/// If another user could have put it there, or if it differs from what was fetched.
 fn cached(
     index: &Path,
     suite: &str,
@@ -105,7 +105,7 @@ fn cached(
     let Some(bytes) = cache.read(index)? else { return Ok(None) };
     let Ok(fetched) = serde_json::from_slice::<Fetched>(&bytes) else { return Ok(None) };
     let root = root_of(&fetched, cache);
-    // A cache that was moved has programs in it that look for their loader in the old place.
+    // In a cache that was moved, the programs expect their loader at the old path.
     if fetched.root != name_of(&fetched.packages, cache) || !sums::is_whole(&root) {
         return Ok(None);
     }
@@ -117,12 +117,12 @@ fn root_of(fetched: &Fetched, cache: &Cache) -> PathBuf {
     real(cache).join("roots").join(&fetched.root)
 }
 
-/// The folder of the cache without links, as it stands in the programs.
+/// The folder of the cache without links, as it is written into the programs.
 fn real(cache: &Cache) -> PathBuf {
     cache.folder().canonicalize().unwrap_or_else(|_| cache.folder().to_owned())
 }
 
-/// The name of the root that these packages make in this cache, whatever links lead there.
+/// The name of the root for these packages in this cache, whatever links lead to the cache.
 fn name_of(packages: &[Package], cache: &Cache) -> String {
     let mut text = format!("{LAYOUT}\n{}\n", real(cache).display());
     for package in packages {
@@ -152,8 +152,8 @@ fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, D
     Ok(fetched)
 }
 
-/// Unpacks the packages beside a root's place and renames what came out of them, so that a run that
-/// is killed leaves no half root.
+/// Unpacks the packages next to the root's final place and renames the result, so that a killed
+/// run leaves no incomplete root.
 fn make(
     place: &Path,
     packages: &[Package],

@@ -1,8 +1,8 @@
-//! Having a program use a loader and libraries of its own.
+//! Makes a program use its own loader and libraries.
 //!
-//! The kernel starts the loader that a program names by its full path. Which libraries that loader
-//! takes is a path in the program too; DT_RPATH and not DT_RUNPATH, since it holds for the
-//! libraries of libraries as well, and for those that the VM opens later.
+//! The kernel starts the loader at the full path in the program. The program also contains the
+//! path of the libraries that the loader uses. This is DT_RPATH, not DT_RUNPATH, since DT_RPATH
+//! also applies to the libraries of libraries, and to those that the VM opens later.
 
 use debian::{DebianError, failed};
 use object::build::elf::Builder;
@@ -12,13 +12,14 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// From a program in `erlang/erts-VERSION/bin` to the libraries of its root.
+/// The path from a program in `erlang/erts-VERSION/bin` to the libraries of its root.
 const LIBRARIES: &[u8] = b"$ORIGIN/../../../lib";
 
-/// The longest path that the kernel takes for a loader.
+/// Longest loader path that the kernel accepts.
 const LONGEST: usize = 4095;
 
-/// Has a program use this loader and the libraries of its root. What is no program stays as it is.
+/// Makes a program use this loader and the libraries of its root. A file that is no program is
+/// not changed.
 pub(super) fn relink(program: &Path, loader: &Path) -> Result<(), DebianError> {
     let bytes = fs::read(program).map_err(|source| failed(program, source))?;
     if !bytes.starts_with(b"\x7fELF") {
@@ -37,7 +38,7 @@ pub(super) fn relink(program: &Path, loader: &Path) -> Result<(), DebianError> {
     Ok(())
 }
 
-/// The program with another loader; none where it has none.
+/// The program with another loader; None if it has none.
 fn changed(bytes: &[u8], loader: &[u8]) -> Result<Option<Vec<u8>>, object_rewrite::Error> {
     let mut rewriter = Rewriter::read(bytes)?;
     if rewriter.elf_interpreter().is_none() {
@@ -51,8 +52,8 @@ fn changed(bytes: &[u8], loader: &[u8]) -> Result<Option<Vec<u8>>, object_rewrit
     Ok(Some(changed))
 }
 
-/// The program whose header names its loader to the end: where a longer path fits into the gap
-/// behind the old one, the rewriter leaves it there and the header as long as the old path was.
+/// The program with a header that contains the whole loader path. If a longer path fits into the
+/// gap after the old one, the rewriter writes it there, but leaves the old length in the header.
 fn name_all(bytes: &[u8]) -> object::build::Result<Vec<u8>> {
     let mut program = Builder::read(bytes)?;
     let interp = program.interp_section();
@@ -73,7 +74,7 @@ mod tests {
     use object::elf::FileHeader64;
     use object::read::elf::{FileHeader, ProgramHeader};
 
-    /// The loader as the kernel reads it: by the header of the program.
+    /// The loader path as the kernel reads it, from the program's header.
     fn loader_of(bytes: &[u8]) -> Vec<u8> {
         let header: &FileHeader64<Endianness> = FileHeader64::parse(bytes).unwrap();
         let endian = header.endian().unwrap();
@@ -87,7 +88,7 @@ mod tests {
         if Rewriter::read(&bytes[..]).unwrap().elf_interpreter().is_none() {
             return testing::skipped("/bin/sh is linked statically");
         }
-        // Among them are some that fit into the gap behind the old one, and some that do not.
+        // Some of these lengths fit into the gap after the old path, and some do not.
         for length in 20..200 {
             let loader = format!("/a/{}/ld.so", "l".repeat(length));
             let new = changed(&bytes, loader.as_bytes()).unwrap().unwrap();

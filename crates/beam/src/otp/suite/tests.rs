@@ -36,7 +36,7 @@ fn a_root_that_is_not_whole_or_lies_elsewhere_is_fetched_again() {
     assert_eq!(there(), None, "a root without its checksums");
     sums::keep(&root, &cache).unwrap();
     assert_eq!(there().unwrap().1, Origin { suite: "trixie".into(), version: "27".into() });
-    // The same files in a cache of another place name a loader that is not there.
+    // The same files in a moved cache name a loader that does not exist.
     let moved = folder.path().join("moved");
     std::fs::create_dir_all(moved.join("roots")).unwrap();
     std::fs::rename(&root, moved.join("roots").join(&fetched.root)).unwrap();

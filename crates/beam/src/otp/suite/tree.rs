@@ -1,4 +1,4 @@
-//! What a root is made of: `erlang`, as the suite has it in `/usr/lib/erlang`; `lib`, the loader
+//! The content of a root: `erlang`, which the suite has in `/usr/lib/erlang`; `lib`, the loader
 //! and the libraries; `bin/erl`.
 
 use super::relink;
@@ -9,13 +9,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where Debian has Erlang.
+/// Where Debian installs Erlang.
 const ERLANG: [&str; 3] = ["usr", "lib", "erlang"];
 
-/// Where Debian has its libraries.
+/// Where Debian installs libraries.
 const LIBRARIES: &str = "x86_64-linux-gnu";
 
-/// The loader, among the libraries.
+/// The loader; it is in the folder of the libraries.
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The program `erl` of a root.
@@ -23,8 +23,8 @@ pub(super) fn erl(root: &Path) -> PathBuf {
     root.join("bin/erl")
 }
 
-/// Whether anything of a package is needed: of what Erlang depends on, the libraries. Programs that
-/// set a system up are not run.
+/// Whether anything of a package is needed. Of the packages that Erlang depends on, these are the
+/// libraries; programs that set up a system are not run.
 pub(super) fn is_wanted(package: &str) -> bool {
     ["erlang-", "lib", "zlib"].iter().any(|start| package.starts_with(start))
 }
@@ -33,9 +33,9 @@ pub(super) fn is_wanted(package: &str) -> bool {
 pub(super) struct Tree<'a> {
     root: &'a Path,
     cache: &'a Cache,
-    /// Folders that are there already.
+    /// Folders that exist already.
     made: BTreeSet<PathBuf>,
-    /// Names of libraries that lead to others.
+    /// Names of libraries that are links to others.
     links: Vec<(String, String)>,
 }
 
@@ -45,12 +45,12 @@ impl<'a> Tree<'a> {
         Tree { root, cache, made: BTreeSet::new(), links: Vec::new() }
     }
 
-    /// Takes a member of a package, if it is of use.
+    /// Takes a file from a package, if it is needed.
     pub fn take(&mut self, mut member: Member<'_>) -> Result<(), DebianError> {
         let parts: Vec<&str> = member.parts().iter().map(String::as_str).collect();
         let library = library(&parts).map(str::to_owned);
         if let (Some(name), Some(target)) = (&library, member.link()) {
-            // Other links are of the documentation.
+            // Other links belong to the documentation.
             if !target.contains('/') {
                 self.links.push((name.clone(), target.to_owned()));
             }
@@ -71,8 +71,8 @@ impl<'a> Tree<'a> {
         fs::set_permissions(&to, Permissions::from_mode(mode)).map_err(|e| failed(&to, e))
     }
 
-    /// Gives the libraries the names that programs know them by, has the programs use them, and
-    /// writes `bin/erl`; `place` is where the root will be.
+    /// Gives the libraries the names that programs use, makes the programs use them, and writes
+    /// `bin/erl`; `place` is the final path of the root.
     pub fn finish(self, place: &Path) -> Result<(), DebianError> {
         let lib = self.root.join("lib");
         for (name, target) in &self.links {
@@ -113,7 +113,7 @@ fn lacks(place: &Path, what: &str) -> DebianError {
     DebianError::Torn { path: place.to_owned(), why }
 }
 
-/// The name of a library, where this is one, or a link to one.
+/// The name of a library, if the path is a library or a link to one.
 fn library<'a>(parts: &[&'a str]) -> Option<&'a str> {
     let parts = parts.strip_prefix(&["usr"]).unwrap_or(parts);
     match parts {
@@ -122,15 +122,15 @@ fn library<'a>(parts: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// The place of a file below Erlang's folder.
+/// The path of a file inside Erlang's folder.
 fn erlang(parts: &[&str]) -> Option<PathBuf> {
     let place = parts.strip_prefix(&ERLANG)?;
-    // Examples and manual pages are of no use to a node.
+    // A node does not need examples and manual pages.
     let idle = |part: &&str| ["examples", "man", "doc"].contains(part);
     (!place.iter().any(idle)).then(|| place.iter().collect())
 }
 
-/// `erl`, as Erlang's own, for another place.
+/// A copy of Erlang's own script `erl`, for another place.
 fn script(erlang: &Path, erts: &str) -> String {
     let root = os::quote::word(&erlang.display().to_string());
     let bin = os::quote::word(&erlang.join(erts).join("bin").display().to_string());

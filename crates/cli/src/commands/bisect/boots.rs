@@ -1,4 +1,4 @@
-//! What boots the versions of a bisection, each time afresh.
+//! Boots the versions of a bisection, each boot in a new guest.
 
 use super::log::Log;
 use super::tree::{Built, Tree};
@@ -9,47 +9,47 @@ use model::{Comparison, Judged, Meta, Role, State};
 use report::prose::Prose;
 use scenarios::AnyScenario;
 
-/// Boots guests with the kernels of a list, or with what a tree builds.
+/// Boots guests with the kernels of a list, or with the kernels that a tree builds.
 pub struct Booted<'a> {
     /// The scenario.
     pub scenario: &'static dyn AnyScenario,
     /// Where guests run.
     pub way: Way<'a>,
-    /// The words of `run` with a seed of their own.
+    /// The words of `run` for a given seed.
     pub words: &'a dyn Fn(u64) -> Vec<String>,
     /// The seed of the bisection.
     pub seed: u64,
-    /// What was booted before.
+    /// The log of earlier boots.
     pub log: &'a mut Log,
-    /// What versions are commits of; none where they are kernels.
+    /// Builds a version that is a commit; None if the versions are kernels.
     pub building: Option<Building<'a>>,
-    /// Whether sizes are held against a threshold.
+    /// Whether the size of the effect is compared with a threshold.
     pub by_effect: bool,
-    /// The version whose last boot brought no record.
+    /// The version whose last boot gave no record.
     pub lost: Option<String>,
-    /// Guests that were started.
+    /// Number of guests that were started.
     pub started: u32,
 }
 
-/// Why a boot has no record.
+/// Why a boot gave no record.
 enum Without {
     /// There is no kernel to boot.
     Kernel(String),
-    /// Its guest came to another end.
+    /// The guest ended in another way.
     Record(String),
 }
 
-/// What builds commits.
+/// Builds commits.
 pub struct Building<'a> {
-    /// The tree.
+    /// The tree of the commits.
     pub tree: &'a Tree<'a>,
-    /// The command.
+    /// The build command.
     pub command: String,
-    /// The kernel that it builds.
+    /// The kernel that the command builds.
     pub kernel: String,
-    /// Says whether a guest could boot a kernel.
+    /// Checks whether a guest can boot this kernel.
     pub look: &'a dyn Fn(&str) -> Result<(), Failure>,
-    /// The commit that was built last, and what came of it.
+    /// The commit that was built last, and the result of the build.
     pub built: Option<(String, Built)>,
 }
 
@@ -66,9 +66,10 @@ impl Boots for Booted<'_> {
                 let threshold = self.log.threshold().filter(|_| self.by_effect);
                 answer(&record, self.scenario.meta(), threshold)
             }
-            // What failed once may work when the bisection goes on.
+            // A failed build may work when the bisection continues later, so it is not logged.
             Err(Without::Kernel(why)) => return Ok(Boot::Untestable(why)),
-            // A guest without a record once may be chance, and twice is its kernel.
+            // One guest without a record may be chance. If it happens twice, the kernel is the
+            // cause.
             Err(Without::Record(why)) if self.lost.as_deref() == Some(version) => {
                 Boot::Untestable(why)
             }
@@ -83,10 +84,11 @@ impl Boots for Booted<'_> {
 }
 
 impl Booted<'_> {
-    /// Finds the size half way between both ends, from a boot of each that counts for nothing else.
+    /// Finds the threshold, which is the middle of the effects of both ends. It boots each end
+    /// once. These boots count for nothing else.
     ///
     /// # Errors
-    /// If there is none, or the user interrupts.
+    /// If it finds no threshold, or the user interrupts.
     pub fn find_threshold(&mut self, ends: &[String; 2]) -> Result<(), Failure> {
         if self.log.threshold().is_some() {
             return Ok(());
@@ -111,7 +113,7 @@ impl Booted<'_> {
         }
     }
 
-    /// A version as it is shown.
+    /// The name of a version for messages.
     pub fn shown(&self, version: &str) -> String {
         match &self.building {
             Some(building) => building.tree.shown(version),
@@ -119,7 +121,7 @@ impl Booted<'_> {
         }
     }
 
-    /// The record of a boot, or what came instead.
+    /// Boots a version. Returns its record, or why there is none.
     fn run(&mut self, version: &str, number: u32) -> Result<Result<Judged, Without>, Failure> {
         let asked = match self.kernel(version)? {
             Ok(kernel) => kernel,
@@ -135,7 +137,7 @@ impl Booted<'_> {
         let rows = self.way.rows(&[Name { asked, shown }], self.scenario, &words)?;
         let row = rows.into_iter().next();
         let row = row.ok_or_else(|| Failure::broken("the guest returned no result"))?;
-        // How a guest ended says something of its kernel; a failure of the host does not.
+        // The way a guest ended is a result of its kernel; a failure of the host is not.
         let is_ending = row.is_ending();
         match row.into_record() {
             Ok(record) => Ok(Ok(record)),
@@ -144,7 +146,7 @@ impl Booted<'_> {
         }
     }
 
-    /// The kernel of a version; why there is none.
+    /// The kernel of a version, or why there is none.
     fn kernel(&mut self, version: &str) -> Result<Result<String, String>, Failure> {
         let Some(building) = &mut self.building else { return Ok(Ok(version.to_owned())) };
         if building.built.as_ref().is_none_or(|(commit, _)| commit != version) {
@@ -156,21 +158,22 @@ impl Booted<'_> {
             return Ok(Err(why.clone()));
         }
         let path = building.tree.folder().join(&building.kernel);
-        // Else a name, as built:plain.
+        // Otherwise it is a name such as built:plain.
         let kernel = match path.exists() || !building.kernel.contains(':') {
             true => path.display().to_string(),
             false => building.kernel.clone(),
         };
         match (building.look)(&kernel) {
             Ok(()) => Ok(Ok(kernel)),
-            // It is no kernel, or lacks what a guest needs.
+            // The file is no kernel, or the kernel lacks something that a guest needs.
             Err(failure) if failure.code == exit::USAGE => Ok(Err(failure.line)),
             Err(failure) => Err(failure),
         }
     }
 }
 
-/// What a record says of its version: by its verdict, or by its effect, held against a threshold.
+/// The answer of a record about its version. Without a threshold it is the verdict. With one, the
+/// effect is compared with the threshold.
 fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
     let brief = || Prose::new(record, Some(meta)).brief();
     match (record.judgement.state, threshold) {
@@ -187,7 +190,8 @@ fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
     }
 }
 
-/// The largest effect of an arm with the cause over its control, in the figure that is judged.
+/// The largest effect in the judged figure, over all arms with the cause. Each is compared with
+/// its control.
 fn effect(record: &Judged) -> Option<&Comparison> {
     let measure = &*record.plan.judging.measure;
     let cases = record.judgement.arms.iter().filter(|arm| arm.role == Role::Case);
@@ -195,7 +199,7 @@ fn effect(record: &Judged) -> Option<&Comparison> {
     effects.max_by(|one, other| one.shift.total_cmp(&other.shift))
 }
 
-/// Adds to the line of an interruption where the boots are, and how to go on.
+/// Adds to the error line of an interruption where the log is, and how to continue.
 pub fn interrupted(failure: Failure, log: &Log) -> Failure {
     match failure.code {
         exit::INTERRUPTED => Failure {
@@ -232,7 +236,7 @@ mod tests {
         assert!(matches!(of(Skipped, None), Boot::Untestable(_)));
     }
 
-    /// The arm of this record with the cause loses about 1000 ms/s.
+    /// In this record, the arm with the cause loses about 1000 ms/s.
     #[test]
     fn by_effect_the_size_is_the_answer_whatever_the_verdict() {
         for state in [Affected, Inconclusive, NotAffected] {

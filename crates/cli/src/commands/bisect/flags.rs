@@ -27,41 +27,41 @@ const HELP: &str = "With --kernels it halves a list. With --build it halves the 
     "tailback bisect cpu-quota --good v5.4 --bad v4.19 --build ./build.sh --cpus 8",
 ])))]
 pub struct Bisect {
-    /// The scenario
+    /// The scenario that shows the stall
     #[arg(value_name = "SCENARIO", value_parser = scenario_names())]
     pub(super) scenario: String,
-    /// A version without the stall: one of --kernels, or a commit
+    /// A version without the stall: an entry of --kernels, or a commit
     #[arg(long, value_name = "VERSION")]
     pub(super) good: String,
-    /// A version with the stall: one of --kernels, or a commit
+    /// A version with the stall: an entry of --kernels, or a commit
     #[arg(long, value_name = "VERSION")]
     pub(super) bad: String,
-    /// Kernels in their order, as --kernel of `tailback vm` takes them
+    /// Ordered list of kernels, each in the form that --kernel of `tailback vm` takes
     #[arg(long, value_name = "K,..", value_delimiter = ',')]
     #[arg(required_unless_present = "build", conflicts_with = "build")]
     pub(super) kernels: Vec<String>,
-    /// Command that builds the checked-out commit, run at the top of the tree. Where it fails, the
+    /// Build the checked-out commit with COMMAND, run at the top of the tree. If it fails, the
     /// commit is skipped; an exit code of 128 or more stops the bisection
     #[arg(long, value_name = "COMMAND")]
     pub(super) build: Option<String>,
-    /// The kernel that the command builds, as --kernel of `tailback vm` takes it; a path begins at
-    /// the top of the tree [default: the tree itself]
+    /// The kernel that the build makes, in the form that --kernel of `tailback vm` takes; a path
+    /// is relative to the top of the tree [default: the tree itself]
     #[arg(long, value_name = "KERNEL", requires = "build")]
     pub(super) kernel: Option<String>,
-    /// Find where the effect crosses the middle between those of both ends, whatever the verdicts.
-    /// It takes eight to eleven boots of a version that agree
+    /// Find where the effect crosses the middle between the effects of both ends, whatever the
+    /// verdicts are. This takes eight to eleven boots per version if they agree
     #[arg(long)]
     pub(super) by_effect: bool,
-    /// Boots of a version at most [default: 12; 40 with --by-effect]
+    /// Most boots of one version [default: 12; 40 with --by-effect]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
     pub(super) boots: Option<u32>,
-    /// Forget what was booted before
+    /// Ignore the log of an earlier bisection and start again
     #[arg(long)]
     pub(super) fresh: bool,
-    /// Keep the log in FILE [default: one in the state folder, by what is asked]
+    /// Keep the log in FILE [default: a file in the state folder, one for each question]
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
-    /// Use fewer arms: verdicts come sooner, with less detail
+    /// Use fewer arms: each verdict takes less time, but shows less detail
     #[arg(long)]
     pub(super) quick: bool,
     /// Print JSON
@@ -70,7 +70,7 @@ pub struct Bisect {
     /// Seed of every random choice [default: a new one, which is printed]
     #[arg(long, value_name = "S", value_parser = parse_seed)]
     pub(super) seed: Option<u64>,
-    /// More flags of `tailback run SCENARIO`: -- --procfile maps
+    /// Further flags for `tailback run SCENARIO`, after --: -- --procfile maps
     #[arg(value_name = "PARAMETERS", num_args = 0.., last = true)]
     pub(super) words: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What a bisection has measured so far, in a file: it goes on from there after it was stopped.
+//! The log file of a bisection. It holds all results so far, so a stopped bisection can continue.
 
 use crate::exit::Failure;
 use crate::paths;
@@ -11,57 +11,57 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The schema of its lines.
+/// Schema of the lines.
 const SCHEMA: &str = "tailback/bisect/1";
 
-/// The longest log that is read, in bytes.
+/// Size limit of a log that is read, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// What a bisection was asked: another question has another log.
+/// The question of a bisection. Each question has its own log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     pub(super) schema: String,
     /// The scenario.
     pub scenario: String,
-    /// The words of `run` behind it, but for the seed.
+    /// The words of `run` after the scenario, without the seed.
     pub words: Vec<String>,
     /// The good end.
     pub good: String,
     /// The bad end.
     pub bad: String,
-    /// The versions of a list; none in a tree.
+    /// The versions of a list; empty for a tree.
     pub versions: Vec<String>,
-    /// The tree, and what builds it.
+    /// The tree, and the command and kernel of the build.
     pub tree: Option<(PathBuf, String)>,
-    /// Whether sizes are held against a threshold.
+    /// Whether the size of the effect is compared with a threshold.
     pub by_effect: bool,
-    /// What guests are given.
+    /// The resources of each guest.
     pub machine: String,
 }
 
-/// A line of the file.
+/// One line of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Asked(Asked),
-    /// The branch or commit that was checked out before.
+    /// The branch or commit that was checked out before the bisection.
     Was(String),
-    /// The size half way between both ends.
+    /// The middle of the effects of both ends.
     Threshold(f64),
     Booted {
         version: String,
         number: u32,
         came: Boot,
     },
-    /// It is checked out again.
+    /// That branch or commit is checked out again.
     Restored,
-    /// It came to its end: the same question is asked afresh.
+    /// The bisection is complete. The next one with the same question starts again.
     Ended,
 }
 
 /// The log.
 pub struct Log {
-    /// Where it is.
+    /// The path of the log.
     pub path: PathBuf,
     file: File,
     booted: BTreeMap<(String, u32), Boot>,
@@ -70,7 +70,7 @@ pub struct Log {
 }
 
 impl Asked {
-    /// Of a question.
+    /// The question for these words and ends.
     pub fn new(scenario: &str, words: Vec<String>, good: &str, bad: &str) -> Self {
         Asked {
             schema: format!("{SCHEMA} of tailback {}", env!("CARGO_PKG_VERSION")),
@@ -85,7 +85,7 @@ impl Asked {
         }
     }
 
-    /// The name of its log.
+    /// The name of the log file of this question.
     fn file_name(&self) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
         let digest = Sha256::digest(text);
@@ -95,7 +95,7 @@ impl Asked {
 }
 
 impl Log {
-    /// Opens the log of this question, or begins it. `fresh` forgets what stands in it.
+    /// Opens the log of this question, or begins one. `fresh` discards the old content.
     ///
     /// # Errors
     /// If it cannot be read or written, belongs to another question, or is in use.
@@ -124,7 +124,7 @@ impl Log {
         let file = open().map_err(|error| wrong(&error))?;
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| wrong(&"another bisection is using it"))?;
-        // A line that was cut off is no line; of a bisection that ended nothing is left.
+        // An incomplete last line is cut off. The log of a bisection that ended is emptied.
         let ended = fresh || lines.contains(&Line::Ended);
         file.set_len(if ended { 0 } else { length }).map_err(|error| wrong(&error))?;
         let lines = if ended { Vec::new() } else { lines };
@@ -149,17 +149,17 @@ impl Log {
         }
     }
 
-    /// What this boot of a version came to, where it was made before.
+    /// The result of this boot of a version, if the log has it.
     pub fn booted(&self, version: &str, number: u32) -> Option<&Boot> {
         self.booted.get(&(version.to_owned(), number))
     }
 
-    /// How many boots it has.
+    /// Number of boots in the log.
     pub fn boots(&self) -> usize {
         self.booted.len()
     }
 
-    /// The size half way between both ends, where it is known.
+    /// The middle of the effects of both ends, if known.
     pub fn threshold(&self) -> Option<f64> {
         self.threshold
     }
@@ -169,7 +169,7 @@ impl Log {
         self.was.as_deref()
     }
 
-    /// Keeps a boot.
+    /// Logs the result of a boot.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -177,7 +177,7 @@ impl Log {
         self.keep(Line::Booted { version: version.to_owned(), number, came: came.clone() })
     }
 
-    /// Keeps the size half way between both ends.
+    /// Logs the middle of the effects of both ends.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -185,7 +185,7 @@ impl Log {
         self.keep(Line::Threshold(size))
     }
 
-    /// Keeps the branch or commit that is checked out.
+    /// Logs the branch or commit that is checked out.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -193,7 +193,7 @@ impl Log {
         self.keep(Line::Was(head.to_owned()))
     }
 
-    /// Says that this branch or commit is checked out again.
+    /// Logs that this branch or commit is checked out again.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -201,7 +201,7 @@ impl Log {
         self.keep(Line::Restored)
     }
 
-    /// Says that it came to its end.
+    /// Logs that the bisection is complete.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -222,8 +222,8 @@ impl Log {
     }
 }
 
-/// The lines of a log, and how many bytes they are; none where there is no file. A last line that
-/// was cut off is left out.
+/// The lines of a log, and their length in bytes. No lines if there is no file. An incomplete
+/// last line is left out.
 fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
     let bytes = match os::file::read_start(path, LONGEST) {
         Ok(bytes) => bytes,
@@ -240,7 +240,7 @@ fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
     }
 }
 
-/// The flag of open(2) that refuses to follow a symbolic link.
+/// The flag of open(2) that refuses symbolic links.
 fn nofollow() -> i32 {
     i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
@@ -253,8 +253,8 @@ mod tests {
         Asked::new("mmap-lock", vec!["--quick".to_owned()], "a", "b")
     }
 
-    /// Opens a log that this test has closed. The child of another test has its lock too, from its
-    /// fork to its exec.
+    /// Opens a log that this test has closed. A child process of another test also holds its lock
+    /// between fork and exec, so this may need several tries.
     fn unused(open: impl Fn() -> Result<Log, Failure>) -> Result<Log, Failure> {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
         loop {
@@ -281,7 +281,7 @@ mod tests {
         log.add_boot("a", 1, &Boot::Good).unwrap();
         log.add_threshold(50.0).unwrap();
         drop(log);
-        // A line that was cut off when the program was killed.
+        // An incomplete line, as a killed program leaves it.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"booted\":{\"vers").unwrap();
         let mut log = reopened(&path).unwrap();

@@ -1,4 +1,4 @@
-//! `tailback bisect`: the version or the commit where a stall begins.
+//! `tailback bisect`: finds the version or the commit where a stall begins or ends.
 
 mod boots;
 mod flags;
@@ -90,7 +90,7 @@ impl Bisect {
         let with = Some((tree.folder().to_owned(), format!("{command}\n{kernel}")));
         let asked = Asked { good, bad, tree: with, ..asked };
         let mut log = Log::open(&asked, self.log.as_deref(), self.fresh)?;
-        // One that was killed left the tree at a commit, and no branch.
+        // A bisection that was killed left the tree at a commit, without a branch.
         let was = match (tree.branch(), log.was()) {
             (None, Some(was)) => was.to_owned(),
             _ => tree.head()?,
@@ -142,7 +142,7 @@ impl Bisect {
         let ran = self.ran(source, &mut boots, &shown);
         let outcome = ran.map_err(|failure| boots::interrupted(failure, boots.log))?;
         let code = show::outcome(session, &outcome, &shown, &boots.log.path, self);
-        // One that is open may go on, with more boots.
+        // An open bisection keeps its log: it may continue with more boots.
         if code != exit::BROKEN {
             boots.log.end()?;
         }
@@ -161,7 +161,7 @@ impl Bisect {
         search(source, boots, self.rule(), &mut |event| tell(&event, shown))
     }
 
-    /// Refuses fewer boots than an answer takes, before anything is written.
+    /// Refuses a number of boots that is too small for an answer, before anything is written.
     fn check_boots(&self, inside: u32) -> Result<(), Failure> {
         let rule = self.rule();
         let fewest = Rule::fewest(rule.by, inside);
@@ -198,7 +198,7 @@ impl Bisect {
     }
 }
 
-/// Says how it goes on.
+/// Prints the progress of the bisection.
 fn tell(event: &Event, shown: &dyn Fn(&str) -> String) {
     match event {
         Event::Begins(version, left) => {

@@ -7,7 +7,7 @@ use bisect::{Answer, Boot, Outcome, Step};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Prints how it ended; the exit code.
+/// Prints the result of a bisection and returns the exit code.
 pub fn outcome(
     session: &Session,
     outcome: &Outcome,
@@ -70,7 +70,7 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> S
     text
 }
 
-/// A version, its answer, and what its boots came to.
+/// Adds a line for a version: its answer, and the results of its boots.
 fn line(text: &mut String, step: &Step, shown: &dyn Fn(&str) -> String) {
     let (version, answer, boots) = (shown(&step.version), answer(step.answer), boots(&step.boots));
     let _ = writeln!(text, "{version}: {answer} ({boots})");
@@ -83,7 +83,7 @@ fn line(text: &mut String, step: &Step, shown: &dyn Fn(&str) -> String) {
     }
 }
 
-/// What boots came to, in their order; what came more than three times in a row is counted.
+/// The results of boots, in order. A result that comes more than three times in a row is counted.
 fn boots(boots: &[Boot]) -> String {
     let words: Vec<&str> = boots.iter().map(boot).collect();
     let counted = words.chunk_by(|one, other| one == other).map(|same| match same.len() {
@@ -101,7 +101,7 @@ fn answer(answer: Option<Answer>) -> &'static str {
     }
 }
 
-/// A boot in a word or two.
+/// The result of a boot, in a word or two.
 pub fn boot(boot: &Boot) -> &'static str {
     match boot {
         Boot::Bad => "bad",

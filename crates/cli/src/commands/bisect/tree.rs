@@ -1,7 +1,7 @@
-//! Commits of a tree of git.
+//! Commits of a git tree.
 //!
-//! Git chooses which commit comes next (`git rev-list --bisect`). `git bisect` itself is not used,
-//! so a bisection of the user's own in this tree stays as it is.
+//! Git chooses the next commit (`git rev-list --bisect`). `git bisect` itself is not used, so a
+//! bisection of the user in this tree is not disturbed.
 
 use crate::exit::{self, Failure};
 use crate::output;
@@ -15,55 +15,57 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a command of git may take.
+/// How long a git command may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The longest answer of git that is read, in bytes.
+/// Size limit of a git answer that is read, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// How long a build may take to end once it was asked to: it removes what is half written.
+/// How long a build may take to end after it was asked to. It removes half-written files in this
+/// time.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Settings of git with which no program of the tree is run.
+/// Git settings that keep git from running any program of the tree.
 const WITHOUT_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
 
-/// How often a build is looked at.
+/// How often to check on a build.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A tree of git.
+/// A git tree.
 pub struct Tree<'a> {
     folder: PathBuf,
     interrupted: &'a dyn Fn() -> bool,
 }
 
-/// Its commits between a good one and a bad one.
+/// The commits of a tree between a good one and a bad one.
 pub struct Commits<'a> {
     tree: &'a Tree<'a>,
     ends: [String; 2],
-    /// Whether the bad one is the later: the stall begins between them, and else it ends.
+    /// Whether the bad commit is the newer one. Then the stall begins between them; otherwise it
+    /// ends.
     begins: bool,
-    /// The older end, and each tested commit that is like it.
+    /// The older end, and each tested commit that has the same answer.
     old: Vec<String>,
-    /// The earliest tested commit that is like the newer end.
+    /// The oldest tested commit that has the same answer as the newer end.
     new: String,
     skipped: BTreeSet<String>,
 }
 
-/// What a build came to.
+/// The result of a build.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Built {
-    /// It is there.
+    /// The build worked.
     Yes,
-    /// It failed; how.
+    /// The build failed, for this reason.
     No(String),
 }
 
 impl<'a> Tree<'a> {
-    /// The one that a folder is in.
+    /// Opens the tree that contains `folder`.
     ///
     /// # Errors
-    /// If there is none, another user could change it while this is root, or something in it was
-    /// changed and not committed.
+    /// If there is no tree, another user could change it while this runs as root, or it has
+    /// uncommitted changes.
     pub fn open(folder: &Path, interrupted: &'a dyn Fn() -> bool) -> Result<Self, Failure> {
         if os::user::is_exposed() {
             private::reached(folder).map_err(|why| {
@@ -82,15 +84,15 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Where it is.
+    /// The top folder of the tree.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The commit that a word names.
+    /// Resolves a word to a commit.
     ///
     /// # Errors
-    /// If it names none.
+    /// If the word names no commit.
     pub fn commit(&self, word: &str) -> Result<String, Failure> {
         let named = format!("{word}^{{commit}}");
         self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).map_err(|_| {
@@ -98,24 +100,24 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// The branch that is checked out, where one is.
+    /// The branch that is checked out, if any.
     pub fn branch(&self) -> Option<String> {
         let name = self.git(&["symbolic-ref", "--quiet", "HEAD"]).ok()?;
         name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
-    /// The branch that is checked out, or the commit where none is.
+    /// The branch that is checked out, or the commit if there is no branch.
     ///
     /// # Errors
-    /// If git does not say.
+    /// If git does not report it.
     pub fn head(&self) -> Result<String, Failure> {
         self.branch().map_or_else(|| self.git(&["rev-parse", "HEAD"]), Ok)
     }
 
-    /// Checks a commit or a branch out.
+    /// Checks out a commit or a branch.
     ///
     /// # Errors
-    /// If git cannot.
+    /// If git fails.
     pub fn check_out(&self, what: &str) -> Result<(), Failure> {
         let is_commit = what.len() >= 40 && what.bytes().all(|byte| byte.is_ascii_hexdigit());
         let words: &[&str] = match is_commit {
@@ -125,17 +127,17 @@ impl<'a> Tree<'a> {
         self.git(words).map(drop)
     }
 
-    /// A commit in a line: the beginning of its name, and its subject.
+    /// A commit in one line: its abbreviated hash, and its subject.
     pub fn shown(&self, commit: &str) -> String {
         let line = self.git(&["log", "-1", "--format=%h %s", commit, "--"]);
         os::terminal::line(&line.unwrap_or_else(|_| commit.to_owned()))
     }
 
-    /// Builds what is checked out. What the command prints goes to standard error.
+    /// Builds the checked-out commit. The output of the command goes to standard error.
     ///
     /// # Errors
-    /// If it cannot be started, was ended by a signal, says that the bisection is to stop (128 and
-    /// more), or the user interrupts.
+    /// If the command cannot be started, was ended by a signal, or asks to stop the bisection
+    /// (exit code 128 or more). Also if the user interrupts.
     pub fn build(&self, command: &str) -> Result<Built, Failure> {
         let broken = |why: String| Failure::broken(format!("--build {command}: {why}"));
         let errors = std::io::stderr();
@@ -148,7 +150,7 @@ impl<'a> Tree<'a> {
         let mut child = Child::leading(process);
         let status = loop {
             if (self.interrupted)() {
-                // So that compilers remove what they have half written.
+                // SIGTERM lets compilers remove half-written files.
                 if let Some(group) = i32::try_from(child.pid()).ok().and_then(Pid::from_raw) {
                     let _ = kill_process_group(group, Signal::TERM);
                 }
@@ -170,7 +172,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What git prints, without the end of the last line.
+    /// The output of a git command, without the end of the last line.
     fn git(&self, words: &[&str]) -> Result<String, Failure> {
         let broken = |why: &str| {
             let line = format!("git {} in {}: {why}", words.join(" "), self.folder.display());
@@ -196,10 +198,10 @@ impl<'a> Tree<'a> {
 }
 
 impl<'a> Commits<'a> {
-    /// Those between two, of which one is an ancestor of the other.
+    /// The commits between two commits, one of which is an ancestor of the other.
     ///
     /// # Errors
-    /// If neither is.
+    /// If neither is an ancestor of the other.
     pub fn new(tree: &'a Tree<'a>, good: &str, bad: &str) -> Result<Self, Failure> {
         let older = |one, other| tree.git(&["merge-base", "--is-ancestor", one, other]).is_ok();
         let (begins, old, new) = match () {
@@ -219,7 +221,7 @@ impl<'a> Commits<'a> {
         Ok(Commits { tree, ends, begins, old, new, skipped: BTreeSet::new() })
     }
 
-    /// Those behind the older commits, up to the later one.
+    /// Lists the commits that are not reachable from the older ones, up to the newer end.
     fn list(&self, how: &str) -> Result<String, Failure> {
         let mut words = vec!["rev-list"];
         words.extend((!how.is_empty()).then_some(how));
@@ -238,8 +240,8 @@ impl Source for Commits<'_> {
     }
 
     fn next(&mut self) -> Result<Option<String>, Failure> {
-        // Sorting all commits takes long, so git names only the best one until one was skipped.
-        // `--bisect-all` prints the best first, each with its distance behind it.
+        // Sorting all commits takes long. So git names only the best one, until a commit was
+        // skipped. `--bisect-all` prints the best commit first, each with its distance after it.
         let all = self.list(if self.skipped.is_empty() { "--bisect" } else { "--bisect-all" })?;
         let commits = all.lines().filter_map(|line| line.split_whitespace().next());
         let mut left = commits.filter(|one| *one != self.new && !self.skipped.contains(*one));
@@ -268,14 +270,14 @@ impl Source for Commits<'_> {
     }
 }
 
-/// Puts the tree back to what it was at, where this is dropped.
+/// Puts the tree back to its branch or commit when this is dropped.
 pub struct Restored<'a> {
     tree: &'a Tree<'a>,
     to: String,
 }
 
 impl<'a> Restored<'a> {
-    /// To this branch or commit.
+    /// Will check out this branch or commit.
     pub fn to(tree: &'a Tree<'a>, to: &str) -> Self {
         Restored { tree, to: to.to_owned() }
     }
@@ -294,12 +296,12 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// A git tree with this many commits. In each, the file `number` holds the commit's number.
+    /// A git tree with this many commits. In each commit, the file `number` holds its number.
     fn tree(commits: usize) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let git = |words: &[&str]| {
             let mut command = Command::new("git");
-            // A test that a hook of git starts has another tree in its environment.
+            // If a git hook starts this test, the environment names another tree.
             command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
             let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
             command.arg("-C").arg(folder.path()).args(who).args(words);
@@ -341,7 +343,7 @@ mod tests {
                 let number = std::fs::read_to_string(folder.path().join("number")).unwrap();
                 let number: usize = number.parse().unwrap();
                 let answer = if number >= begins { Answer::Bad } else { Answer::Good };
-                // One cannot be tested.
+                // Commit 8 cannot be tested.
                 commits.tell(&commit, (number != 8).then_some(answer)).unwrap();
             }
             assert!(asked <= 6, "{asked}");

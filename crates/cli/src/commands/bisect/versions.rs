@@ -1,21 +1,22 @@
-//! Versions of a list.
+//! The versions of a list.
 
 use crate::exit::Failure;
 use bisect::{Answer, Found, Halving, Source};
 
-/// Versions in their order.
+/// Versions, in the order of the list.
 pub struct Versions {
     all: Vec<String>,
-    /// Whether the good end comes first: the stall begins between them, and else it ends.
+    /// Whether the good end comes first. Then the stall begins between the ends; otherwise it
+    /// ends there.
     begins: bool,
     halving: Halving,
 }
 
 impl Versions {
-    /// Between the good one and the bad one, which may stand in either order.
+    /// The versions between the good one and the bad one. Either of them may come first.
     ///
     /// # Errors
-    /// If one is not in the list, both are the same, or a version is there twice.
+    /// If one of them is not in the list, both are the same, or a version is in the list twice.
     pub fn new(all: Vec<String>, good: &str, bad: &str) -> Result<Self, Failure> {
         let place = |name: &str, flag: &str| {
             let found = all.iter().position(|other| other == name);
@@ -33,7 +34,7 @@ impl Versions {
         Ok(Versions { all, begins: first < last, halving })
     }
 
-    /// The answer of a list in which the stall begins.
+    /// The answer that this version would have in a list in which the stall begins.
     fn turned(&self, answer: Answer) -> Answer {
         if self.begins { answer } else { answer.opposite() }
     }

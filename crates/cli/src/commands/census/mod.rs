@@ -31,9 +31,10 @@ const CODES: &str = "  0  no host affected\n  1  hosts are affected\n  2  bad us
 /// Takes records and brief records, which run, check and watch print with --brief: files, folders,
 /// tar archives, and files with one record per line, gzipped or not.
 ///
-/// In a folder or an archive, each file holds records of one host, named by the folder of the file,
-/// else by the file. Records of other hosts in it are listed, and not counted. A file that you name
-/// yourself, and standard input, may hold records of many hosts.
+/// In a folder or an archive, each file holds records of one host. The name of the host is the
+/// folder of the file, or the file itself. Records of other hosts in such a file are listed, but
+/// not counted. A file that you name yourself, and standard input, may hold records of many
+/// hosts.
 #[derive(clap::Args)]
 #[command(after_help = below(CODES, [
     "tailback census answers/",
@@ -43,12 +44,13 @@ pub struct CensusFlags {
     /// Files and folders with records; - reads standard input
     #[arg(value_name = "RECORDS", required = true, num_args = 1..)]
     records: Vec<PathBuf>,
-    /// List of all hosts, one name per line; those without a record count as unreachable. A second
-    /// word names the owner or the rack of the host: a cause there is then not taken for a kernel's
+    /// List of all hosts, one name per line. Hosts without a record count as unreachable. A
+    /// second word names the owner or the rack of the host. A cause that only one owner or rack
+    /// has is not blamed on the kernel
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// Salt with which the hosts hashed their names. Names in --hosts and names of files are hashed
-    /// with it, too
+    /// Salt with which the hosts hashed their names. The names in --hosts and the names of files
+    /// are hashed with it too
     #[arg(long, value_name = "FILE")]
     hash_host_name: Option<PathBuf>,
     /// Show what changed since an earlier census, which --json printed to FILE
@@ -67,15 +69,15 @@ pub struct CensusFlags {
     others: Others,
 }
 
-/// The largest earlier census and the largest inventory that are read, in bytes: of millions of
+/// Size limit of an earlier census and of an inventory, in bytes. This is room for millions of
 /// hosts.
 const MOST: u64 = 256 << 20;
 
-/// How often the progress is drawn.
+/// How often the progress bar is drawn.
 const DRAWN: Duration = Duration::from_millis(200);
 
 impl Run for CensusFlags {
-    /// Folds records into one answer; the exit code is that of what it says.
+    /// Merges all records into one answer. The exit code is the one of that answer.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let salt = self.hash_host_name.as_deref().map(identity::salt).transpose()?;
         let hash = |name: &str| identity::hashed(salt.as_deref().unwrap_or_default(), name);
@@ -128,7 +130,7 @@ fn read(
     let now = now.as_second();
     let options =
         Options { scenarios: &scenarios, judge: scenarios::judge, now, threads, trials, hashing };
-    // Nothing is drawn where standard error is no terminal.
+    // Nothing is drawn if standard error is no terminal.
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(DRAWN);
     let fleet = census::read(paths, options, &mut |so_far| {
@@ -138,7 +140,7 @@ fn read(
     fleet.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The hosts of an inventory: a name a line, with the owner behind it; # begins a comment.
+/// The hosts of an inventory: one name per line, followed by the owner. # begins a comment.
 fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<Listed>, Failure> {
     let refuse =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--hosts {}: {why}", path.display()));

@@ -1,4 +1,4 @@
-//! `census --parquet` where tailback was built without it.
+//! `census --parquet` in a tailback that was built without Parquet.
 
 use crate::exit::Failure;
 use crate::session::Session;
@@ -7,11 +7,11 @@ use model::Census;
 use std::fs::File;
 use std::path::Path;
 
-/// There is none.
+/// Cannot be made: this build has no Parquet.
 pub enum Parquet {}
 
 impl Parquet {
-    /// Refuses it.
+    /// Refuses the flag.
     ///
     /// # Errors
     /// Always.
@@ -20,12 +20,12 @@ impl Parquet {
         Err(Failure::need(line.to_owned()))
     }
 
-    /// There is none.
+    /// Never called.
     pub fn trials(&self) -> &File {
         match *self {}
     }
 
-    /// There is none.
+    /// Never called.
     ///
     /// # Errors
     /// Never.

@@ -8,31 +8,31 @@ use report::export::census::{CensusFormat, answers};
 use report::export::node_problem;
 use std::path::PathBuf;
 
-// What other programs read. No doc comment: clap would show it as the help of the command.
+// The flags for other programs. No doc comment: clap would show it as the help of the command.
 #[derive(clap::Args)]
 #[command(next_help_heading = "For other programs")]
 pub struct Others {
     /// Print another format instead. openmetrics: counts and shares, for Prometheus. junit: one
-    /// test case per group of hosts, for CI. node-problem-detector: a line and an exit code for its
-    /// plugin monitor: 0 OK, 1 a stall, 2 unknown
+    /// test case per group of hosts, for CI. node-problem-detector: a line and an exit code for
+    /// its plugin monitor: 0 OK, 1 a stall, 2 unknown
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     #[arg(conflicts_with_all = ["json", "why"])]
     pub format: Option<String>,
     /// Write the format to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE", requires = "format")]
     pub output: Option<PathBuf>,
-    /// Also write every verdict and trial to FOLDER as Parquet, by scenario and kernel. It replaces
-    /// what an earlier census wrote there
+    /// Also write every verdict and trial to FOLDER as Parquet, split by scenario and kernel. The
+    /// files of an earlier census in it are replaced
     #[arg(long, value_name = "FOLDER")]
     pub parquet: Option<PathBuf>,
 }
 
-/// The words of `--format`.
+/// The values of `--format`.
 fn formats() -> Vec<&'static str> {
     CensusFormat::ALL.map(|(name, _)| name).to_vec()
 }
 
-/// Writes the census in the format that was asked for; the exit code where the format has its own.
+/// Writes the census in the requested format. Returns the exit code if the format has its own.
 ///
 /// # Errors
 /// If it cannot be written.

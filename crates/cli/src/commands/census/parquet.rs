@@ -1,4 +1,4 @@
-//! `census --parquet`: every answer and trial, for other programs.
+//! `census --parquet`: every verdict and trial, for other programs.
 
 use crate::exit::{self, Failure};
 use crate::output;
@@ -9,32 +9,32 @@ use rows::{Folder, Made, RowsError};
 use std::fs::File;
 use std::path::Path;
 
-/// Where `--parquet` goes, and what keeps trials until they are written.
+/// The folder of `--parquet`, and a file that holds the trials until they are written there.
 pub struct Parquet {
     folder: Folder,
     trials: File,
 }
 
 impl Parquet {
-    /// In this folder.
+    /// Prepares this folder.
     ///
     /// # Errors
-    /// If it cannot be written there.
+    /// If the folder cannot be written to.
     pub fn at(path: &Path) -> Result<Self, Failure> {
         let folder = Folder::at(path).map_err(|error| failed(&error))?;
         let trials = folder.nameless().map_err(|error| failed(&error))?;
         Ok(Parquet { folder, trials })
     }
 
-    /// The file for the trials of records as they are read.
+    /// The file that collects the trials while records are read.
     pub fn trials(&self) -> &File {
         &self.trials
     }
 
-    /// Writes it, and says so on standard error.
+    /// Writes all files, and reports that on standard error.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self, session: &Session, fleet: &Fleet, census: &Census) -> Result<(), Failure> {
         let made = Made { version: census.version.clone(), taken: census.taken.clone() };
         let interruption = session.interruption();

@@ -1,5 +1,5 @@
-//! Studies that take turns, a block each, and share one error rate by what they claim
-//! ([`analysis::together`]).
+//! Studies that take turns, one block each. They share one error rate, which is split by their
+//! claims ([`analysis::together`]).
 
 use crate::commands::run::{Done, Running};
 use analysis::together::{self, Claims};
@@ -7,21 +7,21 @@ use model::record::Share;
 use runner::End;
 use std::time::{Duration, Instant};
 
-/// Blocks of a study that may begin after the time, where so many would settle it.
+/// Blocks of a study that may begin after the time is up, if they would settle its verdict.
 const OVERTIME: u32 = 2;
 
-/// Studies that were begun together.
+/// The studies that take turns.
 pub struct Turns<'a> {
     all: Vec<Turn<'a>>,
     share: Share,
     until: Instant,
 }
 
-/// A study, and how its turns went.
+/// A study and the state of its turns.
 struct Turn<'a> {
     running: Running<'a>,
     claims: Claims,
-    /// How it ended, where it cannot go on.
+    /// How the study ended, if it cannot continue.
     end: Option<End>,
     overtime: u32,
 }
@@ -31,26 +31,26 @@ struct Turn<'a> {
 struct Waiting {
     place: usize,
     blocks: u32,
-    /// How long a block takes.
+    /// Expected time of one block.
     block: Duration,
-    /// How long its verdict takes.
+    /// Expected time until the study has a verdict.
     left: Duration,
 }
 
 impl<'a> Turns<'a> {
-    /// These studies take turns until that moment.
+    /// Lets these studies take turns until this moment.
     pub fn new(all: Vec<Running<'a>>, until: Instant) -> Self {
         let studies = u32::try_from(all.len()).unwrap_or(u32::MAX);
         let turn = |running| Turn { running, claims: Claims::default(), end: None, overtime: 0 };
         let share = Share { studies, affected: 1, not_affected: 1 };
         let mut turns = Turns { all: all.into_iter().map(turn).collect(), share, until };
-        // What a study that goes on has measured before counts.
+        // Earlier results of a study that is continued count too.
         turns.all.iter_mut().for_each(|turn| turn.claim(studies));
         turns.share_out();
         turns
     }
 
-    /// Runs the next block; whether there was one.
+    /// Runs the next block. Returns false if there was none to run.
     pub fn take(&mut self) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         let Some(place) = self.next(left) else { return false };
@@ -69,7 +69,7 @@ impl<'a> Turns<'a> {
         true
     }
 
-    /// Ends all studies, in their order.
+    /// Ends all studies and returns them in order.
     pub fn end(self, interrupted: bool) -> Vec<Done> {
         let end = |turn: Turn| {
             let open = interrupted && !turn.running.underway().is_settled();
@@ -83,9 +83,9 @@ impl<'a> Turns<'a> {
         self.all.iter().filter(|turn| !turn.is_open()).count()
     }
 
-    /// The study whose turn it is: of those that time is left for, which are nearest to a verdict,
-    /// the one with the fewest blocks. Of several the one with the shortest: each claim makes it
-    /// easier for the others to be made, so the cheapest come first.
+    /// The next study: among the studies nearest to a verdict for which time is left, the one
+    /// with the fewest blocks. Among equals, the one with the shortest block: each claim makes
+    /// claims easier for the other studies, so the cheapest studies come first.
     fn next(&self, left: Duration) -> Option<usize> {
         let is_late = left.is_zero();
         let waiting = |(place, turn): (usize, &Turn)| {
@@ -99,7 +99,7 @@ impl<'a> Turns<'a> {
         next(self.all.iter().enumerate().filter_map(waiting).collect(), left)
     }
 
-    /// Gives each study the part of the error rate that the claims of all allow.
+    /// Gives each study its part of the error rate, according to the claims of all studies.
     fn share_out(&mut self) {
         let claims = self.all.iter().map(|turn| turn.claims);
         self.share = together::share(self.share.studies, claims);
@@ -109,15 +109,15 @@ impl<'a> Turns<'a> {
 }
 
 impl Turn<'_> {
-    /// Whether it can go on, and has no verdict.
+    /// Whether the study can continue and has no verdict yet.
     fn is_open(&self) -> bool {
         self.end.is_none() && !self.running.underway().is_settled()
     }
 
-    /// Finds what it claims, as one of so many studies.
+    /// Finds the claim of this study, as one of `studies`.
     fn claim(&mut self, studies: u32) {
         let underway = self.running.underway_mut();
-        // One that broke has no verdict, whatever its trials say.
+        // A study that broke has no verdict, whatever its trials show.
         self.claims = match self.end.is_none() && underway.blocks() > 0 {
             true => Claims::of(studies, |share| underway.state_with(share)),
             false => Claims::default(),
@@ -125,7 +125,7 @@ impl Turn<'_> {
     }
 }
 
-/// Whose turn it is, where so much time is left.
+/// The place of the study whose turn is next, if `left` is the time left.
 fn next(mut all: Vec<Waiting>, left: Duration) -> Option<usize> {
     all.sort_by_key(|one| (one.left, one.place));
     let mut needed = Duration::ZERO;

@@ -1,24 +1,24 @@
-//! The files of the records.
+//! The record files of a comparison.
 
 use crate::output;
 use std::path::{Path, PathBuf};
 
-/// What the names of all of them begin with.
+/// Prefix of all their names.
 const PAIR: &str = "pair-";
 
-/// The files of a pair's records in this folder: before, after.
+/// The files of a pair in this folder: before, after.
 pub fn files(folder: &Path, number: u32) -> [PathBuf; 2] {
     ["before", "after"].map(|side| folder.join(format!("{PAIR}{number:02}-{side}.json")))
 }
 
-/// Whether records of pairs are in a folder.
+/// Whether a folder holds records of pairs.
 pub fn holds_pairs(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(PAIR))
 }
 
-/// Renames the records of a pair that does not count, so that patterns that name the others pass
-/// them by.
+/// Renames the records of a pair that does not count, so that file patterns for the other records
+/// do not match them.
 pub fn put_aside(files: &[PathBuf]) {
     for file in files.iter().filter(|file| file.exists()) {
         let aside = file.with_extension("left-out.json");

@@ -1,4 +1,4 @@
-//! The two runs of a pair, side by side.
+//! The two runs of a pair, which take turns.
 
 use super::files::files;
 use super::sides::TwoStudies;
@@ -9,34 +9,34 @@ use model::{Pair, Plan};
 use runner::End;
 use std::path::{Path, PathBuf};
 
-/// The sides of a pair.
+/// The number of sides.
 const TWO: usize = 2;
 
-/// What pairs are made of.
+/// The inputs of every pair.
 pub struct Pairs<'a> {
     /// Both studies.
     pub studies: &'a TwoStudies,
     /// Where they run.
     pub context: &'a RunContext<'a>,
-    /// Seed of the order within every pair.
+    /// Seed of the order in every pair.
     pub seed: u64,
-    /// Folder of the records.
+    /// The folder of the records.
     pub folder: &'a Path,
-    /// What shows how far they are.
+    /// The progress bar.
     pub bar: &'a Shared,
 }
 
-/// A pair that was run, or begun: before, after.
+/// A pair that was run, or only begun: before, after.
 pub struct Ran {
     /// Its runs.
     pub runs: [Done; TWO],
-    /// Where their records are meant to be.
+    /// The intended files of the records.
     pub files: [PathBuf; TWO],
 }
 
 impl Pairs<'_> {
-    /// Runs the pair of this number. Chance decides which side comes first; then they take turns, a
-    /// block each, so that what the machine does meanwhile meets both.
+    /// Runs the pair of this number. Which side comes first is random. Then the sides take turns,
+    /// one block each, so that other work on the machine affects both.
     ///
     /// # Errors
     /// If a record cannot be kept.
@@ -77,8 +77,8 @@ impl Pairs<'_> {
         record: &Path,
     ) -> Result<Running<'_>, Failure> {
         let study = self.studies.of(side);
-        // A seed that JSON readers of every language keep whole is below 2^53. Both runs of a pair
-        // share it: their blocks have the same order.
+        // The seed is below 2^53, because JSON readers of every language keep such a number
+        // exactly. Both runs of a pair share the seed, so their blocks have the same order.
         let seed = runner::seed_of_trial(self.seed, number) >> 11;
         let planned = Planned {
             scenario: study.scenario,

@@ -1,4 +1,4 @@
-//! Runs two study files in pairs of random order.
+//! Runs two study files in pairs, in random order.
 
 use super::files::{holds_pairs, put_aside};
 use super::one_pair::{Pairs, Ran};
@@ -18,31 +18,32 @@ use runner::End;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Pairs that are made again at most, where one of them cannot be used.
+/// Most pairs that are made to replace unusable ones.
 const MADE_AGAIN: u32 = 2;
 
-/// Flags that name records which were kept. Where a required flag would conflict with another, clap
-/// does not require it; so `requires` alone is not enough.
+/// Flags that name existing records. `requires` alone is not enough: clap does not require a flag
+/// that would conflict with another one.
 const KEPT: [&str; 3] = ["pair", "before", "after"];
 
 /// The flags of runs that the comparison makes itself.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Runs")]
 pub struct RunFlags {
-    /// Run two study files in pairs of random order, and compare the pairs
+    /// Run two study files in pairs, in random order, and compare the pairs
     #[arg(long, value_names = ["BEFORE.toml", "AFTER.toml"], num_args = 2)]
     #[arg(conflicts_with = "across", conflicts_with_all = KEPT)]
     run: Vec<PathBuf>,
-    /// Number of pairs [default: two more than worse or better needs, which is 8 for one judged
-    /// figure]
+    /// Number of pairs [default: two more than worse or better needs, which makes 8 for one
+    /// judged figure]
     #[arg(long, value_name = "N", requires = "run", conflicts_with_all = KEPT)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PAIRS as i64))]
     pairs: Option<u32>,
-    /// Start no pair that would end after TIME; without --pairs, run as many as TIME allows
+    /// Start no pair that would end after TIME; without --pairs, run as many pairs as fit into
+    /// TIME
     #[arg(long = "for", value_name = "TIME", requires = "run", conflicts_with_all = KEPT)]
     #[arg(value_parser = units::parse_duration)]
     time: Option<Duration>,
-    /// Blocks of each run [default: the least that the file asks for]
+    /// Blocks of each run [default: the minimum of the file]
     #[arg(long, value_name = "N", requires = "run", conflicts_with_all = KEPT)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     samples: Option<u32>,
@@ -52,7 +53,7 @@ pub struct RunFlags {
     /// Use the quick settings of both files
     #[arg(long, requires = "run", conflicts_with_all = KEPT)]
     quick: bool,
-    /// Trust both files, which are code: they may name programs
+    /// Trust both files: a study file is code and may name programs
     #[arg(long, requires = "run", conflicts_with_all = KEPT)]
     trust: bool,
     /// Seed of the order in the pairs and of every other random choice [default: a new one, which
@@ -62,20 +63,20 @@ pub struct RunFlags {
     seed: Option<u64>,
 }
 
-/// Pairs of runs, and how making them ended.
+/// The pairs of runs so far, and how the work ended.
 pub struct Made {
-    /// The records before, in the order of the pairs.
+    /// The records from before the change, in the order of the pairs.
     pub before: Vec<Named>,
-    /// The records after, in the same order.
+    /// The records from after the change, in the same order.
     pub after: Vec<Named>,
-    /// Whether a record of these is somewhere else, or lost.
+    /// Whether one of these records is lost or not in its place.
     pub misplaced: bool,
-    /// What ended it before all pairs were made.
+    /// The error that ended the work before all pairs were made.
     pub ended: Result<(), Failure>,
 }
 
 impl RunFlags {
-    /// Whether the comparison is to make its runs itself.
+    /// Whether the comparison makes its runs itself.
     pub fn is_asked(&self) -> bool {
         !self.run.is_empty()
     }
@@ -83,8 +84,8 @@ impl RunFlags {
     /// Makes the pairs, and keeps the record of every run.
     ///
     /// # Errors
-    /// If the files cannot be compared, the records cannot be kept, or it ends before the first
-    /// pair is whole.
+    /// If the files cannot be compared, the records cannot be kept, or the work ends before the
+    /// first pair is complete.
     pub fn make(&self, session: &Session) -> Result<Made, Failure> {
         let [before, after] = self.run.as_slice() else {
             return Err(Failure::usage("--run: name two study files"));
@@ -111,7 +112,7 @@ impl RunFlags {
         }
     }
 
-    /// How many pairs are made.
+    /// The number of pairs to make.
     fn count(&self, studies: &TwoStudies) -> u32 {
         let confidence = studies.of(0).plan.judging.confidence;
         let needed = pairs_needed(studies.judged(), confidence);
@@ -129,13 +130,13 @@ impl RunFlags {
     }
 }
 
-/// How many pairs are made.
+/// The limits on the number of pairs.
 struct Limits {
     pairs: u32,
     time: Option<Duration>,
 }
 
-/// The folder of the records, which holds none of another comparison.
+/// The folder for the records. It holds no records of another comparison.
 fn folder(session: &Session, asked: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(folder) = asked else {
         let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
@@ -167,7 +168,7 @@ fn announce(studies: &TwoStudies, limits: &Limits, seed: u64, folder: &Path) {
     ));
 }
 
-/// Makes pairs until all are made, the time is up, or nothing can be made of them.
+/// Makes pairs until all are made, the time is up, or the pairs cannot be used.
 fn make(pairs: &Pairs, limits: &Limits) -> Made {
     let mut made = Made { before: Vec::new(), after: Vec::new(), misplaced: false, ended: Ok(()) };
     let (began, blocks) = (Instant::now(), 2 * pairs.studies.blocks());
@@ -210,7 +211,7 @@ fn seconds(time: Duration) -> u32 {
 }
 
 impl Made {
-    /// Takes a pair that was run; false where it cannot be used, and its records are put aside.
+    /// Adds a pair. Returns false if the pair cannot be used; its records are then renamed.
     ///
     /// # Errors
     /// If the user interrupted it, or a need is missing.

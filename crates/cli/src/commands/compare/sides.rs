@@ -1,4 +1,4 @@
-//! The two study files that are compared, and whether that is possible at all.
+//! The two study files that are compared, and the check that they can be compared.
 
 use crate::commands::run::RunContext;
 use crate::commands::study::{HowPlanned, PlannedFile, planned, take_calibrated};
@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// The study of either side: before, after.
+/// The studies of both sides: before, after.
 pub struct TwoStudies([PlannedFile; 2]);
 
 impl TwoStudies {
-    /// Reads both files and checks them against each other; no trial is run.
+    /// Reads both files and checks that they can be compared. No trial is run.
     ///
     /// # Errors
-    /// If one of them cannot be used, or the two have nothing that could be compared.
+    /// If one of them cannot be used, or they have nothing in common that could be compared.
     pub fn read(
         files: [&Path; 2],
         how: HowPlanned,
@@ -32,22 +32,22 @@ impl TwoStudies {
         })
     }
 
-    /// Either side.
+    /// The study of one side.
     pub fn of(&self, side: usize) -> &PlannedFile {
         &self.0[side]
     }
 
-    /// The figures that are judged: each is one chance to be wrong.
+    /// The number of judged figures. Each of them is one chance to be wrong.
     pub fn judged(&self) -> usize {
         common_cases(&self.0[0].plan, &self.0[1].plan).len() * (1 + self.0[0].plan.also.len())
     }
 
-    /// Blocks of a run.
+    /// Blocks per run.
     pub fn blocks(&self) -> u32 {
         self.0.iter().map(|side| side.plan.max_blocks).max().unwrap_or(0)
     }
 
-    /// How long the two runs of a pair take, about.
+    /// Expected time of the two runs of a pair.
     pub fn pair_time(&self) -> Duration {
         let of = |side: &PlannedFile| -> Duration {
             let block = side.scenario.expected_of_block(&side.plan.arms, side.plan.wash_out);
@@ -56,11 +56,11 @@ impl TwoStudies {
         self.0.iter().map(of).sum()
     }
 
-    /// Tries out what the scenario decides by trying: once for all runs of both sides, since a rate
-    /// that each found for itself would be one more difference between them.
+    /// Runs the calibration of the scenario once, for all runs of both sides. A separate
+    /// calibration for each run would be one more difference between them.
     ///
     /// # Errors
-    /// If it cannot be tried out, or the user interrupts.
+    /// If the calibration fails, or the user interrupts.
     pub fn calibrate(&mut self, context: &RunContext) -> Result<(), Failure> {
         let [before, after] = &mut self.0;
         calibrate(before, context)?;
@@ -68,7 +68,7 @@ impl TwoStudies {
         calibrate(after, context)
     }
 
-    /// Why the two could not be compared however they are run.
+    /// Why the two studies could not be compared in any run.
     fn obstacle(&self) -> Option<String> {
         let [before, after] = &self.0;
         let (was, is) = (before.scenario.meta().id, after.scenario.meta().id);

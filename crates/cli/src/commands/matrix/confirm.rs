@@ -1,8 +1,8 @@
-//! A verdict that nobody expected counts where a fresh run has it too.
+//! An unexpected verdict counts only if a fresh run has the same verdict.
 //!
-//! A verdict is wrong in one study of twenty, and one run is one guest or one node. So a version
-//! with such a verdict runs again: only where the fresh run has the same verdict does the version
-//! differ from what was expected.
+//! One verdict in twenty studies is wrong, and one run is only one guest or one node. So a
+//! version with an unexpected verdict runs again. The version differs from the expectation only
+//! if the fresh run has the same verdict.
 
 use super::names::Name;
 use super::repeat::Runs;
@@ -10,10 +10,10 @@ use super::row::Row;
 use crate::exit::Failure;
 use crate::output;
 
-/// Runs each version again whose verdict is settled and not the expected one.
+/// Runs each version again that has a settled and unexpected verdict.
 ///
 /// # Errors
-/// If the user interrupts; such a version stays open.
+/// If the user interrupts. The version that was running again stays open.
 pub fn confirm(rows: &mut [Row], names: &[Name], runs: &Runs) -> Result<(), Failure> {
     let id = runs.scenario.meta().id;
     for row in rows.iter_mut().filter(|row| row.is_unexpected()) {
@@ -23,7 +23,7 @@ pub fn confirm(rows: &mut [Row], names: &[Name], runs: &Runs) -> Result<(), Fail
              again",
             name.shown
         ));
-        // Pairs are counted from 1, so that no other run has this seed.
+        // Pairs count from 1, so 0 gives a seed that no other run has.
         let words = (runs.whole)(runner::seed_of_trial(runs.seed, 0) >> 11);
         for fresh in (runs.run)(&[name.again()], &words)? {
             fresh.failure(runs.scenario.meta()).iter().for_each(|line| output::complain(line));
@@ -47,7 +47,7 @@ mod tests {
         Row::of_kernel(name, "6.12.117", Came::Judged(Box::new(record)))
     }
 
-    /// Of a kernel that is expected to be affected, and one that is not.
+    /// The row of a kernel that is expected to be affected, and of one that is not.
     fn rows(states: [State; 2]) -> Vec<Row> {
         let meta = scenarios::find("cpu-quota").unwrap().meta();
         let names = ["built:slices-expire", "built:plain"];
@@ -58,7 +58,8 @@ mod tests {
             .collect()
     }
 
-    /// Confirms them with fresh runs that come to this state; the versions that ran again.
+    /// Confirms the rows with fresh runs that have this state. Returns the versions that ran
+    /// again.
     fn confirmed(rows: &mut [Row], fresh: Result<State, ()>) -> (Result<(), Failure>, Vec<String>) {
         let name = |row: &Row| Name { asked: row.name().into(), shown: row.name().into() };
         let names: Vec<Name> = rows.iter().map(name).collect();

@@ -24,31 +24,31 @@ const HELP: &str = "Versions take turns, one block of trials each, so that a dis
     "tailback matrix blocking-nif --otps debian:bookworm..sid",
 ])))]
 pub struct Matrix {
-    /// The scenario
+    /// The scenario that runs in each version
     #[arg(value_name = "SCENARIO", value_parser = scenario_names())]
     pub(super) scenario: String,
-    /// Kernels, as --kernel of `tailback vm` takes them. debian:6.16..7.3 is every series from 6.16
-    /// to 7.3
+    /// Kernels, each in the form that --kernel of `tailback vm` takes. debian:6.16..7.3 means
+    /// every series from 6.16 to 7.3
     #[arg(long, value_name = "K,..", value_delimiter = ',')]
     pub(super) kernels: Vec<String>,
-    /// OTPs, as --otp of `tailback run` takes them. debian:bookworm..sid is every suite from
-    /// bookworm to sid. They run on this machine
+    /// OTPs, each in the form that --otp of `tailback run` takes. debian:bookworm..sid means
+    /// every suite from bookworm to sid. They run on this machine
     #[arg(long, value_name = "E,..", value_delimiter = ',')]
     pub(super) otps: Vec<String>,
-    /// Run only as many versions as it takes to find where the effect changes
+    /// Run only as many versions as needed to find where the effect changes
     #[arg(long)]
     pub(super) bisect: bool,
-    /// Run each version once: what differs is said, and no boundary is named
+    /// Run each version only once: differences are shown, but no boundary is named
     #[arg(long, conflicts_with = "expect")]
     pub(super) once: bool,
     /// Also write an HTML page of the versions and their records to FILE
     #[arg(long, value_name = "FILE")]
     pub(super) page: Option<PathBuf>,
-    /// Also write a report for the kernel's mailing lists to FILE, where a newer kernel stalls
-    /// more. tailback does not send it
+    /// If a newer kernel stalls more, also write a report for the kernel's mailing lists to FILE.
+    /// tailback does not send it
     #[arg(long, value_name = "FILE", requires = "kernels", conflicts_with = "once")]
     pub(super) mail: Option<PathBuf>,
-    /// Use fewer arms: verdicts come sooner, with less detail
+    /// Use fewer arms: each verdict takes less time, but shows less detail
     #[arg(long)]
     pub(super) quick: bool,
     /// Check verdicts and boundaries against vm/kernels.toml and vm/versions.toml
@@ -65,7 +65,7 @@ pub struct Matrix {
     /// Seed of every random choice, in all guests [default: a new one, which is printed]
     #[arg(long, value_name = "S", value_parser = parse_seed)]
     pub(super) seed: Option<u64>,
-    /// More flags of `tailback run SCENARIO`: -- --procfile maps
+    /// Further flags for `tailback run SCENARIO`, after --: -- --procfile maps
     #[arg(value_name = "PARAMETERS", num_args = 0.., last = true)]
     pub(super) words: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Guests of a matrix, which take turns.
+//! The guests of a matrix. They take turns.
 
 use super::row::{Result as Came, Row};
 use crate::commands::vm::session::{Host, Pause, Session};
@@ -10,25 +10,26 @@ use crate::{output, paths};
 use guest::Outcome;
 use std::path::{Path, PathBuf};
 
-/// A guest of the matrix: started at its first turn.
+/// A guest of the matrix. It starts at its first turn.
 pub struct Member<'a> {
     host: &'a Host,
     kernel: guest::Kernel,
-    /// What its row is called.
+    /// The name of its row.
     shown: String,
     args: Vec<String>,
     record: PathBuf,
     session: Option<Session>,
-    /// Whether a record was kept that is not whole.
+    /// Whether an incomplete record was kept.
     kept: bool,
-    /// Whether it was booted once more, after its kernel gave up in its first boot.
+    /// Whether it was booted a second time, because its kernel failed in the first boot.
     again: bool,
 }
 
-/// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
+/// Lets the guests take turns, one block each, until all have ended. Returns their rows in the
+/// order of the request.
 ///
 /// # Errors
-/// If the host fails, or the user interrupts; what was measured until then is kept.
+/// If the host fails, or the user interrupts. Results so far are kept.
 pub fn run_all(
     mut guests: Vec<Member<'_>>,
     interrupted: &dyn Fn() -> bool,
@@ -41,7 +42,7 @@ pub fn run_all(
             }
             if row.is_none() {
                 *row = match guest.turn(interrupted) {
-                    // What one guest comes to is no reason to give up the others.
+                    // The failure of one guest is no reason to give up the others.
                     Err(failure) if failure.code != exit::INTERRUPTED => Some(guest.lost(failure)),
                     turn => turn?,
                 };
@@ -54,7 +55,8 @@ pub fn run_all(
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// Has every guest send what it has, since the user interrupted; the failure that ends the program.
+/// After an interruption, asks every guest for its results so far. Returns the failure that ends
+/// the program.
 fn left(guests: &mut [Member<'_>]) -> Failure {
     let kept = guests.iter_mut().filter_map(Member::leave).count();
     let line = match kept {
@@ -65,8 +67,8 @@ fn left(guests: &mut [Member<'_>]) -> Failure {
 }
 
 impl<'a> Member<'a> {
-    /// A guest that will run this command line, with its record in the state folder. Its row is
-    /// called `shown`.
+    /// A guest that will run this command line, with its record in the state folder. `shown` is
+    /// the name of its row.
     ///
     /// # Errors
     /// If there is no state folder.
@@ -84,7 +86,7 @@ impl<'a> Member<'a> {
         Ok(Member { host, kernel, shown, args, record, session: None, kept: false, again: false })
     }
 
-    /// Runs until the end of a block; the row, if that was the last.
+    /// Runs until the end of a block. Returns the row if that was the last block.
     fn turn(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Option<Row>, Failure> {
         let session = match &mut self.session {
             Some(session) => {
@@ -119,17 +121,16 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The row of a guest that the host could not start, or lost.
+    /// The row of a guest that the host could not start or has lost.
     fn lost(&mut self, failure: Failure) -> Row {
         self.session = None;
         output::complain(&format!("guest {}: {}", self.kernel.name, failure.line));
         Row::of_kernel(&self.shown, &self.kernel.release, Came::Nothing(failure.line))
     }
 
-    /// Has it send what it has, where it was started and has not ended; the record, if one was
-    /// kept.
+    /// Asks a running guest for its results so far. Returns the record, if one was kept.
     fn leave(&mut self) -> Option<&Path> {
-        // It is paused; one that cannot be resumed cannot send anything either.
+        // The guest is paused. If it cannot be resumed, it cannot send anything either.
         let partial = self.session.as_mut().and_then(|session| {
             session.resume().ok()?;
             session.partial_outcome()
@@ -138,7 +139,7 @@ impl<'a> Member<'a> {
         self.kept.then_some(self.record.as_path())
     }
 
-    /// Keeps the partial outcome of an interrupted guest, and drops the guest.
+    /// Keeps the partial outcome of an interrupted guest, and ends the guest.
     fn keep(&mut self, partial: Option<Outcome>) {
         let Some(session) = self.session.take() else { return };
         let record = match partial {
@@ -159,7 +160,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// What came of a guest.
+/// The result of a guest.
 fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
     Ok(match outcome {
         Outcome::Done { record: Some(text), .. } => {

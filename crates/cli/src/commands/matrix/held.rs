@@ -1,11 +1,11 @@
-//! Whether what was found between versions is what is known to have changed there.
+//! Whether the differences found between versions agree with the known changes.
 
-/// Whether each change that should show did; nothing where none should.
+/// Whether each known change showed as expected. There is no value if no change was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// Every one of them.
+    /// Every change showed.
     All,
-    /// One was not shown, and nothing speaks against it.
+    /// At least one change did not show, and none contradicts the expectation.
     Open,
     /// The effect went the other way.
     Against,

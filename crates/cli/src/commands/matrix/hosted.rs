@@ -1,4 +1,4 @@
-//! Rows of OTPs: a study of its own for each, on this machine, which take turns.
+//! The rows of OTPs. Each has its own study on this machine, and the studies take turns.
 
 use super::names::Name;
 use super::row::{Result as Came, Row};
@@ -13,8 +13,7 @@ use model::{Judged, Machine};
 use runner::End;
 use scenarios::AnyScenario;
 
-/// What runs OTPs, which take turns: a block of each, so that what the machine does meanwhile meets
-/// all of them.
+/// Runs OTPs in turns, one block each, so that other work on the machine affects all of them.
 pub struct Hosted<'a> {
     scenario: &'static dyn AnyScenario,
     context: RunContext<'a>,
@@ -23,19 +22,19 @@ pub struct Hosted<'a> {
 
 /// An OTP of the matrix.
 enum Turn<'a> {
-    /// It has not begun.
+    /// Not begun.
     Waiting,
-    /// It is to have another turn.
+    /// Ready for its next turn.
     Running(Box<Running<'a>>),
-    /// What came of it.
+    /// Ended, with this row.
     Over(Row),
 }
 
 impl<'a> Hosted<'a> {
-    /// For a scenario that runs Erlang, with these words of `run` behind the OTP.
+    /// Prepares a scenario that runs Erlang. `words` are the words of `run` after the OTP.
     ///
     /// # Errors
-    /// If it runs none, or the words are no command line of it.
+    /// If the scenario runs no Erlang, or the words are no valid command line of it.
     pub fn new(
         session: &'a Session,
         scenario: &'static dyn AnyScenario,
@@ -57,11 +56,10 @@ impl<'a> Hosted<'a> {
         Ok(hosted)
     }
 
-    /// The rows of these OTPs, each run with these words. Whatever goes wrong with one is said in
-    /// its row.
+    /// The rows of these OTPs, each run with these words. If one fails, its row says so.
     ///
     /// # Errors
-    /// If the user interrupts; what was measured until then is kept.
+    /// If the user interrupts. Results so far are kept.
     pub fn rows(&self, otps: &[Name], words: &[String]) -> Result<Vec<Row>, Failure> {
         let mut turns: Vec<Turn> = otps.iter().map(|_| Turn::Waiting).collect();
         while turns.iter().any(|turn| !matches!(turn, Turn::Over(_))) {
@@ -79,7 +77,7 @@ impl<'a> Hosted<'a> {
         Ok(turns.into_iter().filter_map(over).collect())
     }
 
-    /// Begins an OTP, or lets it run a block.
+    /// Begins the study of an OTP, or lets it run a block.
     fn turn<'s>(&'s self, otp: &Name, words: &[String], turn: Turn<'s>) -> Turn<'s> {
         match turn {
             Turn::Over(row) => Turn::Over(row),
@@ -103,7 +101,8 @@ impl<'a> Hosted<'a> {
         })
     }
 
-    /// Ends all that have begun, since the user interrupted; the failure that ends the program.
+    /// Ends all studies that have begun, after an interruption. Returns the failure that ends the
+    /// program.
     fn left(&self, turns: Vec<Turn<'_>>) -> Failure {
         let running = |turn| if let Turn::Running(running) = turn { Some(running) } else { None };
         for running in turns.into_iter().filter_map(running) {
@@ -127,7 +126,7 @@ impl<'a> Hosted<'a> {
 fn row(otp: &str, done: Done) -> Row {
     done.tell_where();
     match done.code() {
-        // A missing need is a record that says so.
+        // A missing need is in the record too.
         Ok(_) | Err(Failure { code: exit::NEED, .. }) => {
             let release = release(&done.record);
             Row::of_otp(otp, &release, Came::Judged(Box::new(done.record)))
@@ -136,7 +135,7 @@ fn row(otp: &str, done: Done) -> Row {
     }
 }
 
-/// The OTP release of a record, as its VM told it.
+/// The OTP release of a record, as the VM reported it.
 fn release(record: &Judged) -> String {
     let vm = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
     vm.map(|vm| vm.otp.clone()).unwrap_or_default()

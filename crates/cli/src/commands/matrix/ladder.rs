@@ -1,5 +1,5 @@
-//! From rows to a ladder: what is known to have changed between two of them, and whether what was
-//! found is what is known.
+//! From rows to a ladder: the known changes between the rows, and whether the measured steps
+//! agree with them.
 
 use super::held::Held;
 use super::row::Row;
@@ -8,7 +8,7 @@ use model::ladder::{Direction, KnownChange, Ladder, Step, lies_between};
 use model::{Meta, Settings};
 use std::collections::BTreeMap;
 
-/// The ladder of these rows, with what is known to have changed from each to the next.
+/// The ladder of these rows, with the known changes from each row to the next.
 pub fn of(rows: &[Row], meta: &Meta) -> Ladder {
     let all: Vec<_> = rows.iter().map(Row::version).collect();
     let mut ladder = analysis::ladder::ladder(&all, Some(meta), Some("otp"));
@@ -47,13 +47,13 @@ fn known_change(changed: &Changed) -> KnownChange {
     }
 }
 
-/// Holds the steps against what is known to change the effect there.
+/// Compares the steps with the known changes of the effect.
 pub fn held(ladder: &Ladder) -> Option<Held> {
     let each: Vec<Held> = ladder.steps.iter().filter_map(step_held).collect();
     [Held::Against, Held::Open, Held::All].into_iter().find(|held| each.contains(held))
 }
 
-/// The steps where the effect went the other way, a line each.
+/// One line for each step where the effect went the other way.
 pub fn complaints(ladder: &Ladder) -> Vec<String> {
     let against = ladder.steps.iter().filter(|step| step_held(step) == Some(Held::Against));
     against
@@ -78,7 +78,7 @@ fn step_held(step: &Step) -> Option<Held> {
     })
 }
 
-/// Where the effect is expected to go; nothing where changes are known that go both ways.
+/// The expected direction of the effect; None if known changes go both ways, or none is known.
 fn expected(step: &Step) -> Option<Direction> {
     let mut directions = step.known.iter().filter_map(|change| change.effect);
     let first = directions.next()?;

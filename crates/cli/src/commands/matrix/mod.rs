@@ -1,4 +1,4 @@
-//! `tailback matrix`: one scenario in several versions of a kernel or an OTP.
+//! `tailback matrix`: runs one scenario in several versions of a kernel or an OTP.
 
 mod confirm;
 mod flags;
@@ -27,7 +27,7 @@ use scenarios::AnyScenario;
 pub use way::{Guests, Way, inner};
 
 impl Run for Matrix {
-    /// The exit code is that of the worst verdict, or of `--expect`.
+    /// The exit code is the one of the worst verdict, or of `--expect`.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         self.ktap.told(session, self.ran(session))
     }
@@ -82,7 +82,7 @@ impl Matrix {
             true => repeated.and_then(|()| confirm::confirm(&mut rows, names, &runs)),
             false => repeated,
         };
-        // What was measured before an interruption is shown.
+        // Results from before an interruption are shown.
         let told = show::all(session, meta, &rows, &ladder, self, &files)?;
         repeated?;
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
@@ -90,7 +90,7 @@ impl Matrix {
     }
 }
 
-/// The rows of all names, or of as many as it takes to find the boundary.
+/// The rows of all names, or of as many as are needed to find the boundary.
 fn all(
     names: &[Name],
     scenario: &'static dyn AnyScenario,
@@ -108,7 +108,7 @@ fn all(
     Ok(halving.rows.into_iter().flatten().collect())
 }
 
-/// Versions of which some have been run.
+/// Versions, some of which have been run.
 struct Halving<'a> {
     names: &'a [Name],
     scenario: &'static dyn AnyScenario,

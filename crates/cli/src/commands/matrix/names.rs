@@ -1,27 +1,28 @@
-//! Which versions are asked for, and what is run in each.
+//! The requested versions, and the command that runs in each.
 
 use super::flags::Matrix;
 use crate::exit::Failure;
 use guest::versions::{Of, expand};
 
-/// Versions of a matrix at most.
+/// Most versions of a matrix.
 const MOST: usize = 64;
 
-/// Runs of one version at most.
+/// Most runs of one version.
 const MOST_COPIES: usize = 64;
 
-/// Blocks of each version at least. A verdict may come after six, but six against six have 924
-/// orders, so that one outlier hides a boundary where the error rate is split over a few pairs.
+/// Minimum number of blocks per version. Six blocks may settle a verdict. But six against six
+/// blocks have only 924 orders. If the error rate is split over a few pairs, one outlier then
+/// hides a boundary.
 const BLOCKS: u32 = 16;
 
-/// Blocks of each fresh run of two versions: how much runs differ counts there, and not how much
-/// blocks do.
+/// Blocks of each fresh run of two versions. There the difference between runs counts, not the
+/// difference between blocks.
 const FRESH_BLOCKS: u32 = 8;
 
-/// Flags of `run` that say how many blocks there are.
+/// Flags of `run` that set the number of blocks.
 const SAY_BLOCKS: [&str; 3] = ["--samples", "--at-least", "--time"];
 
-/// Versions of what, by name.
+/// The requested versions, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// Kernels.
@@ -33,9 +34,9 @@ pub enum Asked {
 /// A version that is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// What it is asked for by.
+    /// The name in the request.
     pub asked: String,
-    /// What its row is called: its name, with a number where it is run several times.
+    /// The name of its row: the requested name, with a number if it runs several times.
     pub shown: String,
 }
 
@@ -45,17 +46,18 @@ impl Name {
         Name { asked: self.asked.clone(), shown: format!("{}, pair {pair}", self.shown) }
     }
 
-    /// The same version once more.
+    /// The same version, once more.
     pub fn again(&self) -> Name {
         Name { asked: self.asked.clone(), shown: format!("{}, again", self.shown) }
     }
 }
 
 impl Asked {
-    /// From the flags; ranges stand for all versions between.
+    /// Reads the flags. A range stands for all versions in it.
     ///
     /// # Errors
-    /// If a name is empty or there twice, a range makes no sense, or both or neither are given.
+    /// If a name is empty or appears twice, a range makes no sense, or both or neither of the
+    /// flags are given.
     pub fn of(flags: &Matrix) -> Result<Self, Failure> {
         let kernels = named(&flags.kernels, "kernels", Of::Kernel)?;
         let otps = named(&flags.otps, "otps", Of::Otp)?;
@@ -70,10 +72,10 @@ impl Asked {
         }
     }
 
-    /// The kernels that these words name; ranges stand for all between.
+    /// The kernels that these words name. A range stands for all kernels in it.
     ///
     /// # Errors
-    /// As [`Asked::of`].
+    /// The same as [`Asked::of`].
     pub fn kernels(words: &[String]) -> Result<Vec<Name>, Failure> {
         named(words, "kernels", Of::Kernel)
     }
@@ -85,7 +87,7 @@ impl Asked {
         }
     }
 
-    /// What they are, for a line of progress.
+    /// The kind of version, for a line of progress.
     pub fn things(&self) -> &'static str {
         match self {
             Asked::Kernels(_) => "kernels, block by block",
@@ -124,7 +126,7 @@ fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<Name>, Failure> {
     }
 }
 
-/// A name without its number of runs, and that number: `debian:6.18*12`.
+/// Splits a name such as `debian:6.18*12` into the name and the number of runs.
 fn copies(word: &str) -> Result<(&str, usize), String> {
     let Some((name, copies)) = word.rsplit_once('*') else { return Ok((word, 1)) };
     let count = copies.parse().ok().filter(|count| (1..=MOST_COPIES).contains(count));
@@ -135,13 +137,13 @@ fn copies(word: &str) -> Result<(&str, usize), String> {
 /// How long a version is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// Until its study is settled, and as long as it takes to compare it.
+    /// Until the study is settled and has enough blocks for a comparison.
     Whole,
-    /// As one of two fresh runs.
+    /// The length of one of two fresh runs.
     Fresh,
 }
 
-/// The further words of `run SCENARIO`, the same for every version.
+/// The words after `run SCENARIO`. They are the same for every version.
 pub fn words(flags: &Matrix, seed: u64, length: Length) -> Vec<String> {
     let mut words = vec!["--seed".to_owned(), seed.to_string()];
     if flags.quick {

@@ -1,4 +1,4 @@
-//! Fresh runs of the versions between which the first ones differ.
+//! Fresh runs of the versions whose first runs differ.
 
 use super::names::Name;
 use super::row::Row;
@@ -9,34 +9,34 @@ use model::ladder::{Ladder, Repeated};
 use model::{Judged, Meta};
 use scenarios::AnyScenario;
 
-/// Pairs of a step that are made again at most, where one of them gave no figure.
+/// Most pairs of a step that are made again because a run gave no figure.
 const MADE_AGAIN: usize = 2;
 
-/// The arms of a pair are its two versions.
+/// The number of versions in a pair.
 const TWO: usize = 2;
 
-/// Runs versions side by side, each with these words; their rows in the same order.
+/// Runs versions side by side, each with these words. Returns their rows in the same order.
 pub type RunSideBySide<'a> = dyn Fn(&[Name], &[String]) -> Result<Vec<Row>, Failure> + 'a;
 
-/// What fresh runs are made with.
+/// The inputs of fresh runs.
 pub struct Runs<'a> {
-    /// What runs versions.
+    /// Runs the versions.
     pub run: &'a RunSideBySide<'a>,
     /// The scenario.
     pub scenario: &'static dyn AnyScenario,
     /// The seed of the matrix.
     pub seed: u64,
-    /// The words of a run of a pair, with a seed of its own.
+    /// The words of a run in a pair, for a given seed.
     pub fresh: &'a dyn Fn(u64) -> Vec<String>,
-    /// The words of a run to its verdict, with a seed of its own.
+    /// The words of a run until its verdict, for a given seed.
     pub whole: &'a dyn Fn(u64) -> Vec<String>,
 }
 
-/// Runs the versions again between which the first runs differ, and says of each step what came of
-/// it, and how much runs of one version differ.
+/// Runs the versions again whose first runs differ. Adds the result to each step, and how much
+/// runs of one version differ.
 ///
 /// # Errors
-/// If the user interrupts; the records made until then were kept, and what they say is told.
+/// If the user interrupts. The records so far are kept, and their results are added.
 pub fn repeat(
     ladder: &mut Ladder,
     names: &[Name],
@@ -68,7 +68,7 @@ pub fn repeat(
     ended
 }
 
-/// Says how much the rows of one version differ.
+/// Adds to the ladder how much the rows of one version differ.
 pub fn first_spread(ladder: &mut Ladder, names: &[Name], rows: &[Row]) {
     add_spread(ladder, firsts(names, rows));
 }
@@ -81,7 +81,8 @@ fn firsts<'a>(names: &'a [Name], rows: &'a [Row]) -> impl Iterator<Item = (&'a s
     })
 }
 
-/// Makes the pairs of a step, and says how that ended; none where its versions are not known.
+/// Makes the pairs of a step. Returns the result and how the work ended; None if its versions are
+/// not known.
 fn step(
     ladder: &Ladder,
     between: Between,
@@ -128,11 +129,11 @@ fn step(
     Some((repeating.end(), Ok(())))
 }
 
-/// Runs both versions side by side, in random order; their records in the order given.
+/// Runs both versions side by side, in random order. Returns their records in the order of `two`.
 fn pair_of(two: [&Name; TWO], pair: usize, runs: &Runs) -> Result<[Option<Judged>; TWO], Failure> {
     let number = u32::try_from(pair).unwrap_or(u32::MAX);
     let order = runner::order_of_block(runs.seed, number, TWO);
-    // A seed that JSON readers of every language keep whole is below 2^53.
+    // The seed is below 2^53, because JSON readers of every language keep such a number exactly.
     let words = (runs.fresh)(runner::seed_of_trial(runs.seed, number) >> 11);
     let names: Vec<Name> = order.iter().map(|place| two[*place].fresh(pair)).collect();
     let mut records: [Option<Judged>; TWO] = [None, None];
@@ -153,12 +154,12 @@ mod tests {
     use model::{Measure, Role};
     use std::cell::RefCell;
 
-    /// What the case of this version loses, in ms/s.
+    /// The loss of the case in this version, in ms/s.
     fn lost(version: &str) -> f64 {
         if version == "new" { 300.0 } else { 100.0 }
     }
 
-    /// A record whose cases lose so much in every block, and its controls nothing.
+    /// A record in which the cases lose `lost` ms/s in every block, and the controls nothing.
     fn record(lost: f64) -> Judged {
         let mut facts = affected_record().facts;
         let (plan, trials) = (&facts.plan, &mut facts.trials);
@@ -177,8 +178,8 @@ mod tests {
         Row::of_kernel(name, "", Came::Judged(Box::new(record(lost(version)))))
     }
 
-    /// Repeats the step between two versions that differ; `run` gives the rows of the call of this
-    /// number. What came of it, and the names of each call.
+    /// Repeats the step between two versions that differ. `run` gets the number of the call and
+    /// returns the rows. Returns the result, how it ended, and the names of each call.
     fn repeated(
         run: impl Fn(usize, &[Name]) -> Result<Vec<Row>, Failure>,
     ) -> (Repeated, Result<(), Failure>, Vec<Vec<String>>) {
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!((never.pairs.len(), calls.len()), (0, 1 + MADE_AGAIN));
     }
 
-    /// Neighbours whose first runs alone differ, and ends that differ in fresh runs too.
+    /// Neighbours that differ only in their first runs, and ends that differ in fresh runs too.
     #[test]
     fn the_ends_run_again_where_no_step_between_them_holds() {
         let name = |text: &str| Name { asked: text.to_owned(), shown: text.to_owned() };
@@ -243,7 +244,7 @@ mod tests {
         let rows = names.each_ref().map(|name| of(&name.shown, lost(&name.asked)));
         let scenario = scenarios::find("mmap-lock").unwrap();
         let mut found = ladder::of(&rows, scenario.meta());
-        // In a pair of neighbours the middle is as good as the first version.
+        // In a pair of neighbours, the middle has the same result as the first version.
         let again = |names: &[Name], _: &[String]| {
             let ends = names.iter().any(|name| name.asked == "last");
             let lost = |name: &Name| if ends { lost(&name.asked) } else { 100.0 };

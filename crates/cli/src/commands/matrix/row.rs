@@ -1,4 +1,4 @@
-//! A row of the table: one version, and what came of it.
+//! A row of the table: one version and its result.
 
 use super::held::Held;
 use crate::exit;
@@ -10,21 +10,21 @@ use report::prose::Prose;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What came of one version.
+/// The result of one version.
 #[derive(Debug)]
 pub enum Result {
     /// A record with its verdict.
     Judged(Box<Judged>),
-    /// The guest came to another end.
+    /// The guest ended without a record, in this way.
     Ending(Ending),
-    /// The command ended in the guest with this exit code, and without a record: a need is missing
+    /// The command in the guest ended with this exit code and without a record: a need is missing
     /// there.
     Unrecorded(u8),
-    /// There is no record; why.
+    /// There is no record, for this reason.
     Nothing(String),
 }
 
-/// A version, what came of it, and what was expected.
+/// A version, its result, and the expected verdict.
 #[derive(Debug)]
 pub struct Row {
     of: Of,
@@ -32,9 +32,9 @@ pub struct Row {
     release: String,
     came: Result,
     expected: Option<(String, String)>,
-    /// How a fresh run ended, in a word.
+    /// The result of a fresh run, in one word.
     fresh: Option<String>,
-    /// The configuration of its kernel, where that lies beside the image.
+    /// The kernel's configuration file, if it is beside the image.
     config: Option<PathBuf>,
 }
 
@@ -45,12 +45,12 @@ impl Row {
         Row { of: Of::Kernel, name, release, came, expected: None, fresh: None, config: None }
     }
 
-    /// The same with the configuration of its kernel.
+    /// The same row with the kernel's configuration file.
     pub fn with_config(self, config: Option<PathBuf>) -> Self {
         Row { config, ..self }
     }
 
-    /// The configuration of its kernel, where that lies beside the image.
+    /// The kernel's configuration file, if it is beside the image.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }
@@ -60,8 +60,8 @@ impl Row {
         Row { of: Of::Otp, ..Row::of_kernel(name, release, came) }
     }
 
-    /// The row with what vm/kernels.toml and vm/versions.toml expect of that version under these
-    /// settings; the most particular counts.
+    /// The row with the verdict that vm/kernels.toml and vm/versions.toml expect of this version
+    /// with these settings. The most specific entry counts.
     pub fn expecting(mut self, meta: &Meta) -> Self {
         let settings = self.settings();
         let hold = |wanted: &BTreeMap<String, String>| meta.holds(&settings, wanted);
@@ -73,7 +73,8 @@ impl Row {
             let measured = if e.measured { "measured here: " } else { "" };
             (e.parameters.len(), e.verdict.clone(), format!("{measured}{}{commit}", e.source))
         });
-        // Of two with as many parameters the last: a kernel with a name of its own may be patched.
+        // If two entries have the same number of parameters, the last one counts: a kernel with
+        // its own name may be patched.
         let expected = of_range.into_iter().chain(named).max_by_key(|(parameters, ..)| *parameters);
         self.expected = expected.map(|(_, verdict, source)| (verdict, source));
         self
@@ -84,7 +85,7 @@ impl Row {
         &self.name
     }
 
-    /// What versions are of.
+    /// Whether it is a version of a kernel or an OTP.
     pub fn of(&self) -> Of {
         self.of
     }
@@ -94,7 +95,7 @@ impl Row {
         Version { name: &self.name, release: &self.release, record: self.record() }
     }
 
-    /// The record, where there is one.
+    /// The record, if there is one.
     pub fn record(&self) -> Option<&Judged> {
         match &self.came {
             Result::Judged(record) => Some(record),
@@ -102,7 +103,7 @@ impl Row {
         }
     }
 
-    /// The record; else one line on what came instead.
+    /// The record, or one line on why there is none.
     pub fn into_record(self) -> std::result::Result<Judged, String> {
         let instead = self.instead().unwrap_or_default();
         match self.came {
@@ -111,8 +112,8 @@ impl Row {
         }
     }
 
-    /// Whether the verdict is the expected one; none where nothing was expected, where there is no
-    /// verdict, or where no fresh run came to the same verdict that was not expected.
+    /// Whether the verdict is the expected one. None if nothing was expected or there is no
+    /// verdict. Also None if the verdict is unexpected and no fresh run had the same one.
     pub fn met(&self) -> Option<bool> {
         match self.meets()? {
             true => Some(true),
@@ -120,7 +121,7 @@ impl Row {
         }
     }
 
-    /// Whether the verdict stands and is not the expected one.
+    /// Whether the verdict is settled and not the expected one.
     pub fn is_unexpected(&self) -> bool {
         self.meets() == Some(false)
     }
@@ -133,17 +134,17 @@ impl Row {
         settled.then(|| state.word() == expected)
     }
 
-    /// Takes what a fresh run of the same version came to.
+    /// Adds the result of a fresh run of the same version.
     pub fn add_fresh(&mut self, fresh: &Row) {
         self.fresh = Some(fresh.word().to_owned());
     }
 
-    /// Whether something is expected of it.
+    /// Whether a verdict is expected of it.
     pub fn has_expectation(&self) -> bool {
         self.expected.is_some()
     }
 
-    /// The message where the verdict is not the expected one.
+    /// The message about an unexpected verdict.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
         let fresh = match &self.fresh {
@@ -154,7 +155,7 @@ impl Row {
         format!("{}: {}{fresh}, but {expected} was expected: {source}", self.name, self.word())
     }
 
-    /// One line on what came instead of a verdict.
+    /// One line on why there is no verdict.
     pub fn failure(&self, meta: &Meta) -> Option<String> {
         match &self.came {
             Result::Judged(record) => {
@@ -167,12 +168,12 @@ impl Row {
         }
     }
 
-    /// Whether its guest came to an end without a record.
+    /// Whether its guest ended without a record.
     pub fn is_ending(&self) -> bool {
         matches!(self.came, Result::Ending(_) | Result::Unrecorded(_))
     }
 
-    /// What came instead of a record.
+    /// The reason why there is no record.
     pub fn instead(&self) -> Option<String> {
         match &self.came {
             Result::Judged(_) => None,
@@ -184,7 +185,7 @@ impl Row {
         }
     }
 
-    /// The row as it is shown; `effect` is that of the arm that is followed.
+    /// The row for the table. `effect` is the effect of the followed arm.
     pub fn shown(&self, effect: Option<String>, meta: &Meta) -> report::Row {
         let fixes = |record| Prose::new(record, Some(meta)).fixes_in_short();
         report::Row {
@@ -231,20 +232,20 @@ impl Row {
         self.record().map(|record| record.judgement.state)
     }
 
-    /// The settings of its first arm; none where there is no record.
+    /// The settings of its first arm; the default if there is no record.
     fn settings(&self) -> Settings {
         let Some(record) = self.record() else { return Settings::default() };
         record.plan.arms.first().map(|arm| arm.settings.clone()).unwrap_or_default()
     }
 
-    /// The arm with the cause that is furthest from the control, and how far.
+    /// The arm with the cause that is furthest from the control, and its distance.
     fn effect(&self, meta: &Meta) -> Option<String> {
         let record = self.record()?;
         let (arm, effect) = Prose::new(record, Some(meta)).worst_effect()?;
         Some(format!("{arm}: {effect}"))
     }
 
-    /// The commits that fix what these settings show.
+    /// The commits that fix the stall of these settings.
     fn fix(&self, meta: &Meta) -> String {
         let settings = self.settings();
         let tags: Vec<String> = meta
@@ -257,8 +258,8 @@ impl Row {
     }
 }
 
-/// The exit code of a table: as `check` has it, or with `--expect` whether all is as expected, the
-/// changes between the rows too.
+/// The exit code of a table, by the rules of `check`. With `--expect`, it says whether all
+/// verdicts are as expected, and the changes between the rows too.
 pub fn code(rows: &[Row], expect: Option<Option<Held>>) -> u8 {
     if let Some(held) = expect {
         let expected = || rows.iter().filter(|row| row.expected.is_some());

@@ -1,4 +1,4 @@
-//! What a matrix prints: a table and the boundaries, JSON, a page, a regression report.
+//! The output of a matrix: a table and the boundaries, JSON, a page, a regression report.
 
 use super::flags::Matrix;
 use super::ladder::complaints;
@@ -14,21 +14,21 @@ use report::export::mail;
 use report::prose::ladder as prose;
 use std::path::{Path, PathBuf};
 
-/// The most of a kernel's configuration that is written beside a report, in bytes.
+/// Size limit of a kernel configuration that is written beside a report, in bytes.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
-/// Where files go that are asked for.
+/// The paths of the requested files.
 pub struct Files {
     page: Option<PathBuf>,
     mail: Option<PathBuf>,
 }
 
 impl Files {
-    /// Those of the flags.
+    /// The paths in the flags.
     ///
     /// # Errors
-    /// If one cannot be written, or has nothing to say of this scenario: before anything is
-    /// measured.
+    /// If a file cannot be written, or makes no sense for this scenario. This is checked before
+    /// anything is measured.
     pub fn of(session: &Session, flags: &Matrix) -> Result<Self, Failure> {
         if flags.mail.is_some() {
             mail::is_of_the_kernel(&flags.scenario)?;
@@ -43,10 +43,10 @@ impl Files {
     }
 }
 
-/// Shows it all; the exit code, where a test runner wants one.
+/// Shows everything. Returns the exit code if the output is for a test runner.
 ///
 /// # Errors
-/// If a file cannot be drawn or written.
+/// If a file cannot be made or written.
 pub fn all(
     session: &Session,
     meta: &Meta,
@@ -108,15 +108,15 @@ fn test<'a>(row: &'a Row, meta: &'a Meta) -> Test<'a> {
     Test { name: row.name().to_owned(), came: came.ok_or_else(instead) }
 }
 
-/// Which figure the effects are of, the boundaries, and what the runs without a stall would have
-/// shown.
+/// The lines below the table: the figure of the effects, the boundaries, and what the runs
+/// without a stall would have shown.
 fn said(meta: &Meta, rows: &[Row], ladder: &Ladder) -> Vec<String> {
     let runs = rows.iter().filter_map(Row::record);
     let said = prose::followed(ladder, Some(meta)).into_iter().chain(prose::boundaries(ladder));
     said.chain(prose::shown_by_all(runs, Some(meta))).collect()
 }
 
-/// The rows as they are shown, each with the effect of the arm that is followed.
+/// The rows for the table, each with the effect of the followed arm.
 fn shown<'a>(
     meta: &'a Meta,
     rows: &'a [Row],
@@ -139,7 +139,8 @@ fn draw(session: &Session, runs: &[Shown], ladder: &Ladder, path: &PathBuf) -> R
     Ok(())
 }
 
-/// Writes a regression report, and says what is left to do before it is sent; or why there is none.
+/// Writes a regression report, and prints what is left to do before sending it. If there is no
+/// report, prints why.
 fn report_regression(
     session: &Session,
     runs: &[Shown],
@@ -162,8 +163,8 @@ fn report_regression(
     Ok(())
 }
 
-/// Writes the configurations of two kernels beside a report that is a file, where they are known;
-/// their files. One that cannot be written is left to the sender, as one that is not known.
+/// Writes the known configurations of two kernels beside a report that is a file. Returns their
+/// paths. If a configuration is unknown or cannot be written, the sender has to add it.
 fn keep_configs(
     session: &Session,
     report: &Path,
@@ -188,8 +189,8 @@ fn keep_configs(
     })
 }
 
-/// The file of a configuration beside a report: `report.txt.good.config`. None beside standard
-/// output.
+/// The path of a configuration beside a report: `report.txt.good.config`. None if the report goes
+/// to standard output.
 fn beside(report: &Path, which: &str) -> Option<PathBuf> {
     let mut name = report.as_os_str().to_owned();
     name.push(format!(".{which}.config"));

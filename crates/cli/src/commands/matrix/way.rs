@@ -1,4 +1,4 @@
-//! Where versions are run, and how each becomes a row.
+//! Where versions run, and how each becomes a row.
 
 use super::guests::{Member, run_all};
 use super::hosted::Hosted;
@@ -11,7 +11,7 @@ use crate::output;
 use crate::session::Session;
 use scenarios::AnyScenario;
 
-/// Where versions are run.
+/// Where versions run.
 pub enum Way<'a> {
     /// In guests that take turns, block by block.
     Guests(Guests<'a>),
@@ -19,7 +19,7 @@ pub enum Way<'a> {
     Hosted(Box<Hosted<'a>>),
 }
 
-/// What guests of a matrix have in common.
+/// The common parts of the guests of a matrix.
 pub struct Guests<'a> {
     /// The program's session.
     pub session: &'a Session,
@@ -44,7 +44,7 @@ impl Way<'_> {
     }
 }
 
-/// What a guest runs.
+/// The command that runs in a guest.
 pub fn inner(scenario: &str, words: &[String]) -> Result<Inner, Failure> {
     let line = ["run", scenario].map(str::to_owned).into_iter().chain(words.iter().cloned());
     Inner::parse(&line.collect::<Vec<String>>())
@@ -53,7 +53,7 @@ pub fn inner(scenario: &str, words: &[String]) -> Result<Inner, Failure> {
 impl Guests<'_> {
     fn rows(&self, names: &[Name], id: &str, words: &[String]) -> Result<Vec<Row>, Failure> {
         let args = inner(id, words)?.args;
-        // Every kernel is looked for before the first is booted.
+        // All kernels are looked up before the first one boots.
         let found =
             names.iter().map(|name| self.member(name, id, &args)).collect::<Result<Vec<_>, _>>()?;
         let mut members = Vec::new();
@@ -71,8 +71,8 @@ impl Guests<'_> {
         Ok(places.into_iter().filter_map(|place| place.or_else(|| ran.next())).collect())
     }
 
-    /// The guest of a kernel, or the row that says why there is none. A name that stands for
-    /// nothing is bad usage.
+    /// The guest of a kernel, or the row that says why there is none. An unknown name is a usage
+    /// error.
     fn member(
         &self,
         name: &Name,

@@ -1,4 +1,4 @@
-//! A study that was run: its record, where that is, and the exit code.
+//! A study that was run: its record, the place of the record, and the exit code.
 
 use crate::exit::{self, Failure};
 use crate::ktap;
@@ -12,44 +12,44 @@ use runner::End;
 use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
 
-/// A study that was run, or that could not be.
+/// A study that was run, or could not run.
 pub struct Done {
     /// Its record.
     pub record: Judged,
     /// How it ended.
     pub end: End,
-    /// Where the record is kept; nowhere where nothing was measured.
+    /// The place of the record; None if nothing was measured.
     kept: Option<Kept>,
 }
 
-/// Where a record ended up.
+/// The place of a record.
 enum Kept {
-    /// Where it should be.
+    /// In the intended file.
     There(PathBuf),
-    /// Elsewhere, and why.
+    /// In another file, for this reason.
     Elsewhere(PathBuf, String),
-    /// Nowhere, and why.
+    /// Lost, for this reason.
     Lost(String),
 }
 
 impl Done {
-    /// A study whose record is kept here, or elsewhere where that fails.
+    /// A study whose record is kept in `path`, or in another file if that fails.
     pub fn keep(record: Judged, end: End, path: &Path) -> Self {
         let kept = kept(&record, path);
         Done { record, end, kept }
     }
 
-    /// A study whose record stands here already.
+    /// A study whose record is already in this file.
     pub fn there(record: Judged, end: End, path: PathBuf) -> Self {
         Done { record, end, kept: Some(Kept::There(path)) }
     }
 
-    /// A study that measured nothing, whose record is not kept.
+    /// A study that measured nothing; its record is not kept.
     pub fn nowhere(record: Judged, end: End) -> Self {
         Done { record, end, kept: None }
     }
 
-    /// Shows the record as text; with its reasons, who held up whom too.
+    /// Shows the record as text. With `--why`, it also shows which task held up which.
     pub fn show(&self, session: &Session, meta: &Meta, look: Look) {
         let file = self.file();
         session.out.print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
@@ -60,7 +60,7 @@ impl Done {
         }
     }
 
-    /// Prints the verdict for a test runner; the exit code.
+    /// Prints the verdict for a test runner and returns the exit code.
     pub fn ktap(&self, session: &Session, undecided: Undecided) -> u8 {
         let file = self.file();
         let code = self.code().unwrap_or_else(|failure| {
@@ -72,7 +72,7 @@ impl Done {
         code
     }
 
-    /// The study as a test. One that broke, or could not be used, says nothing of the machine.
+    /// The study as a test. A broken or unusable study tells nothing about the machine.
     pub fn test<'a>(&'a self, file: &'a str) -> Test<'a> {
         match (&self.end, self.code()) {
             (End::Broken(_) | End::Unusable(_), Err(failure)) => {
@@ -82,21 +82,21 @@ impl Done {
         }
     }
 
-    /// The record as it is shown, by the file that it is in.
+    /// The record for output, with the name of its file.
     pub fn shown<'a>(&'a self, file: &'a str) -> Shown<'a> {
         let scenario = scenarios::find(&self.record.scenario);
         Shown::new(&self.record, scenario.map(AnyScenario::meta), file)
     }
 
-    /// Whether the record is where it was to be, or was to be nowhere.
+    /// Whether the record is in the intended file, or was not to be kept.
     pub fn is_in_place(&self) -> bool {
         !matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_)))
     }
 
-    /// Says on standard error where the record is.
+    /// Prints the place of the record on standard error.
     pub fn tell_where(&self) {
         match &self.kept {
-            // Where a guest keeps its record is of no use to anybody.
+            // The path inside a guest is useless to the user.
             Some(Kept::There(_)) if self.record.machine.guest.is_some() => {}
             Some(Kept::There(path)) => output::note(&format!("record: {}", path.display())),
             Some(Kept::Elsewhere(path, why)) => {
@@ -110,7 +110,7 @@ impl Done {
         }
     }
 
-    /// The file of the record; empty where it has none.
+    /// The path of the record; empty if it was not kept.
     pub fn file(&self) -> String {
         match &self.kept {
             Some(Kept::There(path) | Kept::Elsewhere(path, _)) => path.display().to_string(),
@@ -118,7 +118,7 @@ impl Done {
         }
     }
 
-    /// The exit code, or the line that ends the program.
+    /// The exit code, or the error line that ends the program.
     pub fn code(&self) -> Result<u8, Failure> {
         let meta = scenarios::find(&self.record.scenario).map(|scenario| scenario.meta());
         match &self.end {
@@ -132,7 +132,7 @@ impl Done {
     }
 }
 
-/// Makes sure that the record is somewhere.
+/// Saves a record that would otherwise be lost.
 fn kept(record: &Judged, path: &Path) -> Option<Kept> {
     (!runner::would_lose(record, path)).then(|| save_somewhere(record, path))
 }

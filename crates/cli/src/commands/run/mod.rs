@@ -58,11 +58,12 @@ pub struct RunFlags {
     /// verdict take longer]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub time: Option<Duration>,
-    /// Make trials so long that a freeze that comes once in TIME, at random, would show with 95%
+    /// Make trials so long that a random freeze that comes once in TIME would show with a
+    /// probability of 95%
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub rare: Option<Duration>,
-    /// Run the control once more after each trial with the cause, and do not judge that run, so
-    /// that no figure holds what the trial left behind
+    /// Run the control once more after each trial with the cause. This extra run is not judged:
+    /// it keeps after-effects of the trial out of the figures
     #[arg(long)]
     pub wash_out: bool,
     /// Seed of every random choice [default: a new one, which is printed]
@@ -74,14 +75,14 @@ pub struct RunFlags {
     /// Run the trials with probes even if no stall was found
     #[arg(long, conflicts_with = "no_probe")]
     pub probe: bool,
-    /// Skip the trials with probes. They show who holds up whom, after a stall was found
+    /// Skip the trials with probes. After a stall was found, they show which task held up which
     #[arg(long)]
     pub no_probe: bool,
-    /// Skip the arms that try a fix: the study ends with its verdict
+    /// Skip the arms that try a fix: the study ends at its verdict
     #[arg(long)]
     pub no_fixes: bool,
     /// Exit codes for git bisect run: 0 no stall, 1 a stall, 125 no verdict, no boot or a missing
-    /// need, 128 and more where the bisection should stop
+    /// need, 128 or more to stop the bisection
     #[arg(long, value_name = "WHOM", conflicts_with = "format")]
     pub exit_for: Option<ExitFor>,
     #[command(flatten)]
@@ -90,7 +91,7 @@ pub struct RunFlags {
     pub brief: BriefFlags,
 }
 
-/// Each scenario is a command with flags of its own, so this list cannot be derived.
+/// Each scenario is a command with its own flags, so this cannot be derived.
 impl Args for RunScenario {
     fn augment_args(command: Command) -> Command {
         command
@@ -112,7 +113,7 @@ fn command_of(scenario: &dyn AnyScenario) -> Command {
     let meta = scenario.meta();
     let run = format!("tailback run {}", meta.id);
     RunFlags::augment_args(scenario.flags(Command::new(meta.id)))
-        // Behind the flags, which bring words of their own for the command.
+        // After the flags, because they set an about text too.
         .about(capitalised(meta.title))
         .long_about(format!("{}.\n\n{}", capitalised(meta.title), meta.about))
         .after_help(below(VERDICT, [&run, &format!("{run} --quick --why")]))
@@ -140,7 +141,7 @@ impl FromArgMatches for RunScenario {
 }
 
 impl Run for RunScenario {
-    /// The exit code is that of the verdict.
+    /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         self.flags.ktap.told(session, self.ran(session))
     }
@@ -178,16 +179,16 @@ impl RunScenario {
         done.code().map(|code| briefs::code(wanted.as_ref(), code))
     }
 
-    /// The command behind `tailback run`, in these words.
+    /// Parses the words after `tailback run`.
     ///
     /// # Errors
-    /// If they are none.
+    /// If the words are no valid command.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, clap::Error> {
         let command = Self::augment_args(Command::new("run")).no_binary_name(true);
         Self::from_arg_matches(&command.try_get_matches_from(words)?)
     }
 
-    /// How its study is run.
+    /// The options of its study.
     pub fn options(&self) -> StudyOptions {
         let flags = &self.flags;
         StudyOptions {
@@ -210,8 +211,8 @@ impl RunScenario {
     }
 }
 
-/// That a study without a stall shows less than was asked for with `--rare`: trials that end with
-/// their work are no longer for it, and noisy blocks show nothing.
+/// The warning that a study without a stall shows less than `--rare` asked for. `--rare` does not
+/// make trials longer that end with their work. Noisy blocks show nothing.
 fn falls_short(record: &Judged, rare: Duration) -> Option<String> {
     let missed = record.judgement.test.as_ref()?.missed.as_ref()?;
     let (asked, every_s) = (rare.as_secs_f64(), missed.every_s);
@@ -227,7 +228,7 @@ fn falls_short(record: &Judged, rare: Duration) -> Option<String> {
 /// Runs one study and keeps its record.
 ///
 /// # Errors
-/// As [`begin`].
+/// The same as [`begin`].
 pub fn study(
     session: &Session,
     scenario: &'static dyn AnyScenario,

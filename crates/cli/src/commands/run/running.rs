@@ -1,4 +1,4 @@
-//! A study from its settings to its record, a block a turn.
+//! A study from its settings to its record, one block per turn.
 
 use super::done::Done;
 use crate::claim::{self, Claim, Held};
@@ -15,7 +15,7 @@ use scenarios::{AnyScenario, Arms, Host, LoadSpawner, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the studies of a command run.
+/// The place where the studies of a command run.
 pub struct RunContext<'a> {
     session: &'a Session,
     roots: Roots,
@@ -33,17 +33,17 @@ impl<'a> RunContext<'a> {
         RunContext { session, roots: Roots::real(), machine, interrupted }
     }
 
-    /// The machine, as scenarios see it.
+    /// The machine in the form for scenarios.
     pub fn host(&self) -> Host<'_> {
         Host { roots: &self.roots, machine: self.machine, otps: &self.session.otps }
     }
 
-    /// Whether the user interrupts.
+    /// Whether the user has interrupted.
     pub fn interrupted(&self) -> bool {
         (self.interrupted)()
     }
 
-    /// A study of this plan, whose record is kept there.
+    /// A study of this plan. `path` is the file of its record.
     fn study(
         &self,
         scenario: &'static dyn AnyScenario,
@@ -66,29 +66,29 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// A study of which everything is decided.
+/// A study with a complete plan.
 pub struct Planned<'p> {
     /// Its scenario.
     pub scenario: &'static dyn AnyScenario,
-    /// What is done; what a scenario tries out first is in it.
+    /// The plan. It includes the results of calibration.
     pub plan: Plan,
-    /// Which arm is which combination.
+    /// The combination of each arm.
     pub factorial: Factorial,
-    /// Which run of which pair it is.
+    /// The pair of this run, and its place in the pair.
     pub pair: Pair,
-    /// Where its record is kept.
+    /// The file of its record.
     pub record: &'p Path,
 }
 
-/// A study that was begun, or that could not be.
+/// A study that was begun, or could not begin.
 pub enum Begun<'a> {
-    /// It can take its turns.
+    /// Ready for its turns.
     Running(Box<Running<'a>>),
-    /// A need is missing, or its load could not be tried out.
+    /// A need is missing, or its load could not be calibrated.
     NotRun(Box<Done>),
 }
 
-/// A study between its turns, with what it holds until its record is kept for the last time.
+/// A study between its turns. It holds the locks until its record is saved for the last time.
 pub struct Running<'a> {
     underway: Underway<'a>,
     progress: Progress,
@@ -98,12 +98,12 @@ pub struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Runs the next block; how the study ended, if that was the last.
+    /// Runs the next block. Returns how the study ended if that was the last block.
     pub fn turn(&mut self) -> Option<End> {
         self.underway.turn(&mut self.progress)
     }
 
-    /// Shows how many studies of its check are settled, and how much time is left.
+    /// Shows how many studies of the check are settled, and how much time is left.
     pub fn tell_place(&mut self, settled: usize, of: usize, left: Duration) {
         self.progress.together(settled, of, left);
     }
@@ -113,7 +113,7 @@ impl<'a> Running<'a> {
         &self.underway
     }
 
-    /// The same, to change it.
+    /// The study, for changes.
     pub fn underway_mut(&mut self) -> &mut Underway<'a> {
         &mut self.underway
     }
@@ -127,11 +127,11 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Begins a study: what it needs is there, its load is tried out, its record has a place.
+/// Begins a study: checks its needs, calibrates its load, and finds a file for its record.
 ///
 /// # Errors
-/// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
-/// is no error: it is a record that says `skipped`.
+/// If a setting cannot be used or the record cannot be kept; then nothing ran. A missing need is
+/// no error: the record then says `skipped`.
 pub fn begin<'a>(
     scenario: &'static dyn AnyScenario,
     options: &StudyOptions,
@@ -152,16 +152,16 @@ pub fn begin<'a>(
         }
         Err(other) => return Err(Failure::of(other, Some(meta))),
     };
-    // Refused before anything is measured where nothing could be kept.
+    // If nothing could be kept, this fails before anything is measured.
     let new = paths::record(context.session, asked, &among.file_name(meta.id))?;
     let claim = claimed(&new)?;
-    // In a file that cannot be claimed another run could go on as well.
+    // If the file cannot be claimed, another run could continue it as well.
     let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
     let begun = match may_go_on {
         true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
         false => None,
     };
-    // What was tried out for an undecided study stands in its record.
+    // The record of an undecided study already has the results of its calibration.
     if begun.is_none()
         && let Err(error) = scenario.calibrate(&mut arms.arms, &host, context.interrupted)
     {
@@ -198,7 +198,7 @@ pub fn begin<'a>(
     Ok(Begun::Running(Box::new(running)))
 }
 
-/// Begins a study of which everything is decided. It runs all its blocks, however long they take.
+/// Begins a study with a complete plan. It runs all its blocks, however long they take.
 ///
 /// # Errors
 /// If the record cannot be kept.
@@ -222,10 +222,11 @@ fn whole_seconds(time: Duration) -> String {
     units::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64))
 }
 
-/// The claim to be the only writer of a new record, or of the file that was asked for.
+/// Claims to be the only writer of a new record, or of the requested file.
 ///
 /// # Errors
-/// If another run writes it: the one that ends last would leave nothing of the other.
+/// If another run writes the file: the run that ends last would overwrite the record of the
+/// other.
 fn claimed(path: &Path) -> Result<Claim, Failure> {
     match claim::take(path) {
         Claim::Theirs(holder) => Err(Failure::usage(format!(
@@ -237,7 +238,7 @@ fn claimed(path: &Path) -> Result<Claim, Failure> {
     }
 }
 
-/// Says which study is gone on with: a new one would look again at an error rate that is spent.
+/// Prints which study is continued. A new study would use an error rate that is already spent.
 fn tell_going_on(begun: &Undecided) {
     let blocks = begun.facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     output::note(&format!(
@@ -247,7 +248,7 @@ fn tell_going_on(begun: &Undecided) {
     ));
 }
 
-/// A study of which no trial was begun: a need is missing, or its load could not be tried out.
+/// A study that began no trial: a need is missing, or its load could not be calibrated.
 fn not_run(study: &Study, error: ScenarioError) -> Done {
     let end = End::from(error);
     Done::nowhere(study.not_run(&end), end)

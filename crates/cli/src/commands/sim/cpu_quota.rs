@@ -1,4 +1,4 @@
-//! `tailback sim cpu-quota`: what a group gets under the CFS bandwidth controller.
+//! `tailback sim cpu-quota`: the CPU time that a group gets from the CFS bandwidth controller.
 
 use super::load::LoadFlags;
 use super::render;
@@ -11,7 +11,8 @@ use std::time::Duration;
 const HELP: &str = "How far to trust the model: docs/bandwidth.md. A trace has one request per line: \
     its arrival time and the CPU time it takes, as in `1.5ms, 20us`; # begins a comment.\n\n";
 
-/// Simulate what a group with a CPU quota gets from the kernel's CFS bandwidth controller
+/// Simulate how much CPU time a group with a quota gets from the kernel's CFS bandwidth
+/// controller
 #[derive(clap::Args)]
 #[command(after_help = format!("{HELP}{}", below("", [
     "tailback sim cpu-quota --cpus 64 --quota 10ms",
@@ -21,16 +22,16 @@ pub struct CpuQuota {
     /// CPUs of the machine
     #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Machine")]
     cpus: u32,
-    /// Simulate the rules of this kernel [default: the running one]
+    /// Simulate the rules of this kernel version [default: the running kernel]
     #[arg(long, value_name = "VERSION", help_heading = "Machine")]
     kernel: Option<String>,
     /// Scheduler ticks per second [default: 250]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     hz: Option<u32>,
-    /// Simulate the race in handing out quota [default: as the kernel]
+    /// Simulate the race in handing out quota [default: as in the kernel]
     #[arg(long, value_name = "WORD", help_heading = "Machine")]
     race: Option<Switch>,
-    /// Let unused slices expire, as Linux 4.18 to 5.3 do [default: as the kernel]
+    /// Let unused slices expire, as Linux 4.18 to 5.3 do [default: as in the kernel]
     #[arg(long, value_name = "WORD", help_heading = "Machine")]
     slices_expire: Option<Switch>,
     /// CPU time per period [default: 10ms]
@@ -39,8 +40,8 @@ pub struct CpuQuota {
     /// Length of a period [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Group")]
     period: Option<Duration>,
-    /// Unused CPU time that may be saved for later periods. With --find-quota, the most that the
-    /// search may allow [default: 0s]
+    /// Unused CPU time that may be saved for later periods. With --find-quota, the largest value
+    /// that the search may choose [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Group")]
     burst: Option<Duration>,
     /// CPU time that a CPU takes from the quota at once [default: 5ms]
@@ -74,7 +75,7 @@ pub struct CpuQuota {
     p999: Option<Duration>,
 }
 
-/// A rule of the kernel.
+/// A rule of the kernel, on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Switch {
     On,
@@ -84,7 +85,7 @@ enum Switch {
 impl Run for CpuQuota {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let mut config = self.config()?;
-        // The search sets quota and burst itself; a burst that is named is the most it may grant.
+        // The search sets quota and burst itself. A given burst is its upper limit.
         let most_burst_ns = match self.find_quota {
             true => std::mem::take(&mut config.burst_ns),
             false => 0,
@@ -128,7 +129,7 @@ impl CpuQuota {
         })
     }
 
-    /// The machine and the group.
+    /// The configuration of the machine and the group.
     fn config(&self) -> Result<Config, Failure> {
         let kernel = self.kernel.clone().unwrap_or_else(own_kernel);
         let era = Era::for_kernel(&kernel).map_err(refused)?;

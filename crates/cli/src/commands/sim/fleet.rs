@@ -1,15 +1,15 @@
-//! `tailback sim fleet`: brief records of a fleet of which the truth is known.
+//! `tailback sim fleet`: brief records of a simulated fleet with a known answer.
 
 use crate::command::{Failure, Run, Session, below};
 use crate::output;
 use census::simulated::{self, World};
 use std::io::{BufWriter, ErrorKind};
 
-/// Print brief records of an invented fleet, to test tailback census.
+/// Print brief records of a simulated fleet, to test tailback census.
 ///
-/// There is one record per line. The true answer is known, and is printed to standard error. The
-/// fleet has groups of unequal sizes, wrong answers, wrong clocks, duplicates and lines that are no
-/// record. The same seed gives the same bytes.
+/// There is one record per line. The true answer is known, and is printed on standard error. The
+/// fleet has groups of unequal sizes, wrong answers, wrong clocks, duplicates and lines that are
+/// no records. The same seed gives the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = below("", [
     "tailback sim fleet | tailback census -",
@@ -22,7 +22,7 @@ pub struct SimFleet {
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u32,
-    /// Make hosts with kernel 6.1 and HZ 250 affected, which census has to find
+    /// Make hosts with kernel 6.1 and HZ 250 affected, so that census has a group to find
     #[arg(long)]
     plant: bool,
 }
@@ -47,7 +47,7 @@ impl Run for SimFleet {
                 ));
                 Ok(0)
             }
-            // A reader that has gone away, as `head` does, needs nothing more.
+            // A reader that has gone, such as `head`, needs nothing more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
             Err(error) => Err(Failure::need(format!(
                 "standard output: {error}; free some room or write elsewhere"

@@ -1,4 +1,4 @@
-//! The load of a simulation, from the flags.
+//! The load of a simulation, made from the flags.
 
 use super::times::{ns, refused};
 use crate::exit::Failure;
@@ -8,7 +8,7 @@ use sim::{Arrivals, Bursts, Config, Fibtest, Periodic, Service, Workload};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The largest trace that is read, in bytes.
+/// Size limit of a trace that is read, in bytes.
 const MOST: u64 = 1 << 30;
 
 /// Spread of log-normal service times: the standard deviation of the logarithm.
@@ -30,7 +30,8 @@ pub struct LoadFlags {
     /// fibtest: CPU time of a slow thread between two sleeps [default: 5us]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     slow_burst: Option<Duration>,
-    /// fibtest: use as --slow-burst what a wake-up costs here. Measuring it takes half a second
+    /// fibtest: use the cost of a wake-up on this machine as --slow-burst. Measuring it takes
+    /// half a second
     #[arg(long, conflicts_with = "slow_burst")]
     measure_wakeup: bool,
     /// fibtest: how long a slow thread sleeps [default: 10ms]
@@ -51,7 +52,7 @@ pub struct LoadFlags {
     /// arrivals: requests per burst
     #[arg(long, value_name = "N", default_value_t = 10)]
     burst_size: u32,
-    /// periodic: a thread: 100ms:5ms:0. May be repeated
+    /// periodic: a thread, as 100ms:5ms:0. May be repeated
     #[arg(long, value_name = "PERIOD:COST:CPU")]
     task: Vec<String>,
     /// Read requests from FILE; - reads standard input
@@ -68,7 +69,7 @@ enum LoadKind {
     Trace,
 }
 
-/// How service times are distributed.
+/// The distribution of service times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ServiceKind {
     Fixed,
@@ -78,7 +79,7 @@ enum ServiceKind {
 }
 
 impl LoadFlags {
-    /// The load that was asked for.
+    /// The requested load.
     ///
     /// # Errors
     /// If flags contradict each other, or the trace cannot be read.

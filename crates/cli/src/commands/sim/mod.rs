@@ -1,4 +1,4 @@
-//! `tailback sim`: the bandwidth controller, and fleets, simulated.
+//! `tailback sim`: simulations of the bandwidth controller and of fleets.
 
 use crate::command::{below, commands_below};
 

@@ -1,4 +1,4 @@
-//! What a simulation showed, as text and as JSON. Times are in milliseconds in both.
+//! The results of a simulation, as text and as JSON. Times are in milliseconds in both.
 
 use super::times::time;
 use model::estimate::number;
@@ -29,7 +29,7 @@ fn config_json(config: &Config) -> Value {
     })
 }
 
-/// One JSON object.
+/// The results as one JSON object.
 pub fn outcome_json(config: &Config, outcome: &Outcome) -> String {
     let latency: serde_json::Map<String, Value> = PERCENTILES
         .iter()
@@ -64,7 +64,7 @@ pub fn outcome_json(config: &Config, outcome: &Outcome) -> String {
     format!("{object:#}\n")
 }
 
-/// A dozen lines.
+/// The results in about a dozen lines.
 pub fn outcome_text(config: &Config, outcome: &Outcome) -> String {
     let mut text = heading(config);
     let share = 100.0 * outcome.usage_ns as f64 / (outcome.entitled_ns as f64).max(1.0);
@@ -118,7 +118,7 @@ fn holding_json(holding: &Holding) -> Value {
     })
 }
 
-/// One JSON object.
+/// The found quota as one JSON object.
 pub fn answer_json(config: &Config, goal: &Goal, answer: &Answer) -> String {
     let object = json!({
         "simulated": true,
@@ -135,7 +135,7 @@ pub fn answer_json(config: &Config, goal: &Goal, answer: &Answer) -> String {
     format!("{object:#}\n")
 }
 
-/// The answer in a few lines.
+/// The found quota in a few lines.
 pub fn answer_text(config: &Config, goal: &Goal, answer: &Answer) -> String {
     let mut text = format!(
         "simulated: {} CPUs, HZ {}, Linux {}, period {}; p{} within {}\n",

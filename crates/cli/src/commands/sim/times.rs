@@ -1,4 +1,4 @@
-//! Times and refusals, as the flags and the answers have them.
+//! Conversions of times, and errors of the simulation.
 
 use crate::exit::Failure;
 use model::units;
@@ -9,12 +9,12 @@ pub(super) fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Nanoseconds as people write them: `10ms`.
+/// Nanoseconds in the form that people write: `10ms`.
 pub(super) fn time(ns: u64) -> String {
     units::format_duration(Duration::from_nanos(ns))
 }
 
-/// What the simulation refuses, with what was asked.
+/// The usage error for an input that the simulation refuses.
 pub(super) fn refused(error: sim::Error) -> Failure {
     Failure::usage(format!("sim cpu-quota: {error}"))
 }

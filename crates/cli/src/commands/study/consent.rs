@@ -1,4 +1,4 @@
-//! Asking before a study that is large.
+//! Asks the user before a large study.
 
 use super::time::{Needed, summary};
 use super::wanted::Wanted;
@@ -7,13 +7,13 @@ use crate::output;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
-/// More arms than this are asked about.
+/// A study with more arms than this needs consent.
 const MANY_ARMS: usize = 200;
 
-/// More time than this is asked about.
+/// A study that takes longer than this needs consent.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Asks on a terminal whether to run a large study; elsewhere it needs `--yes`.
+/// Asks on a terminal whether to run a large study. Without a terminal, the study needs `--yes`.
 ///
 /// # Errors
 /// If the answer is no, or standard input is no terminal.

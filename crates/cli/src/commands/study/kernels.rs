@@ -1,4 +1,4 @@
-//! A study one of whose factors is the kernel.
+//! A study that has the kernel as a factor.
 
 use super::flags::StudyFile;
 use super::wanted::Wanted;
@@ -12,9 +12,10 @@ use model::record::Progress;
 use runner::studies::{Design, together};
 use std::path::Path;
 
-/// Runs each kernel's part in a guest, block by block in turns, and makes one record of them.
+/// Runs the part of each kernel in a guest. The guests take turns, block by block. One record is
+/// made of all parts.
 ///
-/// Every part has as many blocks, whether or not its own verdict is settled before.
+/// Every part has the same number of blocks, even if its own verdict is settled earlier.
 pub fn study(
     session: &Session,
     design: &Design,
@@ -32,7 +33,7 @@ pub fn study(
     possible(session, design, file, control)?;
     let host = Host::look(session.machine(), Machine::sized(&design.guest), names.len())?;
     let path = paths::record(session, flags.record.as_ref(), design.scenario)?;
-    // The control's kernel gives the record its plan.
+    // The record takes its plan from the kernel of the control.
     let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);
     let guests = first.into_iter().chain(others).map(|name| {
         let args = words(design, text, file, name, seed);
@@ -56,8 +57,8 @@ pub fn study(
     })
 }
 
-/// Fails where the settings cannot be, before anything is booted. What this machine lacks is no
-/// sign of the guests.
+/// Fails before anything is booted if the settings are impossible. A need that this machine lacks
+/// may be present in the guests, so it is no failure.
 fn possible(session: &Session, design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
     let mut part = design.clone();
     part.keep_kernel(control);
@@ -68,12 +69,12 @@ fn possible(session: &Session, design: &Design, file: &Path, control: &str) -> R
     }
 }
 
-/// What a guest runs.
+/// The words of the command that a guest runs.
 fn words(design: &Design, text: &str, file: &Path, kernel: &str, seed: u64) -> Vec<String> {
     let blocks = design.blocks.least.to_string();
     let (file, seed) = (file.display().to_string(), seed.to_string());
     let mut words = vec!["study", &file, "--text", text, "--in-kernel", kernel, "--yes"];
-    // The host has asked for trust; what a guest may do, it does to itself.
+    // The host has checked trust already. In a guest, the file can only harm the guest.
     words.push("--trust");
     words.extend(["--samples", &blocks, "--seed", &seed]);
     if design.quick {
@@ -82,7 +83,7 @@ fn words(design: &Design, text: &str, file: &Path, kernel: &str, seed: u64) -> V
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// One record of all guests', judged; fails where one of them came to another end.
+/// Makes one judged record of the records of all guests. Fails if a guest ended in another way.
 fn whole(rows: Vec<Row>) -> Result<Judged, Failure> {
     let mut parts = Vec::new();
     for row in rows {

@@ -31,7 +31,7 @@ use wanted::Wanted;
 const MOST_LISTED: usize = 5;
 
 impl Run for StudyFile {
-    /// Runs a study, or continues it; the exit code is that of its verdict.
+    /// Runs a study, or continues it. The exit code is the one of its verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let file = self.file.as_path();
         let text = self.text()?;
@@ -74,14 +74,14 @@ impl Run for StudyFile {
 }
 
 impl StudyFile {
-    /// The text of the study file: a guest is given it on its command line.
+    /// The text of the study file. A guest gets it on its command line.
     fn text(&self) -> Result<String, Failure> {
         self.text.as_ref().map_or_else(|| planned::text(&self.file), |text| Ok(text.clone()))
     }
 }
 
 impl Wanted<'_> {
-    /// Runs what is left to run after so many blocks.
+    /// Runs the rest of the study after `blocks` blocks.
     fn run(
         &self,
         session: &Session,
@@ -108,7 +108,8 @@ impl Wanted<'_> {
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(path.clone()),
             interrupted: &interrupted,
-            // The arms of a study are many, and it is their figures that are asked for.
+            // A study has many arms, and its purpose is their figures, not the explanation of a
+            // stall.
             probe: runner::ProbeWhen::Never,
         };
         if before.is_some() {
@@ -130,7 +131,8 @@ impl Wanted<'_> {
         Ok(Done::keep(record, end, &path))
     }
 
-    /// Prints what this machine refuses, before the rest is run; all of it is in the record.
+    /// Prints the combinations that this machine refuses, before the others run. The record lists
+    /// all of them.
     fn show_left_out(&self) {
         let left_out = &self.layout.arms.left_out;
         for arm in left_out.iter().take(MOST_LISTED) {
@@ -165,14 +167,14 @@ impl Wanted<'_> {
     }
 }
 
-/// A study that had come to its end before.
+/// A study that was already complete.
 fn complete(facts: Facts, path: PathBuf) -> Done {
     output::note("the study was complete; --fresh runs it again, --samples N runs more blocks");
     Done::there(scenarios::judged(facts), End::Complete, path)
 }
 
-/// Keeps a second tailback from the same study for as long as the file is open: both would write
-/// one record, and each would disturb the other.
+/// Locks the study while the file is open, so that no second tailback runs it. Two would write
+/// one record and disturb each other.
 fn lock(file: &Path) -> Result<Option<File>, Failure> {
     let Ok(open) = File::open(file) else { return Ok(None) };
     match open.try_lock() {
@@ -181,7 +183,7 @@ fn lock(file: &Path) -> Result<Option<File>, Failure> {
             "{}: another tailback is running this study; wait for it, or end it",
             file.display()
         ))),
-        // A file system without locks: another run cannot be kept out.
+        // The file system has no locks, so another run cannot be kept out.
         Err(TryLockError::Error(_)) => Ok(None),
     }
 }

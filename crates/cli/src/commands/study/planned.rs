@@ -1,4 +1,4 @@
-//! The study of a file as a plan, for a command that runs it itself.
+//! The study of a file as a plan, for commands that run it themselves.
 
 use super::trust;
 use super::wanted::Wanted;
@@ -11,35 +11,35 @@ use scenarios::AnyScenario;
 use scenarios::erlang::Otps;
 use std::path::Path;
 
-/// The longest study file, in bytes.
+/// Size limit of a study file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// How a study file is taken.
+/// How to use a study file.
 #[derive(Debug, Clone, Copy)]
 pub struct HowPlanned {
-    /// Whether its quick settings are taken.
+    /// Whether to use its quick settings.
     pub quick: bool,
-    /// Whether it is trusted: it may name programs.
+    /// Whether to trust the file: it may name programs.
     pub trust: bool,
-    /// How many blocks are run; the least that the file asks for where absent.
+    /// The number of blocks; None means the minimum of the file.
     pub blocks: Option<u32>,
 }
 
-/// The study of a file on this machine.
+/// The study of a file, planned for this machine.
 pub struct PlannedFile {
     /// Its scenario.
     pub scenario: &'static dyn AnyScenario,
     /// Its plan, of a fixed number of blocks.
     pub plan: Plan,
-    /// Which arm is which combination.
+    /// The combination of each arm.
     pub factorial: Factorial,
 }
 
-/// Reads a study file and lays its study out on this machine. No trial is run.
+/// Reads a study file and plans its study for this machine. No trial is run.
 ///
 /// # Errors
-/// If it cannot be read, makes no sense, needs trust, has kernels as a factor, or asks for what
-/// this machine does not have.
+/// If the file cannot be read, makes no sense, needs trust, has kernels as a factor, or asks for
+/// something that this machine lacks.
 pub fn planned(
     file: &Path,
     how: HowPlanned,
@@ -57,7 +57,7 @@ pub fn planned(
         )));
     }
     let Wanted { design, scenario, layout, .. } = Wanted::of(design, file, machine, otps)?;
-    // Each run gets a seed of its own.
+    // Each run replaces this seed with its own.
     let plan = layout.plan(&design, scenario, 0);
     Ok(PlannedFile { scenario, plan, factorial: layout.factorial })
 }
@@ -65,13 +65,13 @@ pub fn planned(
 /// The text of a study file.
 ///
 /// # Errors
-/// If it cannot be read or is too long.
+/// If the file cannot be read or is too long.
 pub fn text(file: &Path) -> Result<String, Failure> {
     input::read_text(file, MOST)
         .map_err(|error| Failure::usage(format!("{}: {error}; name a study file", file.display())))
 }
 
-/// Takes what was calibrated for the arms of the same names in another plan.
+/// Copies calibrated values from another plan to the arms with the same names.
 pub fn take_calibrated(plan: &mut Plan, calibrated: &Plan) {
     for arm in &mut plan.arms {
         let Some(was) = calibrated.arms.iter().find(|was| was.id == arm.id) else { continue };

@@ -1,4 +1,4 @@
-//! Which record a study keeps, and how far it has come in it.
+//! Finds the record of a study, and how far the study has come.
 
 use super::flags::StudyFile;
 use super::planned::take_calibrated;
@@ -11,13 +11,13 @@ use model::record::{Plan, Progress};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
 
-/// How much of the content's digest is in the name of a record.
+/// How many digits of the content's digest are in the name of a record.
 const DIGITS: usize = 12;
 
-/// The record of a study, how far it has come in it, and the plan of what is run.
+/// The path of the record, the state of the study in it, and the plan to run.
 ///
 /// # Errors
-/// If the record cannot be kept there, or is none that the study can continue.
+/// If the record cannot be kept there, or the study cannot continue it.
 pub fn find(
     session: &Session,
     wanted: &Wanted,
@@ -55,13 +55,13 @@ fn path(session: &Session, wanted: &Wanted, asked: Option<&PathBuf>) -> Result<P
     }
 }
 
-/// How the names of all records of a study begin.
+/// The prefix of the names of all records of a study.
 fn prefix(wanted: &Wanted) -> String {
     let quick = if wanted.design.quick { "-quick" } else { "" };
     format!("study-{}{quick}-", wanted.design.name)
 }
 
-/// The record at a path; none where nothing or an empty file is there.
+/// The record at a path; None if the file is missing or empty.
 fn load(path: &Path) -> Result<Option<Facts>, Failure> {
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0) {
         return Ok(None);
@@ -71,7 +71,7 @@ fn load(path: &Path) -> Result<Option<Facts>, Failure> {
     Ok(Some(Facts::from_json(&text).map_err(|error| stale(error.to_string()))?))
 }
 
-/// Refuses to begin a study of which another text of the file was begun and not ended.
+/// Refuses to begin a study if an earlier text of its file has an unfinished record.
 fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
     let Some(folder) = path.parent() else { return Ok(()) };
     let (prefix, design) = (prefix(wanted), &wanted.design);
@@ -79,7 +79,7 @@ fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
         if !entry.file_name().to_string_lossy().starts_with(&prefix) {
             continue;
         }
-        // What cannot be read is no study that could be continued.
+        // An unreadable file is no study that could be continued.
         let Ok(Some(old)) = load(&entry.path()) else { continue };
         let Some(factorial) = &old.factorial else { continue };
         let other = factorial.name == design.name

@@ -1,4 +1,4 @@
-//! How long a study takes, and what a dry run shows.
+//! The time that a study takes, and the output of a dry run.
 
 use super::wanted::Wanted;
 use model::Arm;
@@ -9,16 +9,16 @@ use std::time::Duration;
 /// Time of the blocks of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needed {
-    /// One block.
+    /// Time of one block.
     pub block: Duration,
-    /// All blocks, if it ends as soon as it may.
+    /// Time of all blocks, if the study ends as early as it can.
     pub least: Duration,
-    /// All blocks, if it ends as late as it may.
+    /// Time of all blocks, if the study ends as late as it can.
     pub most: Duration,
 }
 
 impl Needed {
-    /// What is left of a study after so many blocks.
+    /// The time of the rest of a study after `blocks` blocks.
     pub fn after(wanted: &Wanted, blocks: u32) -> Self {
         let (arms, washes) = (&wanted.layout.arms.arms, wanted.design.wash_out);
         let block = wanted.scenario.expected_of_block(arms, washes);
@@ -33,7 +33,7 @@ fn expected(wanted: &Wanted, arm: &Arm) -> Duration {
     wanted.scenario.expected(arm)
 }
 
-/// What a dry run prints.
+/// The output of a dry run.
 pub fn plan(wanted: &Wanted) -> String {
     let (design, arms) = (&wanted.design, &wanted.layout.arms);
     let mut text = format!("study {}: {}\n", design.name, design.scenario);
@@ -56,7 +56,8 @@ pub fn plan(wanted: &Wanted) -> String {
     text
 }
 
-/// Arms, blocks and time of what is left after so many blocks, in one line.
+/// One line: the arms, the blocks of the whole study, and the time of the rest after `blocks`
+/// blocks.
 pub fn summary(wanted: &Wanted, blocks: u32) -> String {
     let (design, needed) = (&wanted.design, Needed::after(wanted, blocks));
     let blocks = match design.blocks.until_settled {
@@ -71,7 +72,7 @@ pub fn summary(wanted: &Wanted, blocks: u32) -> String {
     format!("{arms} arms, {blocks} of about {}: {time}", words(needed.block))
 }
 
-/// A time in the unit that fits.
+/// A time in a suitable unit.
 fn words(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {

@@ -1,13 +1,13 @@
-//! A study file is code: what it may do only with --trust.
+//! A study file is code. This module checks what needs --trust.
 
 use crate::exit::Failure;
 use runner::studies::Design;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or
-/// writes outside the working folder, unless it is trusted; and one whose report would replace
-/// another file, trusted or not.
+/// Refuses an untrusted file that runs its own programs or kernels, shows a folder to a guest, or
+/// writes outside the working folder. Also refuses any file, trusted or not, whose report would
+/// replace another file.
 ///
 /// # Errors
 /// One line that names the key.
@@ -28,7 +28,7 @@ pub fn check(design: &Design, file: &Path, trusted: bool) -> Result<(), Failure>
     }
 }
 
-/// For a dry run: every key that needs trust.
+/// Lists every key that needs trust, for a dry run.
 pub fn list(design: &Design) -> String {
     let mut text = String::new();
     for found in design.untrusted(&working()) {
@@ -41,7 +41,7 @@ fn working() -> std::path::PathBuf {
     std::env::current_dir().unwrap_or_default()
 }
 
-/// Whether nothing is there, or an empty file, or what begins as a report does.
+/// Whether the path is free, or holds an empty file or a file that begins like a report.
 fn may_replace(path: &Path) -> bool {
     let Ok(metadata) = path.metadata() else { return true };
     if !metadata.is_file() {

@@ -1,4 +1,4 @@
-//! What a study file asks for, on this machine.
+//! The study that a file asks for, planned for this machine.
 
 use crate::exit::Failure;
 use host::Roots;
@@ -16,7 +16,7 @@ pub(super) struct Wanted<'a> {
     pub(super) machine: &'a Machine,
 }
 
-/// What makes the arms of a study.
+/// The function that makes the arms of a study.
 type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Host, usize) -> Result<Layout, ScenarioError>;
 
 impl<'a> Wanted<'a> {

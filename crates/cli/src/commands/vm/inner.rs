@@ -1,4 +1,4 @@
-//! The command that a guest is to run, checked before anything is booted.
+//! The command for a guest. It is checked before the guest boots.
 
 use crate::command;
 use crate::commands::check::Check;
@@ -34,25 +34,25 @@ enum Allowed {
 /// A command for a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inner {
-    /// Its arguments, without those that are for the host.
+    /// Its arguments, without the arguments for the host.
     pub args: Vec<String>,
-    /// Where the host keeps the record, from `--record`.
+    /// The file on the host for the record, from `--record`.
     pub record: Option<PathBuf>,
-    /// Whether the record alone goes to standard output.
+    /// Whether standard output holds only the record.
     pub json: bool,
-    /// What a study without a verdict is, where KTAP goes to standard output.
+    /// The KTAP result of a study without a verdict; None without KTAP output.
     pub ktap: Option<Undecided>,
-    /// Whether the reasons are shown too.
+    /// Whether to show the reasons too.
     pub why: bool,
     /// The scenario of `run`.
     pub scenario: Option<String>,
 }
 
 impl Inner {
-    /// Reads the arguments behind `--`.
+    /// Reads the arguments after `--`.
     ///
     /// # Errors
-    /// If they are no command, or none for a guest.
+    /// If they are no command, or a command that cannot run in a guest.
     pub fn parse(words: &[String]) -> Result<Self, Failure> {
         let named = words.first().map_or("", String::as_str);
         let allowed = Line::command();
@@ -86,7 +86,7 @@ impl Inner {
     }
 }
 
-/// The arguments without `--record FILE`: the guest keeps its record where its init finds it.
+/// The arguments without `--record FILE`. The guest keeps its record where its init finds it.
 fn without_record(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter();

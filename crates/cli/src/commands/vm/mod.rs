@@ -1,4 +1,4 @@
-//! `tailback vm`: a command inside another kernel.
+//! `tailback vm`: runs a command in a guest with another kernel.
 
 pub mod inner;
 pub mod session;
@@ -34,7 +34,7 @@ const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists
 pub struct Vm {
     #[command(flatten)]
     machine: Machine,
-    /// The kernel: a file, a folder, debian:6.12, built:slices-expire
+    /// The kernel: a file, a folder, or a name such as debian:6.12 or built:slices-expire
     #[arg(long, value_name = "KERNEL")]
     kernel: String,
     /// Command to run in the guest: -- run mmap-lock --quick
@@ -42,11 +42,11 @@ pub struct Vm {
     command: Vec<String>,
 }
 
-/// Lines of the console that are shown of a guest that failed.
+/// Number of console lines that are shown if a guest fails.
 const TAIL: usize = 20;
 
 impl Run for Vm {
-    /// Runs the command behind `--` in a guest; the exit code is that of what it found.
+    /// Runs the command after `--` in a guest. The exit code is the one of that command.
     fn run(&self, program: &Program) -> Result<u8, Failure> {
         let inner = Inner::parse(&self.command)?;
         let interruption = program.interruption();
@@ -64,7 +64,7 @@ impl Run for Vm {
             && session.boots_again(ending)
         {
             console(&session, ending);
-            // Two guests at a time were not counted.
+            // The memory check allows only one guest at a time.
             drop(session);
             session = host.start(&kernel, &inner.args, &interrupted)?;
             session.announce();
@@ -93,7 +93,7 @@ impl Run for Vm {
     }
 }
 
-/// Keeps what a guest had measured when its time was over; where, if that went well.
+/// Keeps the results of a guest whose time was over. Returns the file, if it could be written.
 pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBuf> {
     let saved = taken_over(session, text).and_then(|record| {
         runner::save(&record, path).map_err(|error| Failure::need(format!("record {error}")))
@@ -107,7 +107,7 @@ pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBu
     }
 }
 
-/// A guest whose command ended: its record is the host's now.
+/// Takes over the record of a guest whose command ended.
 fn finish(
     program: &Program,
     session: &Session,
@@ -126,7 +126,7 @@ fn finish(
     let name = path.display().to_string();
     let shown = Shown::new(&record, meta, &name);
     if let Some(undecided) = inner.ktap {
-        // The guest ended with the code for it.
+        // The guest already ended with the exit code for KTAP.
         ktap::print(program, &[Test::of(shown)], undecided, code);
     } else if inner.json {
         program.out.json(&record.to_json());
@@ -144,7 +144,7 @@ fn finish(
     Ok(code)
 }
 
-/// A guest's record, checked, with what only the host knows of the guest.
+/// Checks the record of a guest, and adds the facts that only the host knows.
 pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
     let mut facts = Facts::from_json(text).map_err(|error| {
         Failure::broken(format!("guest {}: its record: {error}", session.name()))
@@ -153,7 +153,7 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
     Ok(scenarios::judged(facts))
 }
 
-/// A guest that came to another end; the exit code.
+/// Reports a guest that did not end by the end of its command. Returns the exit code.
 fn failed(
     program: &Program,
     session: &Session,
@@ -184,7 +184,7 @@ fn failed(
     exit::BROKEN
 }
 
-/// Says what there is of the study of a guest that came to another end than its command's.
+/// Reports what is left of the study of such a guest.
 pub fn show_kept(session: &Session, kept: Option<&Path>) {
     output::note(&match kept {
         Some(path) => format!("record of what was measured before: {}", path.display()),
@@ -192,7 +192,7 @@ pub fn show_kept(session: &Session, kept: Option<&Path>) {
     });
 }
 
-/// Shows the end of a guest's console, and how it ended; the lines.
+/// Shows the end of a guest's console and how the guest ended. Returns the lines.
 pub fn console(session: &Session, ending: &Ending) -> Vec<String> {
     let tail = session.guest.console(TAIL);
     output::note(&format!("guest {}: the last lines of its console:", session.name()));

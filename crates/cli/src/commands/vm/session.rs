@@ -1,4 +1,4 @@
-//! A guest from the flags to its end.
+//! A guest, from its flags to its end.
 
 use crate::exit::{self, Failure};
 use crate::output;
@@ -21,7 +21,7 @@ const CPUS: u32 = 2;
 /// Default memory of a guest, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-// The machine that guests get. No doc comment: clap would show it as the help of the command.
+// The hardware of guests. No doc comment: clap would show it as the help of the command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Machine {
     /// CPUs of the guest
@@ -33,26 +33,26 @@ pub struct Machine {
     /// Use KVM or emulation (tcg). auto uses KVM if a test shows that it works
     #[arg(long, value_name = "WORD", default_value = "auto", value_parser = accelerators())]
     accel: Choice,
-    /// What the clock of an emulated guest counts: instructions, or the time of the host. auto
-    /// counts instructions if the kernel is known to boot with that
+    /// Clock of an emulated guest: it counts instructions, or the time of the host. auto counts
+    /// instructions if the kernel is known to boot that way
     #[arg(long, value_name = "WORD", default_value = "auto")]
     clock: ClockChoice,
-    /// End a guest that takes longer; what it has measured until then is kept [default: 15min, and
-    /// the time that so many CPUs may take to boot]
+    /// End a guest that takes longer than TIME, and keep its results so far [default: 15min, plus
+    /// the time that this number of CPUs may need to boot]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     limit: Option<Duration>,
     /// Fetch debian:SERIES again, even if it is cached
     #[arg(long)]
     refresh: bool,
-    /// Give the guest this folder as its root, read-only; `host` is the root of this machine. File
-    /// systems mounted below it are left out. Needs root, and a kernel with virtiofs built in, as
-    /// debian:6.12, or as a module of its Debian package
+    /// Give the guest this folder as its root, read-only; `host` is the root of this machine.
+    /// File systems mounted below it are left out. Needs root, and a kernel with virtiofs: built
+    /// in, as in debian:6.12, or as a module of its Debian package
     #[arg(long, value_name = "DIR")]
     #[arg(value_parser = |word: &str| Ok::<PathBuf, String>(root(word)))]
     root: Option<PathBuf>,
 }
 
-/// What the clock of an emulated guest counts.
+/// The clock of an emulated guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ClockChoice {
     Auto,
@@ -70,7 +70,7 @@ impl ClockChoice {
     }
 }
 
-/// The words of `--accel`.
+/// The values of `--accel`.
 fn accelerators() -> impl TypedValueParser<Value = Choice> {
     PossibleValuesParser::new(["auto", "kvm", "tcg"]).map(|word| match word.as_str() {
         "kvm" => Choice::Only(Accel::Kvm),
@@ -79,12 +79,12 @@ fn accelerators() -> impl TypedValueParser<Value = Choice> {
     })
 }
 
-/// The folder that an argument names: `host` is the root of this machine.
+/// The folder for an argument: `host` is the root of this machine.
 fn root(word: &str) -> PathBuf {
     PathBuf::from(if word == ROOT_OF_HOST { "/" } else { word })
 }
 
-/// The argument that names a folder.
+/// The argument for a folder.
 fn name_of_root(root: &Path) -> String {
     match root == Path::new("/") {
         true => ROOT_OF_HOST.to_owned(),
@@ -93,7 +93,7 @@ fn name_of_root(root: &Path) -> String {
 }
 
 impl Machine {
-    /// Of a size that a study file gives; the rest as the flags of `tailback vm` have it.
+    /// The size that a study file gives, and the defaults of `tailback vm` for the rest.
     pub fn sized(size: &GuestSize) -> Self {
         Machine {
             cpus: size.cpus.unwrap_or(CPUS),
@@ -107,17 +107,17 @@ impl Machine {
     }
 }
 
-/// Why a guest was left off.
+/// Why a guest does not run on.
 pub enum Pause {
-    /// It told a step that was waited for.
+    /// It reported a step that the caller waits for.
     Step,
-    /// It ended.
+    /// The guest ended.
     End(Outcome),
-    /// The user interrupted; the partial outcome, where there is one.
+    /// The user interrupted. Holds the partial outcome, if there is one.
     Interrupted(Option<Outcome>),
 }
 
-/// A guest that was started, and what is known of it.
+/// A guest that was started, and the known facts about it.
 pub struct Session {
     /// The guest.
     pub guest: Guest,
@@ -125,7 +125,7 @@ pub struct Session {
     kernel: Kernel,
 }
 
-/// What the host has that guests need.
+/// What guests need from the host.
 pub struct Host {
     qemu: Qemu,
     cache: Cache,
@@ -134,14 +134,14 @@ pub struct Host {
 }
 
 impl Host {
-    /// Looks for it, for so many guests at a time.
+    /// Finds QEMU and checks the sizes, for `guests` guests at the same time.
     ///
     /// # Errors
-    /// If there is no QEMU, or a size makes no sense here.
+    /// If there is no QEMU, or a size is impossible here.
     pub fn look(facts: model::Machine, machine: Machine, guests: usize) -> Result<Self, Failure> {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
-        // Guests of a matrix exist side by side, so each may have its part of the memory.
+        // The guests of a matrix exist side by side, so each gets a part of the memory.
         let available = memory::available(Path::new("/proc")).map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
             .map_err(failure)?;
@@ -156,10 +156,10 @@ impl Host {
         })
     }
 
-    /// The kernel of that name.
+    /// The kernel with this name.
     ///
     /// # Errors
-    /// If it is not to be had or none for this host.
+    /// If it cannot be found or fetched, or is not for this host.
     pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
         let mut note = |line: &str| output::note(line);
         let mut find = |refresh| {
@@ -167,7 +167,7 @@ impl Host {
         };
         let kernel = find(self.machine.refresh)?;
         match self.machine.root.is_some() && kernel.lacks_virtiofs() {
-            // One that was cached before its modules were kept gets them.
+            // A kernel in the cache without modules is fetched again, with its modules.
             true if name.starts_with("debian:") && !self.machine.refresh => find(true),
             true => Err(Failure::usage(format!(
                 "--root: {name} has virtiofs as a module, and its modules are not beside it; name \
@@ -177,10 +177,10 @@ impl Host {
         }
     }
 
-    /// Starts a guest with that kernel that runs this command line.
+    /// Starts a guest with this kernel. The guest runs this command line.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If it cannot start.
     pub fn start(
         &self,
         kernel: &Kernel,
@@ -233,14 +233,14 @@ impl Host {
     }
 }
 
-/// The last part of each path.
+/// The file name of each path.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     paths.iter().filter_map(name).collect()
 }
 
 impl Session {
-    /// What is known of the guest, with how long it took to come up.
+    /// The known facts about the guest, with the time it took to boot.
     pub fn facts(&self) -> Facts {
         let boot_s = self.guest.boot_time().map_or(0.0, |time| time.as_secs_f64());
         Facts { boot_s, ..self.facts.clone() }
@@ -254,7 +254,7 @@ impl Session {
         self.guest.pause().map_err(failure)
     }
 
-    /// Resumes it.
+    /// Resumes the guest.
     ///
     /// # Errors
     /// If QEMU does not answer.
@@ -262,9 +262,9 @@ impl Session {
         self.guest.resume().map_err(failure)
     }
 
-    /// Whether a guest that came to this end is to be booted once more, and says so: an emulated
-    /// kernel panicked while it booted, before anything was measured in it. It patches its own code
-    /// then, which an emulated CPU may see half done.
+    /// Whether to boot a guest again that ended in this way; prints a note if so. This applies if
+    /// an emulated kernel panicked at boot, before anything was measured. During boot a kernel
+    /// patches its own code, and an emulated CPU may see a half-written instruction.
     pub fn boots_again(&self, ending: &Ending) -> bool {
         let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
         if again {
@@ -278,12 +278,12 @@ impl Session {
         again
     }
 
-    /// The kernel's name.
+    /// The name of the kernel.
     pub fn name(&self) -> &str {
         &self.kernel.name
     }
 
-    /// Prints what starts.
+    /// Prints what is booted.
     pub fn announce(&self) {
         let how = if self.facts.emulated() { ", emulated" } else { "" };
         output::note(&format!(
@@ -292,7 +292,7 @@ impl Session {
         ));
     }
 
-    /// Lets the guest run until a step of its study for which `stop` holds, or its end.
+    /// Lets the guest run until a step of its study for which `stop` is true, or until its end.
     ///
     /// # Errors
     /// If the host fails.
@@ -333,7 +333,8 @@ impl Session {
         }
     }
 
-    /// Shows a step of the guest's study. A guest may send anything: what is no step is nothing.
+    /// Shows a step of the guest's study. A guest may send anything; a message that is no step is
+    /// ignored.
     fn show_step(&self, event: &str) -> Option<Step> {
         let step: Step = serde_json::from_str(event).ok()?;
         let line = format!("guest {}: {}", self.kernel.name, step.line());
@@ -344,14 +345,14 @@ impl Session {
         Some(step)
     }
 
-    /// The failure where a guest was interrupted and sent no result.
+    /// The failure if a guest was interrupted and sent no result.
     pub fn ended_without_result(&self) -> Failure {
         let line = format!("guest {}: interrupted; nothing of its study came back", self.name());
         Failure { line, code: exit::INTERRUPTED }
     }
 
-    /// Has the guest end its command and send what it has; none where it cannot, or takes too long.
-    /// A guest that is paused has to be resumed before.
+    /// Asks the guest to end its command and send its results so far. None if that is impossible
+    /// or takes too long. A paused guest has to be resumed first.
     pub fn partial_outcome(&mut self) -> Option<Outcome> {
         if !self.guest.ask_to_end() {
             return None;
@@ -371,7 +372,7 @@ impl Session {
     }
 }
 
-/// An error of a guest with its exit code.
+/// Gives an error of a guest its exit code.
 pub fn failure(error: GuestError) -> Failure {
     let line = error.to_string();
     match error.kind() {

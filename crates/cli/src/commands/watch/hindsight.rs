@@ -1,7 +1,8 @@
-//! `--ring`: the last intervals are kept in memory, and written when a finding begins.
+//! `--ring`: keeps the last intervals in memory, and writes them when a finding begins.
 //!
-//! Whatever happens to a file, watch goes on: it tries again later to write what is in memory then.
-//! And no file is replaced, since it may hold the incident that is looked for.
+//! If a file cannot be written, watch continues. It tries again later, with the intervals that
+//! are in memory then. No file is replaced, since it may hold the incident that somebody looks
+//! for.
 
 mod files;
 
@@ -14,32 +15,32 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::Tick;
 
-/// Records that are written at most in a [`DAY`]: a finding that comes and goes may not fill a
+/// Most records that are written in a [`DAY`]. A finding that comes and goes must not fill the
 /// disk.
 const MOST: u32 = 100;
 
-/// The time for which that number holds; then the count begins anew.
+/// The period of that limit. Then the count begins again.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// After how long a record is tried again that could not be written; then after twice as long, and
-/// so on. Each try works it out anew, and a disk may be full for days.
+/// Wait before the first retry of a record that could not be written. Each further wait is twice
+/// as long: a retry builds the record again, and a disk may be full for days.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The longest time between two tries.
+/// The longest wait between two tries.
 const SELDOM: Duration = Duration::from_secs(320);
 
 /// A record that could not be written.
 #[derive(Clone, Copy)]
 struct Owed {
-    /// How long after the last try it is tried again.
+    /// The wait between the last try and the next one.
     wait: Duration,
-    /// When that is.
+    /// The time of the next try.
     at: Instant,
-    /// When it is tried again where something new is to be written.
+    /// The time of the next try if a new finding begins.
     soon: Instant,
 }
 
-/// Keeps the last intervals, and writes what led to a finding.
+/// Keeps the last intervals, and writes the intervals that led to a finding.
 pub struct Hindsight {
     ring: Ring,
     files: Files,
@@ -47,7 +48,7 @@ pub struct Hindsight {
     today: Today,
 }
 
-/// What was written in a day.
+/// The number of records of the current day.
 struct Today {
     began: Instant,
     written: u32,
@@ -55,7 +56,7 @@ struct Today {
 }
 
 impl Hindsight {
-    /// Keeps so many bytes at most, and writes to this file or others beside it.
+    /// Keeps at most `most_bytes` bytes, and writes to this file or to numbered files beside it.
     pub fn new(most_bytes: u64, file: &Path) -> Self {
         Hindsight {
             ring: Ring::new(most_bytes),
@@ -65,17 +66,17 @@ impl Hindsight {
         }
     }
 
-    /// Adds an interval, and writes what there is where a finding or an incident has just begun,
-    /// where somebody has asked for it, or where it could not be written before.
+    /// Adds an interval. Writes the kept intervals if a finding or an incident has just begun, if
+    /// the user asked for it, or if an earlier record is due for another try.
     pub fn add(&mut self, tick: Tick, session: &Session, has_begun: bool, asked: bool) {
         self.ring.add(tick);
         if asked || is_due(self.owed, has_begun, Instant::now()) {
-            // Somebody who asks may have made room.
+            // A user who asks may have made room on the disk.
             self.write(session, asked);
         }
     }
 
-    /// Tries a last time to write what could not be written.
+    /// Tries one last time to write a record that could not be written.
     pub fn end(&mut self, session: &Session) {
         if self.owed.is_none() {
             return;
@@ -89,7 +90,7 @@ impl Hindsight {
         }
     }
 
-    /// Writes what there is. If that fails where somebody has `asked`, it is soon tried again.
+    /// Writes the kept intervals. If that fails and the user `asked`, the next try comes soon.
     fn write(&mut self, session: &Session, asked: bool) {
         if self.today.is_full(Instant::now()) {
             if !std::mem::replace(&mut self.today.has_said_enough, true) || asked {
@@ -108,7 +109,7 @@ impl Hindsight {
                 output::note(&format!("record: {}", path.display()));
             }
             Err(error) => {
-                // Once, however long it lasts, and whenever somebody asks.
+                // Reported once per failure, however long it lasts, and each time the user asks.
                 if self.owed.is_none() || asked {
                     output::complain(&format!(
                         "--record {}: {error}; watch tries again after {} s, and waits twice as \
@@ -130,7 +131,7 @@ impl Today {
         Today { began, written: 0, has_said_enough: false }
     }
 
-    /// Whether no more may be written before the day is over.
+    /// Whether the limit of the current day is reached.
     fn is_full(&mut self, now: Instant) -> bool {
         if now.saturating_duration_since(self.began) >= DAY {
             *self = Today::new(now);
@@ -140,14 +141,14 @@ impl Today {
 }
 
 impl Owed {
-    /// After this one, which has failed again; the first one otherwise.
+    /// The next try after this failed one, or the first retry if there is none.
     fn after(before: Option<Owed>, now: Instant) -> Self {
         let wait = before.map_or(AGAIN, |before| (before.wait * 2).min(SELDOM));
         Owed { wait, at: now + wait, soon: now + AGAIN }
     }
 }
 
-/// Whether to write now. Where a record could not be written, it is not tried each time that a
+/// Whether to write now. A record that could not be written is not tried again each time that a
 /// finding begins.
 fn is_due(owed: Option<Owed>, has_begun: bool, now: Instant) -> bool {
     owed.map_or(has_begun, |owed| now >= if has_begun { owed.soon } else { owed.at })
@@ -161,12 +162,12 @@ struct Ring {
 }
 
 impl Ring {
-    /// Keeps so many bytes at most.
+    /// Keeps at most `most_bytes` bytes.
     fn new(most_bytes: u64) -> Self {
         Ring { most_bytes, bytes: 0, ticks: VecDeque::new() }
     }
 
-    /// Adds an interval; the oldest make room.
+    /// Adds an interval. The oldest intervals are dropped to make room.
     fn add(&mut self, tick: Tick) {
         let bytes = tick.bytes();
         self.bytes += bytes;
@@ -178,7 +179,7 @@ impl Ring {
         }
     }
 
-    /// The intervals that are kept, the oldest first.
+    /// The kept intervals, oldest first.
     fn ticks(&self) -> impl DoubleEndedIterator<Item = &Tick> + Clone {
         self.ticks.iter().map(|(_, tick)| tick)
     }
@@ -207,7 +208,7 @@ mod tests {
         assert!(!today.is_full(began + DAY / 2));
         today.written = MOST;
         assert!(today.is_full(began + DAY / 2) && !today.is_full(began + DAY));
-        // A day begins where the one before it has ended, or later.
+        // A day begins at the end of the one before it, or later.
         today.written = MOST;
         assert!(today.is_full(began + DAY * 3 / 2) && !today.is_full(began + DAY * 2));
     }
@@ -218,7 +219,7 @@ mod tests {
         assert!(is_due(None, true, now) && !is_due(None, false, now));
         let first = Owed::after(None, now);
         assert!(!is_due(Some(first), true, now) && is_due(Some(first), false, now + AGAIN));
-        // Something new waits no longer than it did at first.
+        // A new finding waits no longer than after the first failure.
         let second = Some(Owed::after(Some(first), now));
         assert!(!is_due(second, false, now + AGAIN) && is_due(second, true, now + AGAIN));
         let mut waits = vec![first];

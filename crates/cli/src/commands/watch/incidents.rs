@@ -1,5 +1,5 @@
-//! `--incidents` and `--on-finding`: a line of JSON where an incident begins, and one where it has
-//! ended.
+//! `--incidents` and `--on-finding`: one line of JSON when an incident begins, and one when it
+//! has ended.
 
 use super::notifier::Notifier;
 use super::record;
@@ -13,10 +13,10 @@ use watch::{Change, Event, Incidents, Moment};
 /// The schema of a line.
 const SCHEMA: &str = "tailback/incident/1";
 
-/// The incidents of a watch, and who gets their lines.
+/// The incidents of a watch, and the receivers of their lines.
 pub struct IncidentLog {
     incidents: Incidents,
-    /// How much was watched when it last looked, in seconds.
+    /// The watched time at the last look, in seconds.
     looked_s: f64,
     prints: bool,
     notifier: Option<Notifier>,
@@ -24,13 +24,13 @@ pub struct IncidentLog {
 }
 
 impl IncidentLog {
-    /// Prints the lines, passes them on, or both.
+    /// Prints the lines, passes them to a program, or both.
     pub fn new(prints: bool, notifier: Option<Notifier>) -> Self {
         let incidents = Incidents::default();
         IncidentLog { incidents, looked_s: 0.0, prints, notifier, has_complained: false }
     }
 
-    /// Looks at what the last seconds say; whether an incident began.
+    /// Updates the incidents from the last seconds. Returns whether an incident began.
     pub fn look(&mut self, session: &Session, program: &Program) -> bool {
         let Some(last) = session.seen() else { return false };
         let now_s = session.seconds();
@@ -44,7 +44,7 @@ impl IncidentLog {
         events.iter().any(|event| event.event == Change::Began)
     }
 
-    /// Ends the incidents that are under way.
+    /// Ends all open incidents.
     pub fn end(mut self, program: &Program) {
         let events = self.incidents.end_all();
         self.give(&events, program);

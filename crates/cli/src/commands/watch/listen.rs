@@ -1,4 +1,4 @@
-//! `--listen`: the last figures, as OpenMetrics over HTTP.
+//! `--listen`: serves the last figures as OpenMetrics over HTTP.
 
 mod answer;
 mod connection;
@@ -17,40 +17,40 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Connections at a time.
+/// Most connections at the same time.
 const CONNECTIONS: usize = 64;
 
-/// Of the descriptors that this process may have, one in so many is for connections at most: those
-/// that watch need theirs.
+/// Connections may use at most one in this many file descriptors of the process. The watching
+/// threads need the others.
 const SHARE: u64 = 16;
 
-/// How long a connection may last.
+/// The longest time that a connection may last.
 const TIME: Duration = Duration::from_secs(5);
 
-/// How long the end of the thread is waited for.
+/// How long to wait for the end of the thread.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A server of the last figures; it ends when it is dropped.
+/// A server of the last figures. It ends when this is dropped.
 pub struct Listener {
     latest: Latest,
     address: SocketAddr,
     end: Arc<OwnedFd>,
-    /// Nothing comes of it; it closes when the thread ends.
+    /// No message is ever sent. The channel closes when the thread ends.
     ended: Receiver<()>,
     complained: bool,
 }
 
-/// An address that is waited at, before there is a thread that answers.
+/// A bound address, before there is a thread that answers.
 pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl Bound {
-    /// Waits at an address of this machine, or where `anywhere` allows it at any.
+    /// Listens at an address of this machine, or at any address with `anywhere`.
     ///
     /// # Errors
-    /// If others could reach the address, or if it cannot be had.
+    /// If other machines could reach the address, or it cannot be bound.
     pub fn at(address: SocketAddr, anywhere: bool) -> Result<Self, Failure> {
         if !address.ip().is_loopback() && !anywhere {
             return Err(Failure::usage(format!(
@@ -68,7 +68,7 @@ impl Bound {
         })
     }
 
-    /// Where it waits.
+    /// The address that it listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -78,7 +78,7 @@ impl Listener {
     /// Starts to answer.
     ///
     /// # Errors
-    /// If there is no thread for it.
+    /// If the thread cannot be started.
     pub fn start(bound: Bound) -> Result<Self, Failure> {
         let address = bound.address;
         Self::spawn(bound).map_err(|why| {
@@ -100,8 +100,8 @@ impl Listener {
         Ok(Listener { latest, address: bound.address, end, ended, complained: false })
     }
 
-    /// Shows these figures from now on: those of an interval are added to the counters, `last` is
-    /// what the last seconds say.
+    /// Serves these figures from this call on. The figures of `interval` are added to the
+    /// counters. `last` holds the state of the last seconds.
     pub fn show(&mut self, interval: &Live, last: &Live) {
         self.latest.add(interval, last);
         let is_gone = self.ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
@@ -116,14 +116,14 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // A full counter says the same.
+        // If the counter is full, the thread is already told to end.
         let _ = rustix::io::write(&self.end, &1u64.to_ne_bytes());
-        // A thread that does not end goes with the process.
+        // A thread that does not end dies with the process.
         let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(PATIENCE);
     }
 }
 
-/// The bounds in this process.
+/// The limits of the server in this process.
 fn limits() -> Limits {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let share = usize::try_from(descriptors / SHARE).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! `tailback watch`: reads a live system. It loads eBPF programs while it runs, and changes nothing
-//! else.
+//! `tailback watch`: observes a live system. It loads eBPF programs while it runs, and changes
+//! nothing else.
 
 mod hindsight;
 mod incidents;
@@ -46,11 +46,11 @@ use watch::{Sampler, Sampling, StartError, Step, Steps, Summary, Tick};
 const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
     usage\n  3    nothing can be measured here\n  130  interrupted within the first second";
 
-/// Show what is stalled on this machine now, why, and by whom.
+/// Show what is stalled on this machine now, and what causes it.
 ///
-/// Loads eBPF programs while it runs, and changes nothing else. The programs measure who was ready
-/// and did not run. They need root, or CAP_BPF and CAP_PERFMON. Without them, watch shows what
-/// /proc and cpu.stat show.
+/// Loads eBPF programs while it runs, and changes nothing else. The programs measure which tasks
+/// were ready and did not run. They need root, or CAP_BPF and CAP_PERFMON. Without them, watch
+/// shows what /proc and cpu.stat show.
 #[derive(clap::Args)]
 #[command(mut_arg("brief", |arg| arg.requires("length")))]
 #[command(after_help = below(CODES, [
@@ -58,51 +58,51 @@ const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
     "sudo tailback watch --for 30s --record watch.json",
 ]))]
 pub struct Watch {
-    /// Show only what the programs of these processes lose: a program is all processes of one name
-    /// in one control group [default: the whole machine]
+    /// Show only the losses of the programs of these processes. A program is all processes of one
+    /// name in one control group [default: the whole machine]
     #[arg(long, value_name = "PID", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pid: Vec<u32>,
-    /// Show only what the processes of this control group, and the groups below it, lose:
+    /// Show only the losses of the processes in this control group and in the groups below it:
     /// /system.slice
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
-    /// Show only what the processes with this name lose, as ps -o comm shows it
+    /// Show only the losses of the processes with this name, as ps -o comm shows it
     #[arg(long, value_name = "NAME")]
     comm: Option<String>,
     /// Also look into these Erlang nodes: web@host, or web@host:PORT without epmd
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     node: Vec<String>,
-    /// File with the cookie of these nodes [default: ~/.erlang.cookie, or that of Debian's
+    /// File with the cookie of these nodes [default: ~/.erlang.cookie, or the cookie of Debian's
     /// RabbitMQ]
     #[arg(long, value_name = "FILE", requires = "node")]
     cookie_file: Option<PathBuf>,
-    /// Allow nodes on other machines. tailback cannot check there which process gets the proof of
+    /// Allow nodes on other machines. tailback cannot check which process there gets the proof of
     /// the cookie
     #[arg(long, requires = "node")]
     node_anywhere: bool,
     /// Watch for TIME, print one report and exit: 30s
     #[arg(long = "for", value_name = "TIME", value_parser = units::parse_duration)]
     length: Option<Duration>,
-    /// Print one JSON line per second covering the last 5 s. With --for, the final line covers the
-    /// whole run
+    /// Print one JSON line per second, about the last 5 s. With --for, the final line is about
+    /// the whole run
     #[arg(long)]
     pub json: bool,
-    /// Print one JSON line when an incident begins, and one when it has ended. A finding becomes an
-    /// incident after 8 s, and ends when it has been absent for a minute. Exit code 0
+    /// Print one JSON line when an incident begins, and one when it has ended. A finding becomes
+    /// an incident after 8 s, and ends when it has been absent for a minute. The exit code is 0
     #[arg(long, conflicts_with_all = ["json", "brief", "why"])]
     incidents: bool,
-    /// Start PROGRAM for each of these lines, which is its standard input. Root starts it as the
-    /// load's user
+    /// Start PROGRAM for each line of --incidents, with the line as its standard input. If tailback
+    /// runs as root, PROGRAM runs as the user of the load
     #[arg(long, value_name = "PROGRAM")]
     on_finding: Option<PathBuf>,
-    /// Write a record at the end, for explain, report and export. It replaces an older record in
-    /// FILE
+    /// Write a record to FILE at the end, for explain, report and export. It replaces an older
+    /// record in FILE
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Keep the last seconds in SIZE of memory (64MiB). Write them when a finding begins (an
-    /// incident, with --incidents or --on-finding), or on SIGUSR1: to --record FILE, or to the next
-    /// free FILE-1, FILE-2
+    /// incident, with --incidents or --on-finding), or on SIGUSR1. They go to --record FILE, or
+    /// to the next free FILE-1, FILE-2
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     ring: Option<u64>,
     /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9964
@@ -122,25 +122,25 @@ pub struct Watch {
 #[derive(clap::Args)]
 pub struct ReaderFlags {}
 
-/// How often the sums are read.
+/// How often the figures are read.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often keys and an interruption are noticed.
+/// How often keys and an interruption are checked.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A reading that takes longer than this is named.
+/// A reading that takes longer than this is reported.
 const LATE: Duration = Duration::from_secs(5);
 
-/// How long the last interval is waited for once all is over.
+/// How long to wait for the last interval after the end.
 const LAST: Duration = Duration::from_secs(1);
 
-/// How long it is waited for where its thread is ready and gets little CPU.
+/// The same, if the thread that reads it is runnable and gets little CPU.
 const LAST_READY: Duration = Duration::from_secs(10);
 
-/// The schema of a line of JSON.
+/// The schema of a JSON line.
 const SCHEMA: &str = "tailback/watch/1";
 
-/// What was asked for.
+/// The requested output.
 struct Wanted {
     length: Option<Duration>,
     json: bool,
@@ -167,7 +167,7 @@ impl Run for ReaderFlags {
     }
 }
 
-/// Watches; the exit code.
+/// Watches until the end and returns the exit code.
 fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let wanted = Wanted::of(flags, program)?;
     os::memory::give_back_large();
@@ -179,7 +179,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let dump = Asked::watch(SIGUSR1);
     let bound = bind(flags)?;
     let nodes = nodes::wanted(&flags.node, flags.node_anywhere, flags.cookie_file.as_ref())?;
-    // From here on signals are noticed: the look takes a second.
+    // From here on signals are handled, because the next check takes a second.
     if let Some(service) = &service {
         service.look_for_another();
     }
@@ -197,7 +197,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let notifier = flags.on_finding.as_deref().map(Notifier::start).transpose()?;
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
-    // What begins here has no more rights than this thread has now.
+    // Threads that start here have no more rights than this thread has at this point.
     let mut listener = bound.map(Listener::start).transpose()?;
     sampling.ask(nodes::start(nodes)?);
     let mut hindsight = wanted.hindsight();
@@ -245,7 +245,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     finish(&session, &wanted, flags.why, program)
 }
 
-/// Says what a service cannot see, since it shows no answers.
+/// Prints what a service cannot see, since it shows no answers.
 fn note_missing(sources: &[SourceUse]) {
     let told = [
         (Source::Scheduler, "most stalls cannot be found here"),
@@ -260,16 +260,16 @@ fn note_missing(sources: &[SourceUse]) {
     }
 }
 
-/// Opens files of processes for another `watch`, which is at the other end of standard input.
+/// Opens files of processes for another `watch`, at the other end of standard input.
 fn reader() -> Result<u8, Failure> {
-    // It ends with its `watch`, and a signal to all of a service is for that.
+    // It ends with its `watch`. A SIGHUP to the whole service is meant for `watch`.
     let _handled = Asked::watch(SIGHUP);
     let not_asked = || Failure::usage("reader: only `tailback watch` starts it");
     let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|_| not_asked())?;
     ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())
 }
 
-/// Starts the reader that opens what users wrote.
+/// Starts the reader, which opens files that users wrote.
 fn start_reader() -> Result<Readers, Failure> {
     if !Roots::real().proc.join("self/stat").exists() {
         return Err(Failure::need(
@@ -301,7 +301,7 @@ fn sample(scope: Scope, readers: Readers) -> Result<(Sampling, Vec<SourceUse>), 
     })
 }
 
-/// Where all CPUs are taken by others, loading has taken 50 s.
+/// On a machine whose CPUs were all busy, loading has taken 50 s.
 fn say_loading() {
     output::note(&format!(
         "watch: loading the eBPF programs takes longer than {} s; tailback may get little CPU on \
@@ -310,7 +310,7 @@ fn say_loading() {
     ));
 }
 
-/// Reads an interval. What takes too long is named; none where all is over meanwhile.
+/// Reads an interval. Reports a reading that takes too long. None if the run ends first.
 fn tick(
     session: &mut Session,
     terminal: &mut Option<Terminal>,
@@ -350,7 +350,7 @@ fn is_ready(steps: &Steps) -> bool {
     steps.is_ready(&Roots::real()).unwrap_or(false)
 }
 
-/// What takes too long, and why: the reading hangs, or its thread waits for a CPU as others do.
+/// The message about a late reading: it hangs, or its thread waits for a CPU.
 fn late(steps: &Steps, got: Option<Duration>, over: Duration) -> String {
     let what = match steps.now() {
         Step::Idle => "the figures of an interval",
@@ -408,7 +408,7 @@ impl Wanted {
         self.ring.zip(self.record.as_ref()).map(|(bytes, file)| Hindsight::new(bytes, file))
     }
 
-    /// The folders that are written to.
+    /// The folders that this run writes to.
     fn writes(&self) -> Vec<PathBuf> {
         let files = self.record.iter().map(PathBuf::as_path);
         let files = files.chain(self.briefs.as_ref().and_then(Briefs::file));
@@ -423,14 +423,14 @@ fn bind(flags: &Watch) -> Result<Option<Bound>, Failure> {
     Ok(Some(bound))
 }
 
-/// What is said at the end.
+/// Prints the results at the end.
 fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> Result<u8, Failure> {
     if session.is_empty() {
         return Ok(exit::INTERRUPTED);
     }
     let all = session.all();
     if wanted.incidents {
-        // Their lines have been printed.
+        // The lines of incidents are already printed.
     } else if let Some(briefs) = &wanted.briefs {
         briefs.give(program, std::iter::once(&record::of(&all)))?;
     } else if wanted.json {
@@ -438,18 +438,18 @@ fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> R
     } else {
         program.out.print(&report::live(&all, records::meta_of, output::look_with(why)));
     }
-    // With a ring only what a finding is about is written.
+    // With a ring, only the intervals around findings are written.
     if let (Some(path), None) = (&wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
-    // A service that is stopped has not failed.
+    // Stopping a service is no failure.
     match wanted.incidents {
         true => Ok(0),
         false => Ok(briefs::code(wanted.briefs.as_ref(), code(&::watch::summary(&all)))),
     }
 }
 
-/// The exit code of what there is to say.
+/// The exit code for a summary.
 fn code(summary: &Summary) -> u8 {
     match summary {
         Summary::Finding | Summary::FindingBeside(_) => 1,
@@ -463,7 +463,7 @@ fn code(summary: &Summary) -> u8 {
 }
 
 impl Watch {
-    /// Whether it shows others what it sees, for as long as it runs.
+    /// Whether it reports to others for as long as it runs.
     fn is_service(&self) -> bool {
         self.incidents || self.listen.is_some()
     }
@@ -473,7 +473,7 @@ impl Watch {
     }
 }
 
-/// Waits, and takes keys meanwhile; whether to go on.
+/// Waits, and handles keys meanwhile. Returns whether to continue.
 fn wait(
     time: Duration,
     interruption: &Interruption,

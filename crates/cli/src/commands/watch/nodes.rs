@@ -1,20 +1,21 @@
-//! The Erlang nodes that are to be looked into.
+//! The Erlang nodes that watch looks into.
 
 use crate::exit::Failure;
 use dist::{Cookie, DistError, Owner, Target, Watcher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Nodes at most.
+/// Most nodes.
 const MOST: usize = 32;
 
-/// How long is waited for the address of a node's host before anything is watched.
+/// How long to wait for the address of a node's host, before the watch begins.
 const LOOK_UP: Duration = Duration::from_secs(1);
 
-/// The nodes that are named, and the cookie that they are asked with.
+/// The named nodes, each with the cookie for it.
 ///
 /// # Errors
-/// If a name is none, a node is on another machine and that was not allowed, or there is no cookie.
+/// If a name is invalid, a node is on another machine and that is not allowed, or there is no
+/// cookie.
 pub fn wanted(
     names: &[String],
     anywhere: bool,
@@ -32,10 +33,10 @@ pub fn wanted(
     Ok(targets.into_iter().map(|target| (target, cookie.clone())).collect())
 }
 
-/// Begins to ask them.
+/// Starts a thread for each node that asks it.
 ///
 /// # Errors
-/// If there is no thread for one.
+/// If a thread cannot be started.
 pub fn start(wanted: Vec<(Target, Cookie)>) -> Result<Vec<Watcher>, Failure> {
     let start = |(target, cookie): (Target, Cookie)| {
         let name = target.name();
@@ -45,7 +46,7 @@ pub fn start(wanted: Vec<(Target, Cookie)>) -> Result<Vec<Watcher>, Failure> {
     wanted.into_iter().map(start).collect()
 }
 
-/// A node by its name.
+/// The node with this name.
 fn target(name: &str, anywhere: bool) -> Result<Target, Failure> {
     let target = Target::read(name, anywhere).map_err(|error| Failure::usage(error.to_string()))?;
     match target.elsewhere(LOOK_UP) {
@@ -75,7 +76,7 @@ fn cookie(file: Option<&PathBuf>) -> Result<Cookie, Failure> {
     )))
 }
 
-/// The cookie at a place that nobody named; else what is wrong with it.
+/// The cookie in a default place, or the reason why it cannot be used.
 fn usual(place: &Path, whose: Owner) -> Result<Cookie, String> {
     let why = |error: DistError| match error {
         DistError::Cookie(_, why) => why,
@@ -87,7 +88,7 @@ fn usual(place: &Path, whose: Owner) -> Result<Cookie, String> {
     Cookie::read(place, whose).map_err(why)
 }
 
-/// Refuses a home that is not root's, as that of `sudo -E`.
+/// Refuses a home that does not belong to root, as after `sudo -E`.
 fn own_home(home: &Path) -> Result<(), String> {
     let real = home.canonicalize().map_err(|error| error.to_string())?;
     host::private::check(&real).map_err(|error| format!("HOME: {error}"))
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_node_elsewhere_has_to_be_wanted() {
-        // An address for documentation.
+        // An address that is reserved for documentation.
         let refused = target("web@192.0.2.1", false).err().unwrap();
         assert!(refused.code == 2 && refused.line.contains("--node-anywhere"), "{refused:?}");
         assert!(target("web@192.0.2.1", true).is_ok() && target("web@127.0.0.1", false).is_ok());

@@ -1,8 +1,9 @@
-//! `--on-finding`: a program is started where an incident begins, and where it has ended.
+//! `--on-finding`: starts a program when an incident begins, and when it has ended.
 //!
-//! `watch` may start nothing once it watches. So it starts a process before that, which waits for
-//! lines and starts the program for each, one at a time. If root started `watch`, that process is
-//! the load's user. It ends when `watch` has ended and every line has been passed on.
+//! `watch` may start no program once it watches. So it starts a helper process before that. The
+//! helper waits for lines and starts the program for each, one at a time. If root started
+//! `watch`, the helper runs as the user of the load. It ends when `watch` has ended and every
+//! line is delivered.
 
 use crate::command::{Failure, Run, Session as Program};
 use crate::output;
@@ -22,25 +23,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The least time between two starts.
+/// Shortest time between two starts.
 const RATE: Duration = Duration::from_secs(5);
 
-/// How long the program may run.
+/// The longest time that the program may run.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long the end of `watch` waits for what has not been passed on.
+/// How long `watch` waits at its end for lines that are not delivered yet.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How much waits to be passed on at most, in bytes.
+/// Most bytes that may wait for delivery.
 const MOST: usize = 256 << 10;
 
-/// The longest line, in bytes.
+/// Size limit of a line, in bytes.
 const LINE: u64 = 1 << 20;
 
-/// Where programs are looked for.
+/// The search path for programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The process that starts the program, as `watch` has it.
+/// The helper process that starts the program, as `watch` sees it.
 pub struct Notifier {
     process: Child,
     pipe: Option<OwnedFd>,
@@ -48,7 +49,7 @@ pub struct Notifier {
     has_complained: bool,
 }
 
-/// Refuses a program that is not there.
+/// Refuses a program that does not exist.
 ///
 /// # Errors
 /// If there is no such file.
@@ -63,10 +64,10 @@ pub fn check(program: &Path) -> Result<(), Failure> {
 }
 
 impl Notifier {
-    /// Starts it.
+    /// Starts the helper process.
     ///
     /// # Errors
-    /// If there is no process for it, or root has no other user to start the program as.
+    /// If the process cannot be started, or root has no other user to run the program as.
     pub fn start(program: &Path) -> Result<Self, Failure> {
         let failed =
             |why: String| Failure::need(format!("--on-finding {}: {why}", program.display()));
@@ -82,7 +83,7 @@ impl Notifier {
         command.arg0("tailback").arg("notifier").arg(program.canonicalize()?);
         command.args(user.map(|user| format!("--user={user}")));
         command.env_clear().env("PATH", PATH).current_dir("/");
-        // What the program prints is none of the figures.
+        // The output of the program must not be mixed with the figures.
         let errors = std::io::stderr().as_fd().try_clone_to_owned()?;
         command.stdin(Stdio::piped()).stdout(Stdio::from(errors));
         let mut process = Child::alone(command.spawn()?);
@@ -91,7 +92,7 @@ impl Notifier {
         Ok(Notifier { process, pipe: Some(pipe), pending: Vec::new(), has_complained: false })
     }
 
-    /// Passes a line on, now or later; drops it if too much waits already.
+    /// Delivers a line now or later. Drops it if too many bytes wait already.
     pub fn send(&mut self, line: &str) {
         if self.pending.len() + line.len() < MOST {
             self.pending.extend_from_slice(line.as_bytes());
@@ -102,7 +103,7 @@ impl Notifier {
         self.flush();
     }
 
-    /// Passes on what waits, as far as there is room in the pipe.
+    /// Delivers waiting lines, as far as the pipe has room.
     pub fn flush(&mut self) {
         while let (Some(pipe), false) = (&self.pipe, self.pending.is_empty()) {
             match rustix::io::write(pipe, &self.pending) {
@@ -118,7 +119,7 @@ impl Notifier {
         }
     }
 
-    /// Waits until all has been passed on, for a limited time.
+    /// Waits until all lines are delivered, for a limited time.
     pub fn end(mut self) {
         let until = Instant::now() + PATIENCE;
         while self.pipe.is_some() && !self.pending.is_empty() && Instant::now() < until {
@@ -132,7 +133,7 @@ impl Notifier {
         let _ = self.process.wait_until(until);
     }
 
-    /// Says once what is wrong.
+    /// Reports only the first problem.
     fn complain(&mut self, why: &str) {
         if !std::mem::replace(&mut self.has_complained, true) {
             output::complain(&format!("--on-finding: {why}"));
@@ -145,16 +146,16 @@ impl Notifier {
 pub struct NotifierFlags {
     /// The program
     program: PathBuf,
-    /// As whom
+    /// The user and group that the program runs as
     #[arg(long, value_name = "UID:GID")]
     user: Option<User>,
 }
 
 impl Run for NotifierFlags {
     fn run(&self, _: &Program) -> Result<u8, Failure> {
-        // It was started as /proc/self/exe, and would be shown as `exe`.
+        // The process was started as /proc/self/exe, and would be shown as `exe`.
         let _ = rustix::thread::set_name(c"tailback-notify");
-        // It ends with its `watch`, and a signal to all of a service is for that.
+        // It ends with its `watch`. A SIGHUP to the whole service is meant for `watch`.
         let _handled = Asked::watch(SIGHUP);
         self.restrict().map_err(|why| {
             Failure::need(format!("--on-finding {}: {why}", self.program.display()))
@@ -164,7 +165,7 @@ impl Run for NotifierFlags {
         loop {
             let mut line = Vec::new();
             let read = Read::take(&mut input, LINE).read_until(b'\n', &mut line);
-            // A line without its end was cut off.
+            // A line without an end was cut off.
             if read.is_err() || !line.ends_with(b"\n") {
                 return Ok(0);
             }
@@ -178,7 +179,7 @@ impl Run for NotifierFlags {
 }
 
 impl NotifierFlags {
-    /// Gives up root and every privilege, and the terminal, for good.
+    /// Gives up root, all privileges and the terminal, for good.
     fn restrict(&self) -> std::io::Result<()> {
         let _ = setsid();
         match self.user {
@@ -189,21 +190,21 @@ impl NotifierFlags {
     }
 }
 
-/// Runs the program with this line as its standard input; how it ended, or none where it took
-/// longer than it may and was killed.
+/// Runs the program with this line as its standard input. Returns how it ended; None if it ran
+/// too long and was killed.
 fn start(program: &Path, line: Vec<u8>, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).process_group(0);
     death::bind(&mut command, Signal::KILL);
     let mut child = Child::leading(command.spawn()?);
     if let Some(pipe) = child.take_stdin() {
-        // A program need not read it; one that is killed ends this thread too.
+        // The program need not read the line. If it is killed, this thread ends too.
         std::thread::spawn(move || File::from(pipe).write_all(&line));
     }
     Ok(child.wait_until(Instant::now() + longest))
 }
 
-/// What went wrong.
+/// The reason of a failure, if any.
 fn wrong(ran: std::io::Result<Option<ExitStatus>>) -> Option<String> {
     match ran {
         Ok(Some(status)) if status.success() => None,

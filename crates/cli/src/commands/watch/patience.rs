@@ -1,11 +1,11 @@
-//! Says that something takes long while it does, for a step that cannot be asked how far it is.
+//! Reports a step that takes long while it still runs. For steps that have no progress to show.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Does the work; `say` is called once if that takes longer than `late`. The thread that waits for
-/// it has ended when this returns.
+/// Does the work. Calls `say` once if the work takes longer than `late`. The thread that waits
+/// for that has ended when this function returns.
 pub fn named_after<T>(late: Duration, say: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let (ends, ended) = channel::<()>();
     thread::scope(|scope| {
@@ -16,7 +16,7 @@ pub fn named_after<T>(late: Duration, say: impl FnOnce() + Send, work: impl FnOn
         });
         let done = work();
         drop(ends);
-        // Where no thread could be started, nothing is said, and the work is done all the same.
+        // If the thread could not be started, nothing is reported, but the work is done.
         drop(watcher);
         done
     })
@@ -36,7 +36,7 @@ mod tests {
         let slow = named_after(
             Duration::ZERO,
             || said.send(()).unwrap(),
-            // Ends only once it was named.
+            // Ends only once it was reported.
             || hears.recv().is_ok(),
         );
         assert!(slow);

@@ -1,4 +1,4 @@
-//! What was seen as a record, which other commands read.
+//! The observations of a watch as a record, which other commands can read.
 
 use crate::exit::Failure;
 use crate::{machine, output, paths};
@@ -8,15 +8,15 @@ use model::{Ended, Facts, Judged, Live};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What stands in the place of a scenario.
+/// The name that stands in place of a scenario.
 pub const WATCH: &str = "watch";
 
-/// Now (RFC 3339, UTC).
+/// The current time (RFC 3339, UTC).
 pub fn now() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
 }
 
-/// So many seconds after a moment; the moment where it is none.
+/// The time `seconds` after `moment`; `moment` itself if it is no valid time.
 pub fn seconds_after(moment: &str, seconds: f64) -> String {
     let after = || {
         let span = jiff::SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?;
@@ -26,9 +26,9 @@ pub fn seconds_after(moment: &str, seconds: f64) -> String {
     after().map_or_else(|| moment.to_owned(), |at| at.to_string())
 }
 
-/// Finds out before anything is measured whether a record can be kept there, and holds its folder
-/// open; the file that is meant. With `beside` each record becomes a new file; else the one that is
-/// written at the end takes the place of an earlier record.
+/// Checks before anything is measured whether a record can be kept at `path`, and keeps its
+/// folder open. Returns the file to write. With `beside`, each record becomes a new file.
+/// Otherwise the record at the end replaces an earlier one.
 ///
 /// # Errors
 /// If no record can be kept there.
@@ -48,7 +48,7 @@ pub fn check(path: &Path, beside: bool) -> Result<PathBuf, Failure> {
     if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return Err(refused(Error::other("not the name of a file")));
     }
-    // Where records stand beside each other, what has the name stays, also a link.
+    // With `beside`, an existing file of this name stays, even a link.
     let target = match beside {
         true => path.to_owned(),
         false => runner::target(path).map_err(refused)?,
@@ -71,7 +71,7 @@ pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The record: without trials, since nothing was tried.
+/// The record. It has no trials, since watch only observes.
 pub fn of(live: &Live) -> Judged {
     let argv = std::env::args().collect();
     let facts = Facts::new(WATCH, plan(), machine::here(None), argv, live.from.clone());

@@ -1,7 +1,7 @@
-//! The live screen: programs by the time they lose, findings above, one line of answers below.
+//! The live screen: programs by lost time, findings above, one line of answers below.
 //!
-//! What is shown is worked out from a [`Live`] and a [`State`] alone, so that a test draws it
-//! without a terminal.
+//! The screen is drawn from a [`Live`] and a [`State`] only, so a test can draw it without a
+//! terminal.
 
 use model::Live;
 use model::live::{Finding, Program, Victim};
@@ -18,17 +18,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use watch::Summary;
 
-/// Lines that findings may take at most on a small screen, or what there is to say without one; on
-/// a large one it is half of it.
+/// Most lines of findings on a small screen, or of the summary if there is none. On a large
+/// screen they may take half of it.
 const FINDING_LINES: u16 = 12;
 
-/// Lines that all else takes, with a table of four programs.
+/// Lines of everything else, with a table of four programs.
 const OTHER_LINES: u16 = 9;
 
-/// Lines that Erlang nodes may take.
+/// Most lines of Erlang nodes.
 const NODE_LINES: u16 = 4;
 
-/// What the keys do, a line each.
+/// The help on keys, one line per key.
 const HELP: [&str; 6] = [
     "q, Esc, ^C     end",
     "up, down, j, k  choose a program",
@@ -38,19 +38,19 @@ const HELP: [&str; 6] = [
     "?, h           this help",
 ];
 
-/// By what programs are sorted.
+/// The sort order of the programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// All that they lost.
+    /// By all lost time.
     #[default]
     Lost,
-    /// To quotas.
+    /// By the time lost to quotas.
     Quota,
-    /// To neighbours.
+    /// By the time lost to other programs.
     Others,
-    /// To the lock of their memory map.
+    /// By the time lost to their mmap lock.
     Lock,
-    /// In the worst single wait.
+    /// By the worst single wait.
     Worst,
 }
 
@@ -86,19 +86,19 @@ impl Sort {
     }
 }
 
-/// What the user has chosen.
+/// The choices of the user.
 #[derive(Debug, Default)]
 pub struct State {
     sort: Sort,
     chosen: usize,
-    /// Names and groups of programs that are unfolded.
+    /// Names and groups of unfolded programs.
     unfolded: BTreeSet<(String, Option<String>)>,
     finding: usize,
     help: bool,
 }
 
 impl State {
-    /// Takes a key; whether to go on.
+    /// Handles a key. Returns whether to continue.
     pub fn key(&mut self, key: KeyEvent, live: Option<&Live>) -> bool {
         let all = live.map_or(0, |live| live.victims.len());
         match key.code {
@@ -139,7 +139,7 @@ fn id(victim: &Victim) -> (String, Option<String>) {
     (victim.program.name.clone(), victim.program.group.clone())
 }
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     let Some(live) = live else {
         frame.render_widget(
@@ -180,7 +180,7 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     }
 }
 
-/// Answers of Erlang nodes that were asked, then what all nodes did.
+/// The answers of the asked Erlang nodes, then the figures of all nodes.
 fn node_lines(live: &Live) -> Vec<Line<'static>> {
     let inside = live.inside.iter().map(words::inside);
     let outside = live.nodes.iter().map(|node| words::node(node, live.over_ns));
@@ -201,14 +201,14 @@ fn head_line(live: &Live) -> String {
     )
 }
 
-/// How many lines of a screen of this width these take.
+/// The number of lines that these take on a screen of this width.
 fn height(lines: &[Line], width: u16) -> u16 {
     let look = Look { color: false, width: usize::from(width.max(1)), why: false };
     let of = |line: &Line| look.lines(&line.to_string());
     u16::try_from(lines.iter().map(of).sum::<usize>()).unwrap_or(u16::MAX)
 }
 
-/// A finding, below a loss that is larger and has none; what there is to say where there is none.
+/// A finding, after a larger loss that has no finding; the summary if there is no finding.
 fn found_lines(live: &Live, state: &State) -> Vec<Line<'static>> {
     let colored = |text: String, color| Line::styled(text, Style::new().fg(color));
     let summary = ::watch::summary(live);
@@ -255,7 +255,7 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
             rows.extend(unfolded(victim, live.over_ns));
         }
     }
-    // With a space between them these leave a name 23 columns of 80.
+    // With a space between the columns, 23 of 80 characters are left for a name.
     let widths =
         [vec![Constraint::Min(20)], vec![Constraint::Length(6); 7], vec![Constraint::Length(7)]]
             .concat();
@@ -277,7 +277,7 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
     Row::new(cells)
 }
 
-/// The short name of a program; its group is shown where it is unfolded.
+/// The short name of a program. Its group is shown when it is unfolded.
 fn label(program: &Program) -> String {
     match (program.processes, program.pid) {
         (many, _) if many > 1 => format!("{} x{many}", plain(&program.name)),
@@ -286,7 +286,7 @@ fn label(program: &Program) -> String {
     }
 }
 
-/// Its group, who held it up, and its threads.
+/// The rows below a program: its group, which programs held it up, and its threads.
 fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
     let dim = Style::new().add_modifier(Modifier::DIM);
     let line = |name: String, ns: u64, worst_ns: u64| {
@@ -383,10 +383,11 @@ mod tests {
         assert!(text.find("web 7").unwrap() > text.find("db 7").unwrap(), "{text}");
     }
 
-    /// All of each finding, with its cause and its first fix, and the program that loses most.
+    /// The whole of each finding, with its cause and its first fix, and the program that loses
+    /// most.
     #[test]
     fn nothing_of_a_finding_is_cut_off_on_a_small_screen() {
-        // The screen stands in quotes, line by line.
+        // The drawn screen has each line in quotes.
         let whole = |text: &str| text.replace('"', "").split_whitespace().collect::<String>();
         let sleeper = |name: &str| Sleeper {
             program: Program { name: name.into(), pid: 1_234_567, ..Program::default() },
@@ -396,7 +397,7 @@ mod tests {
         };
         for mut stall in watch::findings::samples() {
             stall.sleepers = ["postgres", "rabbitmq-server", "nginx"].map(sleeper).into();
-            // What the programs of the table lose is more, and has no finding.
+            // The programs in the table lose more than this, and have no finding.
             stall.cost_ms_per_s = 50.0;
             let loses = live();
             let live = Live { findings: vec![stall.clone()], ..loses };

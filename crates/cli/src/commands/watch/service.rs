@@ -1,5 +1,5 @@
-//! What `watch` says about itself where it runs as a service: nobody looks at it, and it runs for
-//! weeks.
+//! What `watch` reports about itself as a service, since it runs for weeks and nobody looks at
+//! it.
 
 use crate::output;
 use crate::signals::Asked;
@@ -9,21 +9,21 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use watch::reader::ReaderState;
 
-/// After how long the programs of a process that has ended are gone.
+/// How long the eBPF programs of an ended process may stay in the kernel.
 const ENDED: Duration = Duration::from_secs(1);
 
 /// A service.
 pub struct Service {
-    /// The file of this program, until it was said that it is another one now.
+    /// The file of this program; None once its replacement was reported.
     program: Option<OwnedFd>,
-    /// None where SIGHUP says that the terminal has gone.
+    /// None if SIGHUP means that the terminal has gone.
     hangup: Option<Asked>,
-    /// Its reader, until it was said that it has ended.
+    /// Its reader; None once the end of the reader was reported.
     reader: Option<ReaderState>,
 }
 
 impl Service {
-    /// Begins to notice what happens to it.
+    /// Begins to notice what happens to the service.
     pub fn start() -> Self {
         Service {
             program: own_program().filter(|file| !is_replaced(file)),
@@ -32,12 +32,12 @@ impl Service {
         }
     }
 
-    /// Looks after the reader from now on, where there is one.
+    /// Looks after this reader, if there is one.
     pub fn look_after(&mut self, reader: Option<ReaderState>) {
         self.reader = reader;
     }
 
-    /// Says if it is not the only one; before this process loads its programs.
+    /// Reports another running watch. Called before this process loads its programs.
     pub fn look_for_another(&self) {
         if is_beside_another() {
             output::note(
@@ -47,12 +47,12 @@ impl Service {
         }
     }
 
-    /// Whether SIGHUP asks for something, instead of ending it.
+    /// Whether SIGHUP is only a request, and does not end the service.
     pub fn hears_hangup(&self) -> bool {
         self.hangup.is_some()
     }
 
-    /// Says what has happened since the last look.
+    /// Reports what has happened since the last look.
     pub fn look(&mut self) {
         if self.hangup.as_ref().is_some_and(Asked::noticed) {
             output::note(
@@ -75,8 +75,8 @@ impl Service {
     }
 }
 
-/// Whether another one runs. The programs of one that has just ended stay in the kernel for a
-/// moment.
+/// Whether another watch runs. The programs of a process that has just ended stay in the kernel
+/// for a moment.
 fn is_beside_another() -> bool {
     let is_there = || probe::live::watchers() > 0;
     is_there() && {
@@ -85,12 +85,12 @@ fn is_beside_another() -> bool {
     }
 }
 
-/// None where its file cannot be told.
+/// This program's own file; None if it cannot be opened.
 fn own_program() -> Option<OwnedFd> {
     open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// Whether a file has no name any more.
+/// Whether a file has been unlinked.
 fn is_replaced(file: &OwnedFd) -> bool {
     fstat(file).is_ok_and(|of| of.st_nlink == 0)
 }

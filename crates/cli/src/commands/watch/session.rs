@@ -1,4 +1,4 @@
-//! What was seen so far: all of it as sums, and the last intervals one by one.
+//! The observations so far: sums of all, and the last intervals one by one.
 
 use super::record;
 use model::Live;
@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use watch::{Sampling, Since, Steps, Tick, Window, interval, live, losses};
 
-/// Intervals that the screen, a line of JSON and the metrics are about.
+/// Number of intervals that the screen, a JSON line and the metrics cover.
 const RECENT: usize = 5;
 
-/// Intervals that a record keeps one by one, the last ones: ten minutes of them.
+/// Most intervals that a record keeps one by one: the last ten minutes.
 const KEPT: usize = 600;
 
-/// A watch under way.
+/// A running watch.
 pub struct Session {
     sampling: Sampling,
     scope: Scope,
@@ -25,12 +25,12 @@ pub struct Session {
     recent: VecDeque<Tick>,
     since: Since,
     seen: Option<Live>,
-    /// For a record, where one is wanted.
+    /// The intervals for a record, if there is to be one.
     intervals: Option<VecDeque<Interval>>,
 }
 
 impl Session {
-    /// Begins; `keeps` each interval for a record of all.
+    /// Begins a watch. `keeps` says whether each interval is kept for a record.
     pub fn new((sampling, sources): (Sampling, Vec<SourceUse>), scope: Scope, keeps: bool) -> Self {
         Session {
             sampling,
@@ -46,12 +46,12 @@ impl Session {
         }
     }
 
-    /// What is being read.
+    /// The step that the sampler is at.
     pub fn steps(&self) -> &Steps {
         self.sampling.steps()
     }
 
-    /// Reads an interval, if that is done within this time; else it is there later.
+    /// Reads an interval if it is ready in this time. Otherwise a later call gets it.
     pub fn tick(&mut self, within: Duration) -> Option<Tick> {
         let sampled = self.sampling.tick(within)?;
         self.sources = sampled.sources;
@@ -73,17 +73,17 @@ impl Session {
         Some(tick)
     }
 
-    /// Works out what the last intervals say.
+    /// Works out the result of the last intervals.
     pub fn look(&mut self) {
         self.seen = Some(self.view(&Window::of(&self.recent)));
     }
 
-    /// What programs lost in the last interval.
+    /// The losses of programs in the last interval.
     pub fn last(&self) -> Live {
         losses(&self.last)
     }
 
-    /// What they said when it was last worked out.
+    /// The last result that was worked out.
     pub fn seen(&self) -> Option<&Live> {
         self.seen.as_ref()
     }
@@ -93,7 +93,7 @@ impl Session {
         self.since.has_begun()
     }
 
-    /// Of these intervals, which are the last ones; with what a record keeps of each.
+    /// The result of these intervals, which must be the last ones, with the details for a record.
     pub fn view_of<'a>(&self, ticks: impl DoubleEndedIterator<Item = &'a Tick> + Clone) -> Live {
         let mut live = self.view(&Window::of(ticks.clone()));
         let before_s = self.all.seconds() - live.over_ns as f64 / 1e9;
@@ -106,18 +106,18 @@ impl Session {
         live
     }
 
-    /// Of all.
+    /// The result of all intervals.
     pub fn all(&self) -> Live {
         let intervals = self.intervals.iter().flatten().cloned().collect();
         Live { intervals, ..self.view(&self.all) }
     }
 
-    /// How much was watched so far, in seconds.
+    /// The watched time so far, in seconds.
     pub fn seconds(&self) -> f64 {
         self.all.seconds()
     }
 
-    /// Whether not even a first interval was read.
+    /// Whether not even one interval was read.
     pub fn is_empty(&self) -> bool {
         self.all.over_ns == 0
     }

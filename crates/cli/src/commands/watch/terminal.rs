@@ -1,4 +1,4 @@
-//! The terminal while the live screen is on it; it is put back however that ends.
+//! The terminal while it shows the live screen. It is always restored at the end.
 
 use super::screen::{State, draw};
 use crate::exit::Failure;
@@ -7,17 +7,17 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use std::time::Duration;
 
-/// The screen, and what the user has chosen on it.
+/// The screen, and the choices of the user.
 pub struct Terminal {
     terminal: DefaultTerminal,
     state: State,
 }
 
 impl Terminal {
-    /// Takes the terminal.
+    /// Takes over the terminal.
     ///
     /// # Errors
-    /// If it takes no commands.
+    /// If it accepts no commands.
     pub fn enter() -> Result<Self, Failure> {
         let terminal = ratatui::try_init().map_err(|error| {
             Failure::need(format!("the terminal: {error}; use --for 30s, or --json"))
@@ -25,8 +25,8 @@ impl Terminal {
         Ok(Terminal { terminal, state: State::default() })
     }
 
-    /// Draws, and takes a key if one comes in that time; whether to go on. A terminal that is gone
-    /// ends it.
+    /// Draws the screen, and handles a key if one comes within `time`. Returns whether to
+    /// continue: false if the terminal has gone.
     pub fn show(&mut self, live: Option<&Live>, time: Duration) -> bool {
         if self.terminal.draw(|frame| draw(frame, live, &self.state)).is_err() {
             return false;

@@ -1,9 +1,9 @@
-//! The fibonacci sequence, as work that takes CPU time and nothing else.
+//! The fibonacci sequence: work that uses CPU time and nothing else.
 
 use std::hint::black_box;
 
-/// Iterations of one round: what a slow thread does between two sleeps, and what a fast one does
-/// between two checks of the stop flag.
+/// Iterations of one round. A slow thread does one round between two sleeps. A fast thread does
+/// one round between two checks of the stop flag.
 pub(super) const ROUND: u64 = 100;
 
 /// Two neighbours of the sequence, modulo 2^64.
@@ -20,25 +20,25 @@ impl Sequence {
         Sequence { current: 0, next: 1, iterations: 0 }
     }
 
-    /// Goes on by [`ROUND`] iterations.
+    /// Advances the sequence by [`ROUND`] iterations.
     #[inline]
     pub fn round(&mut self) {
         let (mut current, mut next) = (self.current, self.next);
         for _ in 0..ROUND {
             (current, next) = (next, current.wrapping_add(next));
         }
-        // Each round's result is wanted, so no round can be left out; each addition needs the one
-        // before it, so none can be done beside another.
+        // The result of each round is used, so the compiler cannot remove a round. Each addition
+        // needs the previous one, so additions cannot run in parallel.
         (self.current, self.next) = black_box((current, next));
         self.iterations += ROUND;
     }
 
-    /// Iterations so far.
+    /// Number of iterations so far.
     pub fn iterations(&self) -> u64 {
         self.iterations
     }
 
-    /// The number that the sequence has reached, modulo 2^64.
+    /// The current number of the sequence, modulo 2^64.
     pub fn value(&self) -> u64 {
         self.current
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// F(n) and F(n+1) modulo 2^64 by doubling: another way to the same numbers.
+    /// F(n) and F(n+1) modulo 2^64 by doubling: a second method for the same numbers.
     fn by_doubling(n: u64) -> (u64, u64) {
         if n == 0 {
             return (0, 1);

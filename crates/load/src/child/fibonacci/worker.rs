@@ -1,4 +1,4 @@
-//! One thread: what it shares with the others, and what it does.
+//! One fibonacci thread: its work, and the state that all threads share.
 
 use super::sequence::Sequence;
 use crate::histogram;
@@ -13,33 +13,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Rounds of a fast thread between two reads of the clock: some tens of microseconds.
+/// Rounds of a fast thread between two clock reads. They take some tens of microseconds.
 const ROUNDS_PER_CLOCK_READ: u32 = 1000;
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Debug)]
 pub(super) struct Shared {
     stop: AtomicBool,
-    /// When to end by the clock; 0, which is long past, until the release.
+    /// End time on the clock. 0 until the release, which is long past.
     deadline_ns: AtomicU64,
     release: PipeReader,
-    /// In memory of its own: it is written to, and the flag beside it is read all the time.
+    /// In separate memory: threads write to it, while they read the flag beside it all the time.
     lateness: Box<Mutex<Histogram<u64>>>,
 }
 
-/// What one thread is to be.
+/// The settings of one thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ThreadSpec {
-    /// The CPU that it is pinned to.
+    /// The CPU that the thread is pinned to.
     pub cpu: u32,
-    /// Whether it never sleeps.
+    /// Whether the thread never sleeps.
     pub fast: bool,
-    /// How long it sleeps after each round, if it does.
+    /// How long a slow thread sleeps after each round.
     pub sleep: Duration,
 }
 
 impl Shared {
-    /// Nothing released yet; the end of `release` is the release.
+    /// The state before the release. The release is the end of `release`.
     pub fn new(release: PipeReader) -> Self {
         Shared {
             stop: AtomicBool::new(false),
@@ -49,7 +49,7 @@ impl Shared {
         }
     }
 
-    /// Sets the time to end by; until then it is long past.
+    /// Sets the end time. Until then, the end time is long past.
     pub fn end_at(&self, deadline_ns: u64) {
         self.deadline_ns.store(deadline_ns, Relaxed);
     }
@@ -59,7 +59,7 @@ impl Shared {
         self.stop.store(true, Relaxed);
     }
 
-    /// How much later than asked for the slow threads woke up.
+    /// How late the slow threads woke up from their sleeps.
     pub fn lateness(&self) -> Histogram<u64> {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -73,20 +73,21 @@ impl Shared {
     }
 
     fn wait_for_release(&self) {
-        // One close wakes all threads together; a pipe that cannot be read is no reason to wait.
+        // One close wakes all threads together. If the pipe cannot be read, the thread does not
+        // wait.
         let _ = (&self.release).read(&mut [0]);
     }
 }
 
 impl ThreadSpec {
-    /// Pins the calling thread, and lets its sleeps be as exact as the kernel can.
+    /// Pins the calling thread and makes its sleeps as exact as the kernel can.
     pub fn set_up(&self) -> std::io::Result<()> {
         os::pin::pin(self.cpu)?;
-        // The default slack of 50 us would be taken for lateness.
+        // The default timer slack of 50 us would count as lateness.
         Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
     }
 
-    /// Waits for the release and works to the end; returns what was done and when it ended.
+    /// Waits for the release and works until the end. Returns the result and the end time.
     pub fn run(&self, shared: &Shared) -> (FibonacciThread, u64) {
         shared.wait_for_release();
         let cpu_before = thread_cpu_ns();
@@ -119,7 +120,7 @@ fn run_fast(shared: &Shared, sequence: &mut Sequence) -> u64 {
     0
 }
 
-/// The worst lateness, in nanoseconds.
+/// Works as a slow thread. Returns the worst lateness, in nanoseconds.
 fn run_slow(shared: &Shared, sequence: &mut Sequence, pause: Duration) -> u64 {
     let pause_ns = time::whole_ns(pause);
     let mut lateness = Lateness::new(&shared.lateness);
@@ -133,17 +134,17 @@ fn run_slow(shared: &Shared, sequence: &mut Sequence, pause: Duration) -> u64 {
 }
 
 fn sleep(pause: Duration) {
-    // No signal has a handler here, so nothing shortens a sleep. A pause too long for the kernel
-    // is left out.
+    // No signal has a handler here, so nothing shortens a sleep. A pause that is too long for the
+    // kernel is skipped.
     let Ok(pause) = Timespec::try_from(pause) else { return };
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
 }
 
-/// Lateness of one thread, not yet all in the common histogram.
+/// Lateness of one thread that may not be in the common histogram yet.
 ///
-/// A histogram of its own would cost each of a thousand threads a quarter of a megabyte. A thread
-/// never waits for the lock of the common one: its holder may be throttled, and the wait would
-/// count as lateness of the next wake-up.
+/// One histogram per thread would cost a quarter of a megabyte for each of a thousand threads. A
+/// thread does not wait for the lock of the common histogram while it works. The holder of the
+/// lock may be throttled, and the wait would count as lateness of the next wake-up.
 struct Lateness<'a> {
     common: &'a Mutex<Histogram<u64>>,
     pending: Vec<u64>,

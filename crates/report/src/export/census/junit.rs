@@ -1,15 +1,15 @@
 //! A census as JUnit XML: a suite for each scenario, a test case for each group of hosts with the
-//! same answers, so that a million hosts are no more cases than they have groups.
+//! same answers. So even a million hosts give only as many cases as there are groups.
 
 use crate::export::suites::{Case, Problem, Suite, write};
 use crate::prose::{census as prose, plain};
 use model::census::{Group, Hosts, ScenarioCensus};
 use model::{Census, State};
 
-/// Characters of the names of a group's hosts, at most.
+/// Most characters of the host names of a group.
 const NAMES: usize = 200;
 
-/// Writes a census.
+/// The JUnit XML of a census.
 pub(super) fn junit(census: &Census) -> String {
     let mut suites: Vec<Suite> =
         census.scenarios.iter().map(|scenario| suite(census, scenario)).collect();
@@ -37,7 +37,7 @@ fn case(name: &str, scenario: &ScenarioCensus, group: &Group, state: State) -> C
     }
 }
 
-/// What is said of the hosts of a group.
+/// The message about the hosts of a group.
 fn message(scenario: &ScenarioCensus, group: &Group, state: State) -> String {
     let mut text = format!("{}: {}", state.word(), title(&group.hosts));
     let alike = prose::alike(group);

@@ -1,4 +1,4 @@
-//! A fleet's census in the formats of other tools.
+//! Exports the census of a fleet to the formats of other tools.
 
 mod junit;
 mod openmetrics;
@@ -13,12 +13,12 @@ pub enum CensusFormat {
     OpenMetrics,
     /// A test case for each scenario and group of hosts, for CI systems.
     JUnit,
-    /// The line of a plugin, for Kubernetes' node-problem-detector.
+    /// The output line of a plugin, for Kubernetes' node-problem-detector.
     NodeProblem,
 }
 
 impl CensusFormat {
-    /// Every format, as it is named on the command line.
+    /// Every format, with its name on the command line.
     pub const ALL: [(&'static str, CensusFormat); 3] = [
         ("openmetrics", CensusFormat::OpenMetrics),
         ("junit", CensusFormat::JUnit),
@@ -35,7 +35,7 @@ impl CensusFormat {
     }
 }
 
-/// Each scenario with its gravest answer.
+/// Each scenario with its worst answer.
 pub fn answers(census: &Census) -> Vec<(&str, State)> {
     let gravest = |one: &model::census::ScenarioCensus| {
         let hosts = &one.hosts;

@@ -1,4 +1,5 @@
-//! A census as gauges. Their number hangs on scenarios alone, and on no host.
+//! A census as gauges. Their number depends only on the number of scenarios, not on the number of
+//! hosts.
 
 use super::super::family::{Family, Labels, write};
 use crate::prose::plain;
@@ -70,7 +71,7 @@ fn scenario(one: &ScenarioCensus) -> Labels {
     vec![("scenario", plain(&one.scenario))]
 }
 
-/// The words are those of the census' JSON.
+/// The label values are the words of the census JSON.
 fn answers(one: &ScenarioCensus) -> Vec<(Labels, f64)> {
     let Counts { affected, clear, inconclusive, untrustworthy, skipped, not_measured, unreachable } =
         one.hosts;
@@ -112,7 +113,7 @@ fn reason(why: Why) -> Labels {
     vec![("why", word(serde_json::to_value(why)))]
 }
 
-/// A word as it stands in the JSON.
+/// A value as it is written in the JSON.
 fn word(of: serde_json::Result<Value>) -> String {
     match of {
         Ok(Value::String(word)) => word,

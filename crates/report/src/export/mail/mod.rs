@@ -1,6 +1,6 @@
-//! A ladder as a regression report to the kernel's developers, as
-//! Documentation/admin-guide/reporting-regressions.rst in the sources of Linux asks for it. A
-//! person reads and sends it; tailback does not.
+//! A ladder as a regression report to the kernel developers, in the form that
+//! Documentation/admin-guide/reporting-regressions.rst in the Linux sources asks for. A person
+//! reads and sends it; tailback does not send it.
 
 mod names;
 mod refusal;
@@ -22,33 +22,33 @@ use upstream::Upstream;
 /// The width of mails.
 const LOOK: Look = Look { color: false, width: 72, why: false };
 
-/// Digits of a checksum that are enough to tell kernels apart.
+/// Digits of a checksum that are enough to distinguish kernels.
 const DIGITS: usize = 16;
 
-/// Why the difference is not that of the two effects.
+/// Why the difference is not exactly the difference of the two effects.
 const SHIFT: &str = "A difference of two kernels is the median over all pairs of their blocks, so \
                      it is not exactly that of their effects.";
 
-/// What the commands below it do.
+/// What the commands after this text do.
 const HOW: &str = "tailback runs a case with the cause beside a control without it. The first \
                    command runs it in a guest of each kernel in turns, and then in fresh pairs of \
                    guests, side by side. The second runs it on the newer kernel alone.";
 
-/// Distributions whose names stand in the build of their kernels (`uname -v`).
+/// Distributions whose name is in the build string of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
 
-/// A report, and what is left to its sender.
+/// A report, and the remaining work of its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
     /// The report, with the header lines To, Cc and Subject.
     pub text: String,
-    /// What to do before it is sent, a line each.
+    /// The steps before it is sent, one per line.
     pub before: Vec<String>,
-    /// The kernels that it compares, the better one first, by the names of their records.
+    /// The two kernels that it compares, the better one first, by the names of their records.
     pub kernels: [String; 2],
 }
 
-/// What a report is made from.
+/// The data of a report.
 struct Report<'a> {
     ladder: &'a Ladder,
     step: &'a Step,
@@ -58,7 +58,7 @@ struct Report<'a> {
     upstream: &'static Upstream,
 }
 
-/// Whether a scenario shows stalls of the kernel, which its developers are told of.
+/// Checks that a scenario shows a stall of the kernel, which its developers want reported.
 ///
 /// # Errors
 /// If it does not.
@@ -66,11 +66,11 @@ pub fn is_of_the_kernel(scenario: &str) -> Result<(), ReportError> {
     upstream::of(scenario).map(drop).map_err(ReportError::NoMail)
 }
 
-/// Writes the report of a ladder of kernels from the records of its versions, which bear their
-/// names.
+/// The report of a ladder of kernels. `runs` are the records of its versions, under the names of
+/// the versions.
 ///
 /// # Errors
-/// If the ladder shows no regression, or none that counts as one.
+/// If the ladder shows no regression, or only steps that do not count as one.
 pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
     let names = Names::of(ladder);
     let ladder = names.ladder(ladder);
@@ -93,8 +93,8 @@ pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
     Ok(Mail { text, before, kernels: [&report.good, &report.bad].map(|run| asked(run.name)) })
 }
 
-/// What is left to do with the configurations of both kernels, the better one first, of which these
-/// were written to files.
+/// The remaining work with the configurations of both kernels, the better one first. `files` has
+/// the files that were written.
 pub fn to_attach(files: &[Option<String>; 2]) -> String {
     match files {
         [Some(good), Some(bad)] => format!("attach both configurations: {good} and {bad}"),
@@ -134,7 +134,7 @@ impl<'a> Report<'a> {
         Ok(Report { ladder, step, good, bad, introduced, upstream })
     }
 
-    /// The header lines.
+    /// The mail headers.
     fn head(&self) -> String {
         let stable = self.introduced.stable.then_some(upstream::STABLE);
         let lists = self.upstream.lists.iter().copied();
@@ -148,12 +148,12 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// What stalls.
+    /// The name of the stall.
     fn stall(&self) -> String {
         self.bad.meta.map_or_else(|| plain(&self.ladder.scenario), |meta| meta.title.into())
     }
 
-    /// What regressed, by how much and between which releases, in one line.
+    /// One line with the stall, the size of the regression, and the two releases.
     fn title(&self) -> String {
         let shift = self.step.shift.as_ref();
         let by = shift.map(|shift| signed(shift.shift, shift.unit)).unwrap_or_default();
@@ -161,7 +161,7 @@ impl<'a> Report<'a> {
         format!("{}: {by} from {from} to {to}", self.stall())
     }
 
-    /// Both releases, by their numbers where these tell them apart.
+    /// Both releases. Only their version numbers, if these differ.
     fn releases(&self) -> [String; 2] {
         let both = [self.good, self.bad].map(|run| release(run.record));
         let short = both.each_ref().map(|release| numbers(release).to_owned());
@@ -203,7 +203,7 @@ impl<'a> Report<'a> {
         .concat()
     }
 
-    /// What has to be known of sizes where guests were emulated.
+    /// A warning about sizes if the guests were emulated.
     fn emulated(&self) -> &'static str {
         let guest = self.bad.record.machine.guest.as_ref();
         match guest.is_some_and(|guest| guest.emulated()) {
@@ -216,7 +216,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What the older kernel is called.
+    /// The label of the older kernel.
     fn last_good(&self) -> &'static str {
         match self.good.record.judgement.state {
             State::Affected => "Last better one of those measured",
@@ -224,7 +224,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What the range does not say.
+    /// The limits of the range.
     fn range(&self) -> Vec<String> {
         let tags = &self.introduced.not_measured;
         let said = (!tags.is_empty()).then(|| {
@@ -237,7 +237,7 @@ impl<'a> Report<'a> {
         said.into_iter().collect()
     }
 
-    /// The versions that the step does not have, a line each.
+    /// The versions outside the step, one per line.
     fn others(&self) -> String {
         let other = |name: &str| name != self.step.from && name != self.step.to;
         let others = self.ladder.rungs.iter().filter(|rung| other(&rung.name));
@@ -271,7 +271,7 @@ impl<'a> Report<'a> {
         lines + &paragraphs(&who)
     }
 
-    /// Which kernels are builds of a distribution, where their builds say so.
+    /// The kernels that are builds of a distribution, according to their build strings.
     fn distributions(&self) -> Vec<String> {
         let of = |run: &Shown| {
             let build = &run.record.machine.kernel_build;
@@ -281,13 +281,13 @@ impl<'a> Report<'a> {
         [self.bad, self.good].iter().filter_map(of).collect()
     }
 
-    /// Whether the kernels are known to differ in their configuration.
+    /// Whether the kernels are known to have different configurations.
     fn differ_in_configuration(&self) -> bool {
         let of = |run: Shown<'a>| (run.record.machine.hz, &run.record.machine.preemption);
         of(self.good) != of(self.bad)
     }
 
-    /// The program that shows it without tailback.
+    /// The program that shows the stall without tailback.
     fn program(&self, program: &str) -> String {
         let both = match self.good.record.judgement.state {
             State::Affected => {
@@ -300,7 +300,7 @@ impl<'a> Report<'a> {
         format!("\n{}{build}\n\n----- stall.c -----\n{program}", paragraphs(&[how]))
     }
 
-    /// What is left to the sender.
+    /// The remaining work of the sender.
     fn before(&self) -> Vec<String> {
         let sources: Vec<String> =
             self.upstream.sources.iter().map(|source| format!("-f {source}")).collect();
@@ -328,7 +328,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Sentences, each a paragraph.
+/// Sentences, one paragraph each.
 fn paragraphs(said: &[String]) -> String {
     said.iter().map(|said| LOOK.wrap(said, "", "") + "\n\n").collect()
 }
@@ -339,7 +339,7 @@ fn version(ladder: &Ladder, run: Shown) -> String {
     format!("{release} ({name}): {state}, {}.", effect_of(ladder, run.name))
 }
 
-/// The effect of a version.
+/// The effect of a version, with its interval.
 fn effect_of(ladder: &Ladder, name: &str) -> String {
     let rung = ladder.rungs.iter().find(|rung| rung.name == name);
     rung.and_then(prose::effect).unwrap_or_else(|| "no figure".to_owned())
@@ -355,7 +355,7 @@ fn on(machine: &Machine) -> String {
     format!("Machine: {}.", words.join(", "))
 }
 
-/// A kernel: its build, the options that are known of it, and the begin of its checksum.
+/// A kernel: its build, its known options, and the start of its checksum.
 fn kernel(record: &Judged) -> String {
     let machine = &record.machine;
     let mut text = format!("{}\n  {}\n", text::host(machine), plain(&machine.kernel_build));
@@ -366,7 +366,7 @@ fn kernel(record: &Judged) -> String {
     text + "\n"
 }
 
-/// The release of a study's kernel.
+/// The kernel release of a study.
 fn release(record: &Judged) -> String {
     plain(&record.machine.kernel)
 }
@@ -379,7 +379,7 @@ mod tests {
     use model::ladder::{Repeated, Rung};
     use model::{ChangeState, Comparison, State, testing};
 
-    /// A version that loses so much.
+    /// A version with this effect.
     fn rung(name: &str, release: &str, effect: f64) -> Rung {
         let effect = Comparison {
             low: Some(effect - 10.0),
@@ -395,7 +395,7 @@ mod tests {
         }
     }
 
-    /// From one version to the next, confirmed by fresh pairs.
+    /// A step between two versions, confirmed by fresh pairs.
     fn step(from: &str, to: &str, by: f64) -> Step {
         let shift =
             Comparison { low: Some(by - 15.0), high: Some(by + 15.0), ..testing::shift(by) };
@@ -518,7 +518,7 @@ mod tests {
         let two = || rungs()[..2].to_vec();
         let small = refused(&ladder(two(), vec![step("a", "b", 50.0)]));
         assert!(small.contains("which may be less than 50 ms/s, 5% of the old"), "{small}");
-        // What counts is the lower end of the interval, here 15 ms/s below the difference.
+        // The lower end of the interval decides; here it is 15 ms/s below the difference.
         let limit = |by: f64| ladder(two(), vec![step("a", "b", by)]);
         assert!(refused(&limit(64.0)).contains("which may be less than 50 ms/s"));
         let shown = ["7.0.13", "7.1.13"].map(run);

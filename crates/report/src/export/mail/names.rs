@@ -1,4 +1,4 @@
-//! What kernels are called in a report, which tells nobody in which folder somebody has them.
+//! Names of kernels in a report. They do not reveal the folders of the user.
 
 use model::Judged;
 use model::change::ChangeReason;
@@ -6,12 +6,12 @@ use model::ladder::{Ladder, Step};
 use model::machine::ROOT_OF_HOST;
 use std::collections::BTreeMap;
 
-/// Short names by long ones.
+/// Short names by full name.
 pub struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// Of the versions of a ladder: the last part of each path, with a number where that is not one
-    /// version's alone.
+    /// Short names for the versions of a ladder: the last part of each path, with a number if
+    /// several versions have the same last part.
     pub fn of(ladder: &Ladder) -> Self {
         let alike =
             |name: &str| ladder.rungs.iter().filter(|rung| last(&rung.name) == last(name)).count();
@@ -27,7 +27,7 @@ impl Names {
         self.0.get(name).cloned().unwrap_or_else(|| last(name))
     }
 
-    /// The ladder with short names.
+    /// The ladder with its names shortened.
     pub fn ladder(&self, ladder: &Ladder) -> Ladder {
         let mut ladder = ladder.clone();
         ladder.rungs.iter_mut().for_each(|rung| rung.name = self.short(&rung.name));
@@ -46,7 +46,7 @@ impl Names {
     }
 }
 
-/// A record whose guest is named without folders.
+/// A record whose guest has names without folders.
 pub fn without_folders(record: &Judged) -> Judged {
     let mut record = record.clone();
     if let Some(guest) = &mut record.facts.machine.guest {

@@ -1,4 +1,4 @@
-//! What a regression report is not written of.
+//! Reasons not to write a regression report.
 
 use super::release::Release;
 use crate::prose::plain;
@@ -7,14 +7,14 @@ use model::prose::figures;
 use model::{Judged, State, Unit};
 use std::cmp::Ordering;
 
-/// A smaller part than this is unlikely to count as a regression: five per cent in a small
-/// benchmark (Documentation/admin-guide/reporting-regressions.rst).
+/// A smaller relative change is unlikely to count as a regression: the limit is five per cent in
+/// a small benchmark (Documentation/admin-guide/reporting-regressions.rst).
 const SMALL: f64 = 0.05;
 
-/// The steps that a report may be of: the boundaries where the effect rises, the largest first.
+/// The steps that may be reported: the boundaries at which the effect rises, the largest first.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such step.
 pub fn rising(ladder: &Ladder) -> Result<Vec<&Step>, String> {
     let boundaries = || ladder.steps.iter().filter(|step| step.is_boundary());
     let rises = |step: &&Step| step.direction() == Some(Direction::Rises);
@@ -36,10 +36,10 @@ pub fn rising(ladder: &Ladder) -> Result<Vec<&Step>, String> {
     })
 }
 
-/// Refuses a step that is no regression to the kernel's developers, or may be none.
+/// Rejects a step that the kernel developers would not count as a regression, or might not.
 ///
 /// # Errors
-/// If it is not one, with the reason.
+/// If the step is rejected, with the reason.
 pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Result<(), String> {
     let [from, to] = names(step);
     let state = bad.judgement.state;
@@ -74,7 +74,7 @@ pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Res
     }
 }
 
-/// All of the time, or of a quota, where the figure is a part of it.
+/// The whole time or the whole quota, if the figure is a part of it.
 fn all(unit: Unit) -> f64 {
     match unit {
         Unit::MillisecondsPerSecond => 1000.0,
@@ -83,7 +83,7 @@ fn all(unit: Unit) -> f64 {
     }
 }
 
-/// A newer version whose effect exceeds that before the step by no more than the margin.
+/// A newer version whose effect exceeds the effect before the step by no more than the margin.
 fn later_is_good(ladder: &Ladder, step: &Step) -> Option<String> {
     let margin = ladder.margin.unwrap_or(0.0);
     let shift = |rung: &Rung| rung.effect.as_ref().map(|effect| effect.shift);
@@ -99,7 +99,7 @@ fn later_is_good(ladder: &Ladder, step: &Step) -> Option<String> {
     good.map(|rung| plain(&rung.name)).next()
 }
 
-/// What the arm loses in a version, at the median.
+/// The median loss of the arm in a version.
 fn level(ladder: &Ladder, run: &Judged) -> Option<f64> {
     let arm = run.judgement.arms.iter().find(|arm| Some(&arm.id) == ladder.arm.as_ref())?;
     Some(arm.measures.get(ladder.measure.as_ref()?)?.median)
@@ -108,7 +108,7 @@ fn level(ladder: &Ladder, run: &Judged) -> Option<f64> {
 /// The releases on both sides of a step, the older one first.
 ///
 /// # Errors
-/// If they are not that, or not known.
+/// If they are in another order, or if the order is not known.
 pub fn releases(ladder: &Ladder, step: &Step) -> Result<[Release; 2], String> {
     let read = |name: &str| {
         let rung = ladder.rungs.iter().find(|rung| rung.name == name);

@@ -1,37 +1,38 @@
-//! Releases of Linux as `uname -r` prints them, and the names that they have in git.
+//! Releases of Linux as printed by `uname -r`, and their names in git.
 
 use std::cmp::Ordering;
 
-/// A release.
+/// A kernel release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// 6, 17, 13; a third number of 0 is left out.
+    /// The version numbers, such as 6, 17, 13. A third number of 0 is left out.
     numbers: Vec<u64>,
-    /// The number of a pre-release.
+    /// The number of the release candidate.
     candidate: Option<u64>,
-    /// Commits after the tag, of a build from git.
+    /// The number of commits after the tag, in a build from git.
     ahead: u64,
-    /// The commit of a build from git.
+    /// The commit, in a build from git.
     commit: Option<String>,
-    /// Whether a distribution counts its own builds instead of the stable releases in them:
-    /// `6.1.0-56-cloud-amd64`, `5.14.0-503.11.1.el9_5.x86_64`.
+    /// Whether the numbers end with a distribution's own build count instead of the stable
+    /// release: `6.1.0-56-cloud-amd64`, `5.14.0-503.11.1.el9_5.x86_64`.
     counted: bool,
 }
 
-/// What a report says of where a regression began.
+/// The range in which a regression was introduced, for the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Introduced {
     /// `v6.16..v6.17`.
     pub range: String,
-    /// Whether both are of one stable series.
+    /// Whether both ends are in one stable series.
     pub stable: bool,
-    /// Ends that are the mainline releases on which the measured ones are based.
+    /// Ends of the range that were not measured: the mainline releases on which the measured ones
+    /// are based.
     pub not_measured: Vec<String>,
 }
 
 impl Release {
-    /// Reads one: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`. None where it does
-    /// not begin with two numbers, or is a build from git that does not say of which commit:
+    /// Parses a release: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`. None if
+    /// it does not begin with two numbers, or if it is a build from git without an exact commit:
     /// `6.18.0+`, `6.18.0-rc2-next-20261120`, `6.18.0-gabcdef012345-dirty`.
     pub fn read(text: &str) -> Option<Self> {
         let mut numbers = model::ladder::version(text);
@@ -70,7 +71,7 @@ impl Release {
         &self.numbers[..2]
     }
 
-    /// The tag of the mainline release or pre-release that it comes from.
+    /// The tag of the mainline release or release candidate on which it is based.
     fn mainline(&self) -> String {
         let [major, minor] = [self.numbers[0], self.numbers[1]];
         match self.candidate {
@@ -79,7 +80,7 @@ impl Release {
         }
     }
 
-    /// Its own tag.
+    /// The tag of the release itself.
     fn tag(&self) -> String {
         match self.numbers.get(2) {
             Some(patch) => format!("v{}.{}.{patch}", self.numbers[0], self.numbers[1]),
@@ -87,22 +88,22 @@ impl Release {
         }
     }
 
-    /// Whether it has more than the mainline tag before it.
+    /// Whether it contains more than its mainline tag.
     fn is_beyond_mainline(&self) -> bool {
         self.numbers.len() > 2 || self.counted
     }
 }
 
-/// Whether a part of a release names a commit: `gabcdef012345`.
+/// Whether a part of the release names a commit: `gabcdef012345`.
 fn is_commit(word: &str) -> bool {
     let hash = word.strip_prefix('g').unwrap_or_default();
     (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl PartialOrd for Release {
-    /// By numbers, pre-release and commits after the tag. None of two commits that are as far after
-    /// one tag, since they lie on different branches, and none in one series where a distribution
-    /// counts its own builds.
+    /// Compares numbers, release candidates and commits after the tag. None for two different
+    /// commits at the same distance from one tag, since they are on different branches. None
+    /// within one series if a distribution counts its own builds.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let key = |one: &Self| {
             let candidate = one.candidate.unwrap_or(u64::MAX);
@@ -118,10 +119,12 @@ impl PartialOrd for Release {
     }
 }
 
-/// Where a regression between two releases began; none where they have one name in git.
+/// The range in which a regression between two releases was introduced. None if both have the
+/// same name in git.
 pub fn introduced(good: &Release, bad: &Release) -> Option<Introduced> {
     let one_series = good.series() == bad.series();
-    // A stable series branches off from mainline: what lies between two is in mainline.
+    // A stable series branches off from mainline, so everything between two series is in
+    // mainline.
     let name = |one: &Release| match &one.commit {
         Some(commit) => commit.clone(),
         None if one_series => one.tag(),

@@ -1,29 +1,29 @@
-//! Who develops what stalls in a scenario.
+//! The kernel developers responsible for the stall of a scenario.
 
 use crate::prose::plain;
 
-/// Where in the kernel a scenario's stall is at home.
+/// The mailing lists and source files for the stall of a scenario.
 pub struct Upstream {
     /// The scenario.
     pub scenario: &'static str,
-    /// Mailing lists beside those that every report goes to.
+    /// Mailing lists in addition to those of every report.
     pub lists: &'static [&'static str],
-    /// Sources whose maintainers `scripts/get_maintainer.pl` names.
+    /// Source files; `scripts/get_maintainer.pl` prints their maintainers.
     pub sources: &'static [&'static str],
 }
 
-/// Where every regression is reported.
+/// The list for every regression.
 pub const REGRESSIONS: &str = "regressions@lists.linux.dev";
 
-/// Who reads every report.
+/// The list for every report.
 pub const KERNEL: &str = "linux-kernel@vger.kernel.org";
 
-/// Who is told where a stable series regressed.
+/// The list for regressions of a stable series.
 pub const STABLE: &str = "stable@vger.kernel.org";
 
 const MM: &str = "linux-mm@kvack.org";
 
-/// The scenarios that show a stall of the kernel itself.
+/// The scenarios that show a stall in the kernel itself.
 const ALL: [Upstream; 4] = [
     Upstream {
         scenario: "mmap-lock",
@@ -43,10 +43,10 @@ const ALL: [Upstream; 4] = [
     },
 ];
 
-/// The one of a scenario.
+/// The entry of a scenario.
 ///
 /// # Errors
-/// If it shows no stall of the kernel.
+/// If the scenario does not show a stall of the kernel.
 pub fn of(scenario: &str) -> Result<&'static Upstream, String> {
     ALL.iter().find(|one| one.scenario == scenario).ok_or_else(|| {
         let others: Vec<&str> = ALL.iter().map(|one| one.scenario).collect();

@@ -13,13 +13,13 @@ pub const PART: Part = Part {
     defines,
 };
 
-/// Most processes, calls of each, and microseconds of a call.
+/// Most processes, most calls per process, and most microseconds per call.
 const MOST: i64 = 1_000_000;
 
-/// Most turns of the loop behind the calls.
+/// Most iterations of the loop after the calls.
 const MOST_TURNS: i64 = 1_000_000_000;
 
-/// The work in slices that yield, which is the control of work in one call.
+/// The control of a mode: the same work in slices that yield.
 fn gentle(mode: Mode) -> Mode {
     if mode == Mode::NifBusy { Mode::NifBusyYield } else { Mode::NifYield }
 }
@@ -33,7 +33,7 @@ fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
     let processes = field!(case.processes).within(1..=MOST)?;
     let calls = field!(case.calls).within(1..=MOST)?;
     let work_us = field!(case.work).within(1..=MOST)?;
-    // As long as it takes where one scheduler does it all.
+    // The time that one scheduler alone needs for all calls.
     let longest_us = processes.saturating_mul(calls).saturating_mul(work_us);
     Ok(vec![
         ("OTP", case_arm.otp()?),

@@ -14,10 +14,10 @@ pub const PART: Part = Part {
     defines,
 };
 
-/// Most requests a second.
+/// Most requests per second.
 const MOST_REQUESTS: i64 = 10_000_000;
 
-/// Most processes of a kind.
+/// Most processes of each kind.
 const MOST: i64 = 10_000;
 
 fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
@@ -25,13 +25,13 @@ fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {
     let case: BusyWaitParams = case_arm.params()?;
     field!(case.strace).is(&YesNo::No)?;
     field!(case.load).is_one_of(&[Load::Port, Load::Timer])?;
-    // Emulator flags alone may differ.
+    // Only the emulator flags may differ.
     alike!(control, case: load, rate, workers, background, schedulers, quota, period, duration);
     let cpus = case.quota.get().ok_or("there is none without --quota")?.get();
     let period_us = us(case.period);
     let settle_ms = period_us.saturating_mul(2).div_ceil(1000);
     let duration_ms = ms(case.duration);
-    // The kernel takes no quota below a millisecond.
+    // The kernel accepts no quota below one millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Ok(vec![
         ("OTP", case_arm.otp()?),

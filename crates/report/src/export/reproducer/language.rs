@@ -1,31 +1,31 @@
-//! What differs between a reproducer in C and one in Erlang.
+//! The differences between reproducers in C and in Erlang.
 
 use super::looks::{InterimLook, LOOKS};
 use super::part::{Language, Part};
 
-/// What all in C have before the part of the scenario.
+/// The beginning of every C reproducer, before the part of its scenario.
 const HELPERS: &str = include_str!("helpers.c");
 
-/// What those in C have that make a control group.
+/// The code of C reproducers that create a control group.
 const GROUPS: &str = include_str!("groups.c");
 
-/// What all in C have behind the part.
+/// The end of every C reproducer, after the part of its scenario.
 const MAIN: &str = include_str!("main.c");
 
-/// What those in Erlang have that make a control group.
+/// The code of Erlang reproducers that create a control group.
 const ERLANG_GROUPS: &str = include_str!("groups.erl");
 
-/// What all in Erlang have behind the part.
+/// The end of every Erlang reproducer, after the part of its scenario.
 const STUDY: &str = include_str!("study.erl");
 
-/// The first lines of a script. Ctrl-C ends the VM instead of asking what to do.
+/// The first lines of an escript. Ctrl-C ends the VM at once instead of opening its break menu.
 const SHEBANG: &str = "#!/usr/bin/env escript
 %%! +Bd
 %% SPDX-License-Identifier: Apache-2.0
 ";
 
 impl Language {
-    /// The licence and a comment of these lines.
+    /// The licence, and a comment with these lines.
     pub fn comment(self, lines: &[String]) -> String {
         let (before, line, after) = match self {
             Language::C => ("// SPDX-License-Identifier: Apache-2.0\n/*\n", " *", " */\n"),
@@ -35,7 +35,7 @@ impl Language {
         [before, &lines.iter().map(line).collect::<String>(), after].concat()
     }
 
-    /// How it is built and run.
+    /// The commands that build and run the reproducer.
     pub fn how_to_run(self) -> &'static str {
         match self {
             Language::C => {
@@ -45,7 +45,7 @@ impl Language {
         }
     }
 
-    /// The definition of a name.
+    /// A definition with this name and value.
     pub fn define(self, name: &str, value: &str) -> String {
         match self {
             Language::C => format!("#define {name} {value}\n"),
@@ -53,7 +53,8 @@ impl Language {
         }
     }
 
-    /// When it looks: blocks, and how many worse ones make none and a stall.
+    /// The table of interim looks: the number of blocks, and the limits for no stall and for a
+    /// stall.
     pub fn looks(self) -> String {
         let (open, close) = match self {
             Language::C => ("{ ", " }"),
@@ -69,7 +70,7 @@ impl Language {
         }
     }
 
-    /// A seed as a number.
+    /// A seed as a numeric literal.
     pub fn seed(self, seed: u64) -> String {
         match self {
             Language::C => format!("{seed}ULL"),
@@ -78,7 +79,7 @@ impl Language {
     }
 }
 
-/// The program of a part: what comes before the definitions, and what comes behind them.
+/// The program around the definitions of a part: the text before them and the text after them.
 pub fn around(part: &Part) -> (&'static str, String) {
     let groups = |source| if part.groups { source } else { "" };
     match part.language {

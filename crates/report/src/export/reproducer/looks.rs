@@ -1,16 +1,17 @@
-//! When a reproducer looks at what it found, and what it then says.
+//! The interim looks of a reproducer, and the limits of its verdict.
 
-/// When a reproducer looks at what it found.
+/// One interim look at the results.
 pub struct InterimLook {
-    /// After so many blocks.
+    /// The number of blocks after which it happens.
     pub blocks: u32,
-    /// No stall where at most so many were worse.
+    /// At most this many worse blocks mean no stall.
     pub none: u32,
-    /// A stall where at least so many were.
+    /// At least this many worse blocks mean a stall.
     pub stall: u32,
 }
 
-/// Each look. Fourteen blocks are enough to tell a stall in nearly all from one in none.
+/// All looks. Fourteen blocks are enough to tell a stall in nearly all blocks from a stall in
+/// none.
 pub const LOOKS: [InterimLook; 4] = [
     InterimLook { blocks: 14, none: 0, stall: 12 },
     InterimLook { blocks: 28, none: 2, stall: 21 },
@@ -22,7 +23,7 @@ pub const LOOKS: [InterimLook; 4] = [
 mod tests {
     use super::*;
 
-    /// How likely at most so many of `of` events happen where each has this probability.
+    /// The probability of at most `events` events in `of` trials with the probability `each`.
     fn at_most(events: u32, of: u32, each: f64) -> f64 {
         let term = |k: u32| {
             let ways = (0..k).map(|i| f64::from(of - i) / f64::from(i + 1)).product::<f64>();
@@ -31,8 +32,8 @@ mod tests {
         (0..=events).map(term).sum()
     }
 
-    /// Over all looks, at most 5% of runs take a stall in half of the blocks for more, or one in
-    /// 30% for less. One block more would be too many.
+    /// Over all looks, at most 5% of runs report a stall although only half of the blocks stall,
+    /// or no stall although 30% do. One more block would exceed that error rate.
     #[test]
     fn looks_share_an_error_rate_of_5_percent() {
         let share = 0.05 / LOOKS.len() as f64;

@@ -17,7 +17,8 @@ pub const PART: Part = Part {
 /// Most messages of all senders together.
 const MOST: i64 = 100_000_000;
 
-/// Writes that are timed with nothing queued, and the most bytes that they may move.
+/// The number of writes that are timed with an empty queue, and the most bytes that they may
+/// write.
 const WRITES: (u64, u64) = (300, 256 << 20);
 
 fn defines(control_arm: Read, case_arm: Read) -> Result<Defines, String> {

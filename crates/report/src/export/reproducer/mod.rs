@@ -1,9 +1,10 @@
-//! A record as one file, which shows the same stall beside the same control: what a bug report
-//! can carry. Where the stall is the kernel's, it is C and needs a C compiler and nothing else.
-//! Where it is the Erlang VM's, it is a script for escript and needs an OTP.
+//! A record as one source file for a bug report. The program shows the same stall beside the same
+//! control. For a stall of the kernel it is a C program that needs only a C compiler. For a stall
+//! of the Erlang VM it is an escript that needs an OTP.
 //!
-//! The part of a scenario stands in its folder, as `reproducer.c` or `reproducer.erl`. What all
-//! have in common stands here. Parameters become definitions, so that a reader can change them.
+//! The part of a scenario is in the folder of the scenario, as `reproducer.c` or
+//! `reproducer.erl`. The common parts are here. Parameters become definitions, so that a reader
+//! can change them.
 
 mod blocking_nif;
 mod busy_wait;
@@ -26,10 +27,10 @@ use part::{Language, Part};
 use quoted::quoted;
 use settings::Read;
 
-/// The widest line of the comment at the head.
+/// The widest line of the comment at the top.
 const WIDTH: usize = 96;
 
-/// All parts.
+/// The parts of all scenarios.
 const PARTS: [Part; 8] = [
     mmap_lock::PART,
     cpu_quota::PART,
@@ -41,10 +42,10 @@ const PARTS: [Part; 8] = [
     busy_wait::PART,
 ];
 
-/// Writes the program of a record.
+/// The program for a record.
 ///
 /// # Errors
-/// If there is no reproducer of its scenario, or none of its parameters.
+/// If there is no reproducer for its scenario or for its parameters.
 pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
     let record = shown.record;
     let none = |why: String| ReportError::NoReproducer(why);
@@ -78,7 +79,7 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
     Ok([head.as_str(), before, defines.as_str(), behind.as_str()].concat())
 }
 
-/// Why there is nothing that a reproducer could show again.
+/// Why the record has nothing to reproduce.
 fn shows_none(record: &Judged) -> Option<String> {
     let (judgement, judging) = (&record.judgement, &record.plan.judging);
     let other = judgement.measure.as_ref().filter(|name| **name != *judging.measure);
@@ -91,7 +92,7 @@ fn shows_none(record: &Judged) -> Option<String> {
     }
 }
 
-/// The arm with the cause that is worst, which is to show again, and its control.
+/// The worst arm with the cause, which is the one to reproduce, and its control.
 fn arms(record: &Judged) -> Option<(&Arm, &Arm)> {
     let measure = &*record.plan.judging.measure;
     let size = |result: &ArmResult| {
@@ -108,14 +109,14 @@ fn arms(record: &Judged) -> Option<(&Arm, &Arm)> {
     Some((control, case))
 }
 
-/// The OTP that an arm was measured with, as part of a sentence.
+/// The OTP release of an arm, as part of a sentence.
 fn with_otp(record: &Judged, case: &str) -> String {
     let mut trials = record.trials.iter().filter(|trial| trial.arm == case);
     let vm = trials.find_map(|trial| trial.observation.vm.as_ref());
     vm.map(|vm| format!(", OTP {} (erts {})", plain(&vm.otp), plain(&vm.erts))).unwrap_or_default()
 }
 
-/// What it shows, and by which record.
+/// The comment at the top: what the program shows, and the record that it is made from.
 fn head(shown: &Shown, case: &str, language: Language) -> String {
     let (record, prose) = (shown.record, shown.prose());
     let title = shown.meta.map_or_else(|| plain(&record.scenario), |meta| meta.title.to_owned());
@@ -138,9 +139,9 @@ fn head(shown: &Shown, case: &str, language: Language) -> String {
             .into(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
     ];
-    // What stands in a record may not end the comment.
+    // Text from a record must not end the comment.
     let lines = lines.map(|line| line.replace("*/", "* /").replace("/*", "/ *"));
-    // The command is to be copied: it may break between words alone.
+    // The command can be copied: lines break only between words.
     let options = textwrap::Options::new(WIDTH)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .word_separator(textwrap::WordSeparator::AsciiSpace);
@@ -188,7 +189,7 @@ mod tests {
         }
     }
 
-    /// gcc, or escript, takes each part without a warning.
+    /// gcc or escript accepts each part without a warning.
     #[test]
     fn a_compiler_takes_each_part() {
         const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 SEED=1";

@@ -1,4 +1,4 @@
-//! The part that a scenario has in a reproducer.
+//! The part of a reproducer that belongs to one scenario.
 
 use super::settings::{Defines, Read};
 
@@ -6,21 +6,21 @@ use super::settings::{Defines, Read};
 pub struct Part {
     /// The scenario.
     pub scenario: &'static str,
-    /// Its source.
+    /// Its source code.
     pub source: &'static str,
-    /// What it is written in.
+    /// Its language.
     pub language: Language,
-    /// Whether it makes a control group.
+    /// Whether it creates a control group.
     pub groups: bool,
-    /// Its parameters, from the control and the arm with the cause.
+    /// Its definitions, computed from the control and the arm with the cause.
     pub defines: fn(Read, Read) -> Result<Defines, String>,
 }
 
-/// What a reproducer is written in.
+/// The language of a reproducer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// C, for stalls of the kernel.
     C,
-    /// A script of Erlang's escript, for stalls of its VM.
+    /// An escript, for stalls of the Erlang VM.
     Escript,
 }

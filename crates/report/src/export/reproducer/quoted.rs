@@ -1,6 +1,6 @@
-//! Texts of a record in a program.
+//! Text from a record in program source.
 
-/// A text in quotes of C and of Erlang, of which nothing but plain characters is left.
+/// A string literal for C and Erlang. Only plain characters are kept.
 pub fn quoted(text: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || " -_./%+:,".contains(*c);
     format!("\"{}\"", text.chars().filter(plain).collect::<String>())

@@ -6,7 +6,7 @@ use scenarios::params::{Auto, Counts, Params, Size, Time};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// The longest trial that a script waits for, in milliseconds.
+/// The longest trial of a script, in milliseconds.
 const LONGEST_TRIAL_MS: u64 = 600_000;
 
 /// Names and values of definitions.
@@ -38,7 +38,7 @@ impl<'a> Read<'a> {
         P::read(&self.arm.settings)
     }
 
-    /// The node of the arm.
+    /// The VM of the arm.
     fn vm(self) -> Result<&'a Vm, String> {
         let mut trials = self.trials.iter().filter(|trial| trial.arm == self.arm.id);
         let vm = trials.find_map(|trial| trial.observation.vm.as_ref());
@@ -48,7 +48,7 @@ impl<'a> Read<'a> {
     /// The release of the arm's OTP, as an Erlang string.
     ///
     /// # Errors
-    /// If no trial of the arm says it.
+    /// If no trial of the arm has recorded it.
     pub fn otp(self) -> Result<String, String> {
         Ok(quoted(&self.vm()?.otp))
     }

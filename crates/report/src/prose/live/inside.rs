@@ -1,4 +1,4 @@
-//! What Erlang nodes answer about themselves, in English.
+//! Answers of Erlang nodes about themselves, in English.
 
 use super::plain;
 use model::Unit;
@@ -6,7 +6,7 @@ use model::live::{Inside, NodeFigures, Problem};
 use model::prose::figures::{figure, percent, plural};
 use watch::findings::words::mailbox;
 
-/// A node that was asked, on a few lines.
+/// The answers of a node, on a few lines.
 pub fn inside(inside: &Inside) -> String {
     let mut text = format!("Inside {}:", plain(&inside.name));
     if let Some(why) = &inside.problem {
@@ -58,7 +58,8 @@ fn answered(figures: &NodeFigures) -> String {
     text
 }
 
-/// What the normal schedulers did, by microstate accounting; the other threads are in the record.
+/// The time of the normal schedulers by state, from microstate accounting. The other threads are
+/// only in the record.
 fn states(figures: &NodeFigures) -> String {
     let Some(of) = figures.micro.iter().find(|one| one.threads == "scheduler") else {
         return String::new();
@@ -70,7 +71,7 @@ fn states(figures: &NodeFigures) -> String {
     format!(" Its schedulers spent their time in: {}.", shares.join(", "))
 }
 
-/// How much each scheduler was used; of many the first ones.
+/// The utilisation of each scheduler; of many schedulers, the first ones.
 fn shares(used: &[f64]) -> String {
     let shown: Vec<String> = used.iter().take(8).map(|used| percent(*used)).collect();
     match (shown.is_empty(), used.len() > shown.len()) {
@@ -80,7 +81,7 @@ fn shares(used: &[f64]) -> String {
     }
 }
 
-/// Why a node is not asked or does not answer, and what next.
+/// Why a node is not asked or does not answer, and what to do next.
 pub fn problem(problem: &Problem) -> String {
     match problem {
         Problem::Connecting => "connecting to it".to_owned(),

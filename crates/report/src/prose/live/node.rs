@@ -1,4 +1,4 @@
-//! Erlang nodes as they are seen from outside, in English.
+//! Erlang nodes as seen from outside, in English.
 
 use super::plain;
 use model::Unit;
@@ -6,7 +6,7 @@ use model::live::{Node, Role};
 use model::prose::figures::{figure, percent};
 use watch::findings::words::place;
 
-/// A node on a line or two: what its schedulers did, and where their CPU time went.
+/// A node on a line or two: the activity of its schedulers, and where their CPU time went.
 pub fn node(node: &Node, over_ns: u64) -> String {
     let rate =
         |ns: u64| figure(ns as f64 / over_ns.max(1) as f64 * 1e3, Unit::MillisecondsPerSecond);

@@ -5,7 +5,7 @@ use model::group::BadQuota;
 use model::{Machine, Sentence};
 use testing::{CGROUP2, Tree};
 
-/// A machine with cgroup v2, whose kernel takes every limit, and so much memory available.
+/// A machine with cgroup v2, whose kernel accepts every limit, and `available_kib` of free memory.
 fn tree(available_kib: u64, swaps: &str, limits: &[(&str, &str)]) -> (Tree, Roots) {
     let tree = Tree::new(&CGROUP2);
     tree.put("proc/meminfo", format!("MemAvailable: {available_kib} kB\n"));
@@ -32,7 +32,7 @@ fn the_control_differs_by_the_limit_alone() {
     let control = case.control();
     assert_eq!(control.limit, Size::mib(96));
     assert_eq!(control, MemoryHighParams { limit: Size::mib(96), ..case.clone() });
-    // A limit that is high enough already stays: then both are the same.
+    // A limit that is already high enough stays. Then control and case are equal.
     let enough = MemoryHighParams { limit: Size::mib(200), ..case };
     assert_eq!(enough.control(), enough);
 }

@@ -1,7 +1,7 @@
-//! Who gets one of the few places for nodes that are looked at more closely.
+//! Which nodes get one of the few places for a closer look.
 //!
-//! Any user can start processes that look like nodes. So no user keeps another one out: where all
-//! places are taken, one who has fewer places takes one from the user who has most.
+//! Any user can start processes that look like nodes. So no user may keep another one out. If all
+//! places are taken, a user with fewer places takes one from the user with the most places.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ pub struct Held {
 /// Whether there is a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// One is free.
+    /// A place is free.
     Free,
-    /// That of this process.
+    /// The place of this process can be taken.
     InsteadOf(u32),
-    /// None.
+    /// There is no place.
     None,
 }
 
-/// A place for a node of this user, where so many are there at most.
+/// Finds a place for a node of this user, if there are at most `most` places.
 pub fn find(user: u32, held: &[Held], most: usize) -> Found {
     if held.len() < most {
         return Found::Free;
@@ -47,7 +47,7 @@ pub fn find(user: u32, held: &[Held], most: usize) -> Found {
     last.map_or(Found::None, |one| Found::InsteadOf(one.pid))
 }
 
-/// The processes to look at now, at most so many: one of each user, then a second of each.
+/// The processes to look at next, at most `most`: one of each user, then a second one of each.
 pub fn in_turn(candidates: &[(u32, u32)], most: usize) -> Vec<u32> {
     let mut users: BTreeMap<u32, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, u32)> = Vec::new();

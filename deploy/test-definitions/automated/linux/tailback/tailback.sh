@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs tailback and writes output/result.txt as Linaro's test-definitions have it: a line for each
-# scenario with pass, fail or skip. A study without a verdict is skipped.
+# Runs tailback and writes output/result.txt in the format of Linaro's test-definitions: a line for
+# each scenario with pass, fail or skip. A study without a verdict is skipped.
 # Usage: tailback.sh [-p PROGRAM] [-s SCENARIO,..] [-t TIME]
 
 program=tailback scenarios='' time=120s
@@ -18,13 +18,13 @@ mkdir -p output
     >output/results.ktap
 code=$?
 cat output/results.ktap
-# Results of scenarios stand at the beginning of a line, those of arms behind blanks.
+# Results of scenarios start at the beginning of the line. Results of arms are indented.
 awk '
     /^ok [0-9]+ .* # SKIP/ { print $3, "skip"; next }
     /^ok [0-9]+ /          { print $3, "pass" }
     /^not ok [0-9]+ /      { print $4, "fail" }
 ' output/results.ktap >output/result.txt
-# That a stall showed is a result; that nothing could be run is none.
+# A stall is a result. It is an error only if nothing could be run.
 if grep -q '^Bail out!' output/results.ktap; then
     echo tailback fail >output/result.txt
     exit 1

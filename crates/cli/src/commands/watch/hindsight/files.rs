@@ -1,36 +1,36 @@
-//! The records that `--ring` writes: new files beside each other, not too many and not too large.
+//! The records that `--ring` writes: new files beside each other, limited in number and size.
 
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The last number that a record is given, over all runs: a watch that is started again and again
-/// may not fill a folder.
+/// The highest number of a record, over all runs. A watch that is restarted again and again must
+/// not fill a folder.
 const LAST: u32 = 999;
 
-/// What the records of all runs take on disk at most, in bytes.
+/// Size limit of the records of all runs together, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The records of one run: new files, each beside those that are there.
+/// The records of one run. Each is a new file beside the existing ones.
 pub struct Files {
-    /// The file that was asked for.
+    /// The file named by the user.
     pub named: PathBuf,
-    /// The number of the next one.
+    /// The number of the next record.
     next: u32,
     most_bytes: u64,
 }
 
 impl Files {
-    /// Beside this file.
+    /// The records beside this file.
     pub fn new(named: &Path) -> Self {
         Files { named: named.to_owned(), next: 0, most_bytes: MOST_BYTES }
     }
 
-    /// Writes a record under the next name that is free; where it is.
+    /// Writes a record under the next free name and returns its path.
     ///
     /// # Errors
-    /// If it cannot be written, or there would be too many or too large ones.
+    /// If it cannot be written, or the records would be too many or too large.
     pub fn write(&mut self, text: &str) -> io::Result<PathBuf> {
         let mut number = self.next;
         let names = (self.next..=LAST).inspect(|taken| number = *taken);
@@ -46,7 +46,7 @@ impl Files {
             )));
         }
         let Some(name) = runner::create_text(text, &folder, names)? else {
-            // Some may have been moved away since.
+            // Records with lower numbers may have been moved away meanwhile.
             if std::mem::take(&mut self.next) > 0 {
                 return self.write(text);
             }
@@ -59,7 +59,7 @@ impl Files {
         Ok(self.named.with_file_name(name))
     }
 
-    /// What the records of all runs take.
+    /// Size of the records of all runs.
     fn bytes(&self) -> u64 {
         let paths = (0..=LAST).map(|number| self.named.with_file_name(name(&self.named, number)));
         let there = paths.filter_map(|path| path.symlink_metadata().ok());
@@ -67,7 +67,7 @@ impl Files {
     }
 }
 
-/// The name of a record: the one that was asked for, then the same with a number.
+/// The file name of a record: first the name from the user, then the same name with a number.
 fn name(named: &Path, number: u32) -> OsString {
     if number == 0 {
         return named.file_name().unwrap_or_default().to_owned();
@@ -98,10 +98,10 @@ mod tests {
         assert_eq!(first.write("4").unwrap(), at("b-4.json"));
         let read = |name| std::fs::read_to_string(at(name)).unwrap();
         assert_eq!(["b.json", "b-1.json", "b-3.json", "b-4.json"].map(read), ["1", "2", "3", "4"]);
-        // They are not endless.
+        // The numbers have a limit.
         later.next = LAST;
         assert_eq!(later.write("5").unwrap(), at("b-999.json"));
-        // One that was removed is used again.
+        // The name of a removed record is used again.
         std::fs::remove_file(at("b-3.json")).unwrap();
         assert_eq!(later.write("6").unwrap(), at("b-3.json"));
         for number in 5..LAST {
@@ -119,7 +119,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("other.json"), "1234567890").unwrap();
-        // One of an earlier run.
+        // A record of an earlier run.
         std::fs::write(at("b-7.json"), "1234").unwrap();
         let mut files = Files { most_bytes: 10, ..Files::new(&at("b.json")) };
         assert_eq!(files.write("123456").unwrap(), at("b.json"));

@@ -1,4 +1,4 @@
-//! What is answered to a scrape: the last figures, written once however many ask for them.
+//! The answers to scrapes. The text of the last figures is made once, for all requests.
 
 use model::Live;
 use report::export::scrape::{self, Request, Status};
@@ -7,14 +7,14 @@ use std::io::IoSlice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// If the figures are older than this, watch is not healthy.
+/// If the figures are older than this, the health check fails.
 const HEALTHY: Duration = Duration::from_secs(10);
 
-/// The last figures, as the thread that watches gives them to the one that answers.
+/// The last figures. The watching thread passes them to the answering thread through this.
 #[derive(Debug, Clone)]
 pub struct Latest(Arc<Mutex<Reading>>);
 
-/// Figures, when they were read, and how many were before.
+/// Figures, the time of their reading, and their number.
 #[derive(Debug)]
 struct Reading {
     totals: Totals,
@@ -24,7 +24,7 @@ struct Reading {
 }
 
 impl Latest {
-    /// There are none yet.
+    /// No figures yet.
     pub fn new() -> Self {
         Latest(Arc::new(Mutex::new(Reading {
             totals: Totals::default(),
@@ -34,7 +34,7 @@ impl Latest {
         })))
     }
 
-    /// Adds an interval that was read just now; `last` is what the last seconds say.
+    /// Adds an interval that was just read. `last` holds the state of the last seconds.
     pub fn add(&self, interval: &Live, last: &Live) {
         let mut reading = self.lock();
         reading.totals.add(interval, last);
@@ -51,14 +51,14 @@ impl Latest {
 /// Makes answers.
 pub struct Answers {
     latest: Latest,
-    /// The text that was made last, when its figures were read, and how many were before.
+    /// The last text, with the time and the number of its figures.
     text: Arc<str>,
     at: Instant,
     number: u64,
 }
 
 impl Answers {
-    /// Of these figures.
+    /// Answers from these figures.
     pub fn new(latest: Latest) -> Self {
         Answers { latest, text: Arc::default(), at: Instant::now(), number: 0 }
     }
@@ -68,7 +68,7 @@ impl Answers {
         match request.status {
             Status::Figures => {
                 self.refresh();
-                // The end is always there: without it a reader takes nothing of the text.
+                // The end is always sent: without it, a reader rejects the whole text.
                 let end = ending(self.at.elapsed());
                 Answer::new(request, Arc::clone(&self.text), end)
             }
@@ -80,7 +80,7 @@ impl Answers {
         }
     }
 
-    /// Whether there are figures that are not old.
+    /// Whether there are figures that are recent enough.
     fn health(&self, request: Request) -> Answer {
         let (age, number) = {
             let reading = self.latest.lock();
@@ -96,7 +96,7 @@ impl Answers {
         Answer::new(Request { status, ..request }, Arc::default(), line)
     }
 
-    /// Makes the text where there are newer figures.
+    /// Makes a new text if there are newer figures.
     fn refresh(&mut self) {
         let mut reading = self.latest.lock();
         let Reading { totals, last, at, number } = &mut *reading;
@@ -107,18 +107,18 @@ impl Answers {
     }
 }
 
-/// An answer, and how much of it has been written.
+/// An answer, and how many bytes of it are written.
 #[derive(Debug)]
 pub struct Answer {
     head: String,
-    /// The same text for all that ask.
+    /// The text is shared by all requests.
     text: Arc<str>,
     end: String,
     written: usize,
 }
 
 impl Answer {
-    /// With this body, in two parts.
+    /// An answer whose body has these two parts.
     pub fn new(request: Request, text: Arc<str>, end: String) -> Self {
         let head = scrape::answer(request.status, text.len() + end.len());
         match request.head_only {
@@ -127,7 +127,7 @@ impl Answer {
         }
     }
 
-    /// What has not been written yet.
+    /// The parts that are not written yet.
     pub fn rest(&self) -> [IoSlice<'_>; 3] {
         let mut skip = self.written;
         [self.head.as_str(), &self.text, &self.end].map(|part| {
@@ -137,12 +137,12 @@ impl Answer {
         })
     }
 
-    /// So many more bytes of it were written.
+    /// Counts `bytes` more written bytes.
     pub fn add_written(&mut self, bytes: usize) {
         self.written += bytes;
     }
 
-    /// Whether all of it was.
+    /// Whether the whole answer is written.
     pub fn is_written(&self) -> bool {
         self.written >= self.head.len() + self.text.len() + self.end.len()
     }
@@ -169,7 +169,7 @@ mod tests {
         assert!(one.text.contains("tailback_watch_") && Arc::ptr_eq(&one.text, &two.text));
         latest.add(&Live::default(), &Live::default());
         assert!(!Arc::ptr_eq(&answers.answer(figures).text, &one.text));
-        // Those of a watch that hangs grow older.
+        // If watch hangs, its figures grow older.
         answers.at -= Duration::from_secs(60);
         let end = answers.answer(figures).end;
         assert!(end.contains("\ntailback_watch_age_seconds{} 60."), "{end}");

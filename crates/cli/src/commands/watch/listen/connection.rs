@@ -1,5 +1,5 @@
-//! One connection of `--listen`: a request is read, an answer is written, and it is closed. Nothing
-//! of it blocks.
+//! One connection of `--listen`: it reads a request, writes an answer, and closes. No step
+//! blocks.
 
 use super::answer::Answer;
 use report::export::scrape::{self, Request, Status};
@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a client may send beyond its request, in bytes. It is read, since a connection that is
-/// closed with unread bytes may lose the answer on its way.
+/// The most that a client may send after its request, in bytes. These bytes are read, because
+/// closing a connection with unread bytes may lose the answer on its way.
 const MOST_MORE: usize = 64 << 10;
 
 /// A connection.
@@ -25,39 +25,39 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum State {
-    /// What has come of the request.
+    /// The received part of the request.
     Reading(Vec<u8>),
-    /// What is answered.
+    /// The answer that is being written.
     Writing(Answer),
-    /// The answer is with the kernel; so many more bytes are read. None once the client has ended
-    /// its side.
+    /// The kernel has the whole answer. Up to this many more bytes are read; None once the client
+    /// has closed its side.
     Closing(Option<usize>),
     /// Nothing is left to do.
     Over,
 }
 
-/// What a step came to.
+/// The result of a step.
 enum Step {
-    /// Something was done, and the next step can be tried at once.
+    /// Something was done. The next step can be tried at once.
     Further,
-    /// The next state has begun.
+    /// The connection enters this state.
     Next(State),
-    /// The socket has nothing, or takes nothing, for now.
+    /// The socket has nothing to read, or no room to write.
     Waits,
 }
 
 impl Connection {
-    /// One that has just been accepted, on a socket that does not block; it ends then.
+    /// A newly accepted connection on a non-blocking socket. It ends at `until`.
     pub fn new(stream: TcpStream, until: Instant) -> Self {
         Connection { stream, until, state: State::Reading(Vec::new()) }
     }
 
-    /// When its time is over.
+    /// The end of its time.
     pub fn until(&self) -> Instant {
         self.until
     }
 
-    /// What it waits for; nothing where no event of its socket can change anything.
+    /// The event that it waits for; None if no event of its socket can change anything.
     pub fn waits_for(&self) -> Option<PollFlags> {
         match &self.state {
             State::Reading(_) | State::Closing(Some(_)) => Some(PollFlags::IN),
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// Goes on as far as it can without waiting; `answer` answers its request.
+    /// Continues as far as possible without waiting. `answer` makes the answer to its request.
     pub fn go_on(&mut self, answer: &mut impl FnMut(Request) -> Answer) {
         loop {
             let step = match &mut self.state {
@@ -80,38 +80,39 @@ impl Connection {
                 Ok(Step::Next(state)) => self.state = state,
                 Ok(Step::Waits) => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The client is gone.
+                // The client has gone.
                 Err(_) => self.state = State::Over,
             }
         }
     }
 
-    /// Whether it has come to its end: the client is gone, or has all of its answer.
+    /// Whether it is complete: the client has gone, or has received the whole answer.
     pub fn is_over(&self) -> bool {
         match &self.state {
             State::Over => true,
-            // The socket has no other side any more once that has acknowledged everything.
+            // The socket has no peer address any more once the client has acknowledged
+            // everything.
             State::Closing(None) => self.stream.peer_addr().is_err(),
             _ => false,
         }
     }
 
-    /// Ends it since its time is over. Where its request has not come, that is answered, as far as
-    /// it can be without waiting.
+    /// Ends it because its time is over. If its request is incomplete, it gets an answer that
+    /// says so, as far as that works without waiting.
     pub fn give_up(mut self) {
         if !matches!(self.state, State::Reading(_)) {
             return self.end();
         }
         let line = format!("{}\n", Status::Late.line());
         let mut answer = Answer::new(Status::Late.into(), Arc::default(), line);
-        // It is a courtesy: the client may be gone.
+        // This is only a courtesy: the client may have gone.
         let _ = write(&mut self.stream, &mut answer);
     }
 
-    /// Ends it. What the kernel still has to send is dropped, so that a client that reads nothing
-    /// leaves no memory behind; a client that has read its answer does not notice.
+    /// Ends it. The kernel drops the rest of its send buffer, so a client that reads nothing uses
+    /// no memory. A client that has read its answer does not notice.
     pub fn end(self) {
-        // Where that is refused, the kernel tries to send the rest for a while.
+        // If this fails, the kernel tries for a while to send the rest.
         let _ = set_socket_linger(&self.stream, Some(Duration::ZERO));
     }
 }
@@ -128,7 +129,7 @@ fn read(
     answer: &mut impl FnMut(Request) -> Answer,
 ) -> Result<Step> {
     let mut bytes = [0; scrape::MOST];
-    // Never full: a head that long has been answered.
+    // Never zero: a head of that length has already been answered.
     let room = bytes.len() - head.len().min(bytes.len());
     match now_or_later(stream.read(&mut bytes[..room]))? {
         None => Ok(Step::Waits),
@@ -168,7 +169,7 @@ fn discard(stream: &mut TcpStream, more: &mut usize) -> Result<Step> {
     }
 }
 
-/// What a call did; nothing where it would have to wait.
+/// The result of a call; None if the call would have to wait.
 fn now_or_later(done: Result<usize>) -> Result<Option<usize>> {
     match done {
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),

@@ -1,15 +1,16 @@
 //! The thread that answers `--listen`.
 //!
-//! Any user of the machine may connect, as often and as long as they like. So nothing here waits
-//! for one client: one thread, sockets that do not block, a bound on the connections, on what each
-//! may send and on how long it lasts.
+//! Any user of the machine may connect, as often and for as long as they like. So the server
+//! never waits for one client. It has one thread and non-blocking sockets. It limits the number
+//! of connections, the bytes that each may send, and the time that each may last.
 //!
-//! Who is let in: where there are as many connections as are allowed, the oldest one is ended for
-//! the next. So connections that are kept open lock nobody out. A scraper sends its request as soon
-//! as it is connected, and is answered before so many others have come. Where they come faster than
-//! that, the kernel's queue is the waiting room, which costs no descriptor: it is emptied only once
-//! in a while ([`CROWDED`]). Nearly every scraper in it has sent its request by then, and is
-//! answered at once, without a place.
+//! Admission: if the connections reach their limit, the oldest one is closed for the next. So
+//! clients that keep connections open cannot lock others out. A scraper sends its request as soon
+//! as it is connected. It is answered before that many other connections have come. If
+//! connections come faster than that, they wait in the queue of the kernel, which costs no
+//! descriptor. The server then empties the queue only once in a while ([`CROWDED`]). By then
+//! nearly every scraper in the queue has sent its request. It is answered at once, without taking
+//! a place.
 
 use super::answer::Answer;
 use super::connection::Connection;
@@ -23,38 +24,39 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Connections that wait to be accepted, in the kernel; it may allow fewer.
+/// Length of the kernel's queue of connections that wait for accept. The kernel may allow fewer.
 const BACKLOG: i32 = 4096;
 
-/// Connections that are accepted before those that are there are looked at again.
+/// Most connections that are accepted before the existing ones are served again.
 const BATCH: usize = 1024;
 
-/// How long the queue is left alone once it was emptied.
+/// How long the queue rests after it was emptied.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The same where connections had to go for others. 100,000 a second fit into the queue meanwhile.
+/// The same, if connections were closed for others. The queue has room for 100,000 new
+/// connections a second in this time.
 const CROWDED: Duration = Duration::from_millis(40);
 
-/// The same where the kernel has no descriptor or no memory for a connection.
+/// The same, if the kernel has no descriptor or no memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Bounds of a server.
+/// The limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time.
+    /// Most connections at the same time.
     pub connections: usize,
-    /// How long one may last.
+    /// The longest time of a connection.
     pub time: Duration,
 }
 
-/// How a connection is accepted.
+/// The function that accepts a connection.
 type Accept = Box<dyn FnMut(&TcpListener) -> rustix::io::Result<OwnedFd> + Send>;
 
-/// What can be done without waiting.
+/// The work that can be done without waiting.
 struct Ready {
     /// Connections wait to be accepted.
     queue: bool,
-    /// Which connections can go on.
+    /// For each connection, whether it can continue.
     connections: Vec<bool>,
 }
 
@@ -64,18 +66,18 @@ pub struct Server<F> {
     answer: F,
     limits: Limits,
     end: Arc<OwnedFd>,
-    /// The oldest first.
+    /// Oldest first.
     connections: VecDeque<Connection>,
-    /// The queue is left alone until then.
+    /// The queue rests until this time.
     closed_until: Instant,
     accept: Accept,
 }
 
 impl<F: FnMut(Request) -> Answer> Server<F> {
-    /// Answers with `answer` until `end`, an eventfd, can be read.
+    /// Answers with `answer` until `end`, an eventfd, becomes readable.
     ///
     /// # Errors
-    /// If the socket cannot be used in this way.
+    /// If the socket cannot be set up.
     pub fn new(
         listener: TcpListener,
         end: Arc<OwnedFd>,
@@ -97,10 +99,10 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         })
     }
 
-    /// Answers until the end.
+    /// Serves until the end.
     pub fn run(&mut self) {
         while let Some(ready) = self.wait() {
-            // Those that are there come first: they have sent something, and may leave a place.
+            // Existing connections come first: they have sent something, and may free a place.
             for (connection, is_ready) in self.connections.iter_mut().zip(ready.connections) {
                 if is_ready {
                     connection.go_on(&mut self.answer);
@@ -113,7 +115,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         }
     }
 
-    /// Waits for an event or for a moment; what can be done then, and nothing at the end.
+    /// Waits for an event or a timeout. Returns the work that can be done; None at the end.
     fn wait(&self) -> Option<Ready> {
         let now = Instant::now();
         let is_open = now >= self.closed_until;
@@ -128,7 +130,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
             polled.extend(flags.map(|flags| PollFd::from_borrowed_fd(connection.as_fd(), flags)));
         }
         if poll(&mut polled, self.timeout(now, is_open).as_ref()).is_err_and(|e| e != Errno::INTR) {
-            // It has no memory: nothing is known, and it is not asked again at once.
+            // The kernel has no memory, so nothing is known. Do not ask again at once.
             std::thread::sleep(PAUSE);
         }
         if !polled[0].revents().is_empty() {
@@ -141,19 +143,19 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         Some(Ready { queue, connections: connections.collect() })
     }
 
-    /// How long nothing will happen by itself; nothing where that is for ever.
+    /// The time until something is due without an event; None if nothing is.
     fn timeout(&self, now: Instant, is_open: bool) -> Option<Timespec> {
         let oldest = self.connections.front().map(Connection::until);
-        // Of one whose client has ended its side, no event says when all has arrived there.
+        // If a client has closed its side, no event tells when it has received everything.
         let ends = self.connections.iter().any(|connection| connection.waits_for().is_none());
         let own = [(!is_open).then_some(self.closed_until), ends.then(|| now + PACE)];
         let next = oldest.into_iter().chain(own.into_iter().flatten()).min()?;
-        // A millisecond more: the moment itself has come then.
+        // One millisecond more, so that the time has passed when the wait ends.
         let left = next.saturating_duration_since(now) + Duration::from_millis(1);
         Timespec::try_from(left).ok()
     }
 
-    /// Ends the connections that have come to their end, or whose time is over.
+    /// Ends the connections that are complete or whose time is over.
     fn tidy(&mut self, now: Instant) {
         for connection in std::mem::take(&mut self.connections) {
             match connection {
@@ -164,7 +166,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         }
     }
 
-    /// Accepts those that wait.
+    /// Accepts the connections in the queue.
     fn let_in(&mut self) {
         let mut pace = PACE;
         for _ in 0..BATCH {
@@ -178,9 +180,9 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
                     self.closed_until = Instant::now() + pace;
                     return;
                 }
-                // That client has gone again.
+                // That client has already gone.
                 Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO) => {}
-                // No descriptor or no memory: the oldest connection gives its own.
+                // No descriptor or no memory: close the oldest connection and use its resources.
                 Err(_) => match self.connections.pop_front() {
                     Some(oldest) => oldest.end(),
                     None => {
@@ -192,8 +194,8 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         }
     }
 
-    /// Answers at once if the request is there; else the connection takes a place, where needed
-    /// that of the oldest. Whether that was needed.
+    /// Answers at once if the request is complete. Otherwise the connection takes a place; if all
+    /// are taken, the place of the oldest. Returns whether the oldest was closed.
     fn begin(&mut self, socket: TcpStream) -> bool {
         let mut connection = Connection::new(socket, Instant::now() + self.limits.time);
         connection.go_on(&mut self.answer);

@@ -1,4 +1,4 @@
-//! The server beside clients that are slow, endless, many or deaf.
+//! The server with clients that are slow, endless, many, or never read.
 
 use super::*;
 use report::export::scrape::Status;
@@ -8,12 +8,12 @@ use std::net::{Shutdown, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-/// Longer than anything here takes.
+/// Longer than any step here takes.
 const LONG: Duration = Duration::from_secs(100);
 
 const SCRAPE: &str = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// A server of a text, on a thread of its own.
+/// A server of a text, on its own thread.
 struct Running {
     address: SocketAddr,
     end: Arc<OwnedFd>,
@@ -66,7 +66,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// It ends whatever its clients do.
+    /// Ends the server, whatever its clients do.
     fn drop(&mut self) {
         rustix::io::write(&self.end, &1u64.to_ne_bytes()).unwrap();
         let thread = self.thread.take().unwrap();
@@ -78,10 +78,10 @@ impl Drop for Running {
     }
 }
 
-/// What comes until the other side ends, and the error where it does not end in order.
+/// Reads until the other side closes. Includes the error if it does not close in order.
 fn read(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
-    // It goes on after a signal, which ends a read with a time limit in any thread.
+    // Continues after a signal. A signal ends a read with a time limit, in any thread.
     let end = stream.read_to_end(&mut bytes);
     let text = String::from_utf8(bytes).unwrap();
     match end {
@@ -90,9 +90,9 @@ fn read(mut stream: TcpStream) -> String {
     }
 }
 
-/// Whether the other side has ended it; it is waited for.
+/// Whether the other side closes the connection; waits for it.
 fn is_ended(mut stream: &TcpStream) -> bool {
-    // It goes on after a signal.
+    // Continues after a signal.
     let read = stream.read_exact(&mut [0]);
     read.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
 }
@@ -114,13 +114,13 @@ fn a_request_is_answered_without_its_body_and_the_connection_closed() {
 #[test]
 fn a_slow_client_gets_an_answer_that_says_so_and_others_do_not_wait_for_it() {
     let server = Running::with(16, Duration::from_secs(3));
-    // What it wrote after its time, however late it comes to run here, would come back as a reset,
-    // which takes the answer with it. So it writes nothing.
+    // This client writes nothing. A byte that arrives after its time would cause a reset, and the
+    // reset would destroy the answer.
     let slow = server.connect();
     server.assert_answers();
     let answer = read(slow);
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    // One that never stops sending gets no more time than others.
+    // A client that never stops sending gets no more time than others.
     let mut endless = server.send("GET /");
     // Long before its request is too long for the server.
     let until = Instant::now() + LONG / 3;
@@ -128,7 +128,7 @@ fn a_slow_client_gets_an_answer_that_says_so_and_others_do_not_wait_for_it() {
         assert!(Instant::now() < until, "it is still connected");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // One that sends its request in pieces is served all the same, in its time.
+    // A client that sends its request in pieces is served if it finishes in time.
     let patient = Running::with(16, LONG);
     let mut pieces = patient.connect();
     for byte in SCRAPE.bytes() {
@@ -143,7 +143,7 @@ fn a_header_without_end_is_not_kept() {
     let server = Running::with(16, LONG);
     let mut endless = server.send("GET / HTTP/1.1\r\nA: ");
     let mut sent = 0;
-    // It fits into the kernel's buffers for a while; then the connection is gone.
+    // The bytes fit into the kernel's buffers for a while. Then the connection is closed.
     while let Ok(length) = endless.write(&[b'a'; 1 << 16]) {
         sent += length;
         assert!(sent < 1 << 30);
@@ -171,7 +171,7 @@ fn the_newest_connections_are_kept_and_a_scrape_is_answered_beside_any_number() 
     let server = Running::with(16, LONG);
     let idle: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
     server.assert_answers();
-    // What is answered at once takes no place.
+    // A request that is answered at once takes no place.
     assert!(idle[..200 - 16].iter().all(is_ended));
     let begun: Vec<TcpStream> = (0..400).map(|_| server.send("GET / HTTP/1.1\r\n")).collect();
     server.assert_answers();
@@ -192,7 +192,7 @@ fn answers_that_nobody_reads_are_one_text_and_end_in_time() {
     // All of them are accepted before this one.
     assert!(server.ask("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(Arc::strong_count(&server.text) <= before + limits.connections + 1);
-    // Their time is over, and the kernel keeps no more of it than its buffers hold.
+    // Then their time is over. The kernel keeps no more of the text than fits into its buffers.
     let until = Instant::now() + LONG;
     while Arc::strong_count(&server.text) > before && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
@@ -246,7 +246,7 @@ fn while_nobody_comes_it_rests() {
     server.assert_answers();
     let before = calls.load(Ordering::Relaxed);
     std::thread::sleep(50 * PACE);
-    // The last look into a queue that was emptied may come after the answer.
+    // The last look into an emptied queue may come after the answer.
     let more = calls.load(Ordering::Relaxed) - before;
     assert!(more <= 2, "{more} more");
 }
@@ -255,7 +255,8 @@ fn while_nobody_comes_it_rests() {
 fn the_oldest_connection_gives_its_descriptor_to_the_next() {
     let calls = Arc::new(AtomicUsize::new(0));
     let mut real: Accept = Box::new(|listener| accept_with(listener, SocketFlags::NONBLOCK));
-    // Three connections can be had, then for a while each only once another has gone.
+    // The first three accepts work. Then each works only after another connection was closed, for
+    // a while.
     let accept: Accept = Box::new(move |listener| {
         let call = calls.fetch_add(1, Ordering::Relaxed);
         if (3..97).contains(&call) && call % 2 == 1 { Err(Errno::MFILE) } else { real(listener) }
