@@ -22,7 +22,7 @@ impl Budget {
 
     /// Takes the part for the next step. `steps` is the number of expected steps, including the
     /// next one. More steps may follow, because a version without an answer is skipped.
-    pub fn take(&mut self, steps: u32) -> f64 {
+    pub fn spend(&mut self, steps: u32) -> f64 {
         let part = self.left / f64::from(steps.max(1).saturating_add(1));
         self.left -= part;
         part
@@ -46,12 +46,12 @@ mod tests {
     #[test]
     fn all_steps_together_take_no_more_than_there_is() {
         let mut budget = Budget::new(0.05);
-        let parts: Vec<f64> = (1..=6).rev().chain([1; 50]).map(|left| budget.take(left)).collect();
+        let parts: Vec<f64> = (1..=6).rev().chain([1; 50]).map(|left| budget.spend(left)).collect();
         assert!(parts.iter().all(|part| *part > 0.0), "{parts:?}");
         assert!((parts.iter().sum::<f64>() - budget.spent()).abs() < 1e-12);
         assert!(budget.spent() < 0.05);
         let before = budget;
-        let part = budget.take(3);
+        let part = budget.spend(3);
         budget.give_back(part);
         assert!((budget.spent() - before.spent()).abs() < 1e-12);
         assert!((parts[0] - parts[5]).abs() < 1e-12, "expected steps have equal parts: {parts:?}");

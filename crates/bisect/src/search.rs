@@ -129,7 +129,7 @@ pub struct Rule {
 impl Rule {
     /// Fewest boots that give a version an answer, with `inside` steps expected between the ends.
     pub fn fewest(by: By, inside: u32) -> u32 {
-        Evidence::fewest(by, Budget::new(ERROR_RATE).take(inside.saturating_add(2)))
+        Evidence::fewest(by, Budget::new(ERROR_RATE).spend(inside.saturating_add(2)))
     }
 }
 
@@ -149,7 +149,7 @@ pub fn search<E>(
     let ends = source.ends();
     for (place, said) in [Answer::Good, Answer::Bad].into_iter().enumerate() {
         let left = inside + 2 - place as u32;
-        let step = answered(&ends[place], boots, budget.take(left), rule, left, told)?;
+        let step = answered(&ends[place], boots, budget.spend(left), rule, left, told)?;
         if step.answer != Some(said) {
             return Ok(Outcome::EndDiffers { step, said });
         }
@@ -157,7 +157,7 @@ pub fn search<E>(
     }
     while let Some(version) = source.next()? {
         let left = source.steps()?.max(1);
-        let rate = budget.take(left);
+        let rate = budget.spend(left);
         let step = answered(&version, boots, rate, rule, left, told)?;
         if matches!(step.boots.as_slice(), [Boot::Untestable(_)]) {
             budget.give_back(rate);
@@ -183,7 +183,7 @@ fn answered<E>(
     while evidence.answer(rate).is_none() && evidence.boots() < rule.most {
         let boot = boots.boot(version, evidence.boots() + 1)?;
         told(Event::Booted(version, &boot));
-        let said = boot.said();
+        let said = boot.answer_kind();
         all.push(boot);
         match said {
             Some(said) => evidence.add(said),
@@ -196,7 +196,7 @@ fn answered<E>(
 }
 
 impl Boot {
-    fn said(&self) -> Option<Said> {
+    fn answer_kind(&self) -> Option<Said> {
         match self {
             Boot::Bad => Some(Said::Bad),
             Boot::Good => Some(Said::Good),

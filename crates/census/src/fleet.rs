@@ -77,7 +77,7 @@ impl Fleet {
     /// Adds a record of the current file. `line` is its line, or 0 if it is the whole file.
     /// `speaker` is the host that the file is named after. `trials` is the place of the record's
     /// trials.
-    pub(crate) fn take(
+    pub(crate) fn add_record(
         &mut self,
         answer: Answer,
         speaker: &Speaker,
@@ -284,7 +284,7 @@ mod tests {
                 fleet.begin(name, true);
             }
             let host = name.trim_end_matches(".jsonl");
-            fleet.take(answer.clone(), &Speaker::new(host, *given, None), line, None);
+            fleet.add_record(answer.clone(), &Speaker::new(host, *given, None), line, None);
         }
         let aside = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
         (fleet, aside)
@@ -417,7 +417,7 @@ mod tests {
         let long = "x".repeat(1 << 20);
         let mut take = |number: u32, started| {
             let host = format!("{long}{number}");
-            fleet.take(answer(&host, State::Affected, started, 1), &speaker, 1, None);
+            fleet.add_record(answer(&host, State::Affected, started, 1), &speaker, 1, None);
         };
         (0..200).for_each(|number| take(number, 1));
         // A known answer may still be replaced.

@@ -57,7 +57,11 @@ impl KtapFlags {
     ///
     /// # Errors
     /// The failure of the command, if no KTAP is wanted.
-    pub fn told(self, session: &Session, ended: Result<u8, Failure>) -> Result<u8, Failure> {
+    pub fn print_failure(
+        self,
+        session: &Session,
+        ended: Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
         match (ended, self.wanted()) {
             (Err(failure), Some(_)) if failure.code != exit::INTERRUPTED => {
                 output::complain(&failure.line);

@@ -192,11 +192,11 @@ impl Apt {
         let mut words = vec!["download", "-qq"];
         words.extend(wanted.iter().map(String::as_str));
         self.tool("apt-get", &words).run(LIMIT, interrupted)?;
-        packages.iter().map(|package| self.take(package, cache)).collect()
+        packages.iter().map(|package| self.downloaded(package, cache)).collect()
     }
 
     /// The file of a downloaded package.
-    fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
+    fn downloaded(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
         let tool = |why: &str| {
             DebianError::tool("apt-get", format!("{}={}: {why}", package.name, package.version))
         };

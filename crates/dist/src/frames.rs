@@ -40,19 +40,19 @@ impl Frames {
     /// or of an unknown kind.
     pub fn next(&mut self, stream: &mut impl Read, until: Instant) -> io::Result<Frame> {
         loop {
-            if let Some(frame) = self.take()? {
+            if let Some(frame) = self.next_frame()? {
                 return Ok(frame);
             }
             if self.read(stream)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if Instant::now() >= until {
-                return self.take()?.ok_or_else(|| io::ErrorKind::TimedOut.into());
+                return self.next_frame()?.ok_or_else(|| io::ErrorKind::TimedOut.into());
             }
         }
     }
 
-    fn take(&mut self) -> io::Result<Option<Frame>> {
+    fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         let Some((length, rest)) = self.bytes[self.given..].split_first_chunk() else {
             return Ok(None);
         };

@@ -97,7 +97,7 @@ fn atoms(chunk: &[u8]) -> Option<Vec<&[u8]>> {
     for _ in 0..count.unsigned_abs() {
         // Since OTP 28, the count is negative and lengths are operands.
         let length = if count < 0 { cursor.operand()? } else { cursor.byte()?.into() };
-        let name = cursor.take(usize::try_from(length).ok()?)?;
+        let name = cursor.bytes(usize::try_from(length).ok()?)?;
         if all.len() == MOST_ATOMS {
             return None;
         }
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         Some(*first)
     }
 
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
             7 => usize::try_from(self.plain()?).ok()?.checked_add(9)?,
             few => usize::from(few) + 2,
         };
-        let bytes = self.take(count)?;
+        let bytes = self.bytes(count)?;
         Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 }

@@ -118,7 +118,7 @@ impl Decoder {
     ///
     /// # Errors
     /// If the bytes are not a frame. Then no later bytes can be read.
-    pub fn take(&mut self) -> Result<Option<Frame>, String> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, String> {
         let pending = self.pending.get(self.taken..).unwrap_or_default();
         let start = &pending[..pending.len().min(2)];
         if !MAGIC.starts_with(start) {
@@ -156,7 +156,7 @@ mod tests {
         {
             let mut decoder = Decoder::default();
             decoder.feed(bytes);
-            assert!(decoder.take().is_err(), "{bytes:?}");
+            assert!(decoder.next_frame().is_err(), "{bytes:?}");
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
         bytes[HEADER + 2] ^= 4;
         let mut decoder = Decoder::default();
         decoder.feed(&bytes);
-        assert!(decoder.take().is_err());
+        assert!(decoder.next_frame().is_err());
     }
 
     #[test]
@@ -175,10 +175,10 @@ mod tests {
         decoder.feed(&encode(FrameKind::Heartbeat, b"").repeat(1000));
         let before = (decoder.pending.as_ptr(), decoder.pending.len());
         for _ in 0..1000 {
-            assert!(decoder.take().unwrap().is_some());
+            assert!(decoder.next_frame().unwrap().is_some());
             assert_eq!((decoder.pending.as_ptr(), decoder.pending.len()), before);
         }
-        assert_eq!(decoder.take(), Ok(None));
+        assert_eq!(decoder.next_frame(), Ok(None));
         decoder.feed(b"T");
         assert_eq!(decoder.pending, b"T");
     }
@@ -204,7 +204,7 @@ mod tests {
             let mut found = Vec::new();
             for chunk in bytes.chunks(cut) {
                 decoder.feed(chunk);
-                while let Some(frame) = decoder.take().unwrap() {
+                while let Some(frame) = decoder.next_frame().unwrap() {
                     found.push(frame.payload);
                 }
             }
@@ -215,7 +215,7 @@ mod tests {
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut decoder = Decoder::default();
             decoder.feed(&bytes);
-            while let Ok(Some(_)) = decoder.take() {}
+            while let Ok(Some(_)) = decoder.next_frame() {}
             let _ = unpack(&bytes);
         }
     }

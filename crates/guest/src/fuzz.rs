@@ -17,7 +17,7 @@ pub fn port(bytes: &[u8]) {
     for part in bytes.chunks(AT_A_TIME) {
         decoder.feed(part);
         loop {
-            match decoder.take() {
+            match decoder.next_frame() {
                 Ok(Some(frame)) if frame.kind == FrameKind::Hello => {
                     let _ = serde_json::from_slice::<Hello>(&frame.payload);
                 }

@@ -61,16 +61,21 @@ struct Archive {
 
 impl Archive {
     fn entry(&mut self, name: &str, mode: u32, content: &[u8]) -> Result<(), GuestError> {
-        self.put(Builder::new(name).mode(mode), name, content)
+        self.add_entry(Builder::new(name).mode(mode), name, content)
     }
 
     fn console(&mut self) -> Result<(), GuestError> {
         let name = "dev/console";
         let builder = Builder::new(name).mode(CHARACTER_DEVICE).rdev_major(5).rdev_minor(1);
-        self.put(builder, name, &[])
+        self.add_entry(builder, name, &[])
     }
 
-    fn put(&mut self, builder: Builder, name: &str, content: &[u8]) -> Result<(), GuestError> {
+    fn add_entry(
+        &mut self,
+        builder: Builder,
+        name: &str,
+        content: &[u8],
+    ) -> Result<(), GuestError> {
         if !self.names.insert(name.to_owned()) {
             return Ok(());
         }

@@ -54,7 +54,7 @@ impl<R: ReadCacheOps> Bounded<R> {
         Bounded { file: ReadCache::new(file), left: Cell::new(MOST_BYTES) }
     }
 
-    fn take(&self, bytes: u64) -> Result<(), ()> {
+    fn spend(&self, bytes: u64) -> Result<(), ()> {
         self.left.set(self.left.get().checked_sub(bytes).ok_or(())?);
         Ok(())
     }
@@ -66,13 +66,13 @@ impl<'a, R: ReadCacheOps> ReadRef<'a> for &'a Bounded<R> {
     }
 
     fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
-        self.take(size)?;
+        self.spend(size)?;
         self.file.read_bytes_at(offset, size)
     }
 
     fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
         let bytes = self.file.read_bytes_at_until(range, delimiter)?;
-        self.take(bytes.len() as u64 + NAME_COST)?;
+        self.spend(bytes.len() as u64 + NAME_COST)?;
         Ok(bytes)
     }
 }

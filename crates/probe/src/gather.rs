@@ -61,7 +61,7 @@ impl Gatherer {
     }
 
     /// Adds an event.
-    pub fn take(&mut self, event: Event) {
+    pub fn add(&mut self, event: Event) {
         match event.kind {
             EventKind::Held | EventKind::Ran => self.history.add(event),
             EventKind::Waited | EventKind::Slept => self.take_wait(event),
@@ -189,8 +189,8 @@ mod tests {
                 Event { kind: EventKind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
             let wait =
                 Event { kind: EventKind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
-            gatherer.take(hold);
-            gatherer.take(wait);
+            gatherer.add(hold);
+            gatherer.add(wait);
         }
         let mut evidence = Evidence::default();
         gatherer.finish(&parts(), &NoStacks, &mut evidence);
@@ -212,10 +212,10 @@ mod tests {
         let mut gatherer = Gatherer::default();
         let wait =
             |from, to| Event { kind: EventKind::Waited, space: 5, ..ran(1, 0, from, from, to) };
-        gatherer.take(wait(10, 90));
+        gatherer.add(wait(10, 90));
         gatherer.release(100);
-        gatherer.take(wait(20, 95));
-        gatherer.take(wait(50, 150));
+        gatherer.add(wait(20, 95));
+        gatherer.add(wait(50, 150));
         let mut evidence = Evidence::default();
         gatherer.finish(&parts(), &NoStacks, &mut evidence);
         assert_eq!((evidence.waits_seen, evidence.waits_ns), (1, 50));

@@ -186,7 +186,7 @@ impl Beside<'_> {
     }
 
     /// Gives it the final name, and so replaces the rows of an earlier census.
-    pub(crate) fn put(self, made: &Made) -> Result<(), RowsError> {
+    pub(crate) fn publish(self, made: &Made) -> Result<(), RowsError> {
         for table in TABLES {
             let path = self.path.join(table);
             fs::create_dir_all(&path).map_err(RowsError::io(path))?;

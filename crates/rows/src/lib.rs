@@ -69,7 +69,7 @@ pub fn write(
         begin = end;
     }
     let written = writing.written;
-    beside.put(made)?;
+    beside.publish(made)?;
     Ok(written)
 }
 

@@ -83,10 +83,10 @@ impl EventQueue {
             if self.heap[parent] <= key {
                 break;
             }
-            self.put(place, self.heap[parent]);
+            self.place_at(place, self.heap[parent]);
             place = parent;
         }
-        self.put(place, key);
+        self.place_at(place, key);
     }
 
     fn sink(&mut self, mut place: usize, key: u64) {
@@ -97,13 +97,13 @@ impl EventQueue {
             if self.heap[least] >= key {
                 break;
             }
-            self.put(place, self.heap[least]);
+            self.place_at(place, self.heap[least]);
             place = least;
         }
-        self.put(place, key);
+        self.place_at(place, key);
     }
 
-    fn put(&mut self, place: usize, key: u64) {
+    fn place_at(&mut self, place: usize, key: u64) {
         self.heap[place] = key;
         self.place[actor_of(key) as usize] = place as u32;
     }

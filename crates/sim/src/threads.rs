@@ -139,7 +139,7 @@ impl<'a> Threads<'a> {
             }
             Load::Requests(requests) => {
                 note(&mut self.latency, requests.done(id, now));
-                requests.take(id).map_or(Next::Wait, Next::Run)
+                requests.next_request(id).map_or(Next::Wait, Next::Run)
             }
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Threads<'a> {
         let Load::Requests(requests) = &mut self.load else { return None };
         requests.arrived += 1;
         let worker = requests.free.pop_front()?;
-        requests.take(worker).map(|_| worker)
+        requests.next_request(worker).map(|_| worker)
     }
 
     /// Fibonacci iterations that a thread has done in `used` nanoseconds.
@@ -208,7 +208,7 @@ impl<'a> Requests<'a> {
 
     /// Gives a worker the next waiting request, or marks it as free. Returns the request's CPU
     /// time.
-    fn take(&mut self, worker: u32) -> Option<u64> {
+    fn next_request(&mut self, worker: u32) -> Option<u64> {
         if self.next == self.arrived {
             self.free.push_back(worker);
             return None;

@@ -13,7 +13,7 @@ use tailback_truth::page::Page;
 use tailback_truth::real::Programs;
 use tailback_truth::records::Records;
 use tailback_truth::seal::sealed;
-use tailback_truth::session::{Session, seed, today};
+use tailback_truth::session::{TruthRun, seed, today};
 use tailback_truth::standing::Standing;
 use tailback_truth::{Row, TruthError, judge, row, simulate, table};
 
@@ -136,7 +136,7 @@ fn session(
         let _ = signal_hook::flag::register(signal, Arc::clone(&stopped));
     }
     let programs = Programs { tailback: absolute(&flags.binary) };
-    let session = Session {
+    let session = TruthRun {
         rows,
         runs: flags.runs,
         programs: &programs,

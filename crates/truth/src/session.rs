@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The settings of a session.
-pub struct Session<'a> {
+pub struct TruthRun<'a> {
     /// The rows.
     pub rows: &'a [Row],
     /// The number of runs per row, instead of the number in the row.
@@ -59,7 +59,7 @@ struct Missing<'a> {
     turn: u32,
 }
 
-impl Session<'_> {
+impl TruthRun<'_> {
     /// Runs what is missing. Simulated rows take seconds and come first. Then it runs one run of
     /// each other row in turn, so that a stopped table has some runs of each row. The answer of a
     /// run is in the history before the next run begins.
@@ -250,7 +250,7 @@ mod tests {
         let programs = Programs { tailback: "/no/such".into() };
         let said = RefCell::new(Vec::new());
         let looks = Cell::new(0);
-        let session = Session {
+        let session = TruthRun {
             rows,
             runs: None,
             programs: &programs,

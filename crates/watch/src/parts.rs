@@ -65,20 +65,20 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     };
     for (group, ns) in &sums.quota {
         match group {
-            None => parts.some_quota_ns += left.take(*ns),
+            None => parts.some_quota_ns += left.spend(*ns),
             Some(group) if Some(group) == key.group.as_ref() => {
-                parts.own_quota_ns += left.take(*ns);
+                parts.own_quota_ns += left.spend(*ns);
             }
             Some(group) => {
-                let ns = left.take(*ns);
+                let ns = left.spend(*ns);
                 let part = GroupPart { group: group.clone(), workload: None, ns };
                 parts.ancestors.push(part);
             }
         }
     }
-    let mut others = left.take(all.others_ns);
-    let mut own = left.take(all.own_ns);
-    parts.waking_ns = left.take(all.idle_ns);
+    let mut others = left.spend(all.others_ns);
+    let mut own = left.spend(all.own_ns);
+    parts.waking_ns = left.spend(all.idle_ns);
     parts.not_told_apart_ns = left.0;
     // Steal and interrupts take a CPU from the thread that runs there. They are part of the time
     // of the threads that ran.
@@ -100,7 +100,7 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
 struct Left(u64);
 
 impl Left {
-    fn take(&mut self, wanted: u64) -> u64 {
+    fn spend(&mut self, wanted: u64) -> u64 {
         let taken = wanted.min(self.0);
         self.0 -= taken;
         taken
@@ -129,15 +129,15 @@ fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
     let forced: u64 = behind.iter().filter(|one| is_forced(&one.3)).map(|one| one.2).sum();
     let mut fair = Left(left.0 - forced.min(left.0));
     if let Some((cpus, _, idle_share)) = &sums.confined {
-        let ns = left.take(fair.take(sums.confined_ns));
+        let ns = left.spend(fair.spend(sums.confined_ns));
         let part = ConfinedPart { cpus: os::cpulist::format(cpus), ns, idle_share: *idle_share };
         parts.confined = Some(part).filter(|part| part.ns > 0);
     }
-    parts.beside_idle_ns = left.take(fair.take(sums.all.beside_idle_ns));
+    parts.beside_idle_ns = left.spend(fair.spend(sums.all.beside_idle_ns));
     let fair_known: u64 = behind.iter().filter(|one| !is_forced(&one.3)).map(|one| one.2).sum();
     let scale = if fair_known > fair.0 { fair.0 as f64 / fair_known as f64 } else { 1.0 };
     for (who, worst_ns, ns, why) in behind {
-        let ns = left.take(if is_forced(&why) { ns } else { of(scale, ns) });
+        let ns = left.spend(if is_forced(&why) { ns } else { of(scale, ns) });
         if who == key {
             parts.own_program_ns += ns;
         } else if parts.neighbours.len() < NAMED && ns > 0 {

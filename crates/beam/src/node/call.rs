@@ -94,7 +94,7 @@ impl Node {
             if (waiting.interrupted)() {
                 return Err(waiting.interrupted());
             }
-            match self.mailbox.take(waiting.deadline.min(Instant::now() + ASK)) {
+            match self.mailbox.receive(waiting.deadline.min(Instant::now() + ASK)) {
                 Next::Frame(at, frame) => {
                     if let Some(answer) = self.handle(waiting, at, &frame, on_event)? {
                         return Ok(answer);

@@ -58,7 +58,7 @@ impl Mailbox {
     }
 
     /// Adds a frame that arrived at the time `at`.
-    pub fn put(&self, at: Instant, frame: Vec<u8>) {
+    pub fn deliver(&self, at: Instant, frame: Vec<u8>) {
         let mut state = self.state();
         state.bytes += frame.len();
         state.frames.push_back((at, frame));
@@ -77,7 +77,7 @@ impl Mailbox {
     }
 
     /// The next frame; waits for it until `deadline`.
-    pub fn take(&self, deadline: Instant) -> Next {
+    pub fn receive(&self, deadline: Instant) -> Next {
         let mut state = self.state();
         loop {
             if let Some((at, frame)) = state.frames.pop_front() {
@@ -132,24 +132,24 @@ mod tests {
     fn frames_come_in_order_and_before_the_end() {
         let mailbox = Mailbox::default();
         let now = Instant::now();
-        assert_eq!(mailbox.take(now), Next::Late);
-        mailbox.put(now, vec![1]);
-        mailbox.put(now, vec![2]);
+        assert_eq!(mailbox.receive(now), Next::Late);
+        mailbox.deliver(now, vec![1]);
+        mailbox.deliver(now, vec![2]);
         mailbox.end(End::Closed);
         mailbox.end(End::Broken("later".into()));
-        assert_eq!(mailbox.take(now), Next::Frame(now, vec![1]));
-        assert_eq!(mailbox.take(now), Next::Frame(now, vec![2]));
-        assert_eq!(mailbox.take(now), Next::End(End::Closed));
+        assert_eq!(mailbox.receive(now), Next::Frame(now, vec![1]));
+        assert_eq!(mailbox.receive(now), Next::Frame(now, vec![2]));
+        assert_eq!(mailbox.receive(now), Next::End(End::Closed));
     }
 
     #[test]
     fn there_is_room_for_so_much_and_again_after_taking() {
         let mailbox = Mailbox::default();
-        mailbox.put(Instant::now(), vec![0; MOST_WAITING - 1]);
+        mailbox.deliver(Instant::now(), vec![0; MOST_WAITING - 1]);
         assert!(mailbox.has_room());
-        mailbox.put(Instant::now(), vec![0]);
+        mailbox.deliver(Instant::now(), vec![0]);
         assert!(!mailbox.has_room());
-        mailbox.take(Instant::now());
+        mailbox.receive(Instant::now());
         assert!(mailbox.has_room());
     }
 

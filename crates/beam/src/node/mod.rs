@@ -140,7 +140,7 @@ fn wait_for_hello(
         if interrupted() {
             return Err(BeamError::Interrupted);
         }
-        match mailbox.take(deadline.min(Instant::now() + ASK)) {
+        match mailbox.receive(deadline.min(Instant::now() + ASK)) {
             Next::Frame(_, frame) => {
                 return hello(&frame).map_err(|what| BeamError::Protocol { pid, what });
             }

@@ -67,7 +67,7 @@ impl Reader<'_> {
                 }
                 loop {
                     match frames.next() {
-                        Ok(Some(frame)) => self.mailbox.put(arrived, frame),
+                        Ok(Some(frame)) => self.mailbox.deliver(arrived, frame),
                         Ok(None) => break,
                         Err(length) => return End::Broken(format!("a frame of {length} bytes")),
                     }

@@ -155,7 +155,7 @@ impl<'a> Finder<'a> {
         let room = self.shared.weight.saturating_mul(std::mem::take(&mut self.bytes) as u64);
         let items = std::mem::take(&mut self.items);
         if !items.is_empty() {
-            self.shared.room.take(room);
+            self.shared.room.reserve(room);
             // The receiver closes only after folding has ended.
             let _ = self.jobs.send(Job { place: self.place, items, room });
             self.place += 1;

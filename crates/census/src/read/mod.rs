@@ -111,7 +111,7 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
     blocks::stream(bytes, &Source { name, speaker, hashing }, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
         // Errors occur only with a file for the trials.
-        let _ = done.parts.into_iter().try_for_each(|part| folding.take(&mut fleet, part));
+        let _ = done.parts.into_iter().try_for_each(|part| folding.fold(&mut fleet, part));
     });
     fleet
 }
@@ -136,8 +136,8 @@ fn fold(
         while let Some(done) = early.remove(&next) {
             next += 1;
             let taken = done.room;
-            done.parts.into_iter().try_for_each(|part| folding.take(fleet, part))?;
-            room.give(taken);
+            done.parts.into_iter().try_for_each(|part| folding.fold(fleet, part))?;
+            room.release(taken);
             progress(folding.so_far);
         }
     }
@@ -156,7 +156,7 @@ impl<'a> Folding<'a> {
         Folding { trials: trials.map(Keeper::new), lines: 0, so_far: Progress::default() }
     }
 
-    fn take(&mut self, fleet: &mut Fleet, part: Part) -> Result<(), CensusError> {
+    fn fold(&mut self, fleet: &mut Fleet, part: Part) -> Result<(), CensusError> {
         if let Some(begin) = &part.begins {
             fleet.begin(&begin.name, begin.is_file);
             self.lines = 0;
@@ -173,7 +173,7 @@ impl<'a> Folding<'a> {
                 }
                 _ => None,
             };
-            fleet.take(answer, speaker, line(of), span);
+            fleet.add_record(answer, speaker, line(of), span);
         }
         for (why, (count, lines)) in part.found.failed {
             self.so_far.records += count;

@@ -21,7 +21,7 @@ struct State {
 
 impl Room {
     /// Waits until there is room for `bytes` bytes.
-    pub(super) fn take(&self, bytes: u64) {
+    pub(super) fn reserve(&self, bytes: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while !state.closed && state.taken > 0 && state.taken.saturating_add(bytes) > MOST {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ impl Room {
     }
 
     /// Returns the room of a job.
-    pub(super) fn give(&self, bytes: u64) {
+    pub(super) fn release(&self, bytes: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.taken = state.taken.saturating_sub(bytes);
         self.changed.notify_all();
@@ -50,15 +50,15 @@ mod tests {
     #[test]
     fn what_does_not_fit_waits_and_what_never_fits_goes_alone() {
         let room = Room::default();
-        room.take(2 * MOST);
+        room.reserve(2 * MOST);
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| room.take(1));
-            room.give(2 * MOST);
+            let waits = scope.spawn(|| room.reserve(1));
+            room.release(2 * MOST);
             waits.join().unwrap();
         });
         assert_eq!(room.state.lock().unwrap().taken, 1);
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| room.take(MOST));
+            let waits = scope.spawn(|| room.reserve(MOST));
             room.close();
             waits.join().unwrap();
         });

@@ -108,7 +108,7 @@ pub fn scenario_names() -> Vec<&'static str> {
 impl Run for Check {
     /// The exit code is the one of the worst verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        self.ktap.told(session, self.ran(session))
+        self.ktap.print_failure(session, self.ran(session))
     }
 
     fn load(&self) -> Option<String> {
@@ -192,7 +192,7 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
         output::note(&format!("{studies} scenarios take turns, for about {time} s"));
     }
     let mut turns = Turns::new(running, until);
-    while !interrupted() && turns.take() {}
+    while !interrupted() && turns.run_block() {}
     let mut done = turns.end(interrupted());
     shared.finish();
     // Studies that did not run go back to their place in the list.

@@ -5,7 +5,7 @@ use std::path::Path;
 use truth::history::{Build, History, Machine};
 use truth::real::Programs;
 use truth::records::Records;
-use truth::session::{End, Session};
+use truth::session::{End, TruthRun};
 use truth::{Row, row};
 
 pub fn rows(simulated: bool) -> Vec<Row> {
@@ -19,7 +19,7 @@ pub fn rows(simulated: bool) -> Vec<Row> {
 pub fn run(rows: &[Row], runs: Option<u32>) -> End {
     let programs = Programs { tailback: BINARY.into() };
     let folder = tempfile::tempdir().unwrap();
-    let session = Session {
+    let session = TruthRun {
         rows,
         runs,
         programs: &programs,

@@ -29,13 +29,13 @@ impl Guest {
             self.wait()?;
         }
         let mut bytes = Vec::new();
-        take(&mut self.console_port, &mut bytes)?;
+        read_available(&mut self.console_port, &mut bytes)?;
         self.console.feed(&bytes);
         bytes.clear();
-        take(&mut self.data_port, &mut bytes)?;
+        read_available(&mut self.data_port, &mut bytes)?;
         self.decoder.feed(&bytes);
         loop {
-            match self.decoder.take() {
+            match self.decoder.next_frame() {
                 Ok(Some(frame)) => {
                     if let Err(why) = self.take_frame(&frame) {
                         return Ok(Err(why));
@@ -111,7 +111,7 @@ impl Guest {
     }
 }
 
-fn take(port: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<(), GuestError> {
+fn read_available(port: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<(), GuestError> {
     let mut chunk = [0; 65536];
     while bytes.len() < MOST_AT_ONCE {
         match port.read(&mut chunk) {

@@ -32,7 +32,7 @@ pub(super) fn unpack(
         }),
         _ => Ok(()),
     });
-    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder))?;
+    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| publish(&new, &folder))?;
     Ok(folder)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn configuration(folder: &Path) -> Option<OsString> {
 
 /// Moves the extracted files to their place. If another run has unpacked the same package
 /// meanwhile, its files are used. Files from before checksums were kept are replaced.
-fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
+fn publish(new: &Path, folder: &Path) -> Result<(), GuestError> {
     if folder.is_dir() && !sums::is_whole(folder) {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
     }
@@ -89,7 +89,7 @@ fn take_out(
 ) -> Result<usize, GuestError> {
     let mut kernels = 0;
     package::each_member(path, name, interrupted, &mut |member| {
-        take(member, folder, &mut kernels)
+        unpack_member(member, folder, &mut kernels)
     })?;
     Ok(kernels)
 }
@@ -104,12 +104,16 @@ pub(crate) fn take_members(
 ) -> Result<usize, GuestError> {
     let mut kernels = 0;
     package::each_of_archive(archive, path, interrupted, &mut |member| {
-        take(member, folder, &mut kernels)
+        unpack_member(member, folder, &mut kernels)
     })?;
     Ok(kernels)
 }
 
-fn take(mut member: Member<'_>, folder: &Path, kernels: &mut usize) -> Result<(), DebianError> {
+fn unpack_member(
+    mut member: Member<'_>,
+    folder: &Path,
+    kernels: &mut usize,
+) -> Result<(), DebianError> {
     let Some(name) = wanted(member.parts()).filter(|_| member.link().is_none()) else {
         return Ok(());
     };
@@ -175,8 +179,8 @@ mod tests {
         }
         sums::keep(&first, &cache).unwrap();
         sums::keep(&second, &cache).unwrap();
-        put(&first, &folder).unwrap();
-        put(&second, &folder).unwrap();
+        publish(&first, &folder).unwrap();
+        publish(&second, &folder).unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "first");
     }
 

@@ -61,7 +61,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
         if let Some(event) = Event::read(bytes) {
-            gatherer.borrow_mut().take(event);
+            gatherer.borrow_mut().add(event);
         }
         0
     };
@@ -106,7 +106,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     drop(ring);
     let mut gatherer = gatherer.take();
     watch.tables.spaces().into_iter().for_each(|(space, pid)| gatherer.space(space, pid));
-    under_way.into_iter().for_each(|event| gatherer.take(event));
+    under_way.into_iter().for_each(|event| gatherer.add(event));
     let stacks = KernelStacks::of(&loaded.skel.maps.stacks, options);
     gatherer.finish(&watch.parts, &stacks, &mut evidence);
     evidence

@@ -53,7 +53,7 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
                 @if let (Some(low), Some(high)) = (effect.low, effect.high) {
                     (line("interval", (x, plane.y(low)), (x, plane.y(high))))
                 }
-                (dot(x, plane.y(effect.shift), effect.shift_at_least, &told(rung, effect)))
+                (dot(x, plane.y(effect.shift), effect.shift_at_least, &label(rung, effect)))
             }
         })
     })));
@@ -84,7 +84,7 @@ fn slots(rungs: &[Rung]) -> Axis {
     Axis { scale: Scale::Linear, low: 0.0, high, ticks, title: "version".to_owned() }
 }
 
-fn told(rung: &Rung, effect: &Comparison) -> String {
+fn label(rung: &Rung, effect: &Comparison) -> String {
     format!("{} ({}): {}", rung.name, rung.release, figures::shift(effect))
 }
 

@@ -117,7 +117,7 @@ pub fn share(share: &Share) -> String {
 /// answer.
 pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
     match &scenario.apart {
-        Telling::Conditions(conditions) => Some(told(conditions)),
+        Telling::Conditions(conditions) => Some(conditions_sentence(conditions)),
         Telling::None { p_value } => {
             Some(format!("no known property of the hosts, beyond chance (p = {})", p(*p_value)))
         }
@@ -130,7 +130,7 @@ pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
     }
 }
 
-fn told(conditions: &Conditions) -> String {
+fn conditions_sentence(conditions: &Conditions) -> String {
     let condition = |one: &Condition| {
         let same: Vec<String> = one.same.iter().map(cut).collect();
         let same = if same.is_empty() {

@@ -88,7 +88,7 @@ mod tests {
             std::fs::write(folder.join("schedstat"), format!("7 {} 9\n", kernel_ms * MS)).unwrap();
             let one = ThreadCounts { open_ns: open_ms * MS, ..thread(1, 5, ready_ms) };
             let mut tick = Tick::default();
-            gained.take(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
+            gained.add_to(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
             compare.add(&roots, &gained, os::time::now_ns() - late_ms * MS, &mut tick);
             tick.compared
         };

@@ -47,7 +47,7 @@ impl Gained {
     }
 
     /// Puts what the sums gained into a tick.
-    pub fn take(&mut self, counts: Counts, tick: &mut Tick) {
+    pub fn add_to(&mut self, counts: Counts, tick: &mut Tick) {
         if self.threads.len() > MOST_THREADS {
             self.threads.clear();
         }
@@ -210,7 +210,7 @@ mod tests {
         let mut gained = Gained::default();
         let read = |gained: &mut Gained, threads: Vec<ThreadCounts>| {
             let mut tick = Tick::default();
-            gained.take(Counts { threads, ..Counts::default() }, &mut tick);
+            gained.add_to(Counts { threads, ..Counts::default() }, &mut tick);
             tick.threads
         };
         let first = thread(1, 10, 20);
@@ -241,7 +241,7 @@ mod tests {
             let threads = vec![ThreadCounts { ready_ns: ready_ms * MS, ..thread(1, 10, 0) }];
             let readers = vec![ReaderCounts { holds, ns: held_ms * MS, ..reader(2, 1, "maps", 0) }];
             let mut tick = Tick::default();
-            gained.take(Counts { threads, readers, ..Counts::default() }, &mut tick);
+            gained.add_to(Counts { threads, readers, ..Counts::default() }, &mut tick);
             let ready = tick.threads.iter().map(|one| one.ready_ns).sum::<u64>() / MS;
             (ready, tick.readers.iter().map(|one| one.ns).sum::<u64>() / MS)
         };
@@ -259,7 +259,7 @@ mod tests {
             let chain = ChainCounts { key, name: "db".to_owned(), ns: MS, wakes: 1, worst_ns: MS };
             let mut tick = Tick::default();
             let counts = Counts { chains: vec![chain], ..Counts::default() };
-            Gained::new(&Roots::real()).take(counts, &mut tick);
+            Gained::new(&Roots::real()).add_to(counts, &mut tick);
             tick.chains.len()
         };
         assert_eq!((sleepers(std::process::id()), sleepers(0)), (0, 1));

@@ -151,7 +151,7 @@ impl Sampler {
         let programs_ns = counts.programs_ns;
         self.readers.begin();
         self.steps.begin(Step::Nodes);
-        tick.nodes = self.nodes.take(&counts, &mut self.readers);
+        tick.nodes = self.nodes.gained(&counts, &mut self.readers);
         self.look_at_nodes();
         let inside =
             |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };
@@ -160,7 +160,7 @@ impl Sampler {
             self.outsiders.meet(&counts.threads, &mut tick);
         }
         self.steps.begin(Step::Tables);
-        self.gained.take(counts, &mut tick);
+        self.gained.add_to(counts, &mut tick);
         self.outsiders.name(&mut tick);
         // Without programs in the kernel, both counts are the same.
         if self.probe.is_some() {

@@ -127,7 +127,7 @@ impl Nodes {
     }
 
     /// What they gained.
-    pub fn take(&mut self, counts: &Counts, readers: &mut Readers) -> Vec<NodeTick> {
+    pub fn gained(&mut self, counts: &Counts, readers: &mut Readers) -> Vec<NodeTick> {
         self.interval += 1;
         self.forget();
         let schedulers = counts

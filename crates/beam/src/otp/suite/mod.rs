@@ -170,7 +170,9 @@ fn make(
     let mut tree = tree::Tree::new(&new, cache);
     for (package, file) in packages.iter().zip(files) {
         let name = PathBuf::from(format!("{}_{}", package.name, package.version));
-        package::each_member(file.path(), &name, interrupted, &mut |member| tree.take(member))?;
+        package::each_member(file.path(), &name, interrupted, &mut |member| {
+            tree.add_member(member)
+        })?;
     }
     tree.finish(place)?;
     sums::keep(&new, cache)?;

@@ -46,7 +46,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Takes a file from a package, if it is needed.
-    pub fn take(&mut self, mut member: Member<'_>) -> Result<(), DebianError> {
+    pub fn add_member(&mut self, mut member: Member<'_>) -> Result<(), DebianError> {
         let parts: Vec<&str> = member.parts().iter().map(String::as_str).collect();
         let library = library(&parts).map(str::to_owned);
         if let (Some(name), Some(target)) = (&library, member.link()) {

@@ -133,11 +133,11 @@ impl Log {
         if lines.is_empty() {
             log.add(&Line::Asked(asked.clone()))?;
         }
-        lines.into_iter().for_each(|line| log.take(line));
+        lines.into_iter().for_each(|line| log.apply(line));
         Ok(log)
     }
 
-    fn take(&mut self, line: Line) {
+    fn apply(&mut self, line: Line) {
         match line {
             Line::Asked(_) | Line::Ended => {}
             Line::Was(head) => self.was = Some(head),
@@ -211,7 +211,7 @@ impl Log {
 
     fn keep(&mut self, line: Line) -> Result<(), Failure> {
         self.add(&line)?;
-        self.take(line);
+        self.apply(line);
         Ok(())
     }
 

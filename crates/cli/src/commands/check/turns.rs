@@ -51,7 +51,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Runs the next block. Returns false if there was none to run.
-    pub fn take(&mut self) -> bool {
+    pub fn run_block(&mut self) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         let Some(place) = self.next(left) else { return false };
         let (settled, studies) = (self.settled(), self.all.len());

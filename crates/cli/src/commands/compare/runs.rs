@@ -187,7 +187,7 @@ fn make(pairs: &Pairs, limits: &Limits) -> Made {
         told(0);
         let ran = pairs.run(number, &told);
         longest = longest.max(one.elapsed());
-        match ran.and_then(|ran| made.take(ran, number, pairs.bar)) {
+        match ran.and_then(|ran| made.add_pair(ran, number, pairs.bar)) {
             Ok(true) => {}
             Ok(false) if again < MADE_AGAIN => {
                 again += 1;
@@ -215,7 +215,7 @@ impl Made {
     ///
     /// # Errors
     /// If the user interrupted it, or a need is missing.
-    fn take(&mut self, ran: Ran, number: u32, bar: &Shared) -> Result<bool, Failure> {
+    fn add_pair(&mut self, ran: Ran, number: u32, bar: &Shared) -> Result<bool, Failure> {
         let Ran { runs, files } = ran;
         let is_whole = runs.iter().all(|run| matches!(run.end, End::Complete));
         if is_whole && runs.iter().all(|run| is_usable(&run.record)) {

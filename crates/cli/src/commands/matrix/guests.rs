@@ -1,7 +1,7 @@
 //! The guests of a matrix. They take turns.
 
 use super::row::{Result as Came, Row};
-use crate::commands::vm::session::{Host, Pause, Session};
+use crate::commands::vm::session::{GuestSession, Host, Pause};
 use crate::commands::vm::{console, keep_partial, show_kept, taken_over};
 use crate::exit::{self, Failure};
 use crate::progress::{Among, Step};
@@ -18,7 +18,7 @@ pub struct Member<'a> {
     shown: String,
     args: Vec<String>,
     record: PathBuf,
-    session: Option<Session>,
+    session: Option<GuestSession>,
     /// Whether an incomplete record was kept.
     kept: bool,
     /// Whether it was booted a second time, because its kernel failed in the first boot.
@@ -108,7 +108,7 @@ impl<'a> Member<'a> {
                 Ok(None)
             }
             Pause::End(outcome) => {
-                let came = came(session, outcome, &self.record)?;
+                let came = result_of(session, outcome, &self.record)?;
                 self.session = None;
                 self.save(&came);
                 let row = Row::of_kernel(&self.shown, &self.kernel.release, came);
@@ -161,7 +161,7 @@ impl<'a> Member<'a> {
 }
 
 /// The result of a guest.
-fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
+fn result_of(session: &GuestSession, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
     Ok(match outcome {
         Outcome::Done { record: Some(text), .. } => {
             Came::Judged(Box::new(taken_over(session, &text)?))

@@ -29,7 +29,7 @@ pub use way::{Guests, Way, inner};
 impl Run for Matrix {
     /// The exit code is the one of the worst verdict, or of `--expect`.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        self.ktap.told(session, self.ran(session))
+        self.ktap.print_failure(session, self.ran(session))
     }
 
     fn load(&self) -> Option<String> {

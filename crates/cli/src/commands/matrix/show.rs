@@ -60,7 +60,7 @@ pub fn all(
         let tests: Vec<Test> = rows.iter().map(|row| test(row, meta)).collect();
         session.out.print(&ktap::ktap(&tests, undecided));
         code = Some(ktap::code(&tests, undecided));
-        let said = said(meta, rows, ladder);
+        let said = conclusions(meta, rows, ladder);
         session.out.print(&said.iter().map(|line| format!("# {line}\n")).collect::<String>());
     } else if flags.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(|row| row.json(meta)).collect();
@@ -73,12 +73,12 @@ pub fn all(
         session.out.value(&table);
     } else if flags.markdown {
         let shown = shown(meta, rows, ladder);
-        let said = said(meta, rows, ladder);
+        let said = conclusions(meta, rows, ladder);
         session.out.print(&report::matrix_markdown(shown, &said));
     } else {
         let look = output::look();
         session.out.print(&report::matrix(shown(meta, rows, ladder), look));
-        session.out.print(&report::below_matrix(&said(meta, rows, ladder), look));
+        session.out.print(&report::below_matrix(&conclusions(meta, rows, ladder), look));
     }
     for line in rows.iter().filter_map(|row| row.failure(meta)) {
         output::complain(&line);
@@ -110,7 +110,7 @@ fn test<'a>(row: &'a Row, meta: &'a Meta) -> Test<'a> {
 
 /// The lines below the table: the figure of the effects, the boundaries, and what the runs
 /// without a stall would have shown.
-fn said(meta: &Meta, rows: &[Row], ladder: &Ladder) -> Vec<String> {
+fn conclusions(meta: &Meta, rows: &[Row], ladder: &Ladder) -> Vec<String> {
     let runs = rows.iter().filter_map(Row::record);
     let said = prose::followed(ladder, Some(meta)).into_iter().chain(prose::boundaries(ladder));
     said.chain(prose::shown_by_all(runs, Some(meta))).collect()

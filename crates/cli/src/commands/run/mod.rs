@@ -143,7 +143,7 @@ impl FromArgMatches for RunScenario {
 impl Run for RunScenario {
     /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        self.flags.ktap.told(session, self.ran(session))
+        self.flags.ktap.print_failure(session, self.ran(session))
     }
 
     fn load(&self) -> Option<String> {

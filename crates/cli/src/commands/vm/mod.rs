@@ -13,7 +13,7 @@ use model::{Facts, Judged};
 use report::export::ktap::Test;
 use report::{Look, Shown};
 use scenarios::AnyScenario;
-use session::{Host, Machine, Pause, Session};
+use session::{GuestSession, Host, Machine, Pause};
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists of its own), and \
@@ -94,7 +94,7 @@ impl Run for Vm {
 }
 
 /// Keeps the results of a guest whose time was over. Returns the file, if it could be written.
-pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBuf> {
+pub fn keep_partial(session: &GuestSession, text: &str, path: &Path) -> Option<PathBuf> {
     let saved = taken_over(session, text).and_then(|record| {
         runner::save(&record, path).map_err(|error| Failure::need(format!("record {error}")))
     });
@@ -110,7 +110,7 @@ pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBu
 /// Takes over the record of a guest whose command ended.
 fn finish(
     program: &Program,
-    session: &Session,
+    session: &GuestSession,
     inner: &Inner,
     path: Option<PathBuf>,
     code: u8,
@@ -145,7 +145,7 @@ fn finish(
 }
 
 /// Checks the record of a guest, and adds the facts that only the host knows.
-pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
+pub fn taken_over(session: &GuestSession, text: &str) -> Result<Judged, Failure> {
     let mut facts = Facts::from_json(text).map_err(|error| {
         Failure::broken(format!("guest {}: its record: {error}", session.name()))
     })?;
@@ -156,7 +156,7 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
 /// Reports a guest that did not end by the end of its command. Returns the exit code.
 fn failed(
     program: &Program,
-    session: &Session,
+    session: &GuestSession,
     ending: &Ending,
     kept: Option<&Path>,
     inner: &Inner,
@@ -185,7 +185,7 @@ fn failed(
 }
 
 /// Reports what is left of the study of such a guest.
-pub fn show_kept(session: &Session, kept: Option<&Path>) {
+pub fn show_kept(session: &GuestSession, kept: Option<&Path>) {
     output::note(&match kept {
         Some(path) => format!("record of what was measured before: {}", path.display()),
         None => format!("guest {}: nothing of its study came back", session.name()),
@@ -193,7 +193,7 @@ pub fn show_kept(session: &Session, kept: Option<&Path>) {
 }
 
 /// Shows the end of a guest's console and how the guest ended. Returns the lines.
-pub fn console(session: &Session, ending: &Ending) -> Vec<String> {
+pub fn console(session: &GuestSession, ending: &Ending) -> Vec<String> {
     let tail = session.guest.console(TAIL);
     output::note(&format!("guest {}: the last lines of its console:", session.name()));
     tail.iter().for_each(|line| output::note(&format!("  {line}")));

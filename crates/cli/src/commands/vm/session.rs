@@ -118,7 +118,7 @@ pub enum Pause {
 }
 
 /// A guest that was started, and the known facts about it.
-pub struct Session {
+pub struct GuestSession {
     /// The guest.
     pub guest: Guest,
     facts: Facts,
@@ -186,7 +186,7 @@ impl Host {
         kernel: &Kernel,
         args: &[String],
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Session, Failure> {
+    ) -> Result<GuestSession, Failure> {
         let clock = self.machine.clock.clock().unwrap_or_else(|| guest::clock_of(&kernel.name));
         let mut job = Job {
             args: args.to_vec(),
@@ -215,7 +215,7 @@ impl Host {
         job.guest.clock = emulated.then(|| clock.word().to_owned());
         let initramfs = pack(&job).map_err(failure)?;
         let guest = Guest::start(&setup(&initramfs), accel).map_err(failure)?;
-        Ok(Session { guest, facts: job.guest, kernel: kernel.clone() })
+        Ok(GuestSession { guest, facts: job.guest, kernel: kernel.clone() })
     }
 
     fn guest_facts(&self, kernel: &Kernel) -> Facts {
@@ -239,7 +239,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().filter_map(name).collect()
 }
 
-impl Session {
+impl GuestSession {
     /// The known facts about the guest, with the time it took to boot.
     pub fn facts(&self) -> Facts {
         let boot_s = self.guest.boot_time().map_or(0.0, |time| time.as_secs_f64());

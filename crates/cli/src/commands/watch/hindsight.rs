@@ -7,7 +7,7 @@
 mod files;
 
 use super::record;
-use super::session::Session;
+use super::session::WatchSession;
 use crate::output;
 use files::Files;
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ impl Hindsight {
 
     /// Adds an interval. Writes the kept intervals if a finding or an incident has just begun, if
     /// the user asked for it, or if an earlier record is due for another try.
-    pub fn add(&mut self, tick: Tick, session: &Session, has_begun: bool, asked: bool) {
+    pub fn add(&mut self, tick: Tick, session: &WatchSession, has_begun: bool, asked: bool) {
         self.ring.add(tick);
         if asked || is_due(self.owed, has_begun, Instant::now()) {
             // A user who asks may have made room on the disk.
@@ -77,7 +77,7 @@ impl Hindsight {
     }
 
     /// Tries one last time to write a record that could not be written.
-    pub fn end(&mut self, session: &Session) {
+    pub fn end(&mut self, session: &WatchSession) {
         if self.owed.is_none() {
             return;
         }
@@ -91,7 +91,7 @@ impl Hindsight {
     }
 
     /// Writes the kept intervals. If that fails and the user `asked`, the next try comes soon.
-    fn write(&mut self, session: &Session, asked: bool) {
+    fn write(&mut self, session: &WatchSession, asked: bool) {
         if self.today.is_full(Instant::now()) {
             if !std::mem::replace(&mut self.today.has_said_enough, true) || asked {
                 output::complain(&format!(

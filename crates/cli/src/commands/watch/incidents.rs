@@ -3,7 +3,7 @@
 
 use super::notifier::Notifier;
 use super::record;
-use super::session::Session;
+use super::session::WatchSession;
 use crate::command::Session as Program;
 use crate::output;
 use crate::records::meta_of;
@@ -31,7 +31,7 @@ impl IncidentLog {
     }
 
     /// Updates the incidents from the last seconds. Returns whether an incident began.
-    pub fn look(&mut self, session: &Session, program: &Program) -> bool {
+    pub fn look(&mut self, session: &WatchSession, program: &Program) -> bool {
         let Some(last) = session.seen() else { return false };
         let now_s = session.seconds();
         let passed_s = now_s - std::mem::replace(&mut self.looked_s, now_s);

@@ -29,7 +29,7 @@ use model::{Live, units};
 use notifier::Notifier;
 pub use notifier::NotifierFlags;
 use service::Service;
-use session::Session;
+use session::WatchSession;
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -202,7 +202,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     sampling.ask(nodes::start(nodes)?);
     let mut hindsight = wanted.hindsight();
     let keeps = wanted.record.is_some() && hindsight.is_none();
-    let mut session = Session::new((sampling, sources), flags.scope(), keeps);
+    let mut session = WatchSession::new((sampling, sources), flags.scope(), keeps);
     let wants_incidents = flags.incidents || notifier.is_some();
     let mut incidents = wants_incidents.then(|| IncidentLog::new(flags.incidents, notifier));
     let began = Instant::now();
@@ -312,7 +312,7 @@ fn say_loading() {
 
 /// Reads an interval. Reports a reading that takes too long. None if the run ends first.
 fn tick(
-    session: &mut Session,
+    session: &mut WatchSession,
     terminal: &mut Option<Terminal>,
     is_over: &dyn Fn() -> bool,
 ) -> Option<Tick> {
@@ -424,7 +424,12 @@ fn bind(flags: &Watch) -> Result<Option<Bound>, Failure> {
 }
 
 /// Prints the results at the end.
-fn finish(session: &Session, wanted: &Wanted, why: bool, program: &Program) -> Result<u8, Failure> {
+fn finish(
+    session: &WatchSession,
+    wanted: &Wanted,
+    why: bool,
+    program: &Program,
+) -> Result<u8, Failure> {
     if session.is_empty() {
         return Ok(exit::INTERRUPTED);
     }
@@ -478,7 +483,7 @@ fn wait(
     time: Duration,
     interruption: &Interruption,
     terminal: &mut Option<Terminal>,
-    session: &Session,
+    session: &WatchSession,
 ) -> bool {
     let until = Instant::now() + time;
     loop {

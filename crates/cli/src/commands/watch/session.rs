@@ -14,7 +14,7 @@ const RECENT: usize = 5;
 const KEPT: usize = 600;
 
 /// A running watch.
-pub struct Session {
+pub struct WatchSession {
     sampling: Sampling,
     scope: Scope,
     sources: Vec<SourceUse>,
@@ -29,10 +29,10 @@ pub struct Session {
     intervals: Option<VecDeque<Interval>>,
 }
 
-impl Session {
+impl WatchSession {
     /// Begins a watch. `keeps` says whether each interval is kept for a record.
     pub fn new((sampling, sources): (Sampling, Vec<SourceUse>), scope: Scope, keeps: bool) -> Self {
-        Session {
+        WatchSession {
             sampling,
             scope,
             sources,
