@@ -23,7 +23,7 @@ const FILES: [&str; 2] = ["census/src/summary/apart.rs", "host/src/disturbance.r
 
 /// The parts of these crates that decide nothing: live systems, the files of fleets, sentences,
 /// and the list of scenarios.
-const NO_PART: [&str; 8] = [
+const NOT_DECIDING: [&str; 8] = [
     "model/src/brief.rs",
     "model/src/census.rs",
     "model/src/live.rs",
@@ -133,7 +133,7 @@ fn decides(name: &str) -> bool {
     let own = name.strip_prefix("truth/src/");
     !["tests.rs", "testing.rs", SENTENCES].contains(&file)
         && !name.contains("/tests/")
-        && !NO_PART.iter().any(|part| name.starts_with(part))
+        && !NOT_DECIDING.iter().any(|part| name.starts_with(part))
         && own.is_none_or(|own| !NOT_SIMULATING.contains(&own))
 }
 

@@ -110,7 +110,7 @@ fn watch(vm: libc::pid_t) -> ! {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    end_as(ended)
+    exit_like(ended)
 }
 
 /// Closes all descriptors, so that no pipe stays open only because the supervisor has a copy.
@@ -182,7 +182,7 @@ fn parent(proc: BorrowedFd<'_>, name: &CStr) -> Option<Pid> {
 }
 
 /// Ends in the same way as the VM, so that the tool sees the VM's exit code or signal.
-fn end_as(status: Option<WaitStatus>) -> ! {
+fn exit_like(status: Option<WaitStatus>) -> ! {
     // SAFETY: the process ends here without running exit handlers.
     unsafe {
         if let Some(signal) = status.and_then(WaitStatus::terminating_signal) {

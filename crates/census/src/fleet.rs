@@ -2,10 +2,10 @@
 
 use crate::answer::Answer;
 use crate::aside::Aside;
+use crate::file_host::FileHost;
 use crate::files::Files;
 use crate::kinds::Kinds;
 use crate::row::{Row, Where};
-use crate::speaker::Speaker;
 use crate::texts::Names;
 use crate::trials::Span;
 use model::census::{Example, Read, RecordPlace, SetAside, Why};
@@ -75,16 +75,16 @@ impl Fleet {
     }
 
     /// Adds a record of the current file. `line` is its line, or 0 if it is the whole file.
-    /// `speaker` is the host that the file is named after. `trials` is the place of the record's
+    /// `file_host` is the host that the file is named after. `trials` is the place of the record's
     /// trials.
     pub(crate) fn add_record(
         &mut self,
         answer: Answer,
-        speaker: &Speaker,
+        file_host: &FileHost,
         line: u32,
         trials: Option<Span>,
     ) {
-        let Some((host, by)) = speaker.host_of(answer.host.as_deref(), line) else {
+        let Some((host, by)) = file_host.host_of(answer.host.as_deref(), line) else {
             let example = Example { claims: answer.host, ..example(self.files.name(), line) };
             return self.aside.add(Why::OtherHost, 1, std::iter::once(example));
         };
@@ -144,7 +144,11 @@ impl Fleet {
         let counts = row.rank() > held.get().rank();
         let lesser = if counts { held.insert(row) } else { row };
         let greater = held.get_mut();
-        let why = if lesser.is_copy_of(greater) { Why::Duplicate } else { lesser.why_not(greater) };
+        let why = if lesser.is_copy_of(greater) {
+            Why::Duplicate
+        } else {
+            lesser.why_superseded(greater)
+        };
         greater.doubted |= why == Why::TwoAnswers;
         let other = greater.place;
         let named = matches!(why, Why::TwoAnswers | Why::TwoFiles);
@@ -254,7 +258,7 @@ fn example(file: &str, line: u32) -> Example {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::speaker::Given;
+    use crate::file_host::Given;
     use model::State;
 
     const NOW: i64 = 1_800_000_000;
@@ -284,7 +288,7 @@ mod tests {
                 fleet.begin(name, true);
             }
             let host = name.trim_end_matches(".jsonl");
-            fleet.add_record(answer.clone(), &Speaker::new(host, *given, None), line, None);
+            fleet.add_record(answer.clone(), &FileHost::new(host, *given, None), line, None);
         }
         let aside = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
         (fleet, aside)
@@ -413,11 +417,11 @@ mod tests {
     fn hosts_of_endless_names_end() {
         let mut fleet = Fleet::new(&["mmap-lock"], NOW);
         fleet.begin("all.jsonl", true);
-        let speaker = Speaker::new("all", Given::Named, None);
+        let file_host = FileHost::new("all", Given::Named, None);
         let long = "x".repeat(1 << 20);
         let mut take = |number: u32, started| {
             let host = format!("{long}{number}");
-            fleet.add_record(answer(&host, State::Affected, started, 1), &speaker, 1, None);
+            fleet.add_record(answer(&host, State::Affected, started, 1), &file_host, 1, None);
         };
         (0..200).for_each(|number| take(number, 1));
         // A known answer may still be replaced.

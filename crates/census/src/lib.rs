@@ -6,6 +6,7 @@
 
 mod answer;
 mod aside;
+mod file_host;
 mod files;
 mod fleet;
 mod kinds;
@@ -15,17 +16,16 @@ mod parse;
 mod read;
 mod row;
 pub mod simulated;
-mod speaker;
 pub mod summary;
 mod texts;
 mod trials;
 mod verdicts;
 
 pub use answer::Answer;
+pub use file_host::{Given, Hashing};
 pub use fleet::Fleet;
 pub use kinds::HostKind;
 pub use options::Options;
 pub use read::{CensusError, Progress, read, read_bytes, run_file};
-pub use speaker::{Given, Hashing};
 pub use trials::{Span, TrialRow, Trials, kept};
 pub use verdicts::{Verdict, Verdicts};

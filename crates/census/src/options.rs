@@ -1,6 +1,6 @@
 //! Options of a census.
 
-use crate::speaker::Hashing;
+use crate::file_host::Hashing;
 use model::{Facts, Judgement};
 use std::fs::File;
 

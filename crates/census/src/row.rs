@@ -1,6 +1,6 @@
 //! The compact form of one host's answer to one scenario.
 
-use crate::speaker::By;
+use crate::file_host::By;
 use model::census::Why;
 use model::{State, Unit};
 
@@ -49,7 +49,7 @@ impl Row {
     }
 
     /// Why this answer does not count beside `other`, which has a higher rank.
-    pub(crate) fn why_not(&self, other: &Row) -> Why {
+    pub(crate) fn why_superseded(&self, other: &Row) -> Why {
         // A folder has one file for each run of a host.
         let both_own = (self.by, other.by) == (By::File, By::File);
         match self.rank() == other.rank() {

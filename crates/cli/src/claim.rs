@@ -26,11 +26,11 @@ const PAUSE: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub enum Claim {
     /// No other run writes the record while this value lives.
-    Ours(Held),
+    HeldByUs(Held),
     /// Another run writes the record. The number is its process, if known.
-    Theirs(Option<u32>),
+    HeldByOther(Option<u32>),
     /// There is no place for locks here.
-    Impossible,
+    NoLocks,
 }
 
 /// The lock of a record; dropping this value releases the lock.
@@ -68,14 +68,14 @@ pub fn take_in(folder: &Path, record: &Path) -> Claim {
     // The mode keeps other users from holding or removing a lock here.
     let made = above.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(folder));
     if made.is_err() {
-        return Claim::Impossible;
+        return Claim::NoLocks;
     }
     let path = folder.join(name(record));
     let noted = temporary::announce(&Roots::real(), &path);
     let mut claim = lock(path);
     match &mut claim {
-        Claim::Ours(held) => held.noted = noted,
-        Claim::Theirs(_) | Claim::Impossible => noted.into_iter().for_each(Noted::undone),
+        Claim::HeldByUs(held) => held.noted = noted,
+        Claim::HeldByOther(_) | Claim::NoLocks => noted.into_iter().for_each(Noted::undone),
     }
     claim
 }
@@ -84,12 +84,12 @@ pub fn take_in(folder: &Path, record: &Path) -> Claim {
 fn lock(path: PathBuf) -> Claim {
     let mut theirs = None;
     for _ in 0..MOST_TRIES {
-        let Ok(mut file) = private::lock_file(&path) else { return Claim::Impossible };
+        let Ok(mut file) = private::lock_file(&path) else { return Claim::NoLocks };
         match file.try_lock() {
             Ok(()) if private::is_still_at(&file, &path) => {
                 // The process number is only for people to read; the lock itself counts.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-                return Claim::Ours(Held { path, _file: file, noted: None });
+                return Claim::HeldByUs(Held { path, _file: file, noted: None });
             }
             // The holder has just removed this file. Try the file that is there by now.
             Ok(()) => {}
@@ -102,10 +102,10 @@ fn lock(path: PathBuf) -> Claim {
                 std::thread::sleep(PAUSE);
             }
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(TryLockError::Error(_)) => return Claim::Impossible,
+            Err(TryLockError::Error(_)) => return Claim::NoLocks,
         }
     }
-    theirs.map_or(Claim::Impossible, Claim::Theirs)
+    theirs.map_or(Claim::NoLocks, Claim::HeldByOther)
 }
 
 fn is_running(process: u32) -> bool {
@@ -144,16 +144,16 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink(place.path(), &link).unwrap();
         let held = take_in(&locks, &record);
-        assert!(matches!(held, Claim::Ours(_)));
+        assert!(matches!(held, Claim::HeldByUs(_)));
         for path in [&record, &link.join("a.json")] {
             let second = take_in(&locks, path);
-            assert!(matches!(second, Claim::Theirs(Some(pid)) if pid == std::process::id()));
+            assert!(matches!(second, Claim::HeldByOther(Some(pid)) if pid == std::process::id()));
         }
-        assert!(matches!(take_in(&locks, &place.path().join("b.json")), Claim::Ours(_)));
+        assert!(matches!(take_in(&locks, &place.path().join("b.json")), Claim::HeldByUs(_)));
         drop(held);
         assert_eq!(std::fs::read_dir(&locks).unwrap().count(), 0);
         std::fs::write(&record, "{}").unwrap();
-        assert!(matches!(take_in(&locks, &record), Claim::Ours(_)));
+        assert!(matches!(take_in(&locks, &record), Claim::HeldByUs(_)));
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let lock = place.path().join(name(&record));
         std::fs::write(&lock, "1").unwrap();
         let held = take_in(place.path(), &record);
-        assert!(matches!(held, Claim::Ours(_)));
+        assert!(matches!(held, Claim::HeldByUs(_)));
         assert_eq!(std::fs::read_to_string(&lock).unwrap(), std::process::id().to_string());
         let file = File::open(&lock).unwrap();
         assert!(private::is_still_at(&file, &lock));
@@ -176,6 +176,6 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("file");
         std::fs::write(&file, "").unwrap();
-        assert!(matches!(take_in(&file, &place.path().join("a.json")), Claim::Impossible));
+        assert!(matches!(take_in(&file, &place.path().join("a.json")), Claim::NoLocks));
     }
 }

@@ -47,7 +47,7 @@ impl Codes {
     }
 
     /// Makes a panic end a bisection. The usual exit code of a panic would count as a stall.
-    pub fn hold_on_panic(self) {
+    pub fn abort_bisection_on_panic(self) {
         if self == Codes::Bisect {
             let usual = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {

@@ -171,8 +171,8 @@ pub fn has_locks() -> bool {
 }
 
 /// Removes that folder, unless another process needs it.
-pub fn forget_locks() {
-    host::restore::forget_locks(&Roots::real(), RUN);
+pub fn remove_locks() {
+    host::restore::remove_locks(&Roots::real(), RUN);
 }
 
 fn start_helper(helper: &Mutex<Option<Child>>) {

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
     let words: Vec<OsString> = std::env::args_os().collect();
     let codes = Codes::asked_for(&words);
-    codes.hold_on_panic();
+    codes.abort_bisection_on_panic();
     let code = match command_line::parse(words) {
         Ok(command) => match command.run(&session) {
             Ok(code) => codes.of_result(code),

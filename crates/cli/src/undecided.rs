@@ -90,9 +90,9 @@ fn take_from_others(plan: &mut Plan) {
 /// Claims an undecided record. If that fails, prints why the study begins anew.
 fn claimed(locks: &Path, path: &Path) -> Option<Held> {
     let why = match claim::take_in(locks, path) {
-        Claim::Ours(held) => return Some(held),
-        Claim::Theirs(holder) => format!("{} goes on with", claim::process(holder)),
-        Claim::Impossible => "no lock can be taken on".to_owned(),
+        Claim::HeldByUs(held) => return Some(held),
+        Claim::HeldByOther(holder) => format!("{} goes on with", claim::process(holder)),
+        Claim::NoLocks => "no lock can be taken on".to_owned(),
     };
     output::note(&format!(
         "{why} the undecided study of {}, so this run starts anew",

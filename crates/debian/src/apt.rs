@@ -209,7 +209,7 @@ impl Apt {
             name.starts_with(&start) && name.ends_with(".deb")
         });
         let file = files.next().ok_or_else(|| tool("it was not downloaded"))?;
-        let kept = cache.take_in(&file.path(), package::MOST_PACKAGE)?;
+        let kept = cache.copy_in(&file.path(), package::MOST_PACKAGE)?;
         match sha256(kept.path())? == package.sha256 {
             true => Ok(kept),
             false => Err(tool("the checksum is not the one of Debian's list")),

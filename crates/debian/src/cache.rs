@@ -88,7 +88,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the file is larger than `most` bytes, is not a regular file, or cannot be copied.
-    pub fn take_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
+    pub fn copy_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
         self.make(&self.0)?;
         let unreadable = |source| DebianError::File { path: file.to_owned(), source };
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -121,7 +121,7 @@ fn locked(folder: &Path) -> Result<File, String> {
 
 /// Removes the folder of journals and locks, if no journal has entries and nobody holds a lock.
 /// `of_run` is the name of the lock that a run holds on the machine.
-pub fn forget_locks(roots: &Roots, of_run: &str) {
+pub fn remove_locks(roots: &Roots, of_run: &str) {
     let Ok(folder) = private::folder(&journal::folder(roots)) else { return };
     let held = [of_run, LOCK].map(|name| {
         let path = folder.join(name);

@@ -138,7 +138,7 @@ pub fn means_several(uid: u32) -> bool {
 
 /// Makes the caller do all work itself, from first to last. This is for a guest that tailback
 /// made, where there is nobody else. An account that was chosen already stays chosen.
-pub fn stay_caller() {
+pub fn enter_own_guest() {
     let _ = CHOSEN.set(None);
     ALONE.store(true, Relaxed);
 }

@@ -123,13 +123,13 @@ fn held(
         held.did.extend(history.of_thread(hold.tid, when, Some(hold)));
     }
     for segment in held.did.iter().filter(|segment| segment.doing == Doing::Runnable) {
-        stand_behind(&mut held.behind, history, segment, held.who.tid, name);
+        add_runners(&mut held.behind, history, segment, held.who.tid, name);
     }
     (!held.when.is_empty()).then_some(held)
 }
 
 /// Adds the threads that ran on a CPU while another thread was runnable there.
-fn stand_behind(
+fn add_runners(
     behind: &mut BehindWhom,
     history: &History,
     segment: &Segment,
@@ -187,7 +187,7 @@ fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -
                 split.preempted += when.ns();
                 let segment = Segment { doing: Doing::Runnable, when, cpu };
                 let tid = holders[index].who.tid;
-                stand_behind(&mut split.behind, history, &segment, tid, name);
+                add_runners(&mut split.behind, history, &segment, tid, name);
             }
             (Some(_), _) => split.blocked += when.ns(),
             (None, _) => {}

@@ -5,14 +5,14 @@ use os::quote;
 
 /// Flags of the original command that are dropped: they do not affect the measurement, or the new
 /// command sets them itself (`--seed`, `--only`).
-const OF_FILES: [&str; 8] =
+const DROPPED_FLAGS: [&str; 8] =
     ["--record", "--report", "--only", "--skip", "--seed", "--format", "--undecided", "--exit-for"];
 
 /// Flags that `tailback matrix` adds to the command of its runs.
 const OF_MATRIX: [&str; 1] = ["--at-least"];
 
 /// Switches that do not affect the measurement.
-const OF_SHOWING: [&str; 2] = ["--json", "--why"];
+const DROPPED_SWITCHES: [&str; 2] = ["--json", "--why"];
 
 /// The command line that runs the study again with the same seed. For a record of a `check`, it
 /// is limited to the scenario of the record.
@@ -25,7 +25,7 @@ pub fn command(record: &Judged) -> String {
 }
 
 /// The same command without a seed: it continues a study that was left undecided.
-pub fn command_to_go_on(record: &Judged) -> String {
+pub fn command_to_continue(record: &Judged) -> String {
     joined(record, &[])
 }
 
@@ -71,10 +71,10 @@ fn given(record: &Judged, without: &[&str]) -> Vec<String> {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        match OF_FILES.contains(&name) || without.contains(&name) {
+        match DROPPED_FLAGS.contains(&name) || without.contains(&name) {
             true if value.is_some() => {}
             true => drop(given.next()),
-            false if OF_SHOWING.contains(&word.as_str()) => {}
+            false if DROPPED_SWITCHES.contains(&word.as_str()) => {}
             false => words.push(quote::word(word)),
         }
     }
@@ -102,7 +102,7 @@ mod tests {
         let run =
             ["/usr/bin/tailback", "run", "mmap-lock", "--record", "x y.json", "--busy", "0,10"];
         assert_eq!(of(&run), "tailback run mmap-lock --busy 0,10 --seed 7");
-        assert_eq!(command_to_go_on(&record(&run)), "tailback run mmap-lock --busy 0,10");
+        assert_eq!(command_to_continue(&record(&run)), "tailback run mmap-lock --busy 0,10");
         assert_eq!(of(&["tailback", "run", "x", "--seed=3", "--json"]), "tailback run x --seed 7");
         let check = ["tailback", "check", "--quick", "--why", "--skip", "a,b"];
         assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
@@ -116,7 +116,7 @@ mod tests {
         let cpu = model::machine::Cpu { id: 0, core: None, package: None, node: None };
         record.machine.cpus.resize(2, cpu);
         let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
-        assert_eq!(command_to_go_on(&record), line);
+        assert_eq!(command_to_continue(&record), line);
         record.tool.argv.extend(["--busy", "1", "--at-least", "16"].map(str::to_owned));
         let line =
             "tailback matrix some-stall --kernels debian:6.12,debian:6.18 --cpus 2 -- --busy 1";
@@ -124,7 +124,7 @@ mod tests {
         record.tool.argv.truncate(4);
         record.machine.guest.as_mut().unwrap().root = Some("/a b".to_owned());
         let line = "tailback vm --kernel debian:6.12 --cpus 2 --root '/a b' -- run x";
-        assert_eq!(command_to_go_on(&record), line);
+        assert_eq!(command_to_continue(&record), line);
     }
 
     #[test]

@@ -226,7 +226,7 @@ fn further(text: &mut String, shown: &Shown, look: Look) {
     let file = os::quote::word(shown.name);
     let mut lines = Vec::new();
     if shown.record.judgement.state == State::Inconclusive && goes_on(shown.record) {
-        lines.push(format!("Go on: {}", crate::repro::command_to_go_on(shown.record)));
+        lines.push(format!("Go on: {}", crate::repro::command_to_continue(shown.record)));
     }
     if !shown.name.is_empty() && !look.why {
         lines.push(format!("Why: tailback judge --why {file}"));

@@ -277,11 +277,11 @@ impl<'a> Engine<'a> {
             let spare = !throttled && queue.current != NOBODY && queue.has_waiting();
             self.spare.set(cpu, spare);
         }
-        self.look_again(cpu, throttled, now);
+        self.set_next_event(cpu, throttled, now);
     }
 
     /// Sets the next event of the CPU: a tick, or the end of the running task's time.
-    fn look_again(&mut self, cpu: u32, throttled: bool, now: u64) {
+    fn set_next_event(&mut self, cpu: u32, throttled: bool, now: u64) {
         let queue = &self.cpus[cpu as usize];
         let Some(task) = self.tasks.get(queue.current as usize) else {
             return self.queue.cancel(cpu);

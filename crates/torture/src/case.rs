@@ -10,13 +10,13 @@ pub struct Case {
     pub command: String,
     /// The trouble.
     #[serde(flatten)]
-    pub blow: Blow,
+    pub blow: Fault,
 }
 
 /// The trouble that a run gets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "blow")]
-pub enum Blow {
+pub enum Fault {
     /// Processes are killed at a moment.
     Moment {
         /// The moment, in milliseconds after the start.

@@ -1,6 +1,6 @@
 //! The cases of a run. The seed decides them.
 
-use crate::case::{Blow, Calls, Case, Whom};
+use crate::case::{Calls, Case, Fault, Whom};
 use crate::commands::{self, Command, Here};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -48,7 +48,7 @@ pub fn moments(seed: u64, count: u64, here: Here, only: Option<&str>) -> Vec<Cas
     let case = |_| {
         let command = commands[chosen(&weights, &mut random)];
         let span = if random.random_bool(EARLY) { 0.2 } else { 1.0 };
-        let blow = Blow::Moment {
+        let blow = Fault::Moment {
             at_ms: (command.lasts_ms as f64 * span * random.random_range(0.0..1.0)) as u64,
             whom: WHOM[chosen(&whom, &mut random)].0,
             // The loss of a child shows at once, or at the end of its trial.
@@ -78,7 +78,7 @@ pub fn calls(command: &str, calls: Calls, count: u64, most: u64) -> Vec<Case> {
     let case = |number| {
         // Every other case traces the children too.
         let children = (number / step) % 2 == 1;
-        Case { command: command.to_owned(), blow: Blow::Call { calls, number, children } }
+        Case { command: command.to_owned(), blow: Fault::Call { calls, number, children } }
     };
     numbers.map(case).collect()
 }
@@ -91,7 +91,7 @@ pub fn restores(most: u64, command: &Command) -> Vec<Case> {
         // Groups exist for most of a run's time. In a few cases there is none.
         let lasts_ms = command.lasts_ms;
         let at_ms = lasts_ms * 7 / 20 + number * 37 % (lasts_ms * 9 / 20);
-        let blow = Blow::Restore { at_ms, calls, number: 1 + number / 3 };
+        let blow = Fault::Restore { at_ms, calls, number: 1 + number / 3 };
         Case { command: command.name.to_owned(), blow }
     };
     (0..most).map(case).collect()
@@ -103,7 +103,7 @@ pub fn saves() -> Vec<Case> {
     for command in ["short-mmap", "short-quota", "short-probed", "mmap-lock"] {
         for kib in DISKS {
             for everywhere in [false, true] {
-                let blow = Blow::Full { kib: *kib, everywhere };
+                let blow = Fault::Full { kib: *kib, everywhere };
                 cases.push(Case { command: command.to_owned(), blow });
             }
         }
@@ -113,7 +113,7 @@ pub fn saves() -> Vec<Case> {
             for number in ["1", "2", "3", "5", "8", "13", "21", "34", "55", "1+", "3+", "9+", "30+"]
             {
                 let (calls, error) = ((*calls).to_owned(), (*error).to_owned());
-                let blow = Blow::Fails { calls, error, number: number.to_owned() };
+                let blow = Fault::Fails { calls, error, number: number.to_owned() };
                 cases.push(Case { command: command.to_owned(), blow });
             }
         }
@@ -158,7 +158,7 @@ mod tests {
         let numbers = |count, most| -> Vec<u64> {
             let cases = calls("check", Calls::Opens, count, most);
             let number = |case: &Case| match case.blow {
-                Blow::Call { number, .. } => number,
+                Fault::Call { number, .. } => number,
                 _ => 0,
             };
             cases.iter().map(number).collect()

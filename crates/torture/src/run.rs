@@ -1,6 +1,6 @@
 //! Runs one case: starts the command, disturbs it, and looks for what it leaves.
 
-use crate::case::{Blow, Case, Outcome, Whom};
+use crate::case::{Case, Fault, Outcome, Whom};
 use crate::commands;
 use crate::family::{Ends, Process, kill, of_run};
 use crate::records;
@@ -68,7 +68,7 @@ impl Runner {
     pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
         let began = Instant::now();
         self.workspace
-            .clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
+            .clean(matches!(case.blow, Fault::Moment { seed, .. } if seed.is_multiple_of(8)));
         let before = State::now(&self.workspace, 0);
         let hit = self.hit(case)?;
         let mut wrong = self.processes_left(&hit);
@@ -76,7 +76,7 @@ impl Runner {
         wrong.extend(differs);
         wrong.extend(records::unreadable(&self.workspace));
         wrong.extend(self.said_wrongly(case, &hit));
-        self.workspace.no_small_disk();
+        self.workspace.unmount_small_disk();
         Ok(Outcome {
             case: case.clone(),
             victims: hit.victims,
@@ -103,15 +103,15 @@ impl Runner {
     fn hit(&mut self, case: &Case) -> io::Result<Hit> {
         let words = self.words(&case.command)?;
         match &case.blow {
-            Blow::Moment { at_ms, whom, then_ms, seed } => {
+            Fault::Moment { at_ms, whom, then_ms, seed } => {
                 let tool = self.start(self.plain(&words))?;
                 self.kill_at(tool, *at_ms, *whom, *then_ms, *seed)
             }
-            Blow::Call { calls, number, children } => {
+            Fault::Call { calls, number, children } => {
                 let command = trace::killing(*calls, *number, *children, words, &self.workspace);
                 self.traced(command)
             }
-            Blow::Restore { at_ms, calls, number } => {
+            Fault::Restore { at_ms, calls, number } => {
                 let tool = self.start(self.plain(&words))?;
                 let mut hit = self.kill_at(tool, *at_ms, Whom::All, 0, 0)?;
                 self.ends.wait_until_alone(LEAVING);
@@ -122,7 +122,7 @@ impl Runner {
                 hit.victims.extend(of_restore);
                 Ok(hit)
             }
-            Blow::Full { kib, everywhere } => {
+            Fault::Full { kib, everywhere } => {
                 let disk = self.workspace.small_disk(*kib)?;
                 let mut command = self.plain(&words);
                 command.env("XDG_STATE_HOME", &disk);
@@ -131,7 +131,7 @@ impl Runner {
                 }
                 self.run_until_end(command, format!("disk of {kib} KiB"))
             }
-            Blow::Fails { calls, error, number } => {
+            Fault::Fails { calls, error, number } => {
                 let command = trace::failing(calls, error, number, words, &self.workspace);
                 let mut hit = self.run_until_end(command, format!("{calls} {error}"))?;
                 if !trace::has_failed(&self.workspace) {
@@ -216,7 +216,7 @@ impl Runner {
         // If the helper lives, nothing may be left for others to restore.
         let excused = hit.victims.iter().any(|victim| victim == "helper")
             // The same holds if a call failed that should have removed something.
-            || matches!(case.blow, Blow::Restore { .. } | Blow::Fails { .. });
+            || matches!(case.blow, Fault::Restore { .. } | Fault::Fails { .. });
         if differs.is_empty() || !excused {
             return (differs, false);
         }
@@ -250,7 +250,7 @@ impl Runner {
             wrong.push(format!("panic: {said}"));
         }
         // If every write fails, the tool cannot print anything.
-        let mute = matches!(&case.blow, Blow::Fails { calls, number, .. }
+        let mute = matches!(&case.blow, Fault::Fails { calls, number, .. }
             if calls == "write" && number.ends_with('+'));
         let killed = hit.victims.iter().any(|victim| victim == "tool" || victim == "restore");
         let code = hit.end.and_then(WaitStatus::exit_status);
@@ -264,7 +264,7 @@ impl Runner {
             }
             _ => {}
         }
-        if matches!(case.blow, Blow::Full { .. } | Blow::Fails { .. }) {
+        if matches!(case.blow, Fault::Full { .. } | Fault::Fails { .. }) {
             let complaints = said.lines().filter(|line| line.starts_with("tailback: ")).count();
             if complaints > 3 {
                 wrong.push(format!("{complaints} complaints: {said}"));

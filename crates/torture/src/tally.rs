@@ -1,6 +1,6 @@
 //! The results of all cases, by kind.
 
-use crate::case::{Blow, Outcome};
+use crate::case::{Fault, Outcome};
 use std::collections::BTreeMap;
 
 /// The cases of one kind.
@@ -24,7 +24,7 @@ pub struct Tally {
 impl Tally {
     /// Adds an outcome.
     pub fn add(&mut self, outcome: &Outcome) {
-        let kills = !matches!(outcome.case.blow, Blow::Full { .. } | Blow::Fails { .. });
+        let kills = !matches!(outcome.case.blow, Fault::Full { .. } | Fault::Fails { .. });
         for name in [kind(&outcome.case.blow), "all"] {
             let line = self.lines.entry(name.to_owned()).or_default();
             line.cases += 1;
@@ -64,12 +64,12 @@ impl std::fmt::Display for Tally {
     }
 }
 
-fn kind(blow: &Blow) -> &'static str {
+fn kind(blow: &Fault) -> &'static str {
     match blow {
-        Blow::Moment { .. } => "random moment",
-        Blow::Call { .. } => "n-th call",
-        Blow::Restore { .. } => "restore, n-th call",
-        Blow::Full { .. } => "full disk",
-        Blow::Fails { .. } => "failing call",
+        Fault::Moment { .. } => "random moment",
+        Fault::Call { .. } => "n-th call",
+        Fault::Restore { .. } => "restore, n-th call",
+        Fault::Full { .. } => "full disk",
+        Fault::Fails { .. } => "failing call",
     }
 }

@@ -122,7 +122,7 @@ impl Workspace {
     }
 
     /// Unmounts the small disk.
-    pub fn no_small_disk(&self) {
+    pub fn unmount_small_disk(&self) {
         let _ = unmount(self.at("full"), UnmountFlags::DETACH);
     }
 }

@@ -1,6 +1,6 @@
 //! An Erlang node in an interval, and its sums over several.
 
-use crate::reader::NodeTold;
+use crate::reader::GivenFlags;
 use model::live::{Configured, Place, Role, RoleTime};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct NodeFacts {
     /// Where its flags are set.
     pub configured: Configured,
     /// Flags that it was started with, of those that this tool may advise.
-    pub told: NodeTold,
+    pub told: GivenFlags,
     /// Whether the place was found at which it counts the passes of its schedulers.
     pub counts_passes: bool,
     /// Number of threads, by what they are for.

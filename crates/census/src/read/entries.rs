@@ -3,7 +3,7 @@
 use super::host::host_of;
 use super::item::{Begin, Form, Item, Text};
 use super::source::{Source, is_archive, is_packed, whole, why};
-use crate::speaker::{Given, Speaker};
+use crate::file_host::{FileHost, Given};
 use model::census::Why;
 use std::io::Read;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
     let begins = |take: &mut dyn FnMut(Item)| {
         let text = Text {
             begins: Some(Begin::file(of.name)),
-            speaker: Arc::clone(&of.speaker),
+            file_host: Arc::clone(&of.file_host),
             form: Form::Lines,
             bytes: Vec::new(),
         };
@@ -67,7 +67,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
             }
             Ok(bytes) => Item::Text(Text {
                 begins,
-                speaker: speaker(&path, of),
+                file_host: file_host(&path, of),
                 form: Form::of(&bytes),
                 bytes,
             }),
@@ -77,10 +77,10 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
 }
 
 /// The host that an entry speaks for.
-fn speaker(path: &str, of: &Source) -> Arc<Speaker> {
-    match of.speaker.is_alone() {
-        true => Arc::clone(&of.speaker),
-        false => Speaker::new(&host_of(Path::new(path)), Given::Found, of.hashing).into(),
+fn file_host(path: &str, of: &Source) -> Arc<FileHost> {
+    match of.file_host.is_alone() {
+        true => Arc::clone(&of.file_host),
+        false => FileHost::new(&host_of(Path::new(path)), Given::Found, of.hashing).into(),
     }
 }
 
@@ -117,9 +117,9 @@ mod tests {
     }
 
     fn found(bytes: impl Read, given: Given) -> Vec<Item> {
-        let speaker = Speaker::new("fleet", given, None).into();
+        let file_host = FileHost::new("fleet", given, None).into();
         let mut items = Vec::new();
-        let source = Source { name: "fleet.tar", speaker, hashing: None };
+        let source = Source { name: "fleet.tar", file_host, hashing: None };
         first_entries(bytes, &source, MOST, &mut |item| items.push(item));
         items
     }
@@ -145,7 +145,7 @@ mod tests {
         for (given, host) in [(Given::Named, "web1"), (Given::Found, "fleet")] {
             let items = found(bytes.as_slice(), given);
             let Some(Item::Text(text)) = items.last() else { panic!("{} items", items.len()) };
-            assert_eq!(text.speaker.host_of(None, 0).unwrap().0, host);
+            assert_eq!(text.file_host.host_of(None, 0).unwrap().0, host);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::item::{Begin, Item, Job, open, open_named};
 use super::room::Room;
 use super::source::Source;
 use super::{blocks, host};
-use crate::speaker::{Given, Hashing, Speaker};
+use crate::file_host::{FileHost, Given, Hashing};
 use model::census::Why;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl<'a> Finder<'a> {
     /// Reads a path that the user named, whatever its name is. A link is followed.
     fn named(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str() == "-" {
-            self.stream(std::io::stdin(), "-", self.speaker("-", Given::Named));
+            self.stream(std::io::stdin(), "-", self.file_host("-", Given::Named));
             return Ok(());
         }
         let real = std::fs::canonicalize(path)?;
@@ -74,8 +74,8 @@ impl<'a> Finder<'a> {
             // The file is opened here, so that a failure is an error and not only counted.
             let file = open_named(&real)?;
             let host = host::host_of(Path::new(path.file_name().unwrap_or_default()));
-            let speaker = self.speaker(&host, Given::Named);
-            self.stream(file, &path.display().to_string(), speaker);
+            let file_host = self.file_host(&host, Given::Named);
+            self.stream(file, &path.display().to_string(), file_host);
         }
         Ok(())
     }
@@ -110,23 +110,23 @@ impl<'a> Finder<'a> {
                 let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
                 // A million small files without compression need no call here.
                 let size = if is_packed { LARGE } else { size() };
-                let speaker = self.speaker(&host::host_of(&below), Given::Found);
-                self.file(path, speaker, size);
+                let file_host = self.file_host(&host::host_of(&below), Given::Found);
+                self.file(path, file_host, size);
             }
         }
     }
 
-    fn speaker(&self, host: &str, given: Given) -> Arc<Speaker> {
-        Speaker::new(host, given, self.shared.hashing).into()
+    fn file_host(&self, host: &str, given: Given) -> Arc<FileHost> {
+        FileHost::new(host, given, self.shared.hashing).into()
     }
 
-    fn file(&mut self, path: PathBuf, speaker: Arc<Speaker>, size: u64) {
+    fn file(&mut self, path: PathBuf, file_host: Arc<FileHost>, size: u64) {
         if size < LARGE {
-            return self.add(Item::File { path, speaker }, size as usize);
+            return self.add(Item::File { path, file_host }, size as usize);
         }
         let name = path.display().to_string();
         match open(&path) {
-            Ok(file) => self.stream(file, &name, speaker),
+            Ok(file) => self.stream(file, &name, file_host),
             Err(_) => {
                 let begins = Some(Begin::file(&name));
                 self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
@@ -134,9 +134,9 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn stream(&mut self, bytes: impl Read, name: &str, speaker: Arc<Speaker>) {
+    fn stream(&mut self, bytes: impl Read, name: &str, file_host: Arc<FileHost>) {
         let bytes = UntilEnded { bytes, ended: self.shared.ended };
-        let source = Source { name, speaker, hashing: self.shared.hashing };
+        let source = Source { name, file_host, hashing: self.shared.hashing };
         blocks::stream(bytes, &source, &mut |item| {
             let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
             self.add(item, bytes);

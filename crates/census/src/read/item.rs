@@ -1,6 +1,6 @@
 //! Units of parsing work.
 
-use crate::speaker::Speaker;
+use crate::file_host::FileHost;
 use model::census::Why;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -20,7 +20,7 @@ pub(super) struct Job {
 /// Something to parse.
 pub(super) enum Item {
     /// A small file.
-    File { path: PathBuf, speaker: Arc<Speaker> },
+    File { path: PathBuf, file_host: Arc<FileHost> },
     /// Text of a file that was already read.
     Text(Text),
     /// Something that could not be read completely.
@@ -49,7 +49,7 @@ pub(super) struct Text {
     /// The beginning, if the file begins here.
     pub(super) begins: Option<Begin>,
     /// The host that it is named after.
-    pub(super) speaker: Arc<Speaker>,
+    pub(super) file_host: Arc<FileHost>,
     pub(super) form: Form,
     pub(super) bytes: Vec<u8>,
 }

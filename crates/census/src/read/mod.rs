@@ -18,10 +18,10 @@ mod work;
 pub use error::CensusError;
 pub use host::run_file;
 
+use crate::file_host::{FileHost, Given};
 use crate::fleet::Fleet;
 use crate::options::Options;
 use crate::parse::{Reader, Turns};
-use crate::speaker::{Given, Speaker};
 use crate::trials::Keeper;
 use find::{Finder, Shared};
 use item::Job;
@@ -107,8 +107,8 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
     let mut reader = Reader::new(&options, &kinds, &turns);
     let mut folding = Folding::new(options.trials);
     let hashing = options.hashing;
-    let speaker = Speaker::new(&host::host_of(Path::new(name)), given, hashing).into();
-    blocks::stream(bytes, &Source { name, speaker, hashing }, &mut |item| {
+    let file_host = FileHost::new(&host::host_of(Path::new(name)), given, hashing).into();
+    blocks::stream(bytes, &Source { name, file_host, hashing }, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
         // Errors occur only with a file for the trials.
         let _ = done.parts.into_iter().try_for_each(|part| folding.fold(&mut fleet, part));
@@ -166,14 +166,14 @@ impl<'a> Folding<'a> {
         let line = |line: u32| if line == 0 { 0 } else { begun.saturating_add(line) };
         for (of, answer) in part.found.answers {
             self.so_far.records += 1;
-            let Some(speaker) = &part.speaker else { continue };
+            let Some(file_host) = &part.file_host else { continue };
             let span = match (&mut self.trials, &answer.trials) {
                 (Some(keeper), Some(packed)) => {
                     Some(keeper.keep(packed).map_err(CensusError::Trials)?)
                 }
                 _ => None,
             };
-            fleet.add_record(answer, speaker, line(of), span);
+            fleet.add_record(answer, file_host, line(of), span);
         }
         for (why, (count, lines)) in part.found.failed {
             self.so_far.records += count;

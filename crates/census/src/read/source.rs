@@ -1,7 +1,7 @@
 //! A file to split, and the kind of its content.
 
 use super::item::{Begin, Form, Item, Text};
-use crate::speaker::{Hashing, Speaker};
+use crate::file_host::{FileHost, Hashing};
 use model::census::Why;
 use model::record::MOST_TEXT;
 use std::io::{ErrorKind, Read};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Source<'a> {
     pub(super) name: &'a str,
     /// The host that it is named after.
-    pub(super) speaker: Arc<Speaker>,
+    pub(super) file_host: Arc<FileHost>,
     /// The hash of host names.
     pub(super) hashing: Option<Hashing<'a>>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// A text of the file; `begins` is set if the file begins there.
     pub(super) fn text(&self, begins: Option<Begin>, form: Form, bytes: Vec<u8>) -> Item {
-        Item::Text(Text { begins, speaker: Arc::clone(&self.speaker), form, bytes })
+        Item::Text(Text { begins, file_host: Arc::clone(&self.file_host), form, bytes })
     }
 }
 

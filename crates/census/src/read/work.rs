@@ -5,8 +5,8 @@ use super::item::{Begin, Form, Item, Job, Text, open};
 use super::source::{Source, is_archive, is_packed};
 use crate::answer::Answer;
 use crate::aside::MOST_EXAMPLES;
+use crate::file_host::FileHost;
 use crate::parse::Reader;
-use crate::speaker::Speaker;
 use model::census::Why;
 use model::record::MOST_TEXT;
 use serde::Deserializer;
@@ -30,7 +30,7 @@ pub(super) struct Done {
 pub(super) struct Part {
     pub(super) begins: Option<Begin>,
     /// The host that the file is named after. None if the file could not be read.
-    pub(super) speaker: Option<Arc<Speaker>>,
+    pub(super) file_host: Option<Arc<FileHost>>,
     pub(super) found: Found,
     /// The number of lines in the part.
     pub(super) lines: u32,
@@ -66,7 +66,7 @@ impl Part {
     fn failed(begins: Option<Begin>, why: Why) -> Self {
         let mut found = Found::default();
         found.add(0, Err(why));
-        Part { begins, speaker: None, found, lines: 0, bytes: 0 }
+        Part { begins, file_host: None, found, lines: 0, bytes: 0 }
     }
 }
 
@@ -78,13 +78,13 @@ pub(super) fn done(job: Job, reader: &mut Reader) -> Done {
 
 fn of_item(item: Item, reader: &mut Reader) -> Vec<Part> {
     match item {
-        Item::File { path, speaker } => of_file(&path, speaker, reader),
+        Item::File { path, file_host } => of_file(&path, file_host, reader),
         Item::Text(text) => vec![of_text(text, reader)],
         Item::Failed { begins, why } => vec![Part::failed(begins, why)],
     }
 }
 
-fn of_file(path: &Path, speaker: Arc<Speaker>, reader: &mut Reader) -> Vec<Part> {
+fn of_file(path: &Path, file_host: Arc<FileHost>, reader: &mut Reader) -> Vec<Part> {
     let name = path.display().to_string();
     let begins = Some(Begin::file(&name));
     let mut bytes = Vec::new();
@@ -99,11 +99,11 @@ fn of_file(path: &Path, speaker: Arc<Speaker>, reader: &mut Reader) -> Vec<Part>
     if is_packed(&bytes) || is_archive(&bytes) {
         let _turn = reader.unpacks();
         let mut parts = Vec::new();
-        let source = Source { name: &name, speaker, hashing: None };
+        let source = Source { name: &name, file_host, hashing: None };
         blocks::stream(bytes.as_slice(), &source, &mut |item| parts.extend(of_item(item, reader)));
         return parts;
     }
-    vec![of_text(Text { begins, speaker, form: Form::of(&bytes), bytes }, reader)]
+    vec![of_text(Text { begins, file_host, form: Form::of(&bytes), bytes }, reader)]
 }
 
 fn of_text(text: Text, reader: &mut Reader) -> Part {
@@ -129,7 +129,7 @@ fn of_text(text: Text, reader: &mut Reader) -> Part {
         }
     }
     let bytes = text.bytes.len() as u64;
-    Part { begins: text.begins, speaker: Some(text.speaker), found, lines, bytes }
+    Part { begins: text.begins, file_host: Some(text.file_host), found, lines, bytes }
 }
 
 /// Reads the records of a list one by one: all of them in memory could take many times the size

@@ -1,6 +1,6 @@
 //! The answer of the module to Ansible: one JSON object.
 
-use super::carried::Heard;
+use super::carried::Captured;
 use crate::exit;
 use crate::session::Session;
 use model::Identity;
@@ -52,7 +52,7 @@ impl Answer {
     }
 
     /// The answer made of the output of tailback. Without a brief record, it is a failure.
-    pub fn of(code: u8, heard: &Heard, took: Duration) -> Self {
+    pub fn of(code: u8, heard: &Captured, took: Duration) -> Self {
         let briefs: Vec<String> = heard.out.lines().map(str::to_owned).collect();
         let last = heard.err.lines().last().unwrap_or("tailback printed nothing");
         let failed = briefs.is_empty();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_brief_record_has_failed() {
-        let heard = |out: &str, err: &str| Heard { out: out.to_owned(), err: err.to_owned() };
+        let heard = |out: &str, err: &str| Captured { out: out.to_owned(), err: err.to_owned() };
         let none = Answer::of(3, &heard("", "note\ntailback: no CPU\n"), Duration::ZERO);
         assert!(none.failed && none.msg == "tailback: no CPU");
         let one = Answer::of(1, &heard("{}\n", "record: x\n"), Duration::from_millis(1_234));

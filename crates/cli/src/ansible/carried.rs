@@ -35,7 +35,7 @@ pub enum End {
 
 /// The output of the child.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct Captured {
     /// On standard output.
     pub out: String,
     /// On standard error.
@@ -43,12 +43,12 @@ pub struct Heard {
 }
 
 /// A running tailback.
-pub struct Carried {
+pub struct ChildRun {
     child: Child,
     readers: Option<[JoinHandle<String>; 2]>,
 }
 
-impl Carried {
+impl ChildRun {
     /// Starts tailback. Records stay in `keep`; without it, they are removed with the work
     /// folder.
     ///
@@ -78,7 +78,7 @@ impl Carried {
             [Some(out), Some(err)] => Some([out, err]),
             _ => None,
         };
-        Ok(Carried { child, readers })
+        Ok(ChildRun { child, readers })
     }
 
     /// Waits until the child ends, `deadline` passes, or nobody waits for the answer any more.
@@ -128,9 +128,9 @@ impl Carried {
     }
 
     /// The output of the child.
-    pub fn heard(&mut self) -> Heard {
-        let Some([out, err]) = self.readers.take() else { return Heard::default() };
-        Heard { out: out.join().unwrap_or_default(), err: err.join().unwrap_or_default() }
+    pub fn heard(&mut self) -> Captured {
+        let Some([out, err]) = self.readers.take() else { return Captured::default() };
+        Captured { out: out.join().unwrap_or_default(), err: err.join().unwrap_or_default() }
     }
 }
 

@@ -76,7 +76,7 @@ impl<'a> ModuleFolders<'a> {
         drop(self.work);
         self.session.guard.end();
         if !self.had_locks {
-            guard::forget_locks();
+            guard::remove_locks();
         }
         let program = std::env::args_os().next().map(PathBuf::from);
         let folder = self.arguments.parent().filter(|folder| folder.is_absolute());

@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::signals::Interruption;
 use crate::{command, command_line};
 use answer::Answer;
-use carried::{Carried, End};
+use carried::{ChildRun, End};
 use folders::ModuleFolders;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn carry_out(
     }
     let began = Instant::now();
     let limit = wanted.jitter + wanted.budget * 2 + SLACK;
-    let mut carried = Carried::start(&words, folders, wanted.keep.as_deref())?;
+    let mut carried = ChildRun::start(&words, folders, wanted.keep.as_deref())?;
     let end = carried.wait(interruption, began + limit);
     let heard = carried.heard();
     Ok(match end {

@@ -131,7 +131,7 @@ impl Run for Advise {
             let (meta, place) = (Some(SCENARIO.meta), place(&done.record));
             session.out.print(&report::flags(&done.record, meta, &place, output::look()));
         }
-        done.tell_where();
+        done.print_path();
         match (&done.end, done.record.judgement.state) {
             (End::Complete, State::Affected | State::NotAffected) => Ok(0),
             (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),

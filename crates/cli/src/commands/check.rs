@@ -141,7 +141,7 @@ impl Check {
             Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
             None => show(session, &shown, self),
         }
-        done.iter().for_each(Done::tell_where);
+        done.iter().for_each(Done::print_path);
         let drawn = page.and_then(|page| draw(session, &shown, page));
         match (self.json || asked.is_some(), drawn) {
             (true, Some(page)) => output::note(&format!("page: {}", page.display())),
@@ -232,7 +232,7 @@ fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
 fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecided) -> u8 {
     let tests: Vec<Test> = done.iter().zip(files).map(|(one, file)| one.test(file)).collect();
     let code = ktap::print(session, &tests, undecided, code(done));
-    done.iter().for_each(Done::tell_where);
+    done.iter().for_each(Done::print_path);
     code
 }
 

@@ -103,7 +103,7 @@ fn newest(
             Ok(None) => {}
             Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
             // Without a network, each of them would take the same time to fail.
-            Err(error) if is_offline(&error) => return Err(explain(error, series)),
+            Err(error) if affects_every_suite(&error) => return Err(explain(error, series)),
             Err(error) => unread = unread.or(Some((*suite, error))),
         }
     }
@@ -149,7 +149,7 @@ fn base_of(kernel: &str) -> Option<String> {
 }
 
 /// Whether every suite would fail in the same way: without a network, or without apt.
-fn is_offline(error: &GuestError) -> bool {
+fn affects_every_suite(error: &GuestError) -> bool {
     match error {
         GuestError::Debian(DebianError::Tool(ToolError::NotFound { .. })) => true,
         // apt has no exit code for it.

@@ -203,7 +203,7 @@ impl<'a> KernelStacks<'a> {
         let (words, _) = bytes.as_chunks::<8>();
         let addresses = words.iter().map(|word| u64::from_ne_bytes(*word));
         let names = addresses.take_while(|address| *address != 0).map(|a| symbols.name(a));
-        without_ourselves(names.collect())
+        skip_probe_frames(names.collect())
     }
 }
 
@@ -220,7 +220,7 @@ impl Stacks for KernelStacks<'_> {
 
 /// The stack from the point where the thread left the CPU. The frames before that are the program
 /// that took the stack and its callers.
-fn without_ourselves(mut names: Vec<String>) -> Vec<String> {
+fn skip_probe_frames(mut names: Vec<String>) -> Vec<String> {
     let left = names.iter().position(|name| name.trim_start_matches('_') == "schedule");
     names.drain(..left.unwrap_or(0));
     names

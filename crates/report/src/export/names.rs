@@ -123,11 +123,11 @@ impl Names {
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
         let victim = format!("{name}\0{group}\0{stall}");
-        let mut all = match self.findings.admits(&victim, &culprit, self.now_s) {
+        let mut all = match self.findings.gets_series(&victim, &culprit, self.now_s) {
             true => (labels(name, group), culprit),
             false => {
                 self.folded.insert((victim.clone(), culprit));
-                let victim = match self.findings.admits_rest(&victim, self.now_s) {
+                let victim = match self.findings.gets_shared_series(&victim, self.now_s) {
                     true => labels(name, group),
                     false => labels(OTHER.to_owned(), OTHER.to_owned()),
                 };
@@ -143,14 +143,14 @@ impl Names {
     pub(super) fn node(&mut self, node: &Node) -> Labels {
         let (name, group) = self.admitted(&node.program);
         let own = plain(node.name.as_deref().unwrap_or(""));
-        let (mut all, own) = match self.nodes.admits(&format!("{name}\0{group}"), &own, self.now_s)
-        {
-            true => (labels(name, group), own),
-            false => {
-                self.folded.insert((name, own));
-                (labels(OTHER.to_owned(), OTHER.to_owned()), OTHER.to_owned())
-            }
-        };
+        let (mut all, own) =
+            match self.nodes.gets_series(&format!("{name}\0{group}"), &own, self.now_s) {
+                true => (labels(name, group), own),
+                false => {
+                    self.folded.insert((name, own));
+                    (labels(OTHER.to_owned(), OTHER.to_owned()), OTHER.to_owned())
+                }
+            };
         all.push(("node", own));
         all
     }
@@ -158,7 +158,7 @@ impl Names {
     /// A program's name and group, or the labels that replace them.
     fn admitted(&mut self, program: &Program) -> (String, String) {
         let (name, group) = (short(&program.name), group(program));
-        let is_own = self.programs.admits(&group, &name, self.now_s);
+        let is_own = self.programs.gets_series(&group, &name, self.now_s);
         let is_known = is_own || self.programs.names.contains_key(&group);
         let names = program.workload.as_ref().filter(|_| is_known).map(workload);
         if let Some(names) = names.filter(|names| !names.is_empty()) {
@@ -183,7 +183,7 @@ struct Known {
 
 impl Known {
     /// Whether this name has a series of its own. A new name gets one if there is room.
-    fn admits(&mut self, of: &str, name: &str, now_s: f64) -> bool {
+    fn gets_series(&mut self, of: &str, name: &str, now_s: f64) -> bool {
         if let Some(last_s) = self.names.get_mut(of).and_then(|own| own.get_mut(name)) {
             *last_s = now_s;
             return true;
@@ -193,7 +193,7 @@ impl Known {
     }
 
     /// The same for [`OTHER`], the label for all further names of one owner.
-    fn admits_rest(&mut self, of: &str, now_s: f64) -> bool {
+    fn gets_shared_series(&mut self, of: &str, now_s: f64) -> bool {
         match self.names.get_mut(of).and_then(|own| own.get_mut(OTHER)) {
             Some(last_s) => {
                 *last_s = now_s;

@@ -19,12 +19,12 @@ pub struct CommandLine {
     /// Where its flags are set.
     pub configured: Configured,
     /// The flags that it was given.
-    pub told: NodeTold,
+    pub told: GivenFlags,
 }
 
 /// Flags of a VM that are not advised if they are already given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeTold {
+pub struct GivenFlags {
     /// `+sbwt none`: no scheduler spins.
     pub no_busy_wait: bool,
     /// `+sfwi`: schedulers check whether another should wake.
@@ -45,7 +45,7 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
         name: name.map(|name| terminal::line(&name)),
         online: after(&["-S"]).and_then(|value| online(&value)),
         configured: configured(&words),
-        told: NodeTold {
+        told: GivenFlags {
             no_busy_wait: after(&["-sbwt"]).as_deref() == Some("none"),
             forced_wakeup: after(&["-sfwi"]).is_some_and(|every| every != "0"),
         },

@@ -55,7 +55,7 @@ struct State {
 
 impl Steps {
     /// Declares the calling thread to be the sampler's thread.
-    pub fn are_mine(&self) {
+    pub fn set_thread(&self) {
         self.0.thread.store(rustix::thread::gettid().as_raw_pid(), Relaxed);
     }
 
@@ -106,7 +106,7 @@ mod tests {
     fn a_thread_that_runs_is_told_from_one_that_sleeps() {
         let (roots, steps) = (Roots::real(), Steps::default());
         assert_eq!(steps.is_ready(&roots), None);
-        steps.are_mine();
+        steps.set_thread();
         assert_eq!(steps.is_ready(&roots), Some(true));
         // The kernel updates this count at ticks and switches.
         while steps.ran(&roots).unwrap() == Duration::ZERO {
@@ -116,7 +116,7 @@ mod tests {
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let (says, began) = std::sync::mpsc::channel();
         let other = std::thread::spawn(move || {
-            of_other.are_mine();
+            of_other.set_thread();
             says.send(()).unwrap();
             let _ = wait.recv();
         });

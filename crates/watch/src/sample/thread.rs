@@ -88,7 +88,7 @@ impl Sampling {
         let steps = Steps::default();
         let of_thread = steps.clone();
         let work = move || {
-            of_thread.are_mine();
+            of_thread.set_thread();
             let mut sampler = match make(of_thread.clone()) {
                 Ok(sampler) => sampler,
                 Err(error) => return drop(says.send(Err(error))),

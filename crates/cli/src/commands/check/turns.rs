@@ -58,7 +58,7 @@ impl<'a> Turns<'a> {
         let all = self.share.studies;
         let Some(turn) = self.all.get_mut(place) else { return false };
         turn.overtime += u32::from(left.is_zero());
-        turn.running.tell_place(settled, studies, left);
+        turn.running.show_place(settled, studies, left);
         match turn.running.turn() {
             None | Some(End::Complete) => {}
             Some(End::Interrupted) => return false,

@@ -224,7 +224,7 @@ impl Made {
             bar.note(&format!("compare: pair {number} is whole; {first} came first"));
             for run in runs.iter().filter(|run| !run.is_in_place()) {
                 self.misplaced = true;
-                run.tell_where();
+                run.print_path();
             }
             let [before, after] = runs.map(|run| Named { name: run.file(), record: run.record });
             self.before.push(before);

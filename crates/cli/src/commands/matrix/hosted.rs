@@ -106,7 +106,7 @@ impl<'a> Hosted<'a> {
     fn left(&self, turns: Vec<Turn<'_>>) -> Failure {
         let running = |turn| if let Turn::Running(running) = turn { Some(running) } else { None };
         for running in turns.into_iter().filter_map(running) {
-            running.end(End::Interrupted).tell_where();
+            running.end(End::Interrupted).print_path();
         }
         let line = "interrupted; what was measured until then was kept".to_owned();
         Failure { line, code: exit::INTERRUPTED }
@@ -124,7 +124,7 @@ impl<'a> Hosted<'a> {
 
 /// The row of an OTP whose study ended.
 fn row(otp: &str, done: Done) -> Row {
-    done.tell_where();
+    done.print_path();
     match done.code() {
         // A missing need is in the record too.
         Ok(_) | Err(Failure { code: exit::NEED, .. }) => {

@@ -68,7 +68,7 @@ impl Done {
             failure.code
         });
         let code = ktap::print(session, &[self.test(&file)], undecided, code);
-        self.tell_where();
+        self.print_path();
         code
     }
 
@@ -94,7 +94,7 @@ impl Done {
     }
 
     /// Prints the place of the record on standard error.
-    pub fn tell_where(&self) {
+    pub fn print_path(&self) {
         match &self.kept {
             // The path inside a guest is useless to the user.
             Some(Kept::There(_)) if self.record.machine.guest.is_some() => {}

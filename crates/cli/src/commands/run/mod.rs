@@ -175,7 +175,7 @@ impl RunScenario {
         if let Some(line) = flags.rare.and_then(|rare| falls_short(&done.record, rare)) {
             output::complain(&line);
         }
-        done.tell_where();
+        done.print_path();
         done.code().map(|code| briefs::code(wanted.as_ref(), code))
     }
 

@@ -104,7 +104,7 @@ impl<'a> Running<'a> {
     }
 
     /// Shows how many studies of the check are settled, and how much time is left.
-    pub fn tell_place(&mut self, settled: usize, of: usize, left: Duration) {
+    pub fn show_place(&mut self, settled: usize, of: usize, left: Duration) {
         self.progress.together(settled, of, left);
     }
 
@@ -156,7 +156,7 @@ pub fn begin<'a>(
     let new = paths::record(context.session, asked, &among.file_name(meta.id))?;
     let claim = claimed(&new)?;
     // If the file cannot be claimed, another run could continue it as well.
-    let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
+    let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::HeldByUs(_)));
     let begun = match may_go_on {
         true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
         false => None,
@@ -229,7 +229,7 @@ fn whole_seconds(time: Duration) -> String {
 /// other.
 fn claimed(path: &Path) -> Result<Claim, Failure> {
     match claim::take(path) {
-        Claim::Theirs(holder) => Err(Failure::usage(format!(
+        Claim::HeldByOther(holder) => Err(Failure::usage(format!(
             "--record {}: {} is writing it; wait for it, or name another file",
             path.display(),
             claim::process(holder)

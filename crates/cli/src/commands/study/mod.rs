@@ -151,7 +151,7 @@ impl Wanted<'_> {
             true => session.out.json(&done.record.to_json()),
             false => done.show(session, meta, output::look_with(flags.why)),
         }
-        done.tell_where();
+        done.print_path();
         if matches!(done.end, End::Interrupted) {
             output::note("the same command resumes after the last whole block");
         }

@@ -295,7 +295,7 @@ fn sample(scope: Scope, readers: Readers) -> Result<(Sampling, Vec<SourceUse>), 
         Sampler::start(&Roots::real(), &scope, readers).map(|sampler| sampler.with_steps(steps))
     };
     let start = || Sampling::start(make, walls::enter_sampling);
-    patience::named_after(LATE, say_loading, start).map_err(|error| match error {
+    patience::report_if_late(LATE, say_loading, start).map_err(|error| match error {
         StartError::Scope(error) => Failure::usage(error.to_string()),
         StartError::Thread(error) => Failure::need(format!("watch: {error}; see ulimit -u")),
     })

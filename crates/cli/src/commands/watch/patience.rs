@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Does the work. Calls `say` once if the work takes longer than `late`. The thread that waits
 /// for that has ended when this function returns.
-pub fn named_after<T>(late: Duration, say: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
+pub fn report_if_late<T>(late: Duration, say: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let (ends, ended) = channel::<()>();
     thread::scope(|scope| {
         let watcher = thread::Builder::new().spawn_scoped(scope, move || {
@@ -30,10 +30,10 @@ mod tests {
     #[test]
     fn only_what_takes_long_is_named() {
         let (said, hears) = channel();
-        let quick = named_after(Duration::from_secs(3600), || said.send(()).unwrap(), || 7);
+        let quick = report_if_late(Duration::from_secs(3600), || said.send(()).unwrap(), || 7);
         assert_eq!((quick, hears.try_recv().is_ok()), (7, false));
         let (said, hears) = channel();
-        let slow = named_after(
+        let slow = report_if_late(
             Duration::ZERO,
             || said.send(()).unwrap(),
             // Ends only once it was reported.

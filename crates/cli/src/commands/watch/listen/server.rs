@@ -69,7 +69,7 @@ pub struct Server<F> {
     /// Oldest first.
     connections: VecDeque<Connection>,
     /// The queue rests until this time.
-    closed_until: Instant,
+    queue_rests_until: Instant,
     accept: Accept,
 }
 
@@ -92,7 +92,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
             limits,
             end,
             connections: VecDeque::new(),
-            closed_until: Instant::now(),
+            queue_rests_until: Instant::now(),
             accept: Box::new(|listener| {
                 accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
             }),
@@ -118,7 +118,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
     /// Waits for an event or a timeout. Returns the work that can be done; None at the end.
     fn wait(&self) -> Option<Ready> {
         let now = Instant::now();
-        let is_open = now >= self.closed_until;
+        let is_open = now >= self.queue_rests_until;
         let mut polled = vec![PollFd::new(&self.end, PollFlags::IN)];
         if is_open {
             polled.push(PollFd::new(&self.listener, PollFlags::IN));
@@ -148,7 +148,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
         let oldest = self.connections.front().map(Connection::until);
         // If a client has closed its side, no event tells when it has received everything.
         let ends = self.connections.iter().any(|connection| connection.waits_for().is_none());
-        let own = [(!is_open).then_some(self.closed_until), ends.then(|| now + PACE)];
+        let own = [(!is_open).then_some(self.queue_rests_until), ends.then(|| now + PACE)];
         let next = oldest.into_iter().chain(own.into_iter().flatten()).min()?;
         // One millisecond more, so that the time has passed when the wait ends.
         let left = next.saturating_duration_since(now) + Duration::from_millis(1);
@@ -177,7 +177,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
                     }
                 }
                 Err(Errno::AGAIN) => {
-                    self.closed_until = Instant::now() + pace;
+                    self.queue_rests_until = Instant::now() + pace;
                     return;
                 }
                 // That client has already gone.
@@ -186,7 +186,7 @@ impl<F: FnMut(Request) -> Answer> Server<F> {
                 Err(_) => match self.connections.pop_front() {
                     Some(oldest) => oldest.end(),
                     None => {
-                        self.closed_until = Instant::now() + PAUSE;
+                        self.queue_rests_until = Instant::now() + PAUSE;
                         return;
                     }
                 },

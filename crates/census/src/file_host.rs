@@ -40,7 +40,7 @@ pub(crate) enum By {
 
 /// The host that a file is named after.
 #[derive(Debug)]
-pub(crate) struct Speaker {
+pub(crate) struct FileHost {
     /// Its name.
     host: Box<str>,
     /// The salted hash of its name.
@@ -48,11 +48,11 @@ pub(crate) struct Speaker {
     given: Given,
 }
 
-impl Speaker {
+impl FileHost {
     /// The host that a file is named after.
     pub(crate) fn new(host: &str, given: Given, hashing: Option<Hashing>) -> Self {
         let hashed = hashing.map(|Hashing(hash)| hash(host).into());
-        Speaker { host: plain(host).into(), hashed, given }
+        FileHost { host: plain(host).into(), hashed, given }
     }
 
     /// Whether the file speaks only for this host.
@@ -86,8 +86,8 @@ mod tests {
 
     fn told(given: Given, hash: bool, claimed: Option<&str>, line: u32) -> Option<(String, By)> {
         let hashing = hash.then_some(Hashing(&|name: &str| format!("#{name}")));
-        let speaker = Speaker::new("web1", given, hashing);
-        speaker.host_of(claimed, line).map(|(host, by)| (host.into_owned(), by))
+        let file_host = FileHost::new("web1", given, hashing);
+        file_host.host_of(claimed, line).map(|(host, by)| (host.into_owned(), by))
     }
 
     fn some(host: &str, by: By) -> Option<(String, By)> {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_name_of_others_steers_nothing() {
-        let speaker = Speaker::new("we\u{1b}[2Jb\n\u{202e}1", Given::Found, None);
-        assert_eq!(speaker.host_of(None, 0).unwrap().0, "we [2Jb  1");
+        let file_host = FileHost::new("we\u{1b}[2Jb\n\u{202e}1", Given::Found, None);
+        assert_eq!(file_host.host_of(None, 0).unwrap().0, "we [2Jb  1");
     }
 }
