@@ -10,15 +10,15 @@ use std::time::Duration;
 pub enum BeamError {
     /// No Erlang was found.
     #[error(
-        "erl: not found {place}; fetch one with --otp debian:trixie, install erlang-base (Debian, \
-         Ubuntu), or name one with --otp PATH"
+        "erl: not found {place}; fetch Erlang with --otp debian:trixie, install erlang-base \
+         (Debian, Ubuntu), or name an erl with --otp PATH"
     )]
     NoErl {
         /// Where it was searched, in words.
         place: String,
     },
     /// There is no OTP with that name.
-    #[error("--otp {word}: {why}; or name an erl, or the root of an installation")]
+    #[error("--otp {word}: {why}; or give the path of an erl or of an installation")]
     Unknown {
         /// The word that the user gave.
         word: String,
@@ -34,7 +34,7 @@ pub enum BeamError {
         source: debian::DebianError,
     },
     /// The file cannot be executed.
-    #[error("{}: cannot be executed: {source}; name another with --otp PATH", path.display())]
+    #[error("{}: cannot be executed: {source}; name another erl with --otp PATH", path.display())]
     NotExecutable {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum BeamError {
         source: io::Error,
     },
     /// The program is no Erlang.
-    #[error("{}: not an Erlang: {printed}; name one with --otp PATH", path.display())]
+    #[error("{}: not an Erlang VM: {printed}; name an erl with --otp PATH", path.display())]
     NotErl {
         /// The program.
         path: PathBuf,
@@ -60,7 +60,11 @@ pub enum BeamError {
         limit: Duration,
     },
     /// Root would run a program that another user may change.
-    #[error("{}: {why}; root runs no program that others could have put there: name another with --otp PATH", path.display())]
+    #[error(
+        "{}: {why}; as root, tailback runs no program that other users could have put there: name \
+         another erl with --otp PATH",
+        path.display()
+    )]
     UnsafeProgram {
         /// The program, or a folder above it.
         path: PathBuf,
@@ -96,7 +100,10 @@ pub enum BeamError {
         source: io::Error,
     },
     /// Another user could have put code into this folder.
-    #[error("{}: {why}; code from there would run with your rights, so name another cache folder", path.display())]
+    #[error(
+        "{}: {why}; code from there would run with your rights, so name another cache folder",
+        path.display()
+    )]
     Unsafe {
         /// The folder or file.
         path: PathBuf,
@@ -141,7 +148,7 @@ pub enum BeamError {
         last: Vec<String>,
     },
     /// A node violated the protocol.
-    #[error("erl (pid {pid}) does not keep to the protocol: {what}")]
+    #[error("erl (pid {pid}) violates the protocol: {what}")]
     Protocol {
         /// The pid of its process.
         pid: u32,
@@ -193,7 +200,7 @@ pub enum CallError {
         why: String,
     },
     /// The node violated the protocol.
-    #[error("erl (pid {pid}) does not keep to the protocol: {what}")]
+    #[error("erl (pid {pid}) violates the protocol: {what}")]
     Protocol {
         /// The pid of its process.
         pid: u32,

@@ -20,7 +20,7 @@ static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
 /// If the process cannot be made.
 pub(crate) fn spawn_as_is(command: Command) -> io::Result<Child> {
     let (answer, spawned) = sync_channel(1);
-    let gone = |()| io::Error::other("the thread that starts children is gone");
+    let gone = |()| io::Error::other("the thread that starts child processes has ended");
     let spawner = SPAWNER.get_or_init(|| Mutex::new(start()));
     let spawner = spawner.lock().unwrap_or_else(PoisonError::into_inner);
     spawner.send((command, answer)).map_err(|_| gone(()))?;

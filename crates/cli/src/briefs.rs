@@ -115,8 +115,8 @@ fn file_in(folder: &Path, host: &HostName) -> Result<PathBuf, Failure> {
     let name = census::run_file(host, Timestamp::now(), std::process::id());
     name.map(|name| folder.join(name)).ok_or_else(|| {
         Failure::usage(format!(
-            "--into: host name {}: it cannot begin the name of a file, with a / in it, a dot in \
-             front or over 200 bytes; name the machine with --host-name",
+            "--into: host name {}: a file name cannot begin with it: it contains a /, begins with \
+             a dot or is longer than 200 bytes; name the machine with --host-name",
             os::terminal::line(host)
         ))
     })

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Exit codes of commands that give a verdict.
-pub const VERDICT: &str = "  0    no stall; the report says what would have shown\n  1    affected\n  2    bad usage or input\n  3    a need \
-    is missing: CPUs, a privilege, free disk space\n  4    inconclusive or untrustworthy\n  130  \
-    interrupted; the partial record is kept";
+pub const VERDICT: &str = "  0    no stall; the report says which stall would have shown\n  1    \
+    affected\n  2    bad usage or input\n  3    a need is missing: CPUs, a privilege, free disk \
+    space\n  4    inconclusive or untrustworthy\n  130  interrupted; the partial record is kept";
 
 /// The action of a command.
 pub trait Run {
@@ -44,10 +44,10 @@ macro_rules! commands {
     }) => {
         #[derive(clap::Subcommand)]
         $(#[$of_all])*
-        #[allow(clippy::large_enum_variant, reason = "there is one, and it is never moved")]
+        #[allow(clippy::large_enum_variant, reason = "there is one value, and it is never moved")]
         pub enum $all {
             $(
-                #[allow(missing_docs, reason = "the command has them")]
+                #[allow(missing_docs, reason = "each command has its own")]
                 $(#[$of_one])*
                 $name($($command)::+),
             )*

@@ -308,7 +308,7 @@ impl Holder {
     fn words(&self) -> String {
         match self.pid {
             Some(pid) => format!("process {pid}, tailback {}", self.command),
-            None => "it has not said which".to_owned(),
+            None => "its process is not known".to_owned(),
         }
     }
 }

@@ -64,7 +64,7 @@ impl HostFlags {
     fn named(&self, name: String) -> Result<HostName, Failure> {
         if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(os::terminal::steers) {
             return Err(Failure::usage(format!(
-                "host name {}: it has to have 1 to {LONGEST_NAME} bytes and no control characters; \
+                "host name {}: it must have 1 to {LONGEST_NAME} bytes and no control characters; \
                  name the machine with --host-name",
                 os::terminal::line(&name)
             )));

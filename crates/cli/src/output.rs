@@ -49,7 +49,9 @@ impl Output {
             // A reader that has gone, such as `head`, needs nothing more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(error) => {
-                complain(&format!("standard output: {error}; free some room or write elsewhere"));
+                complain(&format!(
+                    "standard output: {error}; free some disk space or write elsewhere"
+                ));
                 self.failed.set(true);
             }
         }

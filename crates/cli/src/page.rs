@@ -19,7 +19,7 @@ pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<()
     };
     if crate::paths::holds_record(path) {
         return Err(Failure::usage(format!(
-            "{}: a record of tailback, and it stays; name another file",
+            "{}: a record of tailback, which is never overwritten; name another file",
             path.display()
         )));
     }

@@ -73,7 +73,9 @@ fn writable(session: &Session, path: &Path) -> Result<(), String> {
     let message = |error: std::io::Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
     if target.exists() && !is_record(&target) {
-        return Err("there is a file that is not a record of tailback, and it stays".to_owned());
+        return Err(
+            "the existing file is not a record of tailback, and is not overwritten".to_owned()
+        );
     }
     place(session, &target)
 }
@@ -87,7 +89,7 @@ fn place(session: &Session, path: &Path) -> Result<(), String> {
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(&folder, flags).map_err(|error| message(error.into()))?;
     if is_of_the_kernel(&folder).map_err(message)? {
-        return Err("the kernel's own files are there".to_owned());
+        return Err("the folder is on a file system of the kernel".to_owned());
     }
     runner::sweep(&folder);
     if let Some(unfinished) = runner::unfinished(path) {
@@ -104,7 +106,7 @@ const OF_THE_KERNEL: [u64; 6] =
 /// Whether a folder is on one of these file systems.
 fn is_of_the_kernel(folder: &Path) -> std::io::Result<bool> {
     // The type of this number differs between architectures; its value has 32 bits.
-    #[allow(clippy::unnecessary_cast, reason = "not on every architecture")]
+    #[allow(clippy::unnecessary_cast, reason = "it is necessary on some architectures")]
     let number = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
     Ok(OF_THE_KERNEL.contains(&number))
 }
@@ -142,7 +144,9 @@ pub fn for_page(session: &Session, flag: &str, path: &Path) -> Result<PathBuf, F
         Failure::usage(format!("{flag} {}: {why}; name a file that can be written", path.display()))
     };
     if holds_record(path) {
-        return Err(refuse("there is a record of tailback, and it stays".to_owned()));
+        return Err(refuse(
+            "the existing file is a record of tailback, and is not overwritten".to_owned(),
+        ));
     }
     place(session, path).map(|()| path.to_owned()).map_err(refuse)
 }

@@ -159,7 +159,7 @@ impl Progress {
     pub fn together(&mut self, settled: usize, of: usize, left: Duration) {
         let Among::Check(shared) = &self.among else { return };
         self.together = format!(
-            "{settled} of {of} settled, {} s left at most; {} ",
+            "{settled} of {of} settled, at most {} s left; {} ",
             left.as_secs(),
             self.scenario
         );

@@ -50,7 +50,7 @@ pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Nam
             together += std::fs::metadata(path).map_or(0, |metadata| metadata.len());
             if together > MOST_TOGETHER {
                 return Err(Failure::usage(format!(
-                    "{}: with it the records are larger than {} MiB; name fewer",
+                    "{}: with this file, the records are larger than {} MiB; name fewer",
                     path.display(),
                     MOST_TOGETHER >> 20
                 )));
@@ -79,7 +79,7 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
     }
     let text = input::read_text(path, MOST).map_err(|error| match error.kind() {
         std::io::ErrorKind::FileTooLarge => refuse(&model::record::RecordError::TooLarge),
-        _ => refuse(&format!("{error}; name a record, as the last line of a run names it")),
+        _ => refuse(&format!("{error}; name a record: the last line of a run prints its path")),
     })?;
     Facts::from_json(&text).map_err(|error| refuse(&error))
 }
@@ -88,9 +88,9 @@ fn folder(path: &Path) -> String {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let records = entries.filter(|entry| entry.path().extension().is_some_and(|e| e == "json"));
     match records.count() {
-        0 => "a folder without records in it; name a record".to_owned(),
+        0 => "a folder without records; name a record".to_owned(),
         some => {
-            format!("a folder; name the records in it, as {}/*.json ({some} there)", path.display())
+            format!("a folder; name the records in it: {}/*.json ({some} found)", path.display())
         }
     }
 }
@@ -110,13 +110,14 @@ pub fn judgeable(path: &Path) -> Result<(Judged, &'static Meta), Failure> {
 pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Failure> {
     if record.live.is_some() {
         return Err(Failure::usage(format!(
-            "{}: what `tailback watch` saw, which is not judged; see it with tailback explain",
+            "{}: a record of `tailback watch`, which is not judged; show it with tailback explain",
             path.display()
         )));
     }
     let Some(meta) = meta_of(&record.scenario) else {
         return Err(Failure::usage(format!(
-            "{}: a record of `{}`, which this version does not know; use the tailback that wrote it ({})",
+            "{}: a record of `{}`, which this version does not know; use the tailback that wrote \
+             it ({})",
             path.display(),
             record.scenario,
             record.tool.version

@@ -69,7 +69,7 @@ impl StudyOptions {
         let meta = scenario.meta();
         let refused = |why: &str| Failure::usage(format!("--rare: {}: {why}", meta.id));
         if meta.parameter(LENGTH).is_none() {
-            return Err(refused("its trials have no length that could be set"));
+            return Err(refused("the length of its trials cannot be set"));
         }
         let trial = analysis::missed::trial_that_shows(&self.plan(scenario, Arms::default()), rare);
         let set = settings.0.get(LENGTH).map(ToString::to_string);

@@ -91,11 +91,11 @@ fn take_from_others(plan: &mut Plan) {
 fn claimed(locks: &Path, path: &Path) -> Option<Held> {
     let why = match claim::take_in(locks, path) {
         Claim::HeldByUs(held) => return Some(held),
-        Claim::HeldByOther(holder) => format!("{} goes on with", claim::process(holder)),
-        Claim::NoLocks => "no lock can be taken on".to_owned(),
+        Claim::HeldByOther(holder) => format!("{} continues", claim::process(holder)),
+        Claim::NoLocks => "cannot lock".to_owned(),
     };
     output::note(&format!(
-        "{why} the undecided study of {}, so this run starts anew",
+        "{why} the undecided study in {}, so this run starts a new study",
         path.display()
     ));
     None

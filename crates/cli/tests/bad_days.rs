@@ -230,7 +230,7 @@ fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
         other.run(command)
     };
     let refused = second();
-    let holder = format!("another run (process {}) is writing it", running.pid());
+    let holder = format!("another run (process {}) is writing this file", running.pid());
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains(&holder) && refused.wrongs().len() == 1, "{refused:?}");
     running.signal(Signal::KILL);

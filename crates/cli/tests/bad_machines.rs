@@ -260,7 +260,7 @@ fn a_full_disk_costs_no_measurement() {
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.err.contains("No space left on device"), "{ran:?}");
-    assert!(ran.err.contains("the study goes on"), "{ran:?}");
+    assert!(ran.err.contains("the study continues"), "{ran:?}");
     let fallbacks = place.records();
     assert_eq!(fallbacks.len(), 1, "{ran:?}");
     let wrongs = ran.wrongs();

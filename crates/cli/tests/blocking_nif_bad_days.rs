@@ -35,7 +35,7 @@ fn what_cannot_be_run_is_said_in_one_line() {
         (&["--calls", "-1"], 2, "between 0 and"),
         (&["--fixes", "prayer"], 2, "dirty, charge"),
         (&["--flags", "+nonsense 1"], 2, "+nonsense 1: bad"),
-        (&["--flags", "-setcookie secret"], 2, "not distributed"),
+        (&["--flags", "-setcookie secret"], 2, "without distribution"),
         (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),
         (&["--erl", "/bin/true"], 2, "/bin/true"),
         (&["--erl", "auto,auto"], 2, "two arms"),

@@ -38,7 +38,7 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(one_line.contains("kernel 6.1") && one_line.contains("HZ 250"), "{}", ran.out);
-    assert!(one_line.contains("This fleet: hosts with a record, the undecided as clear"));
+    assert!(one_line.contains("This fleet: hosts with a record; undecided ones count"));
     assert!(one_line.contains("Caveat hosts of one owner"), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("kernel 6.1") && !page.contains("<script"));
@@ -251,7 +251,7 @@ fn one_host_does_not_speak_for_the_fleet() {
     let (folder, page) = (folder.to_str().unwrap(), place.path("page.html"));
     let ran = place.say(&["census", folder, "--page", page.to_str().unwrap()]);
     assert_eq!(ran.code(), 1, "{ran:?}");
-    let said = "host0.jsonl:2 says it is host5";
+    let said = "host0.jsonl:2 names host5";
     let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(one_line.contains(said) && one_line.contains("Claims"), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
@@ -432,6 +432,7 @@ fn a_pod_speaks_for_its_node_alone() {
     command.env("LOGS", place.path("logs"));
     let ran = place.run(command);
     assert_eq!(ran.code(), 1, "{ran:?}");
-    assert!(ran.out.contains("1 unreachable") && ran.out.contains("says it is host5"), "{ran:?}");
+    let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(one_line.contains("1 unreachable") && one_line.contains("names host5"), "{ran:?}");
     assert!(place.path("results/census.html").is_file());
 }

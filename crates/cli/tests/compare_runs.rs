@@ -49,7 +49,7 @@ fn pairs_are_made_in_random_order_and_their_records_say_so() {
     let place = Place::new();
     let ran = run(&place, &["--pairs", "4", "--json"]);
     assert!([0, 4].contains(&ran.code()), "{ran:?}");
-    assert!(ran.err.contains("worse or better needs 6 pairs"), "{ran:?}");
+    assert!(ran.err.contains("worse and better need 6 pairs"), "{ran:?}");
     let records: Vec<Value> = kept(&place).iter().map(|path| common::json(path)).collect();
     // A disturbed machine may leave out pairs, three at most.
     let all = ran.err.matches("is left out").count() < 3;
@@ -98,7 +98,7 @@ fn an_interruption_keeps_the_pairs_that_are_whole() {
     let of = |end: &str| names.iter().filter(|name| name.ends_with(end)).count();
     let whole = of("-before.json");
     assert!(whole >= 2 && of("-after.json") == whole, "{names:?}");
-    assert!(ran.err.contains(&format!("interrupted; {whole} whole pairs are kept")), "{ran:?}");
+    assert!(ran.err.contains(&format!("interrupted; {whole} complete pairs are kept")), "{ran:?}");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_run() {
     for (other, words) in [
         (busier.as_str(), "no arm with the cause is in both"),
         (&longer, "judged by different figures or margins"),
-        (&quota, "of mmap-lock and of preempted-holder"),
+        (&quota, "of mmap-lock and preempted-holder"),
         (&kernels, "compare kernels with tailback matrix"),
         ("/nonexistent.toml", "name a study file"),
     ] {

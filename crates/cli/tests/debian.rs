@@ -180,7 +180,7 @@ fn a_suite_is_fetched_once_and_used_without_an_erlang_or_a_network() {
     // A changed file is not run.
     let beam = common::files(&mirror.roots()[0].join("lib")).into_iter().next().unwrap();
     std::fs::write(&beam, "evil").unwrap();
-    refused(&run(&mirror, "debian:sid"), 3, &["not what was unpacked"]);
+    refused(&run(&mirror, "debian:sid"), 3, &["differs from what was unpacked"]);
 }
 
 /// Packages with the Erlang and the libraries of this machine.

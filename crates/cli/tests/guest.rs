@@ -327,7 +327,7 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     assert_eq!(result["schema"], "tailback/guest/1");
     assert_eq!(result["result"], "boot-failure", "{ran:?}");
     assert_eq!(result["record"], serde_json::Value::Null);
-    assert!(ran.err.contains("nothing of its study came back"), "{ran:?}");
+    assert!(ran.err.contains("no results of its study came back"), "{ran:?}");
 }
 
 /// A PATH with a QEMU that boots the first kernel without an init.
@@ -534,5 +534,5 @@ fn a_bisection_stops_at_an_end_without_a_verdict_and_goes_on_from_its_log() {
     assert_eq!(head, "ref: refs/heads/main\n");
     let again = bisect();
     assert_eq!((again.code(), &again.out), (4, &first.out), "{again:?}");
-    assert!(again.err.contains("going on after 2 boots"), "{again:?}");
+    assert!(again.err.contains("continues after 2 boots"), "{again:?}");
 }

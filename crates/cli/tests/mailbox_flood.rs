@@ -21,7 +21,7 @@ fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
     let verdict = &record["judgement"];
     assert_eq!(verdict["state"], "affected");
     let said = Place::new().said_of(&record);
-    assert!(said.contains("with 100,000 queued a write takes"), "{said}");
+    assert!(said.contains("with 100,000 messages queued, a write takes"), "{said}");
     assert!(said.contains("tailback_sink_port:answer/1"), "{said}");
     assert_eq!(verdict["fixes"][0]["change"]["scenario"]["id"], "credit");
     for trial in trials(&record, "credit-dam") {

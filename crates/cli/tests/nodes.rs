@@ -355,7 +355,7 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
     assert_eq!(say("nonsense").code(), 2);
     // A server that answers with a TLS alert, and one that closes at once.
     for (answer, wanted) in
-        [(&[21, 3, 3, 0, 2, 2, 40][..], "accepts only TLS"), (&[], "may speak TLS")]
+        [(&[21, 3, 3, 0, 2, 2, 40][..], "accepts only TLS"), (&[], "may accept only TLS")]
     {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -126,7 +126,10 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
         std::fs::write(other.join(inside), "kept").unwrap();
         let ran = run(&other);
         assert_eq!(ran.code(), 2, "{ran:?}");
-        assert!(ran.err.contains("no census wrote") && ran.err.lines().count() == 1, "{ran:?}");
+        assert!(
+            ran.err.contains("not written by a census") && ran.err.lines().count() == 1,
+            "{ran:?}"
+        );
         assert_eq!(std::fs::read_to_string(other.join(inside)).unwrap(), "kept");
     }
     let ran = run(&place.path("no/such/folder"));

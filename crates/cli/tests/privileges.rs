@@ -263,7 +263,7 @@ fn root_runs_no_erl_of_another_user() {
         let ran = place.run(command);
         ran.assert_no_panic();
         assert_eq!(ran.code(), 3, "{ran:?}");
-        assert!(ran.err.contains("root runs no program that others"), "{ran:?}");
+        assert!(ran.err.contains("tailback runs no program that other users"), "{ran:?}");
     }
     let told = std::fs::read_to_string(&told).unwrap();
     assert!(!told.is_empty() && told.lines().all(|line| line == uid.to_string()), "{told:?}");
@@ -333,7 +333,8 @@ fn root_that_cannot_become_another_user_runs_no_runtime_of_one() {
         ran.assert_no_panic();
         assert_eq!(told(&place), [""; 0], "{lost} {words:?}: {ran:?}");
         assert_eq!(ran.code(), 3, "{lost} {words:?}: {ran:?}");
-        assert!(ran.err.contains("root runs no program that others"), "{lost} {words:?}: {ran:?}");
+        let said = "tailback runs no program that other users";
+        assert!(ran.err.contains(said), "{lost} {words:?}: {ran:?}");
     };
     let nowhere = place.path("nowhere");
     for (runtime, program, flag) in RUNTIMES {

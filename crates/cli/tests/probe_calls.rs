@@ -68,7 +68,7 @@ fn count<'a>(place: &'a Place, pid: u32, library: &str) -> Running<'a> {
 /// skipped.
 fn counts_or_skip(counter: &mut Running) -> bool {
     let counts = wait_for("a count", || match counter.err() {
-        err if err.contains("counting MD5_Update") => Some(true),
+        err if err.contains("counting calls of MD5_Update") => Some(true),
         _ if counter.has_ended() => Some(false),
         _ => None,
     });

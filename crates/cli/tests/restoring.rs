@@ -330,7 +330,7 @@ fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
     let wrongs = ran.wrongs();
     assert_eq!(wrongs.len(), 11, "ten, and how many more: {ran:?}");
     for (line, words) in [
-        (0, "an entry that tailback did not make (not a file of cpufreq that tailback sets)"),
+        (0, "an entry that tailback did not make (not a cpufreq file that tailback sets)"),
         (0, "then remove it"),
         (1, "folder [2J: gone: an entry that tailback did not make"),
         (10, "and 43 more"),

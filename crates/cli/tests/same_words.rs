@@ -18,7 +18,7 @@ struct Sentences {
 }
 
 /// The heading of fixes that were not tried.
-const UNTRIED: &str = "What may fix it; each command measures whether it does";
+const UNTRIED: &str = "Possible fixes, each with the command that tests it";
 
 fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")

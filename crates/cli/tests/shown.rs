@@ -78,7 +78,7 @@ fn a_folder_is_refused_with_what_is_in_it() {
     }
     std::fs::write(state.join("a.json"), "").unwrap();
     for ran in say_all(&place, state.to_str().unwrap()) {
-        assert_refused(&place, &ran, &["a folder", "*.json (1 there)"]);
+        assert_refused(&place, &ran, &["a folder", "*.json (1 found)"]);
     }
 }
 
@@ -105,9 +105,9 @@ fn an_output_that_cannot_be_written_is_named_and_a_record_is_never_replaced() {
         assert_refused(&place, &ran, &[bad, "can be written"]);
     }
     let ran = place.say(&["export", "--format", "csv", &record, "-o", &record]);
-    assert_refused(&place, &ran, &["good.json", "it stays"]);
+    assert_refused(&place, &ran, &["good.json", "never overwritten"]);
     let ran = place.say(&["check", "--report", &record]);
-    assert_refused(&place, &ran, &["--report", "it stays"]);
+    assert_refused(&place, &ran, &["--report", "not overwritten"]);
     assert_eq!(std::fs::read_to_string(&record).unwrap(), affected_record().to_string());
 }
 
@@ -364,7 +364,7 @@ fn a_history_needs_records_and_not_too_many() {
     assert!(ran.out.contains("busy-10"), "{ran:?}");
     std::fs::create_dir(place.path("empty")).unwrap();
     let ran = place.say(&["history", place.path("empty").to_str().unwrap()]);
-    assert_refused(&place, &ran, &["no record in it"]);
+    assert_refused(&place, &ran, &["no record in this folder"]);
     let ran = place.say(&["history", "/nosuch"]);
     assert_refused(&place, &ran, &["/nosuch", "folder"]);
     // More bytes than are read. The file is sparse, so it fills no disk.

@@ -200,7 +200,7 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
     std::fs::write(&output, "somebody's letter\n").unwrap();
     let study = rows(&format!("output.report = {output:?}"));
     let message = refused(&place, &["study", &study, "--trust"]);
-    assert!(message.contains("not a report of tailback, and it stays"), "{message}");
+    assert!(message.contains("not a report of tailback, and is not overwritten"), "{message}");
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "somebody's letter\n");
     assert!(!place.path("kept").exists());
 }
@@ -247,8 +247,8 @@ fn a_killed_study_goes_on_where_it_was_and_ends_in_a_table() {
     let ran = start(&place, &file).end();
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
     let blocks = before.len() / ARMS;
-    assert!(ran.err.contains(&format!("resumes after block {blocks} of ")), "{ran:?}");
-    assert!(ran.out.contains("What each level did, against busy=0 "), "{ran:?}");
+    assert!(ran.err.contains(&format!("resumes after block {blocks}: ")), "{ran:?}");
+    assert!(ran.out.contains("Effect of each level, compared with busy=0 "), "{ran:?}");
     assert!(ran.out.contains("0 to 10"), "{ran:?}");
     let said = place.said_of(&common::json(&place.records()[0]));
     assert!(said.contains("run in 2 parts"), "{said}");
@@ -257,7 +257,7 @@ fn a_killed_study_goes_on_where_it_was_and_ends_in_a_table() {
     assert_eq!(after[..before.len()], before[..], "what was measured before stays");
 
     let again = start(&place, &file).end();
-    assert!(again.err.contains("the study was complete"), "{again:?}");
+    assert!(again.err.contains("the study is already complete"), "{again:?}");
     assert_eq!((again.code(), trials(&place)), (ran.code(), after));
 }
 

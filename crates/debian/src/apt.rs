@@ -114,7 +114,7 @@ impl Apt {
         let update = ["update", "--error-on=any", "-qq"];
         match self.tool("apt-get", &update).run(LIMIT, interrupted) {
             Err(ToolError::Failed { why, .. }) if why.contains(EXPIRED) => {
-                note(&format!("{why} Its lists are used as they are: signed, but old."));
+                note(&format!("{why} The suite's lists are used as they are: signed, but old."));
                 let anyway = [&["-o", "Acquire::Check-Valid-Until=false"][..], &update].concat();
                 self.tool("apt-get", &anyway).run(LIMIT, interrupted)?;
             }
@@ -169,7 +169,7 @@ impl Apt {
             None => Ok(found),
             Some(name) => Err(DebianError::tool(
                 "apt-cache",
-                format!("{name}: it shows no version and no SHA256"),
+                format!("{name}: it shows no version or no SHA256"),
             )),
         }
     }
@@ -212,7 +212,7 @@ impl Apt {
         let kept = cache.copy_in(&file.path(), package::MOST_PACKAGE)?;
         match sha256(kept.path())? == package.sha256 {
             true => Ok(kept),
-            false => Err(tool("the checksum is not the one of Debian's list")),
+            false => Err(tool("the checksum differs from Debian's list")),
         }
     }
 }

@@ -96,7 +96,7 @@ impl Cache {
         let from = from.map_err(unreadable)?;
         let metadata = from.metadata().map_err(unreadable)?;
         if !metadata.is_file() || metadata.len() > most {
-            let why = format!("not an ordinary file of at most {} MiB", most >> 20);
+            let why = format!("not a regular file of at most {} MiB", most >> 20);
             return Err(unreadable(std::io::Error::other(why)));
         }
         let made = Temporary::file(&Roots::real(), &self.0, ".taking-in-");
@@ -125,7 +125,7 @@ impl Cache {
                 return Err(DebianError::Interrupted);
             }
             if !std::mem::replace(&mut noted, true) {
-                note(&format!("{}: waiting for another run that fetches", path.display()));
+                note(&format!("{}: another run is fetching; waiting for it", path.display()));
             }
             std::thread::sleep(Duration::from_millis(50));
         }

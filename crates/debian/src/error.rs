@@ -10,7 +10,10 @@ pub enum DebianError {
     #[error(transparent)]
     Tool(ToolError),
     /// The cache cannot be used.
-    #[error("{}: {source}; free some room or set XDG_CACHE_HOME to another folder", .path.display())]
+    #[error(
+        "{}: {source}; free some disk space or set XDG_CACHE_HOME to another folder",
+        .path.display()
+    )]
     Cache {
         /// The path that failed.
         path: PathBuf,
@@ -19,8 +22,8 @@ pub enum DebianError {
     },
     /// Another user could have put something into the cache.
     #[error(
-        "{}: {why}; what lies there would not be trusted: set XDG_CACHE_HOME to a folder of your \
-         own (sudo without -E does)",
+        "{}: {why}; tailback would not trust the files there: set XDG_CACHE_HOME to your own \
+         folder (sudo without -E does this)",
         .path.display()
     )]
     Unsafe {

@@ -59,7 +59,7 @@ impl Member<'_> {
     pub fn write(&mut self, to: &Path) -> Result<(), DebianError> {
         if self.size > MOST {
             let name = self.parts.join("/");
-            let why = format!("{name} in it is larger than {} MiB", MOST >> 20);
+            let why = format!("the file {name} in it is larger than {} MiB", MOST >> 20);
             return Err(DebianError::Torn { path: self.package.to_owned(), why });
         }
         let failed = |source| DebianError::Cache { path: to.to_owned(), source };
@@ -91,10 +91,11 @@ pub fn each_member(
     interrupted: &dyn Fn() -> bool,
     take: &mut dyn FnMut(Member<'_>) -> Result<(), DebianError>,
 ) -> Result<(), DebianError> {
-    let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
+    let mut command =
+        Tool::new("dpkg-deb", "install dpkg, or unpack the package on another machine");
     command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    let why = || "its standard output is not there".to_owned();
+    let why = || "dpkg-deb has no standard output".to_owned();
     let stdout = child.take_stdout();
     let stdout = stdout.ok_or_else(|| DebianError::Torn { path: name.to_owned(), why: why() })?;
     each_of_archive(File::from(stdout), name, interrupted, take)
@@ -120,12 +121,13 @@ pub fn each_of_archive(
         }
         if count >= MOST_MEMBERS || Instant::now() > deadline {
             return Err(torn(format!(
-                "a package of more than {MOST_MEMBERS} members, or that takes longer than {} s",
+                "the package has more than {MOST_MEMBERS} members, or unpacking it takes longer \
+                 than {} s",
                 LIMIT.as_secs()
             )));
         }
         let mut entry = entry.map_err(|error| {
-            torn(format!("torn, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
+            torn(format!("damaged, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
         })?;
         let kind = entry.header().entry_type();
         let link = kind.is_symlink().then(|| entry.link_name().ok().flatten()).flatten();

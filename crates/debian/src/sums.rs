@@ -83,7 +83,7 @@ fn kept(folder: &Path, cache: &Cache) -> Result<BTreeMap<String, String>, Debian
 fn changed(folder: &Path, file: &Path) -> DebianError {
     DebianError::Unsafe {
         path: file.to_owned(),
-        why: format!("not what was unpacked; delete {}", folder.display()),
+        why: format!("differs from what was unpacked; delete {}", folder.display()),
     }
 }
 
@@ -124,12 +124,12 @@ mod tests {
         compare_all(&folder, &cache).unwrap();
         let wrong = || compare_all(&folder, &cache).unwrap_err().to_string();
         std::fs::write(folder.join("a/b"), "three").unwrap();
-        assert!(wrong().contains("a/b: not what was unpacked"), "{}", wrong());
+        assert!(wrong().contains("a/b: differs from what was unpacked"), "{}", wrong());
         std::fs::remove_file(folder.join("a/b")).unwrap();
-        assert!(wrong().contains("a/b: not what was unpacked"), "{}", wrong());
+        assert!(wrong().contains("a/b: differs from what was unpacked"), "{}", wrong());
         std::fs::write(folder.join("a/b"), "one").unwrap();
         compare_all(&folder, &cache).unwrap();
         std::fs::write(folder.join("d"), "more").unwrap();
-        assert!(wrong().contains("/d: not what was unpacked"), "{}", wrong());
+        assert!(wrong().contains("/d: differs from what was unpacked"), "{}", wrong());
     }
 }

@@ -60,7 +60,7 @@ impl Client {
                 Ok(client) => return Ok(client),
             }
         }
-        Err(Problem::Refused("all names that tailback gives itself are taken".to_owned()))
+        Err(Problem::Refused("all node names that tailback tries are taken".to_owned()))
     }
 
     /// Connects under one of our names.
@@ -72,7 +72,7 @@ impl Client {
     ) -> Result<Self, Greeting> {
         // Our name uses the node's host part: names are either all long or all short.
         let name = NodeName::read(&format!("tailback_{number}@{}", target.name.host()));
-        let name = name.ok_or_else(|| Problem::Host("its name is too long".to_owned()))?;
+        let name = name.ok_or_else(|| Problem::Host("the host name is too long".to_owned()))?;
         let stream = target.connect(cookie, within)?;
         let until = Instant::now() + within;
         let own = greet(&stream, (&target.name, &name), cookie, until)?;
@@ -139,7 +139,7 @@ impl Client {
             self.unasked += u32::from(next.is_ok());
             if self.unasked > UNASKED {
                 return Err(Problem::Nonsense(
-                    "it keeps sending messages, and none is the answer".to_owned(),
+                    "it keeps sending messages, but no answer".to_owned(),
                 ));
             }
             match next {

@@ -61,7 +61,7 @@ impl Cookie {
         let plain = cookie.chars().all(|letter| !letter.is_control());
         match !cookie.is_empty() && plain && cookie.len() as u64 <= MOST {
             true => Ok(Cookie { text: cookie.to_owned(), owner: about.uid() }),
-            false => Err(wrong("it holds no cookie")),
+            false => Err(wrong("it contains no valid cookie")),
         }
     }
 
@@ -108,7 +108,7 @@ fn objection(about: &Metadata, whose: Owner) -> Option<String> {
     }
     if mode & OTHERS != 0 {
         let mode = mode & 0o7777;
-        return Some(format!("its group or others may use it (mode {mode:04o}); chmod 400 it"));
+        return Some(format!("its group or others can use it (mode {mode:04o}); chmod 400 it"));
     }
     let is_other = whose == Owner::Own && owner != us && owner != 0;
     is_other.then(|| format!("owned by user {owner}, not by user {us}"))
@@ -138,7 +138,7 @@ mod tests {
         assert!(!format!("{cookie:?}").contains("GEHEIM"));
         for wrong in ["", "\n", "a\nb", &"x".repeat(2_000)] {
             let error = read(wrong).unwrap_err().to_string();
-            assert!(error.contains("no cookie") && !error.contains('\n'), "{error}");
+            assert!(error.contains("no valid cookie") && !error.contains('\n'), "{error}");
         }
         assert!(Cookie::read(folder.path(), Owner::Anybody).is_err());
         assert!(Cookie::read(Path::new("/dev/zero"), Owner::Anybody).is_err());

@@ -60,7 +60,7 @@ impl Frames {
         let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
         if length > MOST {
             let (length, most) = (length >> 20, MOST >> 20);
-            return wrong(format!("a message of {length} MiB, and {most} MiB at most are taken"));
+            return wrong(format!("a message of {length} MiB; the limit is {most} MiB"));
         }
         if rest.len() < length {
             // Exact, so that the buffer does not grow to twice the needed size.
@@ -154,7 +154,7 @@ mod tests {
         }
         let long = u32::try_from(MOST + 1).unwrap().to_be_bytes();
         let error = Frames::default().next(&mut &long[..], later()).unwrap_err();
-        assert_eq!(error.to_string(), "a message of 48 MiB, and 48 MiB at most are taken");
+        assert_eq!(error.to_string(), "a message of 48 MiB; the limit is 48 MiB");
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl Messages<'_> {
             return Err(Problem::Tls);
         }
         if length > LONGEST {
-            return Err(Problem::Nonsense(format!("a greeting of {length} bytes")));
+            return Err(Problem::Nonsense(format!("a greeting of {length} bytes is too long")));
         }
         let mut message = vec![0; length];
         self.timed.read_exact(&mut message).map_err(|error| self.problem(&error))?;
@@ -182,7 +182,7 @@ impl Messages<'_> {
             // The node has our proof by then, and closes the connection if the proof is wrong.
             error if is_end(error) && self.is_announced => Problem::WrongCookie,
             error if is_end(error) => {
-                let why = "it closes the connection at once; it may speak TLS alone".to_owned();
+                let why = "it closes the connection at once; it may accept only TLS".to_owned();
                 Problem::Refused(why)
             }
             error => Problem::Nonsense(error.to_string()),
@@ -324,7 +324,7 @@ mod tests {
         let (Greeting::Failed(long), _) = greeted(vec![255, 255, b's'], LONG, true) else {
             panic!("taken")
         };
-        assert_eq!(long, Problem::Nonsense("a greeting of 65535 bytes".to_owned()));
+        assert_eq!(long, Problem::Nonsense("a greeting of 65535 bytes is too long".to_owned()));
         let (Greeting::Failed(tls), _) = greeted(vec![21, 3, 3, 0, 2, 2, 40], LONG, true) else {
             panic!("taken")
         };

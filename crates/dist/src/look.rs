@@ -319,7 +319,7 @@ impl<'a> Asking<'a> {
         let began = Instant::now();
         let answer = self.value(view::question())?;
         let Some(mut inside) = answer.as_ref().and_then(view::read) else {
-            let why = || Problem::Nonsense("no figures of schedulers".to_owned());
+            let why = || Problem::Nonsense("it has no scheduler figures".to_owned());
             return if self.shared.ends() { Ok(()) } else { Err(why()) };
         };
         self.otp = inside.otp.parse().unwrap_or(0);

@@ -124,11 +124,11 @@ fn wait(pause: &mut Duration) {
 }
 
 fn closed() -> Problem {
-    Problem::Refused("it closes the connection at once; it may speak TLS alone".to_owned())
+    Problem::Refused("it closes the connection at once; it may accept only TLS".to_owned())
 }
 
 fn hidden() -> Problem {
-    let why = "no process that can be seen here has its other end; it may be in a container";
+    let why = "no visible process has the other end of the connection; it may be in a container";
     Problem::UnknownOwner(why.to_owned())
 }
 

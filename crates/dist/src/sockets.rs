@@ -67,7 +67,7 @@ fn search(path: &Path, ends: (&str, &str), most: u64) -> io::Result<Option<Socke
         line.clear();
     }
     if table.get_ref().limit() == 0 {
-        return Err(named(io::Error::other("too many connections to look through")));
+        return Err(named(io::Error::other("too many connections to search")));
     }
     Ok(found)
 }

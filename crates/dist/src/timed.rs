@@ -28,7 +28,7 @@ impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = buffer.len().min(self.left);
         if most == 0 && !buffer.is_empty() {
-            return Err(io::Error::new(ErrorKind::InvalidData, "more bytes than are taken"));
+            return Err(io::Error::new(ErrorKind::InvalidData, "more bytes than the limit"));
         }
         self.stream.set_read_timeout(Some(self.time()?))?;
         let count = self.stream.read(&mut buffer[..most])?;
@@ -88,6 +88,6 @@ mod tests {
         let mut timed = Timed::new(&near, Instant::now() + Duration::from_secs(60), 64);
         timed.read_exact(&mut [0; 64]).unwrap();
         let error = timed.read(&mut [0; 1]).unwrap_err();
-        assert!(error.to_string().contains("more bytes than are taken"));
+        assert!(error.to_string().contains("more bytes than the limit"));
     }
 }

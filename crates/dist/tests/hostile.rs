@@ -139,7 +139,7 @@ fn a_message_that_is_too_long_is_said_so() {
     let fake = Fake::start("web@127.0.0.1", |stream| {
         answer_with(stream, &[106], 60_000_000);
     });
-    let wanted = "a message of 57 MiB, and 48 MiB at most are taken";
+    let wanted = "a message of 57 MiB; the limit is 48 MiB";
     assert_eq!(fake.problem(), Problem::Nonsense(wanted.to_owned()));
 }
 
@@ -148,7 +148,7 @@ fn signs_of_life_without_end_are_nonsense() {
     let fake =
         Fake::start("web@127.0.0.1", |mut stream| while stream.write_all(&[0; 4_000]).is_ok() {});
     let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
-    assert!(why.contains("none is the answer"), "{why}");
+    assert!(why.contains("messages, but no answer"), "{why}");
 }
 
 #[test]

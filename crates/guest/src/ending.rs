@@ -56,20 +56,20 @@ impl Ending {
     pub fn sentence(&self) -> String {
         match self {
             Ending::BootFailure { why } => {
-                format!("it did not come up: {why}; try fewer CPUs or another kernel")
+                format!("it did not boot: {why}; try fewer CPUs or another kernel")
             }
             Ending::Panic { line, up } => {
                 let when = if *up { "while its command ran" } else { "before it was up" };
-                format!("its kernel gave up {when}: {}", line.trim())
+                format!("its kernel panicked {when}: {}", line.trim())
             }
             Ending::TimeOut { limit } => {
-                format!("its command did not end within {limit:?}; give it more with --limit")
+                format!("its command did not end within {limit:?}; allow more time with --limit")
             }
             Ending::Hang { silence } => format!(
-                "it was up and then silent for {} s; its kernel or QEMU hangs",
+                "it was up, then sent nothing for {} s; its kernel or QEMU hangs",
                 silence.as_secs()
             ),
-            Ending::Died { why } => format!("it ended before its command did: {why}"),
+            Ending::Died { why } => format!("it ended before its command ended: {why}"),
             Ending::Garbled { why } => format!("its data cannot be read: {why}"),
         }
     }

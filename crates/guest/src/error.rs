@@ -16,7 +16,7 @@ pub enum GuestError {
         why: String,
     },
     /// The kernel was built without an option that a guest needs.
-    #[error("{}: without {lacking}, which a guest needs; switch it on and build again", .path.display())]
+    #[error("{}: lacks {lacking}, which a guest needs; enable it and build again", .path.display())]
     Options {
         /// Its configuration.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum GuestError {
         lacking: String,
     },
     /// The kernel is for another architecture.
-    #[error("{}: a kernel for {arch}, and this host and its binary are x86_64", .path.display())]
+    #[error("{}: a kernel for {arch}, but this host and tailback are x86_64", .path.display())]
     WrongArch {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum GuestError {
     #[error(transparent)]
     Debian(DebianError),
     /// The program that shares a folder could not be started.
-    #[error("{0}; --root takes a mount of its own: run where mount(2) is allowed (CAP_SYS_ADMIN)")]
+    #[error("{0}; --root needs its own mount: run where mount(2) is allowed (CAP_SYS_ADMIN)")]
     NotShared(ToolError),
     /// A kernel could not be fetched.
     #[error("debian:{series}: {why}")]

@@ -122,17 +122,17 @@ impl Decoder {
         let pending = self.pending.get(self.taken..).unwrap_or_default();
         let start = &pending[..pending.len().min(2)];
         if !MAGIC.starts_with(start) {
-            return Err(format!("the guest's data begins with {start:?} and not with a frame"));
+            return Err(format!("the guest's data begins with {start:?} instead of a frame"));
         }
         let Some(header) = pending.get(..HEADER) else { return Ok(None) };
         let kind = FrameKind::from_byte(header[2])
-            .ok_or_else(|| format!("no frame of kind {}", header[2]))?;
+            .ok_or_else(|| format!("frame kind {} is unknown", header[2]))?;
         let word = |at: usize| {
             u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
         };
         let (length, checksum) = (word(3) as usize, word(7));
         if length > MOST_PAYLOAD {
-            return Err(format!("a frame of {length} bytes; {MOST_PAYLOAD} are the most"));
+            return Err(format!("a frame of {length} bytes; the limit is {MOST_PAYLOAD}"));
         }
         let Some(payload) = pending.get(HEADER..HEADER + length) else { return Ok(None) };
         let payload = payload.to_vec();

@@ -25,7 +25,9 @@ pub fn choose(
     let device = access("/dev/kvm", Access::READ_OK | Access::WRITE_OK);
     match choice {
         Choice::Only(Accel::Kvm) => device.map(|()| Accel::Kvm).map_err(|error| {
-            GuestError::Room(format!("/dev/kvm: {error}; take --accel tcg, or be root or in kvm"))
+            GuestError::Room(format!(
+                "/dev/kvm: {error}; use --accel tcg, or run as root or in the group kvm"
+            ))
         }),
         Choice::Only(Accel::Tcg) => Ok(Accel::Tcg),
         Choice::Auto if device.is_err() => Ok(Accel::Tcg),

@@ -31,7 +31,7 @@ pub fn check(
     let most = MOST_CPUS.min(MOST_CPUS_PER_HOST_CPU.saturating_mul(host_cpus.max(1)));
     if cpus == 0 || cpus > most {
         return Err(GuestError::Size(format!(
-            "--cpus {cpus}: between 1 and {most} make sense on the {host_cpus} CPUs of this host"
+            "--cpus {cpus}: use 1 to {most} on this host, which has {host_cpus} CPUs"
         )));
     }
     // While the kernel unpacks the initramfs, it holds both forms in memory.
@@ -45,7 +45,7 @@ pub fn check(
     }
     match available {
         Some(available) if memory > available => Err(GuestError::Room(format!(
-            "--memory {}: this host has {} left; give the guest less, or free some",
+            "--memory {}: this host has {} left; give the guest less, or free some memory",
             mib(memory),
             mib(available)
         ))),

@@ -155,13 +155,13 @@ pub fn expand(of: Of, word: &str) -> Result<Vec<String>, String> {
     let all = ladder_of(of);
     let place = |end: &str| {
         all.iter().position(|one| one == end).ok_or_else(|| {
-            format!("{word}: no series {end} is known; known are {}", all.join(", "))
+            format!("{word}: series {end} is not known; known series: {}", all.join(", "))
         })
     };
     let (from, to) = (place(from)?, place(to)?);
     match from <= to {
         true => Ok(all[from..=to].iter().map(|one| format!("debian:{one}")).collect()),
-        false => Err(format!("{word}: the older version stands first")),
+        false => Err(format!("{word}: name the older version first")),
     }
 }
 

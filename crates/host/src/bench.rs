@@ -91,7 +91,7 @@ impl Bench {
                 return to.write_all(&bytes);
             }
         }
-        Err(io::Error::other("the compiler's user left something else in its place"))
+        Err(io::Error::other("not the compiler's output: wrong type, owner or size"))
     }
 
     /// Writes a new file, and the folders around it.

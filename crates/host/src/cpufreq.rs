@@ -59,8 +59,8 @@ impl Setting {
     pub(crate) fn at(roots: &Roots, path: &Path) -> Result<Self, Absent> {
         let foreign = |why: &str| Absent::Foreign(why.to_owned());
         let tree = tree(roots).ok_or(Absent::Gone)?;
-        let (folders, knob) = place(&tree, path)
-            .ok_or_else(|| foreign("not a file of cpufreq that tailback sets"))?;
+        let (folders, knob) =
+            place(&tree, path).ok_or_else(|| foreign("not a cpufreq file that tailback sets"))?;
         let opened = held::folder(&tree).and_then(|tree| held::below(tree, &folders));
         let folder = opened.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Absent::Gone,

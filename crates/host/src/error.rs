@@ -15,7 +15,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// A file is larger than a valid file of its kind can be.
-    #[error("{}: larger than {limit} bytes, so not what it should be", path.display())]
+    #[error("{}: larger than {limit} bytes, so not the expected file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,

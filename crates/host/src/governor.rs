@@ -86,9 +86,9 @@ impl fmt::Display for State {
         match self {
             State::Absent => f.write_str("no cpufreq here, so no governor is set"),
             State::Already => f.write_str("all CPUs are at performance already"),
-            State::Set(1) => f.write_str("1 cpufreq setting is at performance until the end"),
+            State::Set(1) => f.write_str("1 cpufreq setting is at performance until the run ends"),
             State::Set(count) => {
-                write!(f, "{count} cpufreq settings are at performance until the end")
+                write!(f, "{count} cpufreq settings are at performance until the run ends")
             }
             State::Refused(why) => write!(
                 f,
@@ -110,10 +110,11 @@ fn settings(roots: &Roots) -> Vec<Saved> {
 /// Sets one file, after its old value is in the journal.
 fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
     let refused = |why: String| format!("{}: {why}", saved.path.display());
-    let setting = Setting::at(roots, &saved.path).map_err(|_| refused("it is gone".to_owned()))?;
+    let setting =
+        Setting::at(roots, &saved.path).map_err(|_| refused("the file is gone".to_owned()))?;
     // A file that `restore` would not restore is not changed.
     if !setting.takes(&saved.value) {
-        return Err(refused(format!("the kernel does not list what it holds, {:?}", saved.value)));
+        return Err(refused(format!("the kernel does not list its value {:?}", saved.value)));
     }
     let change = Change::File {
         path: saved.path.clone(),

@@ -40,7 +40,7 @@ pub(crate) fn below(base: OwnedFd, names: &[&OsStr]) -> io::Result<OwnedFd> {
     }
     match mount_of(&found)? == mount {
         true => Ok(found),
-        false => Err(io::Error::other("another file system is mounted on the way")),
+        false => Err(io::Error::other("another file system is mounted on the path")),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         own().unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
         let why = own().unwrap_err().to_string();
-        assert!(why.contains("/a: others may write to it"), "{why}");
+        assert!(why.contains("/a: others can write to it"), "{why}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o1777)).unwrap();
         own().unwrap();
     }

@@ -315,7 +315,7 @@ fn objection(metadata: &Metadata) -> Option<String> {
         return Some(format!("owned by user {owner}"));
     }
     if mode != MODE {
-        return Some(format!("of mode {mode:04o}, not {MODE:04o}"));
+        return Some(format!("its mode is {mode:04o}, not {MODE:04o}"));
     }
     (metadata.nlink() != 1).then(|| "it has a second name (hard link)".to_owned())
 }

@@ -149,8 +149,8 @@ pub fn open(path: &Path) -> Result<File> {
     // Opening a pipe would otherwise wait for a writer.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = file.map_err(failed("open it, links not followed"))?;
-    let metadata = file.metadata().map_err(failed("look at it"))?;
+    let file = file.map_err(failed("open it without following links"))?;
+    let metadata = file.metadata().map_err(failed("examine it"))?;
     match is_regular(&metadata).or_else(|| objection(&metadata, true)) {
         Some(why) => Err(PrivateError::Unsafe { path: path.to_owned(), why }),
         None => Ok(file),
@@ -169,7 +169,7 @@ pub fn lock_file(path: &Path) -> Result<File> {
     let opened = options.custom_flags(flags.bits() as i32).open(path);
     opened.map_err(|source| PrivateError::File {
         path: path.to_owned(),
-        what: "open it, links not followed",
+        what: "open it without following links",
         source,
     })
 }
@@ -197,7 +197,7 @@ fn refuse(path: &Path, objection: Option<String>) -> Result<()> {
 
 fn below(folder: &Path) -> Result<()> {
     let failed =
-        |source| PrivateError::File { path: folder.to_owned(), what: "look at it", source };
+        |source| PrivateError::File { path: folder.to_owned(), what: "examine it", source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let metadata = look(&path)?;
@@ -213,13 +213,13 @@ fn below(folder: &Path) -> Result<()> {
 fn look(path: &Path) -> Result<Metadata> {
     path.symlink_metadata().map_err(|source| PrivateError::File {
         path: path.to_owned(),
-        what: "look at it",
+        what: "examine it",
         source,
     })
 }
 
 fn is_regular(metadata: &Metadata) -> Option<String> {
-    (!metadata.is_file()).then(|| "no regular file".to_owned())
+    (!metadata.is_file()).then(|| "not a regular file".to_owned())
 }
 
 /// The objection to the owner, if any.
@@ -241,7 +241,7 @@ pub(crate) fn objection(metadata: &Metadata, innermost: bool) -> Option<String> 
     let own_group = metadata.gid() == owner && !(innermost && metadata.is_dir());
     let others = if own_group { 0o002 } else { 0o022 };
     (mode & others != 0 && !sticky)
-        .then(|| format!("others may write to it (mode {:04o})", mode & 0o7777))
+        .then(|| format!("others can write to it (mode {:04o})", mode & 0o7777))
 }
 
 #[cfg(test)]
@@ -268,7 +268,7 @@ mod tests {
         for bad in [0o777, 0o1777, 0o720] {
             mode(&inner, bad);
             let message = folder(&inner).unwrap_err().to_string();
-            assert!(message.contains("others may write to it"), "{message}");
+            assert!(message.contains("others can write to it"), "{message}");
         }
         mode(&inner, 0o755);
         folder(&inner).unwrap();
@@ -331,7 +331,7 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(open(&pipe).unwrap_err().to_string().contains("no regular file"));
+        assert!(open(&pipe).unwrap_err().to_string().contains("not a regular file"));
         mode(&file, 0o666);
         assert!(matches!(open(&file), Err(PrivateError::Unsafe { .. })));
         mode(&file, 0o644);

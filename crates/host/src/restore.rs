@@ -93,7 +93,7 @@ pub fn restore(roots: &Roots) -> Restored {
     }
     let mut left = journal::left_behind(roots, &folder);
     if left.len() > MOST_JOURNALS {
-        let why = format!("{} journals; the first {MOST_JOURNALS} are read", left.len());
+        let why = format!("{} journals; only the first {MOST_JOURNALS} are read", left.len());
         restored.refused.push(Refused { journal: folder, entry: None, why });
         left.truncate(MOST_JOURNALS);
     }
@@ -202,7 +202,7 @@ fn undo(roots: &Roots, owner: &Owner, change: &Change) -> Undone {
 
 fn undo_file(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
     // A CPU that went offline meanwhile comes back with the kernel's defaults.
-    let gone = || Undone::Left("it is gone".to_owned());
+    let gone = || Undone::Left("the file is gone".to_owned());
     let failed = |error: std::io::Error| Undone::Failed(path.to_owned(), error.to_string());
     let setting = match Setting::at(roots, path) {
         Ok(setting) => setting,
@@ -213,16 +213,16 @@ fn undo_file(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
         Ok(Some(now)) => now,
         Ok(None) => return gone(),
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            return Undone::Refused("a link is there".to_owned());
+            return Undone::Refused("it is a link, not a file".to_owned());
         }
         Err(error) => return failed(error),
     };
     if set != PERFORMANCE || !setting.takes(was) {
-        return Undone::Refused("no value that tailback sets or finds there".to_owned());
+        return Undone::Refused("not a value that tailback sets or restores".to_owned());
     }
     match now.as_str() {
         now if now == was => Undone::Before,
-        now if now != set => Undone::Left(format!("somebody has set it to {now:?} since")),
+        now if now != set => Undone::Left(format!("somebody else has set it to {now:?}")),
         _ => setting.set(was).map_or_else(failed, |()| Undone::Now),
     }
 }

@@ -118,7 +118,9 @@ impl Tool {
     /// if the kernel refuses.
     pub fn spawn(&mut self) -> Result<Child, ToolError> {
         if let Some(why) = &self.refused {
-            let why = format!("{why}; root runs no program that others could have put there");
+            let why = format!(
+                "{why}; as root, tailback runs no program that other users could have put there"
+            );
             return Err(ToolError::Failed { program: self.program.clone(), why });
         }
         let child = self.command.spawn().map_err(|source| {
@@ -151,7 +153,7 @@ impl Tool {
             }
             None if interrupted() => Err(ToolError::Interrupted),
             None => {
-                let why = format!("did not end within {limit:?}; is the network there?");
+                let why = format!("did not end within {limit:?}; is the network up?");
                 Err(ToolError::Failed { program, why })
             }
         }

@@ -54,7 +54,7 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
     if !has_our_bounds(&bytes) {
         return Err(
-            "a histogram that is cut off or has bounds other than the generators'".to_owned()
+            "the histogram is cut off, or its bounds are not those of the generators".to_owned()
         );
     }
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())
@@ -101,7 +101,7 @@ mod tests {
             let mut bytes = STANDARD.decode(&text).unwrap();
             bytes[place] = forged;
             let refused = decode(&STANDARD.encode(bytes)).err();
-            assert!(refused.is_some_and(|why| why.contains("has bounds other than")), "{place}");
+            assert!(refused.is_some_and(|why| why.contains("its bounds are not")), "{place}");
         }
     }
 }

@@ -22,7 +22,7 @@ impl Mask {
         let mut set = CpuSet::new();
         for cpu in cpus {
             if *cpu >= LIMIT {
-                let why = format!("cpu {cpu} is beyond the {LIMIT} that can be named");
+                let why = format!("CPU {cpu} is beyond the {LIMIT} CPUs that can be named");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
             set.set(*cpu as usize);
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(Mask::from_cpus(&[0, 7]).unwrap().cpus(), [0, 7]);
         for cpu in [LIMIT, u32::MAX] {
             let error = pin(cpu).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("cpu {cpu} is beyond ")), "{error}");
+            assert!(error.starts_with(&format!("CPU {cpu} is beyond ")), "{error}");
         }
     }
 

@@ -7,7 +7,7 @@ use model::not_seen::NoPrograms;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// The kernel programs cannot be had.
-    #[error("programs in the kernel cannot be had: {0:?}")]
+    #[error("programs in the kernel are not available: {0:?}")]
     NoPrograms(NoPrograms),
     /// A library or a symbol does not exist.
     #[error("{what}: {why}")]

@@ -66,7 +66,7 @@ pub fn heading(state: State, advice: &[Advice]) -> &'static str {
     let sure = advice.iter().any(|advice| advice.sure.is_shown());
     match state {
         State::Affected if sure => "What to change",
-        State::Affected => "What may fix it; each command measures whether it does",
+        State::Affected => "Possible fixes, each with the command that tests it",
         _ => "Next",
     }
 }

@@ -27,7 +27,10 @@ pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String 
     let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
     // The judged figure comes first: a short answer may have room for that column only.
     columns.sort_by_key(|measure| measure.name != judged);
-    let title = format!("What each level did, against {} (* leaves out zero):", control(factorial));
+    let title = format!(
+        "Effect of each level, compared with {} (*: the interval excludes zero):",
+        control(factorial)
+    );
     let mut text = format!("\n{}\n\n", look.wrap(&title, "  ", "  "));
     let most = if look.why { all.shown.len() } else { SHORT };
     let effects: Vec<&Effect> = all.shown.iter().take(most).collect();
@@ -97,8 +100,8 @@ fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
     let shifts = || all.shown.iter().flat_map(|effect| effect.measures.values());
     let with_ends = shifts().filter(|shift| shift.low.is_some() || shift.high.is_some()).count();
     let mut notes = vec![
-        "Changes are taken within blocks, as the mean over the levels of the other factors, and \
-         estimated over blocks (Hodges-Lehmann)."
+        "Each change is taken within a block, as the mean over the levels of the other factors, \
+         and estimated over all blocks (Hodges-Lehmann)."
             .to_owned(),
     ];
     if with_ends == 0 {
@@ -106,8 +109,8 @@ fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
     } else {
         let lowest = shifts().map(|shift| shift.confidence).fold(1.0, f64::min) * 100.0;
         notes.push(format!(
-            "Each interval holds with {}% or more by itself; * marks those that leave out zero. If \
-             no level did anything, about {} of these {with_ends} would be marked all the same.",
+            "Each interval by itself holds with {}% or more; * marks intervals that exclude zero. \
+             If no level had an effect, about {} of these {with_ends} would still be marked.",
             number(lowest),
             number(with_ends as f64 * (1.0 - lowest / 100.0))
         ));
@@ -116,17 +119,18 @@ fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
     let most = all.shown.iter().map(figures).max().unwrap_or(0);
     if all.shown.iter().any(|effect| figures(effect) < most) {
         notes.push(
-            "A change that cannot be estimated is shown as -: trials on both sides of it were cut off."
+            "A change is shown as - if it cannot be estimated: trials on both sides were cut off."
                 .to_owned(),
         );
     }
     if all.shown.iter().any(|effect| effect.changes.len() > 1) {
         notes.push(
-            "A row of two factors is what they did together beyond the sum of each.".to_owned(),
+            "A row with two factors is their joint effect beyond the sum of their single effects."
+                .to_owned(),
         );
     }
     if all.left_out > 0 {
-        notes.push(format!("{} more effects were not worked out.", all.left_out));
+        notes.push(format!("{} more effects were not computed.", all.left_out));
     }
     if factorial.sittings.len() > 1 {
         notes.push(format!("The study was run in {} parts.", factorial.sittings.len()));

@@ -22,7 +22,7 @@ pub fn flags(record: &Judged, meta: Option<&Meta>, place: &str, look: Look) -> S
             let why = match record.judgement.state {
                 State::NotAffected => "the VM's defaults cost no latency here",
                 State::Affected => "none of the flags that were tried was shown to help",
-                _ => "the study did not come to a verdict",
+                _ => "the study reached no verdict",
             };
             let _ = writeln!(text, "\n  No flag is supported: {why}.\n");
         }

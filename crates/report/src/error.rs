@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// A figure could not be drawn.
-    #[error("chart `{chart}`: {why}; the other formats of `tailback export` do without charts")]
+    #[error("chart `{chart}`: {why}; the other formats of `tailback export` need no charts")]
     Chart {
         /// The chart.
         chart: String,

@@ -35,11 +35,11 @@ pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String 
             Cell::from(figure),
         ]);
     }
-    let mut text = "\n  What was found before, beside today:\n".to_owned();
+    let mut text = "\n  Earlier findings, and today's:\n".to_owned();
     let _ = write!(text, "\n{}", grid.text(look));
     if look.why {
-        let note = "Today is the verdict and the figure of the combination with that level and the \
-                    control's levels of every other factor.";
+        let note = "The verdict and the figure of today are those of the combination with this \
+                    level and with the control's level of every other factor.";
         let _ = writeln!(text, "{}", look.wrap(note, "  ", "  "));
     }
     text

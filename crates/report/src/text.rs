@@ -156,7 +156,7 @@ fn legend(record: &Judged, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> Str
     };
     let intervals = match arms.iter().all(bounded) {
         true => format!("medians over trials with {confidence} intervals"),
-        false => format!("medians over trials; some are too few for {confidence} intervals"),
+        false => format!("medians over trials; some arms have too few for {confidence} intervals"),
     };
     format!("Figures are {intervals}; on {}.", host(&record.machine))
 }
@@ -385,7 +385,7 @@ mod tests {
         record.judgement.caveats = vec![Caveat::Emulated, more];
         let text = super::record(&shown(&record, &testing::META), Look::default());
         assert!(text.contains("  No arm with the cause was run.\n"), "{text}");
-        assert!(text.contains("  About 3 more blocks like these would settle it"), "{text}");
+        assert!(text.contains("  About 3 more blocks like these would settle the"), "{text}");
         assert!(!text.contains("emulated") && !text.contains("no control"), "{text}");
         assert!(text.contains("\n  Go on: tailback run "), "{text}");
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
     /// The folder contains something else.
-    #[error("{}: {what}, which no census wrote, and it stays; name an empty folder", .path.display())]
+    #[error("{}: {what}: not written by a census, so kept; name an empty folder", .path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -15,7 +15,7 @@ pub enum RowsError {
         what: String,
     },
     /// A system call failed.
-    #[error("{}: {source}; name a folder that can be written and has room", .path.display())]
+    #[error("{}: {source}; name a writable folder with enough space", .path.display())]
     Io {
         /// The path that could not be written.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum RowsError {
         source: io::Error,
     },
     /// A Parquet file could not be written.
-    #[error("{}: {source}; name a folder that can be written and has room", .path.display())]
+    #[error("{}: {source}; name a writable folder with enough space", .path.display())]
     Parquet {
         /// The file.
         path: PathBuf,

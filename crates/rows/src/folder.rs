@@ -63,7 +63,7 @@ impl Folder {
         let target = std::path::absolute(path).map_err(RowsError::io(path))?;
         let parent = target.parent().unwrap_or(Path::new("/")).to_owned();
         if target.file_name().is_none() {
-            return Err(foreign(path, "the root of all files"));
+            return Err(foreign(path, "the root of the file system"));
         }
         let folder = Folder { target, parent };
         folder.check()?;
@@ -90,7 +90,7 @@ impl Folder {
             Err(error) => return Err(RowsError::io(&self.target)(error)),
         };
         if !found.is_dir() {
-            return Err(foreign(&self.target, "no folder"));
+            return Err(foreign(&self.target, "not a folder"));
         }
         let entries = fs::read_dir(&self.target).map_err(RowsError::io(&self.target))?;
         let (mut marked, mut any) = (false, false);

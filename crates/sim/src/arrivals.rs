@@ -84,7 +84,7 @@ impl Arrivals {
         let bursts = self.bursts.map_or(0.0, |b| per_request(b.mean_gap_ns) * f64::from(b.size));
         let expected = per_request(self.mean_gap_ns) + bursts;
         require(expected <= MOST_REQUESTS as f64 * 0.9, || {
-            format!("about {expected:.0} requests: a run takes {MOST_REQUESTS} at most")
+            format!("about {expected:.0} requests: a run can have at most {MOST_REQUESTS}")
         })?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(STREAM);

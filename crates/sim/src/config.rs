@@ -123,7 +123,8 @@ impl Config {
             format!("HZ {}: a kernel ticks 24 to 10000 times a second", self.hz)
         })?;
         require(self.tick_phase_ns.is_none_or(|phase| phase <= self.tick_ns()), || {
-            format!("a first tick at {} ns is later than a tick", self.tick_phase_ns.unwrap_or(0))
+            let phase = self.tick_phase_ns.unwrap_or(0);
+            format!("a first tick at {phase} ns is later than one tick period")
         })?;
         require((1..=1_000 * MS).contains(&self.slice_ns), || {
             format!("a slice of {} ns: it has to be between 1 ns and 1 s", self.slice_ns)
@@ -132,31 +133,31 @@ impl Config {
 
     fn check_limits(&self) -> Result<(), Error> {
         require((MS..=1_000 * MS).contains(&self.period_ns), || {
-            format!("a period of {} us: the kernel takes 1 ms to 1 s", self.period_ns / 1_000)
+            format!("a period of {} us: the kernel accepts 1 ms to 1 s", self.period_ns / 1_000)
         })?;
         let phase = self.period_phase_ns.unwrap_or(self.period_ns);
         require((1..=self.period_ns).contains(&phase), || {
-            format!("a first period that ends at {phase} ns: it ends within one period")
+            format!("a first period that ends at {phase} ns: it has to end within one period")
         })?;
         let Some(quota) = self.quota_ns else {
             return require(self.burst_ns == 0, || "a burst needs a quota".to_owned());
         };
         require(quota >= MS, || {
-            format!("a quota of {} us: the kernel takes no less than 1 ms", quota / 1_000)
+            format!("a quota of {} us: the kernel accepts 1 ms or more", quota / 1_000)
         })?;
         let most = u64::from(MOST_CPUS) * self.period_ns;
-        require(quota <= most, || format!("a quota of {quota} ns is beyond any machine"))?;
+        require(quota <= most, || format!("a quota of {quota} ns is more than any machine has"))?;
         require(self.burst_ns <= quota, || {
             format!("a burst of {} us is above the quota of {} us", us(self.burst_ns), us(quota))
         })?;
         require(self.burst_ns == 0 || self.rules.burst, || {
-            format!("a burst needs 5.14 or later, not {}", self.era.versions())
+            format!("a burst needs kernel 5.14 or later, not {}", self.era.versions())
         })
     }
 
     fn check_run(&self) -> Result<(), Error> {
         require((1..=HOUR).contains(&self.duration_ns), || {
-            format!("a run of {} s: it lasts up to an hour", self.duration_ns / 1_000_000_000)
+            format!("a run of {} s: it may last at most an hour", self.duration_ns / 1_000_000_000)
         })?;
         let offered = u64::from(self.cpus).saturating_mul(self.duration_ns / 1_000_000_000);
         require(offered <= MOST_CPU_SECONDS, || {
@@ -168,7 +169,7 @@ impl Config {
         })?;
         let most = MS;
         require(self.distribution_step_ns <= most && self.return_to_user_ns <= most, || {
-            "the steps of distribution and of the return to user mode are at most 1 ms".to_owned()
+            "the distribution step and the return to user mode have to take at most 1 ms".to_owned()
         })
     }
 }
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_value_out_of_range_is_named() {
-        assert!(refused(|c| c.quota_ns = Some(999_999)).contains("no less than 1 ms"));
+        assert!(refused(|c| c.quota_ns = Some(999_999)).contains("1 ms or more"));
         assert!(refused(|c| c.period_ns = MS - 1).contains("1 ms to 1 s"));
         assert!(refused(|c| c.period_ns = 1_001 * MS).contains("1 ms to 1 s"));
         assert!(refused(|c| c.burst_ns = 11 * MS).contains("above the quota"));
@@ -202,8 +203,8 @@ mod tests {
         assert!(refused(|c| c.hz = 10_001).contains("HZ 10001"));
         assert!(refused(|c| c.cpus = 0).contains("0 CPUs"));
         assert!(refused(|c| c.cpus = 65_537).contains("65537 CPUs"));
-        assert!(refused(|c| c.duration_ns = 0).contains("up to an hour"));
-        assert!(refused(|c| c.duration_ns = u64::MAX).contains("up to an hour"));
+        assert!(refused(|c| c.duration_ns = 0).contains("at most an hour"));
+        assert!(refused(|c| c.duration_ns = u64::MAX).contains("at most an hour"));
         assert!(refused(|c| c.slice_ns = 0).contains("slice"));
         assert!(refused(|c| c.period_phase_ns = Some(0)).contains("first period"));
         assert!(refused(|c| c.tick_phase_ns = Some(MS * 5)).contains("first tick"));

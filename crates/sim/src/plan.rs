@@ -39,10 +39,10 @@ impl Goal {
             return wrong("a percentile has to be above 0 and at most 100");
         }
         if self.target_ns == 0 || self.step_ns == 0 {
-            return wrong("a target and a step between quotas are longer than 0");
+            return wrong("a target and a step between quotas have to be above 0");
         }
         if !(1..=MOST_RUNS).contains(&self.runs) {
-            return wrong("a quota is tried in 1 to 1000 runs");
+            return wrong("a quota has to be tried in 1 to 1000 runs");
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ pub fn find_quota(config: &Config, workload: &Workload, goal: &Goal) -> Result<A
     let mut answer = plan.answer(free);
     if quota.is_none() && with_burst.is_none() {
         answer.why_none = Some(
-            "not even a quota of all CPUs is enough, though without one the target holds"
+            "not even a quota of all CPUs is enough, although the target holds without a quota"
                 .to_owned(),
         );
     }
@@ -234,7 +234,7 @@ impl World {
             }
             Workload::Trace { requests, workers } => (requests.clone(), *workers),
             Workload::Fibtest(_) | Workload::Periodic(_) => {
-                let why = "a quota is planned for a load of requests: arrivals or a trace";
+                let why = "a quota can only be planned for a load of requests: arrivals or a trace";
                 return Err(Error::Plan(why.to_owned()));
             }
         };

@@ -37,7 +37,7 @@ pub fn parse_trace(text: &str) -> Result<Vec<Request>, Error> {
         requests.push(request);
     }
     if requests.is_empty() {
-        return Err(Error::TraceSize("it holds no request".to_owned()));
+        return Err(Error::TraceSize("it contains no request".to_owned()));
     }
     requests.sort_by_key(|request| request.at_ns);
     Ok(requests)
@@ -65,7 +65,7 @@ fn parse_request(content: &str) -> Result<Request, String> {
     let at_ns = parse_time(at)?;
     let service_ns = parse_time(service)?;
     if service_ns == 0 {
-        return Err("a request takes some CPU time".to_owned());
+        return Err("a request has to take some CPU time".to_owned());
     }
     Ok(Request { at_ns, service_ns })
 }

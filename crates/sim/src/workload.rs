@@ -122,14 +122,18 @@ fn check_fibtest(load: &Fibtest) -> Result<(), Error> {
         format!("{} fast threads of {}: there are too few threads", load.fast, load.threads)
     })?;
     require((1..=LONGEST_NS).contains(&load.slow_burst_ns), || {
-        "a slow thread works for a nanosecond to an hour at a time".to_owned()
+        "a slow thread has to work for 1 ns to an hour at a time".to_owned()
     })?;
     require((SHORTEST_NS..=LONGEST_NS).contains(&load.sleep_ns), || {
-        "a slow thread sleeps for 10 us to an hour at a time".to_owned()
+        "a slow thread has to sleep for 10 us to an hour at a time".to_owned()
     })?;
-    require(load.timer_slack_ns <= 1_000_000_000, || "a timer slack is at most 1 s".to_owned())?;
-    require(load.spawn_gap_ns <= 1_000_000_000, || "threads start within 1 s".to_owned())?;
-    require(load.iteration_ps > 0, || "an iteration takes some time".to_owned())
+    require(load.timer_slack_ns <= 1_000_000_000, || {
+        "a timer slack has to be at most 1 s".to_owned()
+    })?;
+    require(load.spawn_gap_ns <= 1_000_000_000, || {
+        "a thread has to start within 1 s of the previous one".to_owned()
+    })?;
+    require(load.iteration_ps > 0, || "an iteration has to take some time".to_owned())
 }
 
 fn check_periodic(tasks: &[Periodic], config: &Config) -> Result<(), Error> {
@@ -144,7 +148,7 @@ fn check_periodic(tasks: &[Periodic], config: &Config) -> Result<(), Error> {
         require((1..=LONGEST_NS).contains(&task.cost_ns), || {
             "a task's cost has to be between 1 ns and an hour".to_owned()
         })?;
-        require(task.offset_ns <= LONGEST_NS, || "a task starts within an hour".to_owned())?;
+        require(task.offset_ns <= LONGEST_NS, || "a task has to start within an hour".to_owned())?;
     }
     Ok(())
 }
@@ -156,7 +160,7 @@ fn check_requests(requests: &[Request]) -> Result<(), Error> {
     })?;
     let most = requests.iter().map(|request| request.at_ns.max(request.service_ns)).max();
     require(most.is_none_or(|most| most <= LONGEST_NS), || {
-        "a request arrives, and is served, within an hour".to_owned()
+        "a request has to arrive within an hour, and to take at most an hour".to_owned()
     })
 }
 
@@ -185,8 +189,8 @@ mod tests {
         assert!(fibtest(|l| l.threads = 0).contains("0 threads"));
         assert!(fibtest(|l| l.threads = 1_000_001).contains("1000001 threads"));
         assert!(fibtest(|l| l.fast = 5).contains("5 fast threads of 4"));
-        assert!(fibtest(|l| l.sleep_ns = 0).contains("sleeps"));
-        assert!(fibtest(|l| l.slow_burst_ns = 0).contains("works"));
+        assert!(fibtest(|l| l.sleep_ns = 0).contains("to sleep"));
+        assert!(fibtest(|l| l.slow_burst_ns = 0).contains("to work"));
         let task = Periodic { period_ns: 0, cost_ns: 1, offset_ns: 0, cpu: 0 };
         assert!(refused(Workload::Periodic(vec![task.clone()])).contains("period"));
         assert!(refused(Workload::Periodic(vec![Periodic { cpu: 4, ..task }])).contains("CPU 4"));

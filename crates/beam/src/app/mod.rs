@@ -92,13 +92,13 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     // If this succeeds, it is done once per entry; otherwise each run tries again.
     let _ = nif::nif(sources, otp, &app, cache);
     if otp.user().is_some() {
-        show(building.path()).map_err(failed("let others read it"))?;
+        show(building.path()).map_err(failed("make it readable for other users"))?;
     }
     sync(&app).map_err(failed("write it"))?;
     match building.put(entry) {
         Ok(()) => Ok(()),
         Err(_) if entry.is_dir() => Ok(()),
-        Err(source) => Err(failed("rename it into its place")(source)),
+        Err(source) => Err(failed("rename it to its final name")(source)),
     }
 }
 

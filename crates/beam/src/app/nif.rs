@@ -36,7 +36,7 @@ pub(super) fn nif(
     cache: &Path,
 ) -> Result<PathBuf, String> {
     if !sources.nifs().any(|name| name == MAIN) {
-        return Err("this build of tailback carries no NIF".to_owned());
+        return Err("this build of tailback contains no NIF".to_owned());
     }
     let objects = app.join("priv");
     for name in sources.nifs() {
@@ -122,7 +122,7 @@ fn run_compiler(
 /// The compiler's first error message.
 fn refusal(compiler: &str, name: &str, ran: &os::child::Ran) -> String {
     if ran.status.is_none() {
-        return format!("{compiler}: c_src/{name}.c: not done within {LIMIT:?}");
+        return format!("{compiler}: c_src/{name}.c: not compiled within {LIMIT:?}");
     }
     let text = String::from_utf8_lossy(&ran.stderr);
     let line = text.lines().find(|line| line.contains("error")).or_else(|| text.lines().next());

@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 /// The names of the steps by number; the files to join have the numbers after these.
 const STEPS: [&str; 6] = [
-    "standing by for its end",
-    "a process group of its own",
+    "starting its supervisor",
+    "making its process group",
     "binding it to its CPUs",
     "setting its niceness",
-    "handing it its pipes",
-    "becoming its user",
+    "passing its pipes to it",
+    "changing to its user",
 ];
 
 /// Everything that the new process needs. It is made before the fork, since the child may not

@@ -7,9 +7,9 @@ use std::fmt;
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["noshell", "noinput", "oldshell", "newshell", "user", "emu_args_exit", "emu_name_exit"],
-        "standard input and output are tailback's own",
+        "tailback itself uses standard input and output",
     ),
-    (&["s", "run", "eval"], "tailback itself sets what is run"),
+    (&["s", "run", "eval"], "tailback itself sets what the node runs"),
     (
         &[
             "name",
@@ -21,7 +21,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "start_epmd",
             "epmd_module",
         ],
-        "a node that is measured is not distributed",
+        "a measured node runs without distribution",
     ),
     (
         &[
@@ -30,11 +30,14 @@ const REFUSED: &[(&[&str], &str)] = &[
         ],
         "tailback itself sets how the node boots",
     ),
-    (&["pa", "pz"], "tailback itself sets where the code is"),
-    (&["detached", "heart"], "a node has to end with tailback"),
-    (&["env"], "give the variable in tailback's own environment instead"),
-    (&["args_file", "extra", "-"], "what follows it could not be checked"),
-    (&["emu", "instr", "embedded", "version"], "it does not suit a node that a program controls"),
+    (&["pa", "pz"], "tailback itself sets the code path"),
+    (&["detached", "heart"], "a node has to end when tailback ends"),
+    (&["env"], "set the variable in the environment of tailback instead"),
+    (&["args_file", "extra", "-"], "tailback could not check the words after it"),
+    (
+        &["emu", "instr", "embedded", "version"],
+        "it is not suitable for a node that a program controls",
+    ),
 ];
 
 /// Emulator flags, split into words; shown as the user gave them.
@@ -90,7 +93,7 @@ impl fmt::Display for Flags {
 
 fn check(word: &str, after_flag: bool) -> Result<(), String> {
     if word.chars().any(os::terminal::steers) {
-        return Err("it holds a control character".to_owned());
+        return Err("a word contains a control character".to_owned());
     }
     if let Some(name) = word.strip_prefix('-') {
         return check_name(word, name);

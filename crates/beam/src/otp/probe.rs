@@ -37,7 +37,7 @@ pub(super) fn ask(
     match text.lines().find_map(answer) {
         Some(answer) => Ok(answer),
         None if ran.status.is_none() => {
-            Err(BeamError::Late { path, what: "answer which OTP it is", limit })
+            Err(BeamError::Late { path, what: "report its OTP release", limit })
         }
         None => Err(BeamError::NotErl { path, printed: printed(&ran) }),
     }

@@ -86,7 +86,7 @@ pub fn as_i64(term: &Term) -> Read<i64> {
         Term::FixInteger(number) => Ok(i64::from(number.value)),
         Term::BigInteger(number) => {
             // Not `wrong`, which would call this function again.
-            i64::try_from(&number.value).or_else(|_| too_large("an integer of 64 bits"))
+            i64::try_from(&number.value).or_else(|_| too_large("a 64-bit integer"))
         }
         _ => wrong("an integer", term),
     }
@@ -102,7 +102,7 @@ fn too_large<T>(expected: &str) -> Read<T> {
 /// # Errors
 /// If it is no such integer, or does not fit.
 pub fn as_u64(term: &Term) -> Read<u64> {
-    const EXPECTED: &str = "an unsigned integer of 64 bits";
+    const EXPECTED: &str = "an unsigned 64-bit integer";
     match term {
         Term::FixInteger(number) => u64::try_from(number.value).or_else(|_| wrong(EXPECTED, term)),
         Term::BigInteger(number) => u64::try_from(&number.value).or_else(|_| wrong(EXPECTED, term)),

@@ -21,7 +21,7 @@ fn numbers_are_read_whatever_form_they_travel_in() {
     assert_eq!(as_f64(&sent(&float(0.5).unwrap())), Ok(0.5));
     assert_eq!(as_f64(&int(1 << 40)), Ok((1u64 << 40) as f64));
     assert_eq!(float(f64::NAN), None);
-    let expected = "expected an unsigned integer of 64 bits, found the integer -1";
+    let expected = "expected an unsigned 64-bit integer, found the integer -1";
     assert_eq!(message(as_u64(&int(-1))), expected);
     assert!(message(as_i64(&uint(u64::MAX))).contains("larger integer"));
     assert_eq!(message(as_f64(&atom("unknown"))), "expected a number, found the atom unknown");
@@ -57,7 +57,7 @@ fn an_error_names_the_way_to_it() {
     let wall = |run: &Term| field(run, "wall_us", as_u64);
     assert_eq!(
         message(field(&term, "runs", |runs| each(runs, wall))),
-        "runs[0].wall_us: expected an unsigned integer of 64 bits, found the atom undefined"
+        "runs[0].wall_us: expected an unsigned 64-bit integer, found the atom undefined"
     );
     assert_eq!(message(field(&term, "none", as_u64)), "none: expected a value, found none");
     assert_eq!(find(&term, "none", as_u64), Ok(None));

@@ -32,7 +32,7 @@ pub(super) fn check_inner(bytes: &[u8], most: u64) -> Result<(), String> {
 fn whole(length: usize, bytes: &[u8]) -> Result<(), String> {
     match length == bytes.len() {
         true => Ok(()),
-        false => Err("bytes behind the term".to_owned()),
+        false => Err("bytes after the term".to_owned()),
     }
 }
 
@@ -63,13 +63,13 @@ fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
         }
         // Each term takes at least one byte, so there cannot be more terms than bytes.
         if inner > cursor.rest.len() as u64 {
-            return Err("a length beyond the end".to_owned());
+            return Err("a length beyond the end of the data".to_owned());
         }
         if inner > 0 {
             open.push(inner);
         }
         if open.len() > MOST_DEPTH {
-            return Err(format!("nested deeper than {MOST_DEPTH}"));
+            return Err(format!("a term nested deeper than {MOST_DEPTH}"));
         }
     }
     Ok(bytes.len() - cursor.rest.len())
@@ -116,7 +116,7 @@ impl Cursor<'_> {
                 self.add(cost::table(pairs));
                 return Ok(pairs * 2);
             }
-            other => return Err(format!("a term with tag {other}, which is not taken")),
+            other => return Err(format!("a term with tag {other}, which is not accepted")),
         }
         Ok(0)
     }

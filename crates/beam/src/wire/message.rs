@@ -34,7 +34,7 @@ impl Incoming {
         let Term::Tuple(Tuple { elements }) = term else {
             return Err("a message that is not a tuple".to_owned());
         };
-        Self::from_elements(elements).ok_or_else(|| "a message that is not known".to_owned())
+        Self::from_elements(elements).ok_or_else(|| "an unknown message".to_owned())
     }
 
     fn from_elements(elements: Vec<Term>) -> Option<Self> {

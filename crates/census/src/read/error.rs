@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CensusError {
     /// A path that the user named does not exist.
-    #[error("{}: {source}; name records, brief records, or a folder of them", .path.display())]
+    #[error("{}: {source}; name records, brief records, or a folder with records", .path.display())]
     Named {
         /// The path.
         path: PathBuf,
@@ -14,6 +14,9 @@ pub enum CensusError {
         source: std::io::Error,
     },
     /// The trials of records could not be stored.
-    #[error("trials of records: {0}; make room beside the folder of --parquet, or name another")]
+    #[error(
+        "trials of records: {0}; free some disk space beside the folder of --parquet, or name \
+         another folder"
+    )]
     Trials(std::io::Error),
 }

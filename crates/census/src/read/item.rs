@@ -94,6 +94,6 @@ pub(super) fn open_named(path: &Path) -> std::io::Result<File> {
 }
 
 fn no_file() -> Error {
-    let what = "neither a file nor a folder (what a pipe holds goes to -)";
+    let what = "neither a file nor a folder (give - to read from a pipe)";
     Error::new(ErrorKind::InvalidInput, what)
 }

@@ -17,7 +17,7 @@ const MOST_RUNS: usize = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum SinceError {
     /// It is not a census.
-    #[error("not a census of tailback, as tailback census --json prints it: {0}")]
+    #[error("not the output of tailback census --json: {0}")]
     Foreign(String),
     /// It names too many hosts.
     #[error("it names more than {MOST_HOSTS} hosts")]

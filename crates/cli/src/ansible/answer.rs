@@ -35,7 +35,7 @@ impl Answer {
     /// The answer when the run took too long and was stopped.
     pub fn overdue(limit: Duration) -> Self {
         Answer::failed(&format!(
-            "it did not end within {} s and was ended; give it a smaller budget",
+            "tailback did not end within {} s and was stopped; give it a smaller budget",
             limit.as_secs()
         ))
     }

@@ -49,7 +49,7 @@ impl<'a> ModuleFolders<'a> {
         match &self.work {
             Ok(work) => Ok(work.path()),
             Err(error) => Err(Failure::need(format!(
-                "{}: {error}; free some room, or set TMPDIR",
+                "{}: {error}; free some disk space, or set TMPDIR",
                 std::env::temp_dir().display()
             ))),
         }

@@ -111,17 +111,17 @@ impl Options {
     /// scenario. Other flags are refused.
     fn one_scenario(&self) -> Result<(), String> {
         let [id] = self.scenarios.as_slice() else {
-            return Err("parameters: name the one scenario that has them, in scenarios".to_owned());
+            return Err("parameters: name the one scenario that has them in `scenarios`".to_owned());
         };
         let scenario = scenarios::find(id)
-            .ok_or_else(|| format!("scenarios: there is no {id}; see tailback list"))?;
+            .ok_or_else(|| format!("scenarios: no scenario {id}; see tailback list"))?;
         let known = (scenario.meta().parameters.all)();
         let unknown =
             self.parameters.keys().find(|name| known.iter().all(|one| one.name != **name));
         match unknown {
-            Some(name) => {
-                Err(format!("parameters: {id} has no {name}; see tailback run {id} --help"))
-            }
+            Some(name) => Err(format!(
+                "parameters: {id} has no parameter {name}; see tailback run {id} --help"
+            )),
             None => Ok(()),
         }
     }
@@ -195,8 +195,11 @@ mod tests {
             (r#"{"scenaros": []}"#, "unknown field"),
             (r#"{"budget": "soon"}"#, "budget: `soon` is not a duration"),
             (r#"{"parameters": {"busy": 1}}"#, "name the one scenario"),
-            (r#"{"scenarios": ["nothing"], "parameters": {"busy": 1}}"#, "there is no nothing"),
-            (r#"{"scenarios": ["mmap-lock"], "parameters": {"record": "/etc/x"}}"#, "no record"),
+            (r#"{"scenarios": ["nothing"], "parameters": {"busy": 1}}"#, "no scenario nothing"),
+            (
+                r#"{"scenarios": ["mmap-lock"], "parameters": {"record": "/etc/x"}}"#,
+                "no parameter record",
+            ),
         ] {
             let said = Wanted::of(text).unwrap_err();
             assert!(said.contains(why), "{text}: {said}");

@@ -47,7 +47,7 @@ struct AdviseFlags {
     seed: Option<u64>,
     /// Use fewer arms or shorter trials
     #[arg(long)]
-    #[allow(dead_code, reason = "parameters read it, for their defaults")]
+    #[allow(dead_code, reason = "the parameters read this flag for their defaults")]
     quick: bool,
 }
 
@@ -85,8 +85,8 @@ fn of_advice(arg: Arg) -> Arg {
             .default_value(None::<&str>)
             .help("CPU quota, in CPUs: 0.5"),
         "schedulers" => arg.long("cpus").help(
-            "Number of schedulers: as many as the host of the node has CPUs [default: the CPUs \
-             here, at least 8]",
+            "Number of schedulers: the number of CPUs of the host that the node is for [default: \
+             the CPUs of this machine, at least 8]",
         ),
         "otp" => arg.value_name("OTP").help(
             "The OTP: debian:SUITE, an erl, or the folder of an installation [default: the erl on \
@@ -150,7 +150,7 @@ impl Advise {
     fn params(&self) -> Result<BusyWaitParams, Failure> {
         let params = self.params.clone();
         let Some(quota) = params.quota.get() else {
-            return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
+            return Err(Failure::usage("--quota: give the quota in CPUs, such as 0.5"));
         };
         let fixes = fixes(quota.get()).map_err(Failure::usage)?;
         Ok(BusyWaitParams { fixes, ..params })

@@ -17,9 +17,9 @@ use report::Shown;
 use runs::{Made, RunFlags};
 use std::path::{Path, PathBuf};
 
-const CODES: &str = "  0    better, differs, or no difference shown\n  1    worse\n  2    bad usage \
-    or input\n  3    a need of --run is missing, or a record is not in its folder\n  4    not \
-    comparable, or pairs that could not be used\n  130  interrupted; whole pairs are kept and \
+const CODES: &str = "  0    better, differs, or no difference shown\n  1    worse\n  2    bad \
+    usage or input\n  3    a need of --run is missing, or a record is not in its folder\n  4    \
+    not comparable, or pairs could not be used\n  130  interrupted; complete pairs are kept and \
     compared";
 
 const USAGE: &str = "tailback compare [OPTIONS] <BEFORE> <AFTER>\n       \
@@ -139,7 +139,8 @@ impl Compare {
             |name: &String| ACROSS.contains(&name.as_str()) || meta.parameter(name).is_some();
         match self.across.iter().find(|name| !known(name)) {
             Some(unknown) => Err(Failure::usage(format!(
-                "--across {unknown}: neither {} nor a parameter of {}; see tailback run {} --help",
+                "--across {unknown}: not one of {}, and no parameter of {}; see tailback run {} \
+                 --help",
                 ACROSS.join(", "),
                 meta.id,
                 meta.id

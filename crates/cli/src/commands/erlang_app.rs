@@ -25,7 +25,8 @@ impl Run for ErlangApp {
                 .map_err(|error| Failure::of(error, None))?;
         let program = self.otp.as_ref().map_or_else(|| "erl".to_owned(), |_| os::quote::word(&erl));
         session.out.print(&format!(
-            "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",
+            "Written. To use it in your own shell:\n\n  {program} -pa {}\n  1> wait:run(4*100, \
+             1024*1024, 20, 5).\n",
             ebin.display()
         ));
         Ok(0)

@@ -92,7 +92,7 @@ fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Fail
     let arms: Vec<&str> = record.probed.iter().map(|probed| probed.trial.arm.as_str()).collect();
     let there = if arms.is_empty() { "none".to_owned() } else { arms.join(", ") };
     Err(Failure::usage(format!(
-        "--arm {arm}: {}: no trial with probes of it; there are: {there}",
+        "--arm {arm}: {}: this arm has no trial with probes; arms with probes: {there}",
         path.display()
     )))
 }
@@ -100,6 +100,6 @@ fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Fail
 fn show_timeline(session: &Session, explanation: &Explanation) {
     match explanation.waits.first().filter(|wait| !wait.timeline.is_empty()) {
         Some(wait) => session.out.print(&format!("\n{}", report::timeline(wait))),
-        None => output::note("no timeline: no wait in the record was followed"),
+        None => output::note("no timeline: no wait was recorded step by step"),
     }
 }

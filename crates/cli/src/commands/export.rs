@@ -57,7 +57,7 @@ impl Run for Export {
             return self.ktap(session);
         }
         if self.undecided.is_some() {
-            return Err(Failure::usage("--undecided: only --format ktap has it"));
+            return Err(Failure::usage("--undecided works only with --format ktap"));
         }
         let known = Format::ALL.into_iter().find(|(format, _)| *format == self.format);
         let (_, format) =

@@ -52,7 +52,7 @@ impl Run for Man {
         std::fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to((session.command_line)(), folder))
             .map_err(|error| {
-                Failure::usage(format!("man pages to {}: {error}", folder.display()))
+                Failure::usage(format!("cannot write man pages to {}: {error}", folder.display()))
             })?;
         Ok(0)
     }

@@ -124,11 +124,13 @@ fn files(named: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn none(figures: bool, folder: &Path, measure: Option<&str>) -> Failure {
     match measure {
         Some(measure) if figures => Failure::usage(format!(
-            "--measure {measure}: no record in {} has it; a record lists the names under \"measures\"",
+            "--measure {measure}: no record in {} has this figure; a record lists the names under \
+             \"measures\"",
             folder.display()
         )),
         _ => Failure::usage(format!(
-            "{}: no record in it has a figure; name a folder with records of tailback",
+            "{}: no record in this folder has a judged figure; name a folder with records of \
+             tailback",
             folder.display()
         )),
     }

@@ -28,7 +28,7 @@ pub struct Identify {
 /// Undo what a killed run left: CPU frequency settings, control groups, temporary files
 #[derive(clap::Args)]
 #[command(after_help = below(
-    "  0  everything is as it was before\n  4  something could not be undone; it is named",
+    "  0  everything is as it was before\n  4  something could not be undone; the output names it",
     ["tailback host restore", "sudo tailback host restore"],
 ))]
 pub struct Restore {

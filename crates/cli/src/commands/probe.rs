@@ -69,7 +69,10 @@ impl Run for CallFlags {
         let interruption = session.interruption();
         let mut interrupted = false;
         count(&Roots::real(), &target, &mut |calls| {
-            output::note(&format!("counting {} of pid {}; ^C ends it", target.symbol, target.pid));
+            output::note(&format!(
+                "counting calls of {} in pid {}; Ctrl-C ends the count",
+                target.symbol, target.pid
+            ));
             let mut done = 0;
             while most.is_none_or(|most| done < most) && calls.is_alive() && !interrupted {
                 interrupted = !wait(self.every, interruption, calls);

@@ -20,8 +20,9 @@ mod setting;
 use crate::command::{Failure, Run, Session};
 
 /// The text below the help of `compat`.
-const HELP: &str = "Each program prints its own options with --help. With --opavg, the three that \
-    print opmax also print opavg, as the later version of the originals does.\n\nExamples:\n  \
+const HELP: &str = "Each program prints its own options with --help. With --opavg, the three \
+    programs that print opmax also print opavg, as the later version of the originals \
+    does.\n\nExamples:\n  \
     tailback compat run-proc-vs-map --nsamples 3 -- --duration 3\n  \
     tailback compat run-proc-vs-map --nsamples 24";
 

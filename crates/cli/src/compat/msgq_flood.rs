@@ -11,18 +11,20 @@ use std::os::unix::ffi::OsStrExt as _;
 
 const USAGE: &str = "\
 Usage: msgq-flood [--sink SINK] [--dam DAM] [--lines N] [--flags FLAGS] FILE SENDERS MESSAGES
-SENDERS processes send MESSAGES each to a log server that appends them to FILE. Each second a line shows
-how many wait in the mailboxes of dam and server: until Ctrl-C, or N times. With --dam threshold (the
-original's) or credit they are sent to that dam. SINK is port, tag, tcp, udp, gen-server, null or none
-in place of FILE; since OTP 21 a file no longer shows the collapse, port does.
+SENDERS processes send MESSAGES messages each to a log server, which appends them to FILE. Each
+second, a line shows how many messages wait in the mailboxes of the dam and of the server: until
+Ctrl-C, or N lines. With --dam threshold (the dam of the original) or credit, the messages are sent
+to that dam. SINK replaces FILE: port, tag, tcp, udp, gen-server, null or none. Since OTP 21, a file
+no longer shows the collapse, but port does.
 ";
 
 const PROFILE_USAGE: &str = "\
 Usage: msgq-flood-profile [--sink SINK] [--queued N] [--for MS] [--flags FLAGS]
-The profile of a log server with N messages in its mailbox (50000), over MS milliseconds (2000): the
-table of tprof from OTP 27 on, of eprof before. Such a profile charges the time in which a receive
-looks through the mailbox to the traced function that ran last; below it is where a sampler, which has
-no such error, found the server. SINK is port (the default), tag, tcp, udp, gen-server, null or none.
+Profiles a log server with N messages in its mailbox (50000) for MS milliseconds (2000). Prints the
+table of tprof from OTP 27 on, of eprof before. These profilers charge the time in which a receive
+scans the mailbox to the traced function that ran last. A second table shows where a sampler found
+the server; a sampler does not have this error. SINK is port (the default), tag, tcp, udp,
+gen-server, null or none.
 ";
 
 /// The known sinks.
@@ -61,7 +63,9 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
         }
     }
     let [file, senders, messages] = words.as_slice() else {
-        return Err(options.mistake("a file, a number of senders and one of messages are needed"));
+        return Err(
+            options.mistake("a file, a number of senders and a number of messages are needed")
+        );
     };
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) => Ok(number),

@@ -6,15 +6,15 @@ use crate::exit::Failure;
 use crate::session::Session;
 
 const USAGE: &str = "Usage: nifwait [--flags FLAGS] [MODE] N W R BW
-Spawns N processes; each calls native code R times for W bytes (md5) or microseconds (other modes) and
-then turns a loop BW times. MODE is md5 (the default), nif_busy, nif_sleep, nif_dirty, nif_yield,
-bignum or another of the application's. FLAGS are emulator flags, as \"+S 8:8\".
+Spawns N processes; each calls native code R times for W bytes (md5) or microseconds (other modes)
+and then runs a loop BW times. MODE is md5 (the default), nif_busy, nif_sleep, nif_dirty, nif_yield,
+bignum or another mode of the application. FLAGS are emulator flags, such as \"+S 8:8\".
 ";
 
 const COLLAPSE_USAGE: &str = "Usage: nifwait-collapse [--flags FLAGS] [short|original]
-Eight runs with pauses, half of the schedulers taken offline, and a last run: did schedulers sleep
-while work was queued? Ends with 1 where they did, 0 where not, 4 where it is undecided. `original`
-has the sizes and pauses of the original and takes many minutes; `short` is the default.
+Makes eight runs with pauses, takes half of the schedulers offline, and makes a last run: did
+schedulers sleep while work was queued? Exit code: 1 if they did, 0 if not, 4 if undecided.
+`original` has the sizes and pauses of the original and takes many minutes; `short` is the default.
 ";
 
 /// Runs `wait:run` once.
@@ -22,7 +22,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let Some((flags, words)) = parse(args, USAGE)? else { return Ok(0) };
     if !(4..=5).contains(&words.len()) {
         return Err(
-            Options::new(args, USAGE).mistake("four numbers are needed, after a mode if any")
+            Options::new(args, USAGE).mistake("four numbers are needed, after an optional mode")
         );
     }
     let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
@@ -36,7 +36,7 @@ pub fn collapse(args: &[String], session: &Session) -> Result<u8, Failure> {
     let preset = match words.as_slice() {
         [] => "short",
         [word] if ["short", "original"].contains(&word.as_str()) => word,
-        _ => return Err(Options::new(args, COLLAPSE_USAGE).mistake("short or original")),
+        _ => return Err(Options::new(args, COLLAPSE_USAGE).mistake("give short or original")),
     };
     let code = "collapse -> 1; no_collapse -> 0; inconclusive -> 4; error -> 2";
     exec_erlang(

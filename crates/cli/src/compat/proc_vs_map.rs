@@ -88,7 +88,10 @@ fn lines(setting: &Setting, raw: &RawTrial) -> Result<String, Failure> {
         let _ = writeln!(text, "Terminated: {killed} busy tasks");
     }
     let report = raw.report.as_ref().ok_or_else(|| {
-        Failure::broken(format!("mapper (pid {}) did not come back without its load", raw.pid))
+        Failure::broken(format!(
+            "mapper (pid {}) did not return, even after its load was stopped",
+            raw.pid
+        ))
     })?;
     text.push_str(&first_line(raw.pid, setting.duration, setting.region));
     text.push_str(&last_line(raw.region, setting.duration, report, setting.opavg));

@@ -7,7 +7,7 @@ use crate::session::Session;
 use load::child::scanner::{is_gone, proc_path, scan};
 
 const USAGE: &str = "Usage: scanpid PID [FILE]
-\tRead /proc/PID/FILE (default smaps) from start to end until it is gone.
+\tRead /proc/PID/FILE (default smaps) from start to end, again and again, until it is gone.
 ";
 
 /// Reads the file until it is gone, then prints a line about that.

@@ -101,7 +101,7 @@ impl Setting {
             let cpu = u32::try_from(number).unwrap_or(u32::MAX);
             scenarios::cpus::check(cpu, machine).map_err(|why| {
                 let why = report::prose::unusable_cpu(&why);
-                Failure::usage(format!("{option} {number}: {why}; name one with {option} CPU#"))
+                Failure::usage(format!("{option} {number}: {why}; name a CPU with {option} CPU#"))
             })
         };
         let cpu_mapper = cpu("--cpumapper", self.cpumapper)?;

@@ -91,13 +91,13 @@ impl Step {
                 format!("block {blocks}: {measure}{unit}: {}; so far {state}", figures.join(", "))
             }
             Step::Stands { state, after_s } => format!(
-                "{state} after {} s; now measuring what fixes it, and Ctrl-C keeps the verdict",
+                "{state} after {} s; now measuring what fixes the stall; Ctrl-C keeps the verdict",
                 after_s.ceil()
             ),
             Step::ProbedBegin { arm } => {
-                format!("{arm} once more, with probes, to see who holds it up")
+                format!("{arm} once more, with probes, to see what holds it up")
             }
-            Step::NotSaved { path, why } => format!("record {path}: {why}; the study goes on"),
+            Step::NotSaved { path, why } => format!("record {path}: {why}; the study continues"),
         })
     }
 }
@@ -136,7 +136,9 @@ mod tests {
         let probed = Step::ProbedBegin { arm: "busy-10".to_owned() };
         let lost = Step::NotSaved { path: "/x".to_owned(), why: "no room".to_owned() };
         let stands = Step::Stands { state: State::Affected, after_s: 6.2 };
-        assert!(stands.line().starts_with("affected after 7 s; now measuring what fixes it"));
+        assert!(
+            stands.line().starts_with("affected after 7 s; now measuring what fixes the stall")
+        );
         for step in [begin, block(), stands, probed, lost] {
             let sent = serde_json::to_string(&step).unwrap();
             assert_eq!(serde_json::from_str::<Step>(&sent).unwrap(), step, "{sent}");

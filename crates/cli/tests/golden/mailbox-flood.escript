@@ -5,16 +5,17 @@
 %% up.
 %%
 %% Each message in the mailbox makes every write to the sink port slower here, by 8.66 ns [6.99,
-%% 17.6] in a flood, and by 4.94 ns [4.67, 5.05] where only the length differs; with 100,000 queued
-%% a write takes 0.904 ms [0.738, 1.8] instead of 0.039 ms. In the flood the server wrote 1106/s
-%% [557, 1361]; with the flood sent to another process, 27418/s [17686, 46874].
+%% 17.6] in a flood, and by 4.94 ns [4.67, 5.05] where only the length differs; with 100,000
+%% messages queued, a write takes 0.904 ms [0.738, 1.8] instead of 0.039 ms. In the flood the
+%% server wrote 1106/s [557, 1361], and 27418/s [17686, 46874] with the flood sent to another
+%% process.
 %% Measured 2026-11-27T01:21:47Z on Linux 6.18.44-fc-v657, HZ 250, preemption none, 2 CPUs,
 %% virtual, OTP 25 (erts 13.1.5), arm direct: tailback run mailbox-flood --quick --no-fixes
 %% --no-probe --seed 2079844478505184
 %%
 %% Run: escript stall.escript
-%% Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, 1 a
-%% stall in more than half, 4 skipped or undecided. 128: the test itself broke.
+%% Exit codes and output are as in kselftest. 0: no stall, or in less than 30% of blocks. 1: a
+%% stall in more than half. 4: skipped or undecided. 128: the test itself broke.
 %% Written by tailback 0.1.0 from that record.
 -module(stall).
 -export([main/1]).

@@ -46,7 +46,7 @@ impl Control {
             let mut line = Vec::new();
             let read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
             if read.map_err(failed)? == 0 {
-                return Err(GuestError::Qemu(format!("{command}: it has ended")));
+                return Err(GuestError::Qemu(format!("{command}: QEMU has ended")));
             }
             match answer(&line) {
                 Some(Ok(())) => return Ok(()),

@@ -73,7 +73,7 @@ impl Guest {
             String::from_utf8_lossy(kept).into_owned()
         };
         match frame.kind {
-            FrameKind::Hello if self.received.up => return Err("it said hello twice".to_owned()),
+            FrameKind::Hello if self.received.up => return Err("two hello frames".to_owned()),
             FrameKind::Hello => {
                 let hello: Hello = serde_json::from_slice(&frame.payload)
                     .map_err(|error| format!("its hello: {error}"))?;

@@ -50,7 +50,7 @@ fn check(folder: &Path) -> Result<(), GuestError> {
     let shown = folder.display();
     if folder.as_os_str().as_bytes().contains(&b',') {
         return Err(GuestError::Size(format!(
-            "--root {shown}: a comma would end the folder's name; give it another"
+            "--root {shown}: a comma would end the folder's name; rename the folder"
         )));
     }
     if !rustix::process::geteuid().is_root() {

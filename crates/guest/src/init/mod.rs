@@ -75,7 +75,7 @@ fn serve(port: &Port, warnings: &[String]) {
     if let Err(error) = listening {
         port.send(
             FrameKind::Warning,
-            format!("nothing can be read of the host: {error}").as_bytes(),
+            format!("the guest cannot read from the host: {error}").as_bytes(),
         );
     }
     let code = match job().and_then(|job| run_job(port, &job, &running)) {

@@ -49,8 +49,8 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
     std::fs::create_dir_all(root).map_err(|error| failed("a folder", error))?;
     mount(tag, root, "virtiofs", MountFlags::RDONLY, None).map_err(|error| match error {
         Errno::NODEV => {
-            "--root: this kernel has no virtiofs; take one that has it, as debian:6.12, \
-                         or name it as a Debian package, with its modules"
+            "--root: this kernel has no virtiofs; use one that has it, such as debian:6.12, \
+                         or name its Debian package, which includes the modules"
                 .to_owned()
         }
         other => failed("virtiofs in the guest", other.into()),

@@ -33,7 +33,7 @@ pub(super) fn fetch(
     if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
         return Ok(folder);
     }
-    note(&format!("debian:{series}: fetching it from {MIRROR}, once"));
+    note(&format!("debian:{series}: fetching it from {MIRROR} (only once)"));
     let (apt, kernel, base) = newest(series, &suites, note, interrupted)?;
     let fetched = fetch_one(&apt, &kernel, cache, interrupted)
         .and_then(|file| package::unpack((file.path(), &kernel.name), cache, interrupted));
@@ -78,7 +78,9 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
         let names: Vec<String> =
             catalogue.debian.keys().map(|name| format!("debian:{name}")).collect();
         let names = names.join(", ");
-        let why = format!("known are {names}; or name a bzImage, a Debian package, or its folder");
+        let why = format!(
+            "not known; use {names}, a bzImage, a Debian package, or a folder with a kernel"
+        );
         return Err(GuestError::Unknown { spec: format!("debian:{series}"), why });
     }
     let likeliest = catalogue.debian.get(series).map(String::as_str);
@@ -180,7 +182,7 @@ fn explain(error: GuestError, series: &str) -> GuestError {
                 .to_owned()
         }
         GuestError::Debian(DebianError::Tool(tool)) => format!(
-            "{tool}; without a network name a kernel that is here, as --kernel \
+            "{tool}; without a network, name a local kernel, such as --kernel \
              /boot/vmlinuz-VERSION"
         ),
         _ => return error,

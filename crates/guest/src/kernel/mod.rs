@@ -112,8 +112,8 @@ fn of_path(
     let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
         spec: path.display().to_string(),
         why: format!(
-            "{error}; name a bzImage, a Debian package, a folder of one, a built kernel tree, or \
-                      debian:6.12"
+            "{error}; name a bzImage, a Debian package, a folder with a kernel, a built kernel \
+                      tree, or debian:6.12"
         ),
     })?;
     if metadata.is_dir() {
@@ -128,7 +128,7 @@ fn of_path(
         return of_tree(tree);
     }
     if !metadata.is_file() {
-        return Err(GuestError::NotKernel { path: path.to_owned(), why: "no file".to_owned() });
+        return Err(GuestError::NotKernel { path: path.to_owned(), why: "not a file".to_owned() });
     }
     if ::debian::package::is_package(path)? {
         let name = path.display().to_string();
@@ -254,7 +254,7 @@ mod tests {
         }
         std::fs::write(tree.join(".config"), "CONFIG_64BIT=y\n").unwrap();
         let error = find(&tree).unwrap_err().to_string();
-        assert!(error.contains(".config: without CONFIG_BINFMT_ELF, "), "{error}");
+        assert!(error.contains(".config: lacks CONFIG_BINFMT_ELF, "), "{error}");
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(of_cache(&package, &cache).unwrap().image, image);
         std::fs::write(&image, image::tests::bzimage("6.1.0-evil")).unwrap();
         let error = of_cache(&package, &cache).err().unwrap().to_string();
-        assert!(error.contains("not what was unpacked"), "{error}");
+        assert!(error.contains("differs from what was unpacked"), "{error}");
     }
 
     #[test]

@@ -127,17 +127,17 @@ fn withdraw_in(controller: Controller, group: &Path, before: &[String]) -> Undon
 fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone {
     let children = children(group);
     if let Some(new) = children.iter().find(|name| !before.contains(name)) {
-        return Undone::Left(format!("{new} was made since and may need the controller"));
+        return Undone::Left(format!("the group {new} was made later and may need the controller"));
     }
     let own = children.iter().find_map(|child| own_setting(controller, group, child));
     if let Some((child, file)) = own {
-        return Undone::Left(format!("{child} has a {file} of its own"));
+        return Undone::Left(format!("the group {child} has its own {file}"));
     }
     let control = group.join(CONTROL);
     match write_existing(&control, &format!("-{}", controller.name())) {
         Ok(()) => Undone::Now,
         Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
-            Undone::Left("a group below passes the controller on itself".to_owned())
+            Undone::Left("a group below enables the controller, too".to_owned())
         }
         Err(error) => Undone::Failed(control, error.to_string()),
     }

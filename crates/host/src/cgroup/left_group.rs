@@ -69,7 +69,7 @@ fn sentence(error: &CgroupError) -> String {
         CgroupError::Busy { left, .. } => {
             format!("{} processes in it do not end", left.len())
         }
-        CgroupError::OwnProcess { pid, .. } => format!("this very process ({pid}) is in it"),
+        CgroupError::OwnProcess { pid, .. } => format!("this process ({pid}) is in it"),
         CgroupError::Io { error, .. } => error.clone(),
         _ => "the kernel refuses".to_owned(),
     }

@@ -56,7 +56,7 @@ impl HeldGroup {
             .iter()
             .filter_map(holding)
             .max_by_key(|(_, depth)| *depth)
-            .ok_or_else(|| foreign("not a group of a mount in which tailback makes groups"))?;
+            .ok_or_else(|| foreign("not in a mount where tailback makes groups"))?;
         let point: PathBuf =
             std::iter::once("/".as_ref()).chain(parts[..depth].iter().copied()).collect();
         let opened = held::folder(&point).and_then(|point| held::below(point, &parts[depth..]));

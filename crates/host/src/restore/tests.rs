@@ -141,7 +141,7 @@ fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
     lock.lock().unwrap();
     tree.leave(&[Change::Temporary { path: held.clone() }]);
     let restored = restore(&tree.roots);
-    assert!(restored.failed[0].1.contains("a later restore looks again"), "{restored:?}");
+    assert!(restored.failed[0].1.contains("a later restore tries again"), "{restored:?}");
     assert!(held.exists() && tree.journals().len() == 1);
     drop(lock);
     assert_eq!(restore(&tree.roots).undone.len(), 1);
@@ -245,7 +245,7 @@ fn nonsense_and_links_are_named_and_change_nothing() {
     let restored = restore(&tree.roots);
     let [damaged, no_file] = &restored.refused[..] else { panic!("{restored:?}") };
     assert!(damaged.entry.is_none() && damaged.why.starts_with("damaged at"), "{damaged:?}");
-    assert!(no_file.why.contains("links not followed"), "{no_file:?}");
+    assert!(no_file.why.contains("without following links"), "{no_file:?}");
     assert_eq!(fs::read_to_string(tree.governor()).unwrap(), "powersave\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "with the lock");
 }

@@ -96,7 +96,7 @@ fn make<T>(
     new: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(Temporary, T)> {
     if !name::is_prefix(prefix) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name of a temporary"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a name of a temporary file"));
     }
     let owner = Owner::this(roots);
     let mut last = io::Error::from(io::ErrorKind::AlreadyExists);

@@ -121,7 +121,7 @@ impl Leftover<'_> {
             TemporaryKind::File | TemporaryKind::DumpOf(_) => kind == FileType::RegularFile,
         };
         if !is_kind {
-            return Some("neither a file nor a folder of tailback is there".to_owned());
+            return Some("it is neither a file nor a folder of tailback".to_owned());
         }
         let (owner, caller) = (found.st_uid, geteuid().as_raw());
         let is_owner = match self.kind {
@@ -139,9 +139,9 @@ impl Leftover<'_> {
         // The process that held it a moment ago may have removed it, and another may have made a
         // new one.
         let path = held::path_of(&self.folder).join(self.name);
-        let theirs = || Ok(Undone::Left("another run holds it".to_owned()));
+        let theirs = || Ok(Undone::Left("another run uses it".to_owned()));
         if !self.locks(&file) {
-            let why = "a process that the killed run started holds it; a later restore looks again";
+            let why = "a process of the killed run has locked it; a later restore tries again";
             return match names_another(&file, self.maker) {
                 true => theirs(),
                 false => Ok(Undone::Failed(path, why.to_owned())),

@@ -282,7 +282,7 @@ fn cannot_join(path: &Path, error: std::io::Error) -> Failure {
 
 fn cannot_start(index: usize, all: usize, error: &std::io::Error) -> Failure {
     let what = format!(
-        "fibonacci thread {} of {all}: {error}; a limit on threads is in the way (ulimit -u, \
+        "fibonacci thread {} of {all}: {error}; a limit on threads is too low (ulimit -u, \
          pids.max)",
         index + 1
     );
@@ -294,7 +294,7 @@ fn is_absurd(threads: u32) -> bool {
 }
 
 fn absurd(threads: u32) -> Failure {
-    let what = format!("fibonacci: {threads} threads; it takes 1 to {MOST_THREADS}");
+    let what = format!("fibonacci: {threads} threads; allowed are 1 to {MOST_THREADS}");
     Failure { kind: FailureKind::Unusable, what }
 }
 

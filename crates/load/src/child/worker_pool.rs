@@ -175,7 +175,7 @@ impl PoolSpec<'_> {
         kill_all(&workers.pids);
         reap_all(&workers.pids);
         let error = workers.slots.all().iter().find_map(Slot::error);
-        let error = error.unwrap_or_else(|| std::io::Error::other("it was killed while set up"));
+        let error = error.unwrap_or_else(|| std::io::Error::other("it was killed during setup"));
         Err(failure(self.name.to_string_lossy(), error))
     }
 }

@@ -49,7 +49,7 @@ pub fn attached(
     let skel = open.load().map_err(not_loaded)?;
     let no_symbol = |why: String| ProbeError::NoSymbol {
         what: format!("{} in {}", target.symbol, target.library),
-        why: format!("{why}; nm -D {} lists what is there", target.library),
+        why: format!("{why}; nm -D {} lists its symbols", target.library),
     };
     // Through this link the kernel opens the file that is open here, even if the path names
     // another file by now.

@@ -24,12 +24,12 @@ pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<File, ProbeError> 
     let mapping = mapped(&maps, library).ok_or_else(|| ProbeError::NoSymbol {
         what: what(),
         why: format!(
-            "not mapped by this process (yet); see /proc/{pid}/maps, or wait until it has loaded it"
+            "this process has not mapped it (yet); see /proc/{pid}/maps, or wait until it is loaded"
         ),
     })?;
     files.mapped(&mapping).ok_or_else(|| ProbeError::NoSymbol {
         what: what(),
-        why: "its file is gone, or may not be read; run as root".to_owned(),
+        why: "its file is gone, or you may not read it; run as root".to_owned(),
     })
 }
 

@@ -49,8 +49,8 @@ pub fn heat(trial: &Trial, series: &Series, what: &str, most: f64) -> Result<Cha
     Ok(Chart {
         title: format!("{what}: {}", trial.arm),
         about: format!(
-            "{what} in one trial of {} (block {}, the median one by the judged figure); darker is \
-             more, up to {}{}.",
+            "{what} in one trial of {} (block {}, the trial with the median judged figure); darker \
+             means more, up to {}{}.",
             trial.arm,
             trial.block + 1,
             number(most),

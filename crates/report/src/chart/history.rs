@@ -45,8 +45,8 @@ pub fn history(past: &[Past]) -> Result<Option<Chart>, ReportError> {
     let comma = if unit.is_empty() { "" } else { ", " };
     Ok(Some(Chart {
         title: format!("{} of {}{comma}{unit}", first.measure, first.scenario),
-        about: "A dot for each record, oldest first, with its interval; records were not made in \
-                turns, so the machine itself may have changed between them."
+        about: "Each dot is a record with its interval, oldest first. The records were not \
+                measured in turns, so the machine itself may have changed between them."
             .to_owned(),
         body,
         size: (WIDTH, frame.height),

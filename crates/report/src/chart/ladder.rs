@@ -60,8 +60,8 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
     let title = prose::followed(ladder, meta).unwrap_or_else(|| "Effect by version".to_owned());
     Ok(Some(Chart {
         title,
-        about: "The effect of each version with its interval; a vertical line stands where it was \
-                shown to change in fresh runs too."
+        about: "The effect of each version with its interval. A vertical line marks a change that \
+                fresh runs show too."
             .to_owned(),
         body,
         size: (WIDTH, frame.height),

@@ -58,7 +58,7 @@ fn chart(record: &Judged, operation: &str) -> Result<Option<Chart>, ReportError>
         return Ok(None);
     }
     let points = || tails.iter().flat_map(|tail| &tail.curve);
-    let mut x = Axis::log(points().map(|p| 1.0 / p.share), "of all operations, the slowest");
+    let mut x = Axis::log(points().map(|p| 1.0 / p.share), "slowest share of all operations");
     x.ticks.iter_mut().for_each(|(at, label)| *label = one_in(*at));
     let y = Axis::log(points().map(ms), "ms");
     let line = |tail: &Tail| Line {
@@ -112,9 +112,9 @@ fn about(tails: &[Tail]) -> String {
     let worst: Vec<String> =
         worst.take(4).map(|(arm, ms)| format!("{arm} {} ms", number(ms))).collect();
     format!(
-        "How long the slowest half, tenth, hundredth and so on took at least, on logarithmic axes. A \
-         program that stalls makes fewer calls meanwhile, so a long stall counts as one call here. \
-         Slowest of all: {}.",
+        "The slowest half, tenth, hundredth and so on of the operations took at least this long. \
+         Both axes are logarithmic. A stalled program makes fewer calls, so a long stall counts as \
+         one call here. Slowest operations: {}.",
         worst.join(", ")
     )
 }
@@ -144,7 +144,7 @@ fn left_out(record: &Judged, damaged: usize) -> Option<String> {
     let most =
         record.judgement.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
     if most > MOST_TRIALS {
-        parts.push(format!("of {most} trials of an arm {MOST_TRIALS} are read, evenly spaced"));
+        parts.push(format!("{MOST_TRIALS} of {most} trials of an arm are read, evenly spaced"));
     }
     if damaged > 0 {
         parts.push(format!("the latencies of {damaged} arms are damaged and left out"));

@@ -37,7 +37,7 @@ pub fn lines(
     Ok(Chart {
         title: format!("{what}{comma}{unit}: {}", trial.arm),
         about: format!(
-            "{what} over one trial of {} (block {}, the median one by the judged figure).",
+            "{what} over one trial of {} (block {}, the trial with the median judged figure).",
             trial.arm,
             trial.block + 1
         ),
@@ -46,7 +46,7 @@ pub fn lines(
         legend: names.map(|(place, name)| (palette::of_thing(place), name.clone())).collect(),
         table: heat::table(series),
         left_out: (series.rows.len() > MOST_MOMENTS).then(|| {
-            format!("Of {} moments {MOST_MOMENTS} are drawn, evenly spaced.", series.rows.len())
+            format!("{MOST_MOMENTS} of {} moments are drawn, evenly spaced.", series.rows.len())
         }),
     })
 }
@@ -77,7 +77,7 @@ pub fn arms(
     Ok(Some(Chart {
         title: format!("{what}{comma}{unit}"),
         about: format!(
-            "{what} over one trial of each arm, the median one by the judged figure: {}.",
+            "{what} over one trial of each arm, the trial with the median judged figure: {}.",
             blocks.collect::<Vec<String>>().join(", ")
         ),
         body,

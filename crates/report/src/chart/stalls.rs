@@ -57,7 +57,7 @@ pub fn stalls(record: &Judged) -> Result<Option<Chart>, ReportError> {
     body.push_str(&all(marks.into_iter()));
     Ok(Some(Chart {
         title: "Stalls over time".to_owned(),
-        about: "Each row is a trial, each bar a stall; a row without a bar had none.".to_owned(),
+        about: "Each row is a trial, each bar a stall. A trial without bars had none.".to_owned(),
         body,
         size: (WIDTH, frame.height),
         legend: Vec::new(),
@@ -168,8 +168,9 @@ fn left_out(record: &Judged) -> Option<String> {
         record.judgement.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
     (most > MOST_TRIALS || record.judgement.arms.len() > MOST_ARMS).then(|| {
         format!(
-            "Drawn are {} of {} arms with up to {MOST_TRIALS} of {most} trials each, evenly spaced, \
-             and the longest stalls of each; the table has the longest of all.",
+            "{} of {} arms are drawn, each with up to {MOST_TRIALS} of {most} trials, evenly \
+             spaced, and with the longest stalls of each trial. The table has the longest stalls \
+             of all.",
             record.judgement.arms.len().min(MOST_ARMS),
             record.judgement.arms.len()
         )

@@ -169,9 +169,9 @@ fn left_out(arms: usize, trials: usize) -> Option<String> {
         parts.push(format!("{MOST_ARMS} of {arms} arms are drawn"));
     }
     if trials > MOST_DOTS {
-        parts.push(format!("of {trials} trials of an arm {MOST_DOTS} are drawn, evenly spaced"));
+        parts.push(format!("{MOST_DOTS} of {trials} trials of an arm are drawn, evenly spaced"));
     }
-    (!parts.is_empty()).then(|| format!("Here {}; the figures rest on all.", parts.join(", and ")))
+    (!parts.is_empty()).then(|| format!("Here {}; the figures include all.", parts.join(", and ")))
 }
 
 /// Names and colours of these arms.

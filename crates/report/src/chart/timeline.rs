@@ -40,7 +40,7 @@ pub fn timeline(wait: &Wait) -> Result<Option<Chart>, ReportError> {
     };
     let ends = spans.iter().map(|span| span.until_ms - first);
     let frame = Frame {
-        x: Axis::linear(ends, &format!("ms after {} ms of the trial", number(first))),
+        x: Axis::linear(ends, &format!("ms since {} ms into the trial", number(first))),
         y: Axis::slots(1),
         height: ROW * u32::try_from(tasks.len()).unwrap_or(1) + LETTERS * 4,
         left: 24,
@@ -64,7 +64,7 @@ pub fn timeline(wait: &Wait) -> Result<Option<Chart>, ReportError> {
     Ok(Some(Chart {
         title: "The longest wait, moment by moment".to_owned(),
         about: format!(
-            "Each row is a thread, each bar what it did, over {} ms in which {} waited.",
+            "Each row is a thread, each bar a state of that thread. In these {} ms, {} waited.",
             number(wait.took_ns as f64 / 1e6),
             of_task(&wait.waiter)
         ),
@@ -73,7 +73,7 @@ pub fn timeline(wait: &Wait) -> Result<Option<Chart>, ReportError> {
         legend: states.map(|(state, color)| (Color(color), state.to_owned())).collect(),
         table: table(spans),
         left_out: (wait.timeline.len() > MOST_SPANS)
-            .then(|| format!("{MOST_SPANS} of {} stretches are drawn.", wait.timeline.len())),
+            .then(|| format!("{MOST_SPANS} of {} bars are drawn.", wait.timeline.len())),
     }))
 }
 

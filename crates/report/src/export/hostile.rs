@@ -131,9 +131,9 @@ fn no_name_of_a_census_steers_what_shows_it() {
     assert!(!page.chars().any(|c| os::terminal::steers(c) && c != '\n' && c != '\t'));
     // Plain names are shown: which file claims to be of which host.
     let text = crate::census(&plain, Look { why: true, ..Look::default() });
-    assert!(text.contains("a.jsonl:3 says it is b, .."), "{text}");
-    assert!(text.contains("the second counts: c in a.jsonl:3 and c.jsonl"), "{text}");
-    assert!(text.contains("3 of another host than their file"), "{text}");
+    assert!(text.contains("a.jsonl:3 names b, .."), "{text}");
+    assert!(text.contains("the second file counts: c in a.jsonl:3 and c.jsonl"), "{text}");
+    assert!(text.contains("3 that name another host than their file"), "{text}");
     let page = html::census_page(&plain);
-    assert!(page.contains("a.jsonl:3 says it is b"));
+    assert!(page.contains("a.jsonl:3 names b"));
 }

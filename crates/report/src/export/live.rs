@@ -37,12 +37,12 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         ),
         Family::gauge(
             "tailback_watch_node_ms_per_second",
-            "Time of the schedulers of an Erlang node, by what they did",
+            "Time of the schedulers of an Erlang node, by activity",
             once_each(nodes),
         ),
         Family::gauge(
             "tailback_watch_cost_ms_per_second",
-            "CPU time of watching itself",
+            "CPU time that tailback watch itself uses",
             cost(live),
         ),
         Family::gauge(
@@ -52,7 +52,7 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         ),
         Family::gauge(
             "tailback_watch_group_info",
-            "Whose a group of the other figures is; always 1",
+            "The workload of a group in the other figures; always 1",
             groups,
         ),
     ]

@@ -35,7 +35,7 @@ fn families(records: &[&Judged]) -> Vec<Family> {
         Family::gauge(name, help, records.iter().flat_map(|record| samples(record)).collect())
     };
     vec![
-        of("tailback_verdict", "Judgement of a scenario: 1 for the one that holds", verdicts),
+        of("tailback_verdict", "Verdict of a scenario: 1 for the verdict that holds", verdicts),
         of("tailback_trials", "Trials of an arm", trials),
         of("tailback_hung_trials", "Trials of an arm that hung", hangs),
         of("tailback_median", "Median of a figure over the trials of an arm", |record| {

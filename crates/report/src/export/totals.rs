@@ -120,7 +120,7 @@ impl Totals {
             ),
             (
                 "tailback_watch_finding_seconds",
-                "Time for which there was a finding",
+                "Time during which there was a finding",
                 self.found.samples(),
             ),
             (
@@ -130,12 +130,12 @@ impl Totals {
             ),
             (
                 "tailback_watch_node_seconds",
-                "Time of the schedulers of an Erlang node, by what they did",
+                "Time of the schedulers of an Erlang node, by activity",
                 self.nodes.samples(),
             ),
             (
                 "tailback_watch_cost_seconds",
-                "CPU time of watching itself",
+                "CPU time that tailback watch itself uses",
                 vec![cost("tool", self.tool_s), cost("programs", self.programs_s)],
             ),
             (
@@ -164,22 +164,22 @@ impl Totals {
             ),
             (
                 "tailback_watch_group_info",
-                "Whose a group of the other figures is; always 1",
+                "The workload of a group in the other figures; always 1",
                 infos.collect(),
             ),
             (
                 "tailback_watch_folded_names",
-                "Names that are added up as other, since there is a limit of names",
+                "Names that are added up as other, because the number of names is limited",
                 one(self.names.folded() as f64),
             ),
             (
                 "tailback_watch_missing_source",
-                "A source of figures that cannot be had here; always 1",
+                "A source of figures that is not available here; always 1",
                 missing(last),
             ),
             (
                 "tailback_watch_memory_bytes",
-                "Memory of watching itself",
+                "Memory that tailback watch itself uses",
                 one(last.cost.memory_bytes as f64),
             ),
         ];

@@ -31,7 +31,7 @@ pub fn section(census: &Census) -> Markup {
             h2 { "Hosts with the same answers" }
             (figure::stack(&groups(census), "hosts with the same answers"))
             @if census.groups.len() > MOST_GROUPS || census.hosts_in_other_groups > 0 {
-                p.note { "Further groups are in the JSON." }
+                p.note { "More groups are in the JSON." }
             }
         }
         @if let Some(since) = &census.since {
@@ -112,10 +112,14 @@ fn bar(counts: &Counts) -> Markup {
 }
 
 fn hosts(one: &ScenarioCensus) -> Table {
-    let mut table = Table::new(["host", "why it is here", "record"]);
+    let mut table = Table::new(["host", "why it is listed", "record"]);
     let worst = one.worst.iter().take(MOST_HOSTS).map(|worst| {
         let shift = model::prose::figures::amount_alone(&worst.shift);
-        [worst.host.clone(), format!("loses {shift} over its control"), prose::place(&worst.record)]
+        [
+            worst.host.clone(),
+            format!("loses {shift} more than its control"),
+            prose::place(&worst.record),
+        ]
     });
     let odd = one.odd.iter().flat_map(|odd| &odd.hosts).take(MOST_HOSTS).map(|host| {
         let state = host.state.word();
@@ -128,7 +132,7 @@ fn hosts(one: &ScenarioCensus) -> Table {
 
 fn groups(census: &Census) -> Table {
     let mut table =
-        Table::new(["hosts", "answers", "which", "what they have alike", "first record"]);
+        Table::new(["hosts", "answers", "which", "what they have in common", "first record"]);
     let none_alike = census.groups.iter().take(MOST_GROUPS).all(|one| prose::alike(one).is_empty());
     let rows = census.groups.iter().take(MOST_GROUPS).map(|group| {
         vec![
@@ -151,7 +155,7 @@ fn groups(census: &Census) -> Table {
 fn unreached(census: &Census) -> Markup {
     let lists = [
         ("In the inventory without a record", &census.unreachable),
-        ("With a record and not in the inventory", &census.not_in_inventory),
+        ("With a record, but not in the inventory", &census.not_in_inventory),
     ];
     html! {
         @for (title, hosts) in lists {

@@ -109,7 +109,8 @@ mod tests {
         let page = section(&worse, None).unwrap().into_string();
         for sentence in [prose::headline(&worse, None), prose::suggestions(&worse)[0].what.clone()]
         {
-            assert!(page.contains(&sentence), "{sentence}: {page}");
+            let escaped = sentence.replace('"', "&quot;");
+            assert!(page.contains(&escaped), "{sentence}: {page}");
         }
         assert!(page.contains("tailback compare --run") && page.contains("900 ms/s (898 to 902)"));
     }

@@ -29,7 +29,7 @@ pub fn environment(record: &Judged) -> Table {
         add("CPU quota around tailback", cgroup.cpu_limit.map(|limit| format!("{limit} CPUs")));
     }
     add("load runs as", host.load_user.map(|user| load_user(&user)));
-    add("other runs meanwhile", host.hold.map(|hold| other_runs(hold).to_owned()));
+    add("other runs at the same time", host.hold.map(|hold| other_runs(hold).to_owned()));
     for (name, vm) in vms(record) {
         add(&format!("Erlang VM of {name}"), Some(of_vm(vm)));
     }
@@ -43,7 +43,7 @@ pub fn environment(record: &Judged) -> Table {
 fn load_user(user: &LoadUser) -> String {
     let why = match user.chosen {
         UserChoice::Caller => "the caller",
-        UserChoice::Sudo => "who called sudo",
+        UserChoice::Sudo => "the user who called sudo",
         UserChoice::System => "a system user",
     };
     format!("user {}, group {} ({why})", user.uid, user.gid)
@@ -52,7 +52,7 @@ fn load_user(user: &LoadUser) -> String {
 fn other_runs(hold: Hold) -> &'static str {
     match hold {
         Hold::Exclusive => "none, by a lock",
-        Hold::Unlocked => "not known, no lock can be had",
+        Hold::Unlocked => "not known, no lock is available",
         Hold::Shared => "allowed (TAILBACK_SHARE_HOST)",
     }
 }

@@ -29,7 +29,7 @@ pub fn section<'r>(
                 p.note { (prose::NOTE) }
             }
             div.charts { @if let Some(chart) = &chart { (figure::figure(chart, "ladder")) } }
-            @if !steps.rows.is_empty() { h3 { "From each to the next" } (figure::scroll(&steps, "from each version to the next")) }
+            @if !steps.rows.is_empty() { h3 { "From each version to the next" } (figure::scroll(&steps, "from each version to the next")) }
         }
     })
 }

@@ -19,7 +19,7 @@ use model::ladder::Ladder;
 use model::{Census, Change};
 
 /// The note below stalls on the page: where they come from, and what they do not show.
-const PROVOKED: &str = "Provoked here by a load of tailback's own. Run tailback watch to see whether \
+const PROVOKED: &str = "Provoked here by tailback's own load. Run tailback watch to see whether \
                         work is held up in normal operation.";
 
 /// The largest page, in bytes, without its table of all records.
@@ -57,7 +57,7 @@ pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
             (card::cards(&shown[..shown.len().min(MOST_CARDS)]))
             @if shown.len() > 1 { (card::table(&shown[..shown.len().min(MOST_LISTED)], drawn)) }
             @if drawn < shown.len() {
-                p.note { (drawn) " of " (shown.len()) " records are drawn here; for the others make a page of fewer." }
+                p.note { (drawn) " of " (shown.len()) " records are drawn here; to draw the others, make a page of fewer records." }
             }
             (PreEscaped(sections))
         }

@@ -109,7 +109,7 @@ fn sentences(heading: &str, all: &[String]) -> Markup {
         @if !all.is_empty() {
             h3 { (heading) }
             ul.advice { @for sentence in all.iter().take(MOST_TOLD) { li { (sentence) } } }
-            @if all.len() > MOST_TOLD { p.note { (all.len() - MOST_TOLD) " more stand in the record." } }
+            @if all.len() > MOST_TOLD { p.note { (all.len() - MOST_TOLD) " more are in the record." } }
         }
     }
 }

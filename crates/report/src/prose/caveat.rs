@@ -11,14 +11,14 @@ use os::terminal::line as plain;
 pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
     match caveat {
         Caveat::Margin(margin) => {
-            format!("A difference of up to {} counts as none.", amount(margin))
+            format!("A difference of up to {} counts as no difference.", amount(margin))
         }
         Caveat::ArmsOpen { arms } => {
             let verb = if arms.len() == 1 { "stalls" } else { "stall" };
             format!("It is not settled whether {} {verb}.", listed(arms))
         }
         Caveat::NoInterval { confidence, blocks } => format!(
-            "The stall is settled, its size is not: a {} interval takes {} or more.",
+            "The stall is settled, but its size is not: a {} interval needs {} or more.",
             percent(*confidence),
             plural((*blocks).into(), "block")
         ),
@@ -42,7 +42,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             carry_over(seen)
         ),
         Caveat::WashedOut(seen) => {
-            format!("{}; --wash-out kept that out of the figures.", carry_over(seen))
+            format!("{}; --wash-out kept this effect out of the figures.", carry_over(seen))
         }
         Caveat::HangCutOff { after, parameter } => hang_cut_off(after, parameter.as_deref()),
         Caveat::Doubt(of_some_arms) => doubt(of_some_arms),
@@ -50,17 +50,18 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             "It is not known what the arms would do on a quiet machine.".to_owned()
         }
         Caveat::MoreBlocks { more, goes_on: true, .. } => format!(
-            "About {} like these would settle it: run the same command again, and it goes on where \
-             it ended.",
+            "About {} like these would settle the verdict: run the same command again, and the \
+             study continues where it ended.",
             more_blocks(*more)
         ),
         Caveat::MoreBlocks { more, blocks, goes_on: false } => {
-            format!("About {} like these would settle it: --samples {blocks}.", more_blocks(*more))
+            let more = more_blocks(*more);
+            format!("About {more} like these would settle the verdict: --samples {blocks}.")
         }
         Caveat::NeverSettles { blocks } => format!(
-            "Not even {blocks} blocks like these would settle it: the arms differ from their \
-             control too often for not-affected, and not steadily enough for affected. Stop other \
-             programs, or run longer trials."
+            "Not even {blocks} blocks like these would settle the verdict: the arms differ from \
+             their control too often for not-affected, and not steadily enough for affected. Stop \
+             other programs, or run longer trials."
         ),
         Caveat::NeedsQuietBlocks => {
             "The test alone would say not-affected, but the first reason rules \
@@ -68,8 +69,8 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                 .to_owned()
         }
         Caveat::NeedsBlocks { least, most } => format!(
-            "A verdict takes complete blocks, usually {least} or more; --samples {most} runs \
-             {most}."
+            "A verdict needs complete blocks, usually {least} or more; --samples {most} runs \
+             {most} blocks."
         ),
         Caveat::NeedsCase => {
             "A study of the control alone shows nothing: add an arm with the cause.".to_owned()
@@ -102,8 +103,8 @@ pub fn would_settle(caveat: &Caveat) -> bool {
 /// The observation that a trial affects the next one, without a full stop.
 pub(super) fn carry_over(seen: &CarryOver) -> String {
     format!(
-        "{} reads {} right after an arm with the cause, and {} otherwise: a trial leaves something \
-         behind for the next one",
+        "{} shows {} right after an arm with the cause, and {} otherwise: a trial affects the next \
+         one",
         plain(&seen.control),
         amount(&seen.after_case),
         amount(&seen.otherwise)
@@ -213,6 +214,6 @@ mod tests {
     fn a_margin_is_said_with_its_unit() {
         let margin = Amount::exact(1.0, Unit::MillisecondsPerSecond);
         let said = caveat(&Caveat::Margin(margin), None);
-        assert_eq!(said, "A difference of up to 1 ms/s counts as none.");
+        assert_eq!(said, "A difference of up to 1 ms/s counts as no difference.");
     }
 }

@@ -21,13 +21,10 @@ pub fn about(census: &Census) -> String {
     let here = match (undecided, &census.unreachable) {
         (0, Some(_)) => "every host has an answer, so the share is a count, not an estimate",
         (0, None) => "every host with a record has an answer, so the share is a count of these",
-        (_, Some(_)) => "undecided hosts counted as clear, then as affected",
-        (_, None) => "hosts with a record, the undecided as clear, then as affected",
+        (_, Some(_)) => "undecided hosts count first as clear, then as affected",
+        (_, None) => "hosts with a record; undecided ones count first as clear, then as affected",
     };
-    format!(
-        "This fleet: {here}. Fleets like it: 95% interval for fleets whose kinds were sampled \
-         alike."
-    )
+    format!("This fleet: {here}. Fleets like it: 95% interval for fleets with kinds sampled alike.")
 }
 
 /// A warning that the named condition is not necessarily the cause. None if no condition is
@@ -36,7 +33,7 @@ pub fn caveat(scenario: &ScenarioCensus) -> Option<&'static str> {
     match &scenario.apart {
         Telling::Conditions(conditions) if conditions.owners.is_none() => Some(
             "hosts of one owner or rack may share another cause; name the owner of each host in \
-             --hosts to test it",
+             --hosts to test that",
         ),
         _ => None,
     }
@@ -119,7 +116,8 @@ pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
     match &scenario.apart {
         Telling::Conditions(conditions) => Some(conditions_sentence(conditions)),
         Telling::None { p_value } => {
-            Some(format!("no known property of the hosts, beyond chance (p = {})", p(*p_value)))
+            let p = p(*p_value);
+            Some(format!("no known property of the hosts separates them beyond chance (p = {p})"))
         }
         Telling::TooFewKinds { kinds } => Some(format!(
             "{} of host with an answer {} too few for a test",
@@ -136,7 +134,7 @@ fn conditions_sentence(conditions: &Conditions) -> String {
         let same = if same.is_empty() {
             String::new()
         } else {
-            format!(" (the same hosts: {})", same.join(", "))
+            format!(" (same hosts as {})", same.join(", "))
         };
         format!("{}{same}", cut(&one.cut))
     };
@@ -284,10 +282,10 @@ pub fn worst(scenario: &ScenarioCensus, most: usize) -> Option<String> {
 pub fn odd(odd: &Odd, most: usize) -> String {
     let named: Vec<String> = odd.hosts.iter().take(most).map(|one| plain(&one.host)).collect();
     let more = if odd.count > named.len() as u64 { ",.." } else { "" };
+    let (verb, whose) = if odd.count == 1 { ("differs", "its") } else { ("differ", "their") };
     format!(
-        "{} unlike 95% of {} kind ({} or fewer may be wrong answers): {}{more}",
+        "{} {verb} from 95% of {whose} kind (up to {} may be wrong answers): {}{more}",
         plural(odd.count, "host"),
-        if odd.count == 1 { "its" } else { "their" },
         odd.allowed.ceil(),
         named.join(",")
     )
@@ -299,13 +297,12 @@ pub fn set_aside(all: &[SetAside]) -> String {
     each.collect::<Vec<String>>().join(", ")
 }
 
-/// Records whose file claims a wrong host, at most `most` per reason: `a.jsonl:2 says it is
-/// host5`.
+/// Records whose file claims a wrong host, at most `most` per reason: `a.jsonl:2 names host5`.
 pub fn claims(all: &[SetAside], most: usize) -> Vec<String> {
     let of = |one: &SetAside| {
         let title = match one.why {
-            Why::OtherHost => "another host than the file's",
-            Why::TwoFiles => "claimed by two files, the second counts",
+            Why::OtherHost => "record names another host than its file",
+            Why::TwoFiles => "in two files, the second file counts",
             _ => return None,
         };
         let named: Vec<String> = one.examples.iter().take(most).map(example).collect();
@@ -320,7 +317,7 @@ pub fn example(one: &Example) -> String {
     let here = place(&one.place);
     match (one.claims.as_deref().map(plain), &one.other) {
         (None, _) => here,
-        (Some(host), None) => format!("{here} says it is {host}"),
+        (Some(host), None) => format!("{here} names {host}"),
         (Some(host), Some(other)) => format!("{host} in {here} and {}", place(other)),
     }
 }
@@ -328,7 +325,7 @@ pub fn example(one: &Example) -> String {
 /// Why records do not count, or count with a doubt. A number stands before this phrase.
 pub fn why(why: Why) -> &'static str {
     match why {
-        Why::OtherHost => "of another host than their file",
+        Why::OtherHost => "that name another host than their file",
         Why::TwoFiles => "of a host claimed by two files",
         Why::Duplicate => "duplicate",
         Why::Superseded => "superseded by later ones",
@@ -341,8 +338,8 @@ pub fn why(why: Why) -> &'static str {
         Why::Newer => "of a newer version",
         Why::UnknownScenario => "of an unknown scenario",
         Why::Unreadable => "unreadable",
-        Why::TooMany => "beyond what a census takes",
-        Why::TooManyEntries => "archive read in part, since it has too many entries",
+        Why::TooMany => "beyond the limit of a census",
+        Why::TooManyEntries => "archive with too many entries, read in part",
     }
 }
 
@@ -356,7 +353,8 @@ pub fn since(since: &Since, most: usize) -> Vec<String> {
     });
     lines.extend(hosts);
     if since.unknown > 0 {
-        lines.push(format!("{} not named there, so not compared", plural(since.unknown, "host")));
+        let unknown = plural(since.unknown, "host");
+        lines.push(format!("{unknown} not named in the earlier census, so not compared"));
     }
     if lines.is_empty() {
         lines.push("no host changed its answer".to_owned());
@@ -368,7 +366,7 @@ fn of_scenario(one: &ScenarioSince, most: usize) -> Option<String> {
     let parts = [
         (&one.became_affected, "became affected"),
         (&one.became_clear, "became clear"),
-        (&one.other, "changed otherwise"),
+        (&one.other, "changed in another way"),
     ];
     let parts = parts.into_iter().filter(|(hosts, _)| hosts.count > 0);
     let parts =

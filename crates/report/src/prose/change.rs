@@ -27,8 +27,8 @@ pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
         ChangeState::Worse => format!("Worse after the change: {largest}."),
         ChangeState::Better => format!("Better after the change: {largest}."),
         ChangeState::Differs => format!(
-            "These runs differ: {largest}. They do not show whether the change did that, or \
-             something else."
+            "These runs differ: {largest}. They do not show whether the change or something else \
+             is the cause."
         ),
         ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
             format!("No difference above the margin{margin} was shown. The largest: {largest}.")
@@ -52,12 +52,12 @@ fn margin_of(difference: &Difference) -> String {
     margin.map(|margin| format!(" of {margin}")).unwrap_or_default()
 }
 
-/// `stalled of busy-10 over control was 20 ms/s, then 900 ms/s: +880 ms/s [870, 890]`.
+/// `"stalled" of busy-10 over control was 20 ms/s, then 900 ms/s: +880 ms/s [870, 890]`.
 fn largest(arm: &str, measure: &str, difference: &Difference, meta: Option<&Meta>) -> String {
     let over = difference.over.as_deref();
     let over = over.map(|over| format!(" over {}", plain(over))).unwrap_or_default();
     format!(
-        "{} of {}{over} was {}, then {}: {}",
+        "\"{}\" of {}{over} was {}, then {}: {}",
         heading(measure, meta),
         plain(arm),
         figures::median(&difference.before),
@@ -84,7 +84,7 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             percent(*confidence)
         ),
         ChangeReason::OrderUnknown => {
-            "The start times of the records do not tell which two of them are a pair.".to_owned()
+            "The start times of the records do not show which records form a pair.".to_owned()
         }
         ChangeReason::NotInTurns { order } => format!(
             "The records were not made in pairs but in the order {}, so drift of the machine looks \
@@ -92,32 +92,33 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             turns(order, change)
         ),
         ChangeReason::FixedOrder { order } => format!(
-            "Two pairs in a row have the same order ({}), and the records do not say that it was \
-             random. So an effect that comes and goes from run to run looks like the change.",
+            "Two pairs in a row have the same order ({}), and the records do not say that this \
+             order was random. So an effect that comes and goes from run to run looks like the \
+             change.",
             turns(order, change)
         ),
         ChangeReason::OrderByHand => {
-            "The order within the pairs is not known to be random, so the \
-             error rate is halved."
+            "The order within the pairs is not known to be random, so the test allows only half \
+             the error rate."
                 .to_owned()
         }
         ChangeReason::Unpaired { before, after } => {
             format!("Records that are in no pair do not count: {before} before and {after} after.")
         }
         ChangeReason::NoInterval { arms } => format!(
-            "For {} there are too few {} for an interval, or too many were cut off.",
+            "For {} there are too few {} for an interval, or too many trials were cut off.",
             listed(arms),
             counted(change.basis)
         ),
         ChangeReason::ControlChanged { arm, measure, shift } => format!(
-            "{} changed too, though it has no cause to stall: {} {}. Only the machine can change \
-             a control, so this is subtracted.",
+            "{} changed too, though it has no cause to stall: \"{}\" {}. Only the machine can \
+             change a control, so this difference is subtracted.",
             plain(arm),
             heading(measure, meta),
             figures::shift(shift)
         ),
         ChangeReason::Claim { error_rate } => format!(
-            "A difference is called {} where its whole interval is above the margin ({}). Over all \
+            "A difference is called {} if its whole interval is above the margin ({}). Over all \
              judged figures together, such a claim is wrong in at most {} of comparisons.",
             claimed(change.basis),
             margins(change, meta),
@@ -247,15 +248,13 @@ fn suggestion(suggestion: &ChangeSuggestion, change: &Change) -> Step {
         }
         ChangeSuggestion::OneScenario => step("Name records of one scenario."),
         ChangeSuggestion::Replace { record } => {
-            step(&format!("Make another record in the place of {}.", plain(record)))
+            step(&format!("Make a new record to replace {}.", plain(record)))
         }
         ChangeSuggestion::SameVersion => {
             step("Make all records with the same version of tailback.")
         }
         ChangeSuggestion::SameParameters => step("Make all records with the same parameters."),
-        ChangeSuggestion::NameOnce => {
-            step("Name each record once: each has to be a run of its own.")
-        }
+        ChangeSuggestion::NameOnce => step("Name each record once: each has to be a separate run."),
         ChangeSuggestion::OneSetUp => step("Name records of one set-up for each side."),
         ChangeSuggestion::Across { names } => step(&format!(
             "{} Or, if these differences are what you want to compare, add --across {}.",
@@ -282,7 +281,7 @@ fn same(change: &Change) -> String {
 
 fn make_pairs(pairs: usize, purpose: Purpose) -> Step {
     let why = match purpose {
-        Purpose::Cause => "To tell whether the change did it",
+        Purpose::Cause => "To learn whether the change is the cause",
         Purpose::Detect => "A small difference can hide in few blocks. To look closer",
         Purpose::Narrow => "A small difference can hide in few pairs. To look closer",
     };
@@ -411,11 +410,11 @@ mod tests {
         let mut worse = change(ChangeState::Worse, Basis::Pairs);
         assert_eq!(
             headline(&worse, None),
-            "Worse after the change: lost of case over control was 20 ms/s, then 900 ms/s: +880 \
-             ms/s [870, 890], in 8 pairs of runs."
+            "Worse after the change: \"lost\" of case over control was 20 ms/s, then 900 ms/s: \
+             +880 ms/s [870, 890], in 8 pairs of runs."
         );
         worse.state = ChangeState::Differs;
-        assert!(headline(&worse, None).ends_with("or something else."));
+        assert!(headline(&worse, None).ends_with("or something else is the cause."));
         worse.state = ChangeState::NoDifferenceShown;
         assert!(
             headline(&worse, None)
@@ -442,7 +441,7 @@ mod tests {
         );
         assert_eq!(
             said(&ChangeReason::Claim { error_rate: 0.05 }),
-            "A difference is called \"differs\" where its whole interval is above the margin (1 \
+            "A difference is called \"differs\" if its whole interval is above the margin (1 \
              ms/s in lost). Over all judged figures together, such a claim is wrong in at most \
              5% of comparisons."
         );

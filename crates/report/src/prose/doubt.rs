@@ -14,8 +14,8 @@ pub fn doubt(doubt: &Doubt) -> String {
         ),
         Doubt::Steal { arm, control, more, most } => format!(
             "The hypervisor took {} more of a CPU's time from {} than from {} in the median block; \
-             a verdict allows up to {}. Run on a machine with CPUs of its own, or at a \
-             quieter time.",
+             a verdict allows up to {}. Run on a machine with dedicated CPUs, or at a quieter \
+             time.",
             percent(*more),
             plain(arm),
             plain(control),

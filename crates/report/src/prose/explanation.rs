@@ -145,7 +145,7 @@ fn of_memory(cause: &MemoryCause) -> String {
         (Some(stalled), slept) => format!("{stalled}{}.", slept.unwrap_or_default()),
     };
     let killed = memory.kills.filter(|kills| *kills > 0);
-    let killed = killed.map(|kills| format!(" {} killed.", plural(kills, "process")));
+    let killed = killed.map(|kills| format!(" Processes killed: {kills}."));
     format!("{filled}{}.{stood}{}", limits.concat(), killed.unwrap_or_default())
 }
 
@@ -245,8 +245,8 @@ pub fn happened(happened: Happened) -> &'static str {
         }
         Happened::HolderRan => "a holder ran",
         Happened::HoldersSlept => "every known holder slept",
-        Happened::HolderUnknown => "somebody held it; what the holder did is not known",
-        Happened::WaiterDelayed => "nobody held it any more; the waiter itself waited for a CPU",
+        Happened::HolderUnknown => "a thread held the lock; what the holder did is not known",
+        Happened::WaiterDelayed => "the lock was free; the waiter itself waited for a CPU",
         Happened::NoHolderKnown => "no holder is known",
     }
 }
@@ -530,7 +530,7 @@ mod tests {
         assert_eq!(
             of_memory(&cause),
             "The group /a held 34 MiB; its memory.high is 32 MiB. It put the group to sleep; \
-             worker 7 slept in the kernel for up to 300 ms at a time. 1 process killed."
+             worker 7 slept in the kernel for up to 300 ms at a time. Processes killed: 1."
         );
     }
 

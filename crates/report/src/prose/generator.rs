@@ -28,7 +28,7 @@ pub fn generator(problem: &GeneratorProblem) -> String {
             let group = pid.map_or_else(String::new, |pid| format!(" (process group {pid})"));
             format!(
                 "{killed} of {workers} workers of the load{group} were killed by signal {signal}; \
-                 nothing of tailback did that"
+                 tailback did not do that"
             )
         }
         GeneratorEnd::NotReady { limit_ms } => {

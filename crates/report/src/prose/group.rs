@@ -10,7 +10,7 @@ pub fn group(problem: &GroupProblem) -> String {
     match problem {
         GroupProblem::NoController { controller, path } => no_controller(*controller, path),
         GroupProblem::MemoryOfV1 => {
-            "the memory controller of this machine is that of cgroup v1, which has no memory.high"
+            "this machine has the memory controller of cgroup v1, which has no memory.high"
                 .to_owned()
         }
         GroupProblem::NotVisible { controller, group } => format!(
@@ -37,7 +37,7 @@ pub fn group(problem: &GroupProblem) -> String {
             controller.name()
         ),
         GroupProblem::Threaded { path } => format!(
-            "{}: a threaded group, whose children take no processes; start tailback from another \
+            "{}: a threaded group, whose children accept no processes; start tailback from another \
              group",
             plain(path)
         ),
@@ -47,7 +47,7 @@ pub fn group(problem: &GroupProblem) -> String {
         ),
         GroupProblem::Busy { path, left } => format!(
             "{}: still busy after its processes were killed (left: {}); the next start of tailback \
-             removes it",
+             removes this group",
             plain(path),
             pids(left)
         ),
@@ -98,13 +98,13 @@ fn bad_value(value: &BadQuota) -> String {
             };
             format!(
                 "a quota of {quota_us} us in {period_us} us is more than the {above_quota_us} us \
-                 in {above_period_us} us of {}, {what}; take a smaller quota or raise the other",
+                 in {above_period_us} us of {}, {what}; use a smaller quota or raise the one above",
                 plain(above)
             )
         }
         BadQuota::BurstAboveQuota { burst_us, quota_us } => format!(
-            "a burst of {burst_us} us is more than the quota of {quota_us} us; the kernel takes at \
-             most as much"
+            "a burst of {burst_us} us is more than the quota of {quota_us} us; the kernel allows \
+             no more than the quota"
         ),
         BadQuota::NoBurst { path } => format!(
             "{}: missing; the kernel has no burst for quotas, which came with Linux 5.14",

@@ -87,12 +87,12 @@ fn margin(ladder: &Ladder) -> String {
 
 fn no_boundary(ladder: &Ladder) -> String {
     let whole = ladder.whole.iter().filter(|whole| !whole.differs());
-    let ends = if whole.count() > 0 { ", nor those of the first and the last" } else { "" };
+    let ends = if whole.count() > 0 { ", nor the first and the last version," } else { "" };
     match ladder.steps.iter().chain(&ladder.whole).any(Step::differs) {
         true => "No boundary is named.".to_owned(),
         false => format!(
-            "No boundary: the effects of no two neighbours{ends} were shown to differ by more than \
-             {}.",
+            "No boundary: no two neighbouring versions{ends} were shown to differ in their effect \
+             by more than {}.",
             margin(ladder)
         ),
     }
@@ -172,15 +172,16 @@ fn step(step: &Step, ladder: &Ladder) -> Option<String> {
             Some(last) => format!(
                 "{from} | {to}: the first runs differ by {shift}. A boundary needs such a \
                  difference in all {needed} pairs of fresh runs. Pair {} had {}, which does not \
-                 exceed {} in that direction.",
+                 exceed {} in the direction of the first runs.",
                 alike + 1,
                 fresh(*last),
                 margin(ladder)
             ),
             None => format!(
                 "{from} | {to}: these runs differ by {shift}. A boundary needs such a difference \
-                 in {needed} pairs of fresh runs, and {alike} had it. The other pairs were not \
-                 run, or gave no figure."
+                 in {needed} pairs of fresh runs, and {} had it. The other pairs were not run, or \
+                 gave no figure.",
+                figures::plural(*alike as u64, "pair")
             ),
         },
     })
@@ -337,7 +338,7 @@ mod tests {
         let said = boundaries(&with(slope));
         assert!(said[0].starts_with("debian:6.16 to debian:6.17, in steps"), "{said:?}");
         let said = boundaries(&with(flat.clone()));
-        assert!(said[0].contains("neighbours, nor those of the first and the last"), "{said:?}");
+        assert!(said[0].contains("versions, nor the first and the last version, were"), "{said:?}");
     }
 
     #[test]

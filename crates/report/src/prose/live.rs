@@ -323,10 +323,10 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
             "a table of tailback's programs in the kernel was full, so not all was counted"
                 .to_owned()
         }
-        NotMeasurable::TooShort(seconds) => format!("this takes {seconds} s; watch for longer"),
+        NotMeasurable::TooShort(seconds) => format!("this needs {seconds} s; watch for longer"),
         NotMeasurable::NoPasses => {
             "without the symbol erts_thr_prgr__ in the VM, native code that yields looks like \
-             native code that does not"
+             native code that does not yield"
                 .to_owned()
         }
     }
@@ -337,7 +337,7 @@ pub fn missing(why: &Missing) -> String {
     match why {
         Missing::NoPrograms(why) => return no_programs(why),
         Missing::NoLockTracepoints => {
-            "this kernel has no tracepoints of the mmap lock; Linux 5.11 has them"
+            "this kernel has no tracepoints of the mmap lock; Linux 5.11 and later have them"
         }
         Missing::NoSymbols => {
             "/proc/kallsyms hides the kernel's addresses; set kernel.kptr_restrict to 1"
@@ -350,7 +350,7 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
         Missing::NoMemoryGroups => "cgroup v2 has no memory controller; v1 has no memory.high",
         Missing::PidNamespace => {
-            "/proc shows this container alone, so their PIDs, groups and weights are not known; run \
+            "/proc shows only this container, so their PIDs, groups and weights are not known; run \
              tailback outside, or with docker run --pid=host"
         }
         Missing::CgroupNamespace => {
@@ -434,7 +434,7 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
         Summary::AllWell(most) => {
             let most = most.as_ref().map_or_else(String::new, |loss| {
                 let most = figure(loss.ms_per_s, Unit::MillisecondsPerSecond);
-                format!("; the most is {most}, of {}", program(&loss.program))
+                format!("; the largest loss is {most}, of {}", program(&loss.program))
             });
             format!(
                 "All well: no program loses both {} and {} of its time{most}.",
@@ -491,7 +491,7 @@ fn to(loss: &Loss) -> String {
         To::Neighbour(other, _) => format!("{most} of it while {} ran", program(other)),
         To::OwnThreads => format!("{most} of it to its own threads"),
         To::Quota => format!("{most} of it to a quota"),
-        To::Confined => format!("{most} of it confined to busy CPUs while another was idle"),
+        To::Confined => format!("{most} of it confined to busy CPUs while another CPU was idle"),
         To::BesideIdle => format!("{most} of it beside an idle CPU"),
         To::Interrupts => format!("{most} of it to interrupts"),
         To::Hypervisor => format!("{most} of it to the hypervisor"),

@@ -16,7 +16,8 @@ pub fn source(source: &EvidenceSource) -> String {
             "eBPF on unthrottle_cfs_rq: when a group got quota again.".to_owned()
         }
         EvidenceSource::ThreadFiles => {
-            "/proc/PID/task/TID/schedstat and status: time on a CPU and waiting for one.".to_owned()
+            "/proc/PID/task/TID/schedstat and status: time on a CPU, and time waiting for a CPU."
+                .to_owned()
         }
         EvidenceSource::Said(source) => ended(&plain(source)),
     }
@@ -26,7 +27,9 @@ pub fn source(source: &EvidenceSource) -> String {
 pub fn missing(missing: &MissingEvidence, meta: Option<&Meta>) -> String {
     let none = match missing {
         MissingEvidence::NotSeen(why) => return ended(&not_seen(why, meta)),
-        MissingEvidence::NoProbe => "the study was run with --no-probe; run it again without",
+        MissingEvidence::NoProbe => {
+            "the study was run with --no-probe; run it again without this flag"
+        }
         MissingEvidence::NothingRun => "nothing was run",
         MissingEvidence::NotAffected => "no arm was affected, so no trial with probes was run",
         MissingEvidence::NotProbed => "the record has no trial with probes",
@@ -45,7 +48,7 @@ fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
                 .to_owned()
         }
         NotSeen::NoTracepoint(sees) => {
-            format!("{}: this kernel lacks a tracepoint for it; {}", watched(*sees), since(*sees))
+            format!("{}: this kernel has no tracepoint for this; {}", watched(*sees), since(*sees))
         }
         NotSeen::NotAttached { sees, why } => {
             format!("{}: {}; {}", watched(*sees), plain(why), since(*sees))
@@ -53,11 +56,11 @@ fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
         NotSeen::Tables => "the tables of the programs could not be mapped".to_owned(),
         NotSeen::Ring { why } => format!("waits: the ring of events: {}", plain(why)),
         NotSeen::Crowded { lookups } => format!(
-            "threads: {} found the slot of a thread taken by another, so some threads were not \
-             followed; watch fewer",
+            "threads: {} found the slot of a thread taken by another thread, so some threads were \
+             not followed; watch fewer threads",
             plural(*lookups, "look-up")
         ),
-        NotSeen::Listener => "eBPF: the thread that listened to it broke".to_owned(),
+        NotSeen::Listener => "eBPF: the thread that read its events failed".to_owned(),
         NotSeen::TrialBroke { why } => {
             format!("the trial with probes broke: {}; run it again", problem(why, meta))
         }
@@ -76,8 +79,8 @@ pub fn no_programs(why: &NoPrograms) -> String {
                                   the binary"
             .to_owned(),
         NoPrograms::NoBtf { file } => format!(
-            "eBPF: {}: not there, so fields of kernel structures cannot be found; boot a kernel \
-             with CONFIG_DEBUG_INFO_BTF=y",
+            "eBPF: {}: missing, so fields of kernel structures cannot be found; boot a kernel with \
+             CONFIG_DEBUG_INFO_BTF=y",
             plain(file)
         ),
         NoPrograms::Lockdown { mode } => format!(
@@ -135,8 +138,8 @@ fn watched(sees: Sees) -> &'static str {
 /// The kernels that can measure this.
 fn since(sees: Sees) -> &'static str {
     match sees {
-        Sees::Scheduler | Sees::Futex => "a kernel from 5.10 on with tracepoints has it",
-        Sees::MmapLock => "a kernel from 5.11 on has it",
+        Sees::Scheduler | Sees::Futex => "Linux 5.10 and later with tracepoints have it",
+        Sees::MmapLock => "Linux 5.11 and later have it",
     }
 }
 

@@ -30,7 +30,7 @@ pub fn problem(problem: &Problem, meta: Option<&Meta>) -> String {
         }
         Problem::CpusUnread => "the CPUs of this machine could not be read".to_owned(),
         Problem::WrongReport { role } => {
-            format!("{}: it sent a report of another kind of generator", plain(role))
+            format!("{}: it sent the report of another kind of generator", plain(role))
         }
         Problem::Unreadable { series, error } => {
             format!("latencies ({}): {}", plain(series), plain(error))
@@ -46,7 +46,7 @@ pub fn problem(problem: &Problem, meta: Option<&Meta>) -> String {
 fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
     match arms {
         ArmsProblem::Several { arms } => format!(
-            "these settings make several arms ({}); in a study each is a level of a factor",
+            "these settings make several arms ({}); in a study, make each a level of a factor",
             plain(&arms.join(", "))
         ),
         ArmsProblem::NotHad { arm } => format!("{} cannot be run here", plain(arm)),
@@ -55,7 +55,7 @@ fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
             plain(arm)
         ),
         ArmsProblem::SameCombination { arm } => {
-            format!("two combinations are called `{}`; name their levels otherwise", plain(arm))
+            format!("two combinations are called `{}`; give their levels other names", plain(arm))
         }
         ArmsProblem::OneCombination => "there is only one combination, and nothing to compare it \
                                         with; give a factor another level"
@@ -70,7 +70,7 @@ fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
         }
         ArmsProblem::NoControl => "no control was made".to_owned(),
         ArmsProblem::NotOneValue { option } => {
-            format!("{}: an arm needs exactly one value for it", plain(option))
+            format!("{}: an arm needs exactly one value", plain(option))
         }
     }
 }
@@ -122,24 +122,27 @@ pub fn grant(need: &Need, meta: Option<&Meta>) -> String {
         Need::Priority { .. } => "run as root, or raise the limit with `ulimit -e`",
         Need::Privilege(_) => "run as root",
         Need::Limit(_) => {
-            "raise the limit that is in the way (ulimit -u, pids.max, memory), or put a smaller \
-             load on"
+            "raise the limit that was reached (ulimit -u, pids.max, memory), or use a smaller load"
         }
         Need::Erl => {
             "fetch one with --otp debian:trixie, install OTP 25 or later (apt-get install \
              erlang-base erlang-crypto), or name one with --otp PATH"
         }
         Need::Otp(_) => "fetch another one: --otp debian:trixie",
-        Need::Fetch { full: true, .. } => "free some room, or set XDG_CACHE_HOME to another folder",
+        Need::Fetch { full: true, .. } => {
+            "free some space, or set XDG_CACHE_HOME to another folder"
+        }
         Need::Fetch { full: false, .. } => {
             "name an OTP that is on this machine: --otp /usr/lib/erlang"
         }
         Need::CacheFolder => "set XDG_CACHE_HOME to a folder",
-        Need::Flags(_) => "name flags that it takes (--sbwt, --swt ..), or another OTP with --otp",
+        Need::Flags(_) => {
+            "name flags that it accepts (--sbwt, --swt ..), or another OTP with --otp"
+        }
         Need::NativeFunctions { .. } => "use --mode bignum, which needs no compiler",
         Need::Strace { unsafe_program: true, .. } => {
-            "root runs no program that others could have put there; put another folder first in \
-             PATH"
+            "as root, tailback runs no program that other users could have put there; put another \
+             folder first in PATH"
         }
         Need::Strace { unsafe_program: false, .. } => {
             "install strace (Debian: strace), or leave --strace out"

@@ -33,7 +33,7 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         Reason::NoControl => "The plan has no control to compare with.".to_owned(),
         Reason::NoCase => "No arm with the cause was run.".to_owned(),
         Reason::NoWholeBlock { measure } => format!(
-            "No block is complete: a verdict takes blocks in which the control and the arms with \
+            "No block is complete: a verdict needs blocks in which the control and the arms with \
              the cause all have a figure for \"{}\".",
             heading(measure)
         ),
@@ -62,8 +62,8 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         ),
         Reason::Doubt(of_machine) => doubt(of_machine),
         Reason::CarryOver(seen) => format!(
-            "{}. That alone could explain this outcome; `tailback run` with --wash-out keeps it out \
-             of the figures.",
+            "{}. This effect alone could explain the outcome; `tailback run` with --wash-out keeps \
+             it out of the figures.",
             caveat::carry_over(seen)
         ),
         Reason::Broke { error } => format!("A trial broke: {}", ended(&problem(error, meta))),
@@ -126,7 +126,7 @@ fn test(value: EValue, state: &str) -> String {
     match value.value >= value.needed {
         true => format!("The e-value for {state} is {is}; {needed} is enough (error rate {rate})."),
         false => {
-            format!("The e-value for {state} is {is}; it takes {needed} (error rate {rate}).")
+            format!("The e-value for {state} is {is}; {needed} is needed (error rate {rate}).")
         }
     }
 }
@@ -169,7 +169,7 @@ mod tests {
         );
         assert!(of(pair(5, 2), 1.5).contains("in 5 of 10 blocks, and better in 2. The e-value"));
         assert!(of(pair(0, 0), 1.5).contains("neither worse nor better"));
-        assert!(of(pair(5, 2), 1.5).ends_with("is 1.5; it takes 20 (error rate 5%)."));
+        assert!(of(pair(5, 2), 1.5).ends_with("is 1.5; 20 is needed (error rate 5%)."));
     }
 
     #[test]

@@ -72,19 +72,19 @@ impl Sentence for BlockingNifFact {
                 });
                 format!(
                     "Schedulers sleep here while work is queued, for at least {case} of their \
-                     time; with the same work in slices that yield, for {control}.{}{}",
+                     time. With the same work in slices that yield, they do so for {control}.{}{}",
                     took.unwrap_or_default(),
                     as_well(also)
                 )
             }
             F::Unfair { case, control, also } => format!(
                 "Equal processes get very different run times here: the longest was {case} times \
-                 the shortest, and in slices that yield {control} times.{}",
+                 the shortest, and {control} times with work in slices that yield.{}",
                 as_well(also)
             ),
             F::Late { case, control, also } => format!(
-                "Timers come late here: a timer process was overdue for {case}; with work in \
-                 slices that yield, for {control}.{}",
+                "Timers come late here: a timer process was overdue for {case}, and for {control} \
+                 with work in slices that yield.{}",
                 as_well(also)
             ),
             F::Fair(case) => fair(case.as_deref()),
@@ -92,9 +92,9 @@ impl Sentence for BlockingNifFact {
                 "Too few trials to say whether native functions stall the schedulers here.".into()
             }
             F::WhyCollapse { blocks } => format!(
-                "Collapse: a scheduler wakes a sleeping one when it queues work or passes through \
-                 its loop. While {} holds a scheduler, that scheduler does neither, so its queue \
-                 waits although other schedulers sleep.",
+                "Collapse: a scheduler wakes a sleeping scheduler when it queues work or passes \
+                 through its loop. While {} holds a scheduler, that scheduler does neither, so its \
+                 queue waits although other schedulers sleep.",
                 holder(*blocks)
             ),
             F::WhyUnfair { blocks } => format!(
@@ -104,15 +104,15 @@ impl Sentence for BlockingNifFact {
             ),
             F::WhyLate { blocks } => format!(
                 "Late: schedulers serve timers and ports between two processes. While {} holds a \
-                 scheduler they wait, whatever their priority.",
+                 scheduler, timers and ports wait, whatever their priority.",
                 holder(*blocks)
             ),
             F::NoneWaits { processes, schedulers } => format!(
-                "With no more processes ({processes}) than schedulers ({schedulers}) none had to \
-                 wait, so nothing could have stalled."
+                "With no more processes ({processes}) than schedulers ({schedulers}), no process \
+                 had to wait, so nothing could have stalled."
             ),
             F::TooShort { wall } => format!("A trial took {wall}, too short to show a stall."),
-            F::MoreWork => "Give it more work.".into(),
+            F::MoreWork => "Run it with more work.".into(),
             F::BlockingForm => "Try the same work in a form that blocks.".into(),
             F::Dirty => "the native function on a dirty scheduler".into(),
             F::Charges => "the native function charges its reductions".into(),

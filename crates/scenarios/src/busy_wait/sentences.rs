@@ -64,25 +64,26 @@ impl Sentence for BusyWaitFact {
                 percent(*most)
             ),
             F::RateBeyondMachine { backlog } => format!(
-                "The control left {backlog} of its requests undone: the rate is more than this \
+                "The control did not finish {backlog} of its requests: the rate is more than this \
                  machine can serve."
             ),
             F::LowerRate(rate) => {
-                format!("Take a lower --rate{} or a larger --quota.", served(rate))
+                format!("Use a lower --rate{} or a larger --quota.", served(rate))
             }
             F::RoomToSpin { used, least } => format!(
                 "The control used only {used} of its quota. Below {} the quota has room for both \
                  spinning and requests, so a negative result means little.",
                 percent(*least)
             ),
-            F::HigherRate(rate) => format!("Take a higher --rate{}.", served(rate)),
+            F::HigherRate(rate) => format!("Use a higher --rate{}.", served(rate)),
             F::NoQuota => {
-                "No arm had a CPU quota. Busy waiting cost no latency without one; its cost under \
-                 a quota was not measured."
+                "No arm had a CPU quota. Busy waiting cost no latency without a quota; its cost \
+                 under a quota was not measured."
                     .into()
             }
             F::WithQuota => {
-                "Measure it under a quota; that needs root or a delegated cpu controller.".into()
+                "Measure the cost under a quota; this needs root or a delegated cpu controller."
+                    .into()
             }
             F::Background { defaults, flags } => format!(
                 "Under the quota, background work ran at {defaults} with the VM's defaults, and \
@@ -113,11 +114,11 @@ impl Sentence for BusyWaitFact {
             F::OneOtp => "--otp: name one OTP; to compare several, make a study (tailback study \
                  --help)"
                 .into(),
-            F::OneOtpALevel => "otp: name one OTP in a level; several OTPs are several levels of \
-                                a factor"
+            F::OneOtpALevel => "otp: name one OTP per level; for several OTPs, give the factor \
+                                several levels"
                 .into(),
             F::NoCost => {
-                "what a request costs could not be measured on this machine; give --rate N".into()
+                "the cost of a request could not be measured on this machine; give --rate N".into()
             }
             F::NotReady { limit } => format!("the node was not ready for requests after {limit}"),
         }
@@ -143,5 +144,5 @@ fn compared(both: &Option<Box<Compared>>) -> String {
 }
 
 fn served(rate: &Option<Served>) -> String {
-    rate.as_ref().map(|rate| format!(" (it served {:#})", rate.served)).unwrap_or_default()
+    rate.as_ref().map(|rate| format!(" (the control served {:#})", rate.served)).unwrap_or_default()
 }

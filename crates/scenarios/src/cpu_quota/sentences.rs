@@ -53,20 +53,18 @@ impl Sentence for CpuQuotaFact {
                  its quota with these settings, too little to measure."
             ),
             F::MoreToLose => {
-                "Take more CPUs (--on-cpus), a smaller --quota, or a longer --wake below the \
-                 period."
+                "Use more CPUs (--on-cpus), a smaller --quota, or a longer --wake that is still \
+                 below the period."
                     .into()
             }
-            F::LargerMachine => {
-                "Simulate what the rules of this kernel give on a larger machine.".into()
-            }
+            F::LargerMachine => "Simulate the rules of this kernel on a larger machine.".into(),
             F::Burst { burst } => format!("a burst of {burst}"),
             F::TooManyFast { fast, threads } => {
                 format!("--fast {fast}: there are only {threads} threads; raise --threads")
             }
             F::UnusedQuota { quota, usable, cpus, raise } => format!(
-                "--quota {quota}: {usable} busy threads on CPUs of their own cannot use {cpus} \
-                 CPUs; lower it or raise {raise}"
+                "--quota {quota}: {usable} busy threads, each on its own CPU, cannot use {cpus} \
+                 CPUs; lower --quota or raise {raise}"
             ),
         }
     }

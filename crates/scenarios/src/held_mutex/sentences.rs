@@ -44,18 +44,18 @@ impl Sentence for HeldMutexFact {
                 format!("The holder of a mutex keeps others asleep here{}", compared(both))
             }
             F::Passes(both) => {
-                let start = "The holder of a mutex keeps others asleep here not much longer than \
-                             in the control";
+                let start = "The holder of a mutex does not keep others asleep much longer here \
+                             than in the control";
                 format!("{start}{}", compared(both))
             }
             F::Unsettled => {
                 "It is not settled whether the holder of a mutex keeps others asleep here.".into()
             }
-            F::Usual => "the weight of the others for the holder, and no quota".into(),
+            F::Usual => "the same weight for the holder as for the others, and no quota".into(),
             F::Short => "the same work in sections of 100 us".into(),
             F::Inherit => "a mutex with priority inheritance".into(),
             F::OwnWeight => {
-                "tailback itself runs at another nice value than 0 or under another policy than \
+                "tailback itself runs at a nice value other than 0 or under a policy other than \
                  SCHED_OTHER, and so would the holder's rivals"
                     .into()
             }
@@ -73,13 +73,12 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         Holder::Quota(quota) => format!("under a CPU quota of {quota}"),
     };
     let control = both.control.as_ref();
-    let control = control.map(|lost| format!("; in the control {lost}"));
+    let control = control.map(|lost| format!(", and {lost} in the control"));
     let worst = both.worst.as_ref();
-    let worst =
-        worst.map(|worst| format!(" In the median of all trials the longest wait was {worst}."));
+    let worst = worst.map(|worst| format!(" In the median trial, the longest wait was {worst}."));
     format!(
-        ": a thread that shares it with a holder {holder} lost {} in waits, the work of a section \
-         not counted{}.{}",
+        ": a thread that shares the mutex with a holder {holder} lost {} in waits (not counting \
+         the work of a section){}.{}",
         both.lost,
         control.unwrap_or_default(),
         worst.unwrap_or_default()

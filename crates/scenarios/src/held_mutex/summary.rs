@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(summary.suggestions.len(), usize::from(by != "quota"), "{summary:?}");
         }
         for (state, start) in [
-            (State::NotAffected, "The holder of a mutex keeps others asleep here not much longer"),
+            (State::NotAffected, "The holder of a mutex does not keep others asleep much longer"),
             (State::Inconclusive, "It is not settled"),
         ] {
             let summary = summary(&plan_of("nice"), &outcome(state), &results(state));

@@ -302,7 +302,7 @@ mod tests {
             (MailboxFloodParams { mailbox, dam, ..usual() }, "leave out --pace"),
             (MailboxFloodParams { mailbox, kill_after: Time::s(1), ..usual() }, "--kill-after"),
             (MailboxFloodParams { sink: SinkKind::File, ..large }, "more than 1 GiB"),
-            (MailboxFloodParams { messages: 10_000_000, ..usual() }, "fewer --senders"),
+            (MailboxFloodParams { messages: 10_000_000, ..usual() }, "lower --senders"),
         ] {
             let refused = testing::refused(&META, params.check());
             assert!(refused.contains(part), "{refused}");

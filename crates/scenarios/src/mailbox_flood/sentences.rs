@@ -76,9 +76,9 @@ impl Sentence for MailboxFloodFact {
             }
             F::NotTheLength => {
                 "Writes were slow in the flood. Tests at several lengths of the mailbox did not \
-                 show that writes take longer as the mailbox grows, so no receive is shown to \
-                 scan it. Garbage collection of a heap that holds the messages, or senders that \
-                 take the CPU, make writes slow as well."
+                 show that writes take longer as the mailbox grows, so they do not show a receive \
+                 that scans it. Garbage collection of a heap that holds the messages, or senders \
+                 that take the CPU, also make writes slow."
                     .into()
             }
             F::Collections => {
@@ -90,7 +90,7 @@ impl Sentence for MailboxFloodFact {
                     .into()
             }
             F::Scan { longest, place, seen, samples } => format!(
-                "With {} in its mailbox the process that writes was seen in {place} in {seen} of \
+                "With {} in its mailbox, the process that writes was seen in {place} in {seen} of \
                  {}: the receive there looks at every older message each time, since any of them \
                  could be the answer.",
                 plural(*longest, "message"),
@@ -110,7 +110,8 @@ impl Sentence for MailboxFloodFact {
             F::OtherSink => "Try a sink whose writes search the mailbox.".into(),
             F::OffHeap => "process_flag(message_queue_data, off_heap) in the server".into(),
             F::Threshold => {
-                "the original's dam in front of the server, which pauses at 10,000 messages".into()
+                "tailback_dam_threshold in front of the server (it pauses at 10,000 messages)"
+                    .into()
             }
             F::Credit => "tailback_dam in front of the server".into(),
             F::NothingToDam => {
@@ -124,19 +125,19 @@ impl Sentence for MailboxFloodFact {
                     .into()
             }
             F::TooManyMessages { offered, most } => format!(
-                "{offered} messages in all are more than {most}: take fewer --senders or --messages"
+                "{offered} messages in all are more than {most}: lower --senders or --messages"
             ),
             F::FileTooLarge { offered, bytes } => format!(
                 "{offered} messages of {bytes} bytes may fill a file with more than 1 GiB; send \
-                 fewer or smaller ones"
+                 fewer or smaller messages"
             ),
             F::WritesFailed { failed, writes, sink, error } => {
                 let error = error
                     .as_ref()
                     .map_or("for an unknown reason".into(), |error| format!("({error})"));
                 format!(
-                    "{failed} of {writes} writes to the sink {sink} failed {error}; make room \
-                     there or take another --sink"
+                    "{failed} of {writes} writes to the sink {sink} failed {error}; free some \
+                     space there or use another --sink"
                 )
             }
             F::NoFolder { folder, error } => format!(
@@ -155,12 +156,12 @@ fn slower(cost: &Slower) -> String {
     });
     let slope = slope.unwrap_or_default();
     let queued = cost.queued.zip(cost.empty).map(|(queued, empty)| {
-        format!("; with 100,000 queued a write takes {queued} instead of {empty}")
+        format!("; with 100,000 messages queued, a write takes {queued} instead of {empty}")
     });
     let flooded = cost.writes.as_ref().map(|writes| {
         let control = cost.control.as_ref();
         let control =
-            control.map(|rate| format!("; with the flood sent to another process, {rate}"));
+            control.map(|rate| format!(", and {rate} with the flood sent to another process"));
         format!(" In the flood the server wrote {writes}{}.", control.unwrap_or_default())
     });
     format!(

@@ -153,9 +153,9 @@ mod tests {
             headline(State::Affected, &results()),
             "Each message in the mailbox makes every write to the sink port slower here, by 10 ns \
              [10, 10] in a flood, and by 4 ns [4, 4] where only the length differs; with 100,000 \
-             queued a write takes 1.02 ms [1.02, 1.02] instead of 0.02 ms. In the flood the server \
-             wrote 1000/s [1000, 1000]; with the flood sent to another process, 1000/s [1000, \
-             1000]."
+             messages queued, a write takes 1.02 ms [1.02, 1.02] instead of 0.02 ms. In the flood \
+             the server wrote 1000/s [1000, 1000], and 1000/s [1000, 1000] with the flood sent to \
+             another process."
         );
         assert_eq!(
             headline(State::NotAffected, &results()),

@@ -55,7 +55,7 @@ impl Sentence for MemoryHighFact {
             F::MemoryMax => "memory.max instead, and a restart after each kill".into(),
             F::Swap => "swap for the group".into(),
             F::NoSwap => {
-                "no swap is switched on here (/proc/swaps); tailback switches none on".into()
+                "swap is off here (/proc/swaps), and tailback does not switch it on".into()
             }
             F::NoSwapLimit => {
                 "this kernel has no memory.swap.max, so swap cannot be denied to the group in one \
@@ -68,16 +68,17 @@ impl Sentence for MemoryHighFact {
                     .into()
             }
             F::FewUnits { need, two } => format!(
-                "--need {need}: the worker has to keep at least two units, {two}; raise it or \
+                "--need {need}: the worker has to keep at least two units, {two}; raise --need or \
                  lower --unit"
             ),
             F::NoRoom { needed, available } => format!(
                 "--need: the run needs {needed} MiB, more than half of the {available} MiB that \
-                 are available; lower it"
+                 are available; lower --need"
             ),
-            F::OfV1 => "the memory controller of this machine is that of cgroup v1, which has no \
-                 memory.high"
-                .into(),
+            F::OfV1 => {
+                "this machine has the memory controller of cgroup v1, which has no memory.high"
+                    .into()
+            }
             F::InAGuest => {
                 "run it in a guest: tailback vm --kernel debian:6.12 -- run memory-high".into()
             }

@@ -118,8 +118,8 @@ impl Sentence for MmapLockFact {
                  here."
             ),
             F::ReadersReadNothing { arm, idle, trials } => format!(
-                "The readers of {arm} read nothing in {idle} of {}, so those could not have shown \
-                 a stall.",
+                "The readers of {arm} read nothing in {idle} of {}, so those trials could not have \
+                 shown a stall.",
                 plural(*trials, "trial")
             ),
             F::NeverThrottled { arm, trials } => format!(
@@ -141,7 +141,7 @@ impl Sentence for MmapLockFact {
             }
             F::NoLimit => "readers without a CPU limit".into(),
             F::Burst => "a burst for the readers' CPU limit".into(),
-            F::NoBurst => "this kernel has no burst for CPU quotas; that needs 5.14".into(),
+            F::NoBurst => "this kernel has no burst for CPU quotas; that needs Linux 5.14".into(),
             F::LockFree => "readers of status, which takes no mmap lock".into(),
             F::NoFile { file, path, error } => {
                 let no_file = || "not a file that can be read".into();
@@ -161,11 +161,11 @@ impl Sentence for MmapLockFact {
             }
             F::TooManyMappings { size, most, enough } => format!(
                 "--size {size}: the region would split into more mappings than vm.max_map_count \
-                 ({most}) allows; take a smaller region, or sysctl vm.max_map_count={enough}"
+                 ({most}) allows; take a smaller region, or run sysctl vm.max_map_count={enough}"
             ),
             F::TooManyProcesses { busy, wanted, limit } => format!(
                 "--busy {busy}: {wanted} processes are more than half of what kernel.pid_max \
-                 ({limit}) allows on the whole machine; take fewer"
+                 ({limit}) allows on the whole machine; lower --busy"
             ),
             F::QuotaOfACpu { quota } => format!(
                 "--reader-quota {quota}: the readers share one CPU, so a quota of a whole CPU \
@@ -184,13 +184,13 @@ impl Sentence for MmapLockFact {
             ),
             F::ToolOnLoad { load } => format!(
                 "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name \
-                 another"
+                 another CPU"
             ),
         }
     }
 }
 
-/// Example: `with 10 readers and 10 spinners on another CPU a process lost 980 ms/s to calls over
+/// Example: `with 10 readers and 10 spinners on another CPU, a process lost 980 ms/s to calls over
 /// 1 ms.`
 fn lost(losses: &Losses) -> String {
     let Losses { lost, control, alone, .. } = losses;
@@ -199,7 +199,7 @@ fn lost(losses: &Losses) -> String {
         control.map(|lost| format!(" With as many readers of an idle twin it lost {lost}."));
     let alone = alone.as_ref().map(|alone| format!(" Alone it lost {alone}."));
     format!(
-        "with {} a process lost {lost} to calls over 1 ms.{}{}",
+        "with {}, a process lost {lost} to calls over 1 ms.{}{}",
         load(losses),
         control.unwrap_or_default(),
         alone.unwrap_or_default()

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             told(&META, &stalls),
             "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers and 10 spinners \
-             on another CPU a process lost 700 ms/s [700, 700] to calls over 1 ms. With as many \
+             on another CPU, a process lost 700 ms/s [700, 700] to calls over 1 ms. With as many \
              readers of an idle twin it lost 2 ms/s [2, 2]. Alone it lost 1 ms/s [1, 1]. The worst \
              call of a trial took 700 ms [700, 700]."
         );
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(
             told(&META, &none),
             "Readers of /proc/PID/status did not stall memory mapping here: with 10 readers of an \
-             idle twin process and 10 spinners on another CPU a process lost 700 ms/s [700, 700] \
+             idle twin process and 10 spinners on another CPU, a process lost 700 ms/s [700, 700] \
              to calls over 1 ms. With as many readers of an idle twin it lost 2 ms/s [2, 2]."
         );
         told(&META, &headline(State::Inconclusive, &placebo, &arms));
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             told(&META, &headline(State::Affected, &plan, &arms)),
             "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers under a shared \
-             CPU limit of 10ms/100ms on another CPU a process lost 700 ms/s [700, 700] to calls \
+             CPU limit of 10ms/100ms on another CPU, a process lost 700 ms/s [700, 700] to calls \
              over 1 ms. The worst call of a trial took 700 ms [700, 700]."
         );
     }

@@ -59,7 +59,7 @@ impl Sentence for PreemptedHolderFact {
             F::HugePages => "huge pages".into(),
             F::NoExtension => "this kernel has no time-slice extension".into(),
             F::TakeExtension => {
-                "run it on Linux 7.0 or later that is built with CONFIG_RSEQ_SLICE_EXTENSION".into()
+                "run it on Linux 7.0 or later, built with CONFIG_RSEQ_SLICE_EXTENSION".into()
             }
             F::ExtensionOff => {
                 "the time-slice extension is switched off on the kernel's command line".into()
@@ -71,7 +71,7 @@ impl Sentence for PreemptedHolderFact {
             }
             F::TooMuchMemory { threads, fault, mib } => format!(
                 "--threads {threads} with --fault {fault}: the threads would touch {mib} MiB, more \
-                 than a quarter of the machine's memory; ask for fewer"
+                 than a quarter of the machine's memory; lower --threads"
             ),
         }
     }
@@ -80,7 +80,7 @@ impl Sentence for PreemptedHolderFact {
 fn compared(both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
     let control = both.control.as_ref();
-    let control = control.map(|control| format!("; with a lock that sleeps, {control}"));
+    let control = control.map(|control| format!(", and {control} with a lock that sleeps"));
     let rounds = both.rounds.as_ref().zip(both.control_rounds.as_ref());
     let rounds = rounds.map(|(rounds, of_control)| {
         format!(". They made {rounds} rounds, and {of_control} with a lock that sleeps")

@@ -121,7 +121,7 @@ impl Sentence for QuotaBlindFact {
             F::NeverThrottled => {
                 "The group was hardly ever throttled, so it had quota left for more threads.".into()
             }
-            F::MoreLoad => "Take a longer --job, or a smaller --quota.".into(),
+            F::MoreLoad => "Use a longer --job, or a smaller --quota.".into(),
             F::NoRuntime => "no erl, java, go or node on the PATH".into(),
             F::Install { command } => format!("install it: {command}"),
             F::NoProgram { path } => format!("{path}: not a program that can be run"),
@@ -129,10 +129,10 @@ impl Sentence for QuotaBlindFact {
             F::InstallOrName { command } => {
                 format!("install it: {command}; or name it with --program PATH")
             }
-            F::NoJavac => "no javac beside java, nor on the PATH".into(),
+            F::NoJavac => "no javac beside java or on the PATH".into(),
             F::OneProgram { flag } => {
                 format!(
-                    "{flag}: name one; to compare several, make a study (tailback study \
+                    "{flag}: name only one; to compare several, make a study (tailback study \
                          --help)"
                 )
             }
@@ -144,14 +144,15 @@ impl Sentence for QuotaBlindFact {
                 "name a runtime with --program that this user may execute (not in /root)".into()
             }
             F::NotAsRoot => {
-                "root runs no program that others could have put there: name another with --program"
+                "as root, tailback runs no program that other users could have put there: name \
+                 another with --program"
                     .into()
             }
             F::OwnFolders => {
                 "set XDG_CACHE_HOME and TMPDIR to folders that only the caller may write to".into()
             }
-            F::RootAlone => "--limit-at namespace: only root makes a cgroup namespace".into(),
-            F::BeRoot => "run as root, or take --limit-at leaf or parent".into(),
+            F::RootAlone => "--limit-at namespace: only root can create a cgroup namespace".into(),
+            F::BeRoot => "run as root, or use --limit-at leaf or parent".into(),
         }
     }
 }
@@ -178,11 +179,11 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         let count = both
             .control_cpus
             .map_or_else(|| "another number of CPUs".into(), |count| plural(count, "CPU"));
-        format!("; configured for {count}, {control}")
+        format!(", and {control} when configured for {count}")
     });
     let throttled = both.throttled.as_ref().map(|throttled| {
         let control = both.control_throttled.as_ref();
-        let control = control.map(|throttled| format!("; when configured, in {throttled}"));
+        let control = control.map(|throttled| format!(", and in {throttled} when configured"));
         format!(" It was throttled in {throttled} of the periods{}.", control.unwrap_or_default())
     });
     format!(

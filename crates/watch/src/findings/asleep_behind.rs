@@ -121,7 +121,7 @@ impl Stall for AsleepBehind {
             None => format!("it has the higher nice value (for {time} of that time)"),
         };
         let through = match facts.through_others > MOSTLY {
-            true => " Other threads sleep between the two.",
+            true => " Other threads sleep in the chain between the two.",
             false => "",
         };
         format!(

@@ -63,7 +63,7 @@ impl Stall for BesideIdle {
 
     fn cause(_: &Finding, facts: &Facts) -> String {
         format!(
-            "For {} of the time that it waited for a CPU, another CPU that it may use stood idle.",
+            "For {} of the time that it waited for a CPU, another CPU that it may use was idle.",
             percent(facts.share)
         )
     }

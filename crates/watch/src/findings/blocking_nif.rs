@@ -116,7 +116,7 @@ impl Stall for BlockingNif {
         let how = match (facts.sleeps, facts.call) {
             (true, Some(call)) => format!("sleeps there in system call {call}"),
             (true, None) => "sleeps there".to_owned(),
-            (false, _) => "computes there without coming back to the VM".to_owned(),
+            (false, _) => "computes there without returning to the VM".to_owned(),
         };
         let mut text = format!(
             "Native code holds {} of {} schedulers{}: {} {how}.",

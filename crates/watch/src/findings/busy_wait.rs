@@ -65,7 +65,8 @@ impl Stall for BusyWait {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         format!(
             "The quota of {} ({:.2} CPUs) throttled the node in {} of its periods{}. The \
-             schedulers{} spun for {}, {} of the node's CPU time. That accounts for {} of the lost time.",
+             schedulers{} spun for {}, {} of the node's CPU time. The spinning accounts for {} of \
+             the lost time.",
             words::group(&facts.group, finding),
             facts.quota_cpus,
             percent(facts.throttled_periods),

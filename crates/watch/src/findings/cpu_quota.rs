@@ -98,7 +98,8 @@ impl Stall for CpuQuota {
             Fix::FewerThreads(threads) => format!("Run no more than {threads} threads."),
             Fix::StopSpinning => words::STOP_SPINNING.to_owned(),
             Fix::LookAgain => {
-                "Look again: the quota was changed, and has held nobody since then.".to_owned()
+                "Look again: the quota was changed, and has throttled no program since then."
+                    .to_owned()
             }
         }
     }

@@ -83,9 +83,9 @@ impl Stall for MailboxFlood {
             false => "",
         };
         format!(
-            "On node {}, the mailbox of {}. In {} of {} the process was not waiting. In {} of those \
-             it was in {}{callers}. That function waits for one message, so it scans all messages \
-             queued before it.{off_heap}",
+            "On node {}, the mailbox of {}. In {} of {} the process was not waiting. In {} of \
+             these samples it was in {}{callers}. That function waits for one message, so it scans \
+             all messages queued before it.{off_heap}",
             plain(&facts.node),
             words::mailbox(one),
             percent(one.running),

@@ -74,11 +74,12 @@ impl Stall for MemoryHigh {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let asleep = facts.asleep.filter(|share| *share > 0.0);
         let asleep = asleep.map(|share| {
-            format!(" In {} of the samples at least one slept for that reason.", percent(share))
+            let share = percent(share);
+            format!(" In {share} of the samples at least one thread slept for that reason.")
         });
         format!(
             "{} holds {} of memory, most of it in {}. Its memory.high is {}. The group went above \
-             it {} times a second, so the kernel made its threads sleep.{}",
+             this limit {} times a second, so the kernel made its threads sleep.{}",
             words::its_group(&facts.group, finding),
             figure(facts.held_bytes as f64, Unit::Bytes),
             words::culprit(finding),

@@ -101,7 +101,7 @@ impl Stall for Neighbour {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         format!(
-            "{} ran on its CPU meanwhile. It got {} of CPU time, the victim {}.{}",
+            "{} ran on the victim's CPU meanwhile. It got {} of CPU time, the victim {}.{}",
             words::culprit(finding),
             rate(facts.culprit_ran_ms_per_s),
             rate(facts.victim_ran_ms_per_s),

@@ -85,7 +85,7 @@ impl Stall for OwnMmapLock {
         let call = facts.call.map(|call| format!("; it was in {}", name(call)));
         let last = facts.by.as_deref().map_or_else(String::new, |by| {
             let call = call.unwrap_or_default();
-            format!(" The thread that released it last is called {}{call}.", plain(by))
+            format!(" The thread that released the lock last is called {}{call}.", plain(by))
         });
         format!(
             "Its threads share one memory map. Threads that change the map keep the others waiting \

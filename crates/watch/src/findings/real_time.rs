@@ -62,7 +62,8 @@ impl Stall for RealTime {
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
-        format!("{} ran on its CPU.{}", words::culprit(finding), words::why(&facts.policy))
+        let culprit = words::culprit(finding);
+        format!("{culprit} ran on the victim's CPU.{}", words::why(&facts.policy))
     }
 
     fn fix(fix: &Fix) -> String {

@@ -84,9 +84,9 @@ impl Stall for UnevenQueues {
         let used: Vec<String> = facts.used.iter().take(SHOWN).map(|used| percent(*used)).collect();
         let more = if facts.used.len() > SHOWN { " .." } else { "" };
         format!(
-            "In {} of {}, one run queue of node {} held {:.0} processes on average while another was \
-             empty. Use of its schedulers: {}{more}. A scheduler that sleeps does not look for that \
-             work.",
+            "In {} of {}, one run queue of node {} held {:.0} processes on average while another \
+             queue was empty. Use of its schedulers: {}{more}. A scheduler that sleeps does not \
+             look for that work.",
             percent(facts.uneven),
             plural(facts.answers.into(), "sample"),
             plain(&facts.node),

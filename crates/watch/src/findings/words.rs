@@ -74,7 +74,10 @@ pub fn culprit(finding: &Finding) -> String {
 pub fn why(why: &Why) -> String {
     match why {
         Why::RealTime(priority) => {
-            format!(" It runs at real-time priority {priority}, before all programs without one.")
+            format!(
+                " It runs at real-time priority {priority}, before all programs without such a \
+                 priority."
+            )
         }
         Why::SamePriority(priority) => format!(
             " Both run at real-time priority {priority}, so the one that has the CPU keeps it until \
@@ -88,7 +91,7 @@ pub fn why(why: &Why) -> String {
         ),
         Why::Shared(Some((victim, culprit))) => format!(
             " The kernel shares the CPU evenly between their sessions (autogroup): the nice values \
-             {culprit} and {victim} of the victim have no effect between sessions."
+             ({culprit}, the victim's {victim}) have no effect between sessions."
         ),
         Why::Shared(None) => " It has no more weight than the victim.".to_owned(),
         Why::Unknown => String::new(),

@@ -22,7 +22,7 @@ pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result
     }
     match (&scope.cgroup, groups) {
         (Some(group), Some(groups)) if !groups.is_there(group) => Err(ScopeError(format!(
-            "--cgroup {group}: no such group below {}; /proc/PID/cgroup names that of a process",
+            "--cgroup {group}: no such group below {}; /proc/PID/cgroup shows that of a process",
             groups.point().display()
         ))),
         _ => Ok(()),

@@ -45,8 +45,9 @@ fn an_old_otp_is_refused_by_number() {
 fn what_is_missing_or_cannot_be_executed_is_said() {
     let message = refusal(Path::new("/nonexistent/erl"));
     assert!(
-        message
-            .starts_with("erl: not found at /nonexistent/erl; fetch one with --otp debian:trixie"),
+        message.starts_with(
+            "erl: not found at /nonexistent/erl; fetch Erlang with --otp debian:trixie"
+        ),
         "{message}"
     );
     let empty = tempfile::tempdir().unwrap();
@@ -72,7 +73,7 @@ fn the_first_on_the_path_that_can_be_executed_is_taken() {
 fn what_is_no_erlang_is_said_in_its_own_words() {
     let (_dir, path) = program("#!/bin/sh\nprintf 'I am\\033[1m tea\\n' >&2; exit 1\n", 0o755);
     let message = refusal(&path);
-    assert!(message.contains("not an Erlang: it printed `I am [1m tea`"), "{message}");
+    assert!(message.contains("not an Erlang VM: it printed `I am [1m tea`"), "{message}");
     let (_dir, path) = program("\x7fELFnonsense", 0o755);
     assert!(refusal(&path).contains("not an Erlang"), "{}", refusal(&path));
     let (_dir, path) = program("#!/bin/sh\n", 0o755);

@@ -64,7 +64,9 @@ pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, 
     if let Some((root, origin)) = cached(&index, known, cache).map_err(failed)? {
         return start(&root, origin);
     }
-    (fetch.note)(&format!("debian:{known}: fetching its OTP from {MIRROR}, once, about 25 MB"));
+    (fetch.note)(&format!(
+        "debian:{known}: fetching its OTP from {MIRROR}: about 25 MB, only once"
+    ));
     let fetched = fetch_root(known, cache, fetch).map_err(failed)?;
     let origin = Origin { suite: known.to_owned(), version: fetched.version.clone() };
     let otp = start(&root_of(&fetched, cache), origin)?;
@@ -78,13 +80,13 @@ pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, 
 fn known(suite: &str) -> Result<&'static str, BeamError> {
     let names: Vec<String> = SUITES.iter().map(|suite| format!("{PREFIX}{suite}")).collect();
     let why = match suite == TOO_OLD.0 {
-        true => format!("its OTP {} is too old, tailback needs {}", TOO_OLD.1, OLDEST),
+        true => format!("its OTP {} is too old, tailback needs {} or newer", TOO_OLD.1, OLDEST),
         false => "no such suite is known".to_owned(),
     };
     let found = SUITES.iter().find(|known| **known == suite).copied();
     found.ok_or_else(|| BeamError::Unknown {
         word: crate::text::clean_line(&format!("{PREFIX}{suite}")),
-        why: format!("{why}; there are {}", names.join(", ")),
+        why: format!("{why}; known suites: {}", names.join(", ")),
     })
 }
 

@@ -61,7 +61,7 @@ fn a_root_that_was_changed_is_refused() {
     std::fs::write(root.join("beam"), "evil").unwrap();
     let error = find_in("sid", &cache).unwrap_err().to_string();
     assert!(
-        error.starts_with("debian:sid: ") && error.contains("not what was unpacked"),
+        error.starts_with("debian:sid: ") && error.contains("differs from what was unpacked"),
         "{error}"
     );
 }

@@ -109,7 +109,7 @@ impl<'a> Tree<'a> {
 }
 
 fn lacks(place: &Path, what: &str) -> DebianError {
-    let why = format!("the packages that were fetched have no {what} in them");
+    let why = format!("the fetched packages do not contain {what}");
     DebianError::Torn { path: place.to_owned(), why }
 }
 

@@ -108,7 +108,8 @@ impl Booted<'_> {
         match sizes[0] < sizes[1] {
             true => self.log.add_threshold(f64::midpoint(sizes[0], sizes[1])),
             false => Err(Failure::broken(
-                "--by-effect: the first boot of --bad has no larger effect than that of --good",
+                "--by-effect: the effect in the first boot of --bad is not larger than in the \
+                 first boot of --good",
             )),
         }
     }
@@ -182,7 +183,7 @@ fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
         (_, Some(threshold)) => match effect(record) {
             Some(effect) if effect.shift > threshold => Boot::Bad,
             Some(_) => Boot::Good,
-            None => Boot::Nothing("it shows no effect".to_owned()),
+            None => Boot::Nothing("the boot shows no effect".to_owned()),
         },
         (State::Affected, None) => Boot::Bad,
         (State::NotAffected, None) => Boot::Good,
@@ -204,7 +205,7 @@ pub fn interrupted(failure: Failure, log: &Log) -> Failure {
     match failure.code {
         exit::INTERRUPTED => Failure {
             line: format!(
-                "{}; {} boots are in {}: the same command goes on",
+                "{}; {} boots are in {}: run the same command to continue",
                 failure.line,
                 log.boots(),
                 log.path.display()

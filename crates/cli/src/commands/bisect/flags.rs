@@ -6,18 +6,19 @@ use crate::commands::vm::session::Machine;
 use crate::settings::parse_seed;
 use std::path::PathBuf;
 
-const HELP: &str = "With --kernels it halves a list. With --build it halves the commits between \
-    two, in the git tree that it is run in: it checks out a commit, runs the command and boots \
-    --kernel. In the end it checks out again what was checked out before.\n\nEach version is \
-    booted until its answer is so sure that the whole bisection names a wrong version in at most \
-    5% of cases. Where all boots of a version agree, two are enough if at most 15 steps are \
-    expected, and three if more are; with --by-effect eight to eleven.\n\nIt begins with both ends, and stops if --good has the \
-    stall or --bad has not. A version that does not build or boot, or has no verdict after \
-    --boots boots, is skipped.\n\nEach boot goes into a log, and the same command goes on where \
-    it was stopped.\n\nExit codes:\n  0    found\n  1    --good has the stall, or --bad has \
-    not\n  2    bad usage or input\n  3    a need is missing\n  4    an end has no verdict, \
-    several versions are left, or git, the build or the host failed\n  130  interrupted; the \
-    same command goes on\n\n";
+const HELP: &str = "With --kernels, bisect halves a list. With --build, it halves the commits \
+    between --good and --bad, in the git tree of the working folder: it checks out a commit, runs \
+    the command and boots --kernel. At the end it restores the original checkout.\n\nEach version \
+    is booted until its answer is certain enough: the whole bisection names a wrong version in at \
+    most 5% of cases. If all boots of a version agree, two boots are enough for at most 15 \
+    expected steps, and three boots for more steps; with --by-effect, eight to eleven \
+    boots.\n\nBoth ends are tested first. The bisection stops if --good has the stall, or --bad \
+    does not have it. A version is skipped if it does not build or boot, or has no verdict after \
+    --boots boots.\n\nEach boot is logged. Run the same command again to continue a stopped \
+    bisection.\n\nExit codes:\n  0    found\n  1    --good has the stall, or --bad does not have \
+    it\n  2    bad usage or input\n  3    a need is missing\n  4    an end has no verdict, several \
+    versions are left, or git, the build or the host failed\n  130  interrupted; the same command \
+    continues\n\n";
 
 /// Find the kernel or the commit where a stall begins or ends
 #[derive(clap::Args)]

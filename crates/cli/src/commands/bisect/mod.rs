@@ -41,9 +41,8 @@ impl Run for Bisect {
         match &self.build {
             None => self.of_list(session, scenario, way, asked),
             Some(command) => {
-                let folder = std::env::current_dir().map_err(|error| {
-                    Failure::usage(format!("the folder that this is run in: {error}"))
-                })?;
+                let folder = std::env::current_dir()
+                    .map_err(|error| Failure::usage(format!("the working folder: {error}")))?;
                 let tree = Tree::open(&folder, &interrupted)?;
                 self.of_tree(session, scenario, way, asked, &tree, command, &look)
             }
@@ -72,7 +71,7 @@ impl Bisect {
         self.search(session, scenario, way, &mut versions, &mut log, None)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what the search needs, and the tree")]
+    #[allow(clippy::too_many_arguments, reason = "the inputs of the search, and the tree")]
     fn of_tree(
         &self,
         session: &Session,
@@ -117,10 +116,10 @@ impl Bisect {
         let (inside, before) = (source.steps()?, log.boots());
         let gone_on = match before {
             0 => String::new(),
-            boots => format!("; going on after {}", figures::plural(boots as u64, "boot")),
+            boots => format!("; continues after {}", figures::plural(boots as u64, "boot")),
         };
         output::note(&format!(
-            "bisect {}: both ends and about {} between them; seed {seed}{gone_on}",
+            "bisect {}: boots both ends and about {} between them; seed {seed}{gone_on}",
             self.scenario,
             figures::plural(inside.into(), "version")
         ));
@@ -170,7 +169,8 @@ impl Bisect {
         }
         let steps = figures::plural(inside.into(), "step");
         Err(Failure::usage(format!(
-            "--boots {}: with about {steps} between the ends a version takes {fewest} at least",
+            "--boots {}: with about {steps} between the ends, a version needs at least {fewest} \
+             boots",
             rule.most
         )))
     }
@@ -203,7 +203,7 @@ fn tell(event: &Event, shown: &dyn Fn(&str) -> String) {
     match event {
         Event::Begins(version, left) => {
             let left = figures::plural((*left).into(), "version");
-            output::note(&format!("bisect: {}; about {left} to go", shown(version)));
+            output::note(&format!("bisect: {}; about {left} left", shown(version)));
         }
         Event::Booted(version, came) => {
             output::note(&format!("bisect: {}: {}", shown(version), show::boot(came)));

@@ -44,13 +44,13 @@ fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> S
                     writeln!(text, "The stall {changes} with one of these:\n  {names}")
                 }
             };
-            let _ = writeln!(text, "The last one {before} is {}.", shown(&found.before));
+            let _ = writeln!(text, "The last version {before} is {}.", shown(&found.before));
             let percent = (error_rate * 1000.0).ceil() / 10.0;
             let provided = match by_effect {
                 false => "",
                 true => {
-                    ", if each boot falls on its version's side of the middle with a probability of \
-                     at least a half"
+                    ", if the effect of each boot is on the correct side of the middle with a \
+                     probability of at least one half"
                 }
             };
             let _ = writeln!(text, "At most {percent}% of such bisections are wrong{provided}.\n");
@@ -177,12 +177,13 @@ mod tests {
         };
         assert_eq!(
             text(&found(&["c"]), &shown, false),
-            "The stall begins with <c>.\nThe last one without it is <a>.\nAt most 4.2% of such \
-             bisections are wrong.\n\n<a>: good (good, good)\n<b>: skipped (cannot be tested)\n  the \
-             build ended with 2\n"
+            "The stall begins with <c>.\nThe last version without it is <a>.\nAt most 4.2% of such \
+             bisections are wrong.\n\n<a>: good (good, good)\n<b>: skipped (cannot be tested)\n  \
+             the build ended with 2\n"
         );
         let two = text(&found(&["b", "c"]), &shown, true);
-        let rate = "At most 4.2% of such bisections are wrong, if each boot falls on its";
+        let rate =
+            "At most 4.2% of such bisections are wrong, if the effect of each boot is on the";
         assert!(two.contains(rate), "{two}");
         assert!(two.starts_with("The stall begins with one of these:\n  <b>\n  <c>\n"), "{two}");
         let ends = Outcome::Found {
@@ -190,7 +191,7 @@ mod tests {
             error_rate: 0.01,
             steps: Vec::new(),
         };
-        let said = "The stall ends with <b>.\nThe last one with it is <a>.\n";
+        let said = "The stall ends with <b>.\nThe last version with it is <a>.\n";
         assert!(text(&ends, &shown, false).starts_with(said));
         let differs = Outcome::EndDiffers {
             step: step("z", Some(Answer::Good), vec![Boot::Good, Boot::Good]),

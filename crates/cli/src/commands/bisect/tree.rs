@@ -69,7 +69,9 @@ impl<'a> Tree<'a> {
     pub fn open(folder: &Path, interrupted: &'a dyn Fn() -> bool) -> Result<Self, Failure> {
         if os::user::is_exposed() {
             private::reached(folder).map_err(|why| {
-                Failure::usage(format!("{why}; bisect as the owner of the tree: it needs no root"))
+                Failure::usage(format!(
+                    "{why}; run bisect as the owner of the tree: it does not need root"
+                ))
             })?;
         }
         let mut tree = Tree { folder: folder.to_owned(), interrupted };
@@ -78,7 +80,7 @@ impl<'a> Tree<'a> {
         match tree.git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             true => Ok(tree),
             false => Err(Failure::usage(format!(
-                "{}: it has changes that are not committed; commit or stash them",
+                "{}: the tree has uncommitted changes; commit or stash them",
                 tree.folder.display()
             ))),
         }
@@ -164,11 +166,11 @@ impl<'a> Tree<'a> {
         };
         match status.code() {
             Some(0) => Ok(Built::Yes),
-            Some(code @ 128..) => {
-                Err(broken(format!("it ended with {code}, so the bisection stops")))
-            }
-            Some(code) => Ok(Built::No(format!("the build ended with {code}"))),
-            None => Err(broken(format!("it was ended: {status}"))),
+            Some(code @ 128..) => Err(broken(format!(
+                "the command ended with exit code {code}, so the bisection stops"
+            ))),
+            Some(code) => Ok(Built::No(format!("the build ended with exit code {code}"))),
+            None => Err(broken(format!("the command was ended: {status}"))),
         }
     }
 
@@ -208,9 +210,7 @@ impl<'a> Commits<'a> {
             () if older(good, bad) => (true, good, bad),
             () if older(bad, good) => (false, bad, good),
             () => {
-                return Err(Failure::usage(
-                    "neither of --good and --bad is an ancestor of the other",
-                ));
+                return Err(Failure::usage("neither --good nor --bad is an ancestor of the other"));
             }
         };
         if good == bad {
@@ -373,7 +373,7 @@ mod tests {
         assert!(!found.begins && found.among == [middle], "it ends there: {found:?}");
         std::fs::write(folder.path().join("number"), "changed").unwrap();
         let failure = Tree::open(folder.path(), &not).err().unwrap();
-        assert!(failure.line.contains("not committed"), "{failure:?}");
+        assert!(failure.line.contains("uncommitted"), "{failure:?}");
         let empty = tempfile::tempdir().unwrap();
         assert!(Tree::open(empty.path(), &not).is_err());
     }
@@ -387,7 +387,10 @@ mod tests {
         let not = || false;
         let tree = Tree::open(folder.path(), &not).unwrap();
         assert_eq!(tree.build("test -e number").unwrap(), Built::Yes);
-        assert_eq!(tree.build("exit 3").unwrap(), Built::No("the build ended with 3".to_owned()));
+        assert_eq!(
+            tree.build("exit 3").unwrap(),
+            Built::No("the build ended with exit code 3".to_owned())
+        );
         assert_eq!(tree.build("exit 128").unwrap_err().code, exit::BROKEN);
         assert_eq!(tree.build("kill -9 $$").unwrap_err().code, exit::BROKEN);
         let begun = || folder.path().join("half").exists();

@@ -20,7 +20,7 @@ impl Versions {
     pub fn new(all: Vec<String>, good: &str, bad: &str) -> Result<Self, Failure> {
         let place = |name: &str, flag: &str| {
             let found = all.iter().position(|other| other == name);
-            let line = format!("{flag} {name}: it is not one of --kernels: {}", all.join(", "));
+            let line = format!("{flag} {name}: not one of --kernels: {}", all.join(", "));
             found.ok_or_else(|| Failure::usage(line))
         };
         let (first, last) = (place(good, "--good")?, place(bad, "--bad")?);
@@ -28,7 +28,7 @@ impl Versions {
             return Err(Failure::usage("--good and --bad are the same version"));
         }
         if let Some(twice) = all.iter().enumerate().find(|(at, one)| all[..*at].contains(one)) {
-            return Err(Failure::usage(format!("--kernels: {} is there twice", twice.1)));
+            return Err(Failure::usage(format!("--kernels: {} appears twice", twice.1)));
         }
         let halving = Halving::new(first.min(last), first.max(last));
         Ok(Versions { all, begins: first < last, halving })

@@ -152,18 +152,22 @@ fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<Listed>, Failu
         let name = hashing.map_or_else(|| name.to_owned(), |Hashing(hash)| hash(name));
         let owner = words.next().map(str::to_owned);
         if words.next().is_some() {
-            return Err(refuse(&format!(
-                "line {number}: write the host and its owner, and nothing else"
-            )));
+            return Err(refuse(&format!("line {number}: write only the host and its owner")));
         }
         if let Some(owner) = &owner
             && owners.insert(name.clone(), owner.clone()).is_some_and(|other| other != *owner)
         {
-            return Err(refuse(&format!("line {number}: this host has another owner above")));
+            return Err(refuse(&format!(
+                "line {number}: this host has another owner in an earlier line"
+            )));
         }
         all.push(Listed { name, owner });
     }
-    if all.is_empty() { Err(refuse(&"no host in it; write one name per line")) } else { Ok(all) }
+    if all.is_empty() {
+        Err(refuse(&"the file names no host; write one name per line"))
+    } else {
+        Ok(all)
+    }
 }
 
 fn earlier(path: &Path) -> Result<Census, Failure> {

@@ -16,7 +16,7 @@ impl Parquet {
     /// # Errors
     /// Always.
     pub fn at(_: &Path) -> Result<Self, Failure> {
-        let line = "--parquet: this build has no Parquet; build with --features parquet";
+        let line = "--parquet: this build has no Parquet support; build with --features parquet";
         Err(Failure::need(line.to_owned()))
     }
 

@@ -47,7 +47,7 @@ impl Parquet {
         ));
         if fleet.lost_trials() > 0 {
             output::note(&format!(
-                "parquet: the trials of {} records cannot be read and were left out",
+                "parquet: the trials of {} records could not be read and were left out",
                 fleet.lost_trials()
             ));
         }

@@ -24,7 +24,7 @@ pub fn put_aside(files: &[PathBuf]) {
         let aside = file.with_extension("left-out.json");
         let renamed = runner::save::rename(file, aside.file_name().unwrap_or_default());
         if let Err(error) = renamed {
-            output::complain(&format!("{}: {error}; it does not count", file.display()));
+            output::complain(&format!("{}: {error}; this record does not count", file.display()));
         }
     }
 }

@@ -64,7 +64,7 @@ impl Pairs<'_> {
             }
         }
         let [Some(before), Some(after)] = runs else {
-            return Err(Failure::broken(format!("pair {number} has no two runs")));
+            return Err(Failure::broken(format!("pair {number} does not have two runs")));
         };
         Ok(Ran { runs: [before, after], files })
     }

@@ -122,8 +122,8 @@ impl RunFlags {
         });
         if (count as usize) < needed {
             output::note(&format!(
-                "compare: worse or better needs {needed} pairs; with {count} the answer is differs \
-                 at most"
+                "compare: the answers worse and better need {needed} pairs; with {count} pairs, \
+                 differs is the strongest answer"
             ));
         }
         count
@@ -160,7 +160,7 @@ fn announce(studies: &TwoStudies, limits: &Limits, seed: u64, folder: &Path) {
         None => format!("{} pairs", limits.pairs),
     };
     output::note(&format!(
-        "compare {}: {pairs} of {} blocks a side, about {} s a pair; seed {seed}; records: {}",
+        "compare {}: {pairs}; {} blocks per run, about {} s per pair; seed {seed}; records: {}",
         studies.of(0).scenario.meta().id,
         studies.blocks(),
         studies.pair_time().as_secs_f64().ceil(),
@@ -191,7 +191,7 @@ fn make(pairs: &Pairs, limits: &Limits) -> Made {
             Ok(true) => {}
             Ok(false) if again < MADE_AGAIN => {
                 again += 1;
-                pairs.bar.note("compare: another pair is made in its place");
+                pairs.bar.note("compare: another pair replaces it");
             }
             Ok(false) => {
                 let line = format!("{} pairs could not be used; look at their records", again + 1);
@@ -221,7 +221,7 @@ impl Made {
         if is_whole && runs.iter().all(|run| is_usable(&run.record)) {
             let before_first = runs[0].record.pair.is_some_and(|pair| pair.first);
             let first = if before_first { "before" } else { "after" };
-            bar.note(&format!("compare: pair {number} is whole; {first} came first"));
+            bar.note(&format!("compare: pair {number} is complete; {first} ran first"));
             for run in runs.iter().filter(|run| !run.is_in_place()) {
                 self.misplaced = true;
                 run.print_path();
@@ -234,7 +234,7 @@ impl Made {
         put_aside(&files);
         let failed = runs.iter().filter_map(|run| run.code().err()).next();
         if runs.iter().any(|run| matches!(run.end, End::Interrupted)) && failed.is_none() {
-            let line = format!("interrupted; {} whole pairs are kept", self.before.len());
+            let line = format!("interrupted; {} complete pairs are kept", self.before.len());
             return Err(Failure { line, code: exit::INTERRUPTED });
         }
         match failed {

@@ -73,15 +73,17 @@ impl TwoStudies {
         let [before, after] = &self.0;
         let (was, is) = (before.scenario.meta().id, after.scenario.meta().id);
         if was != is {
-            return Some(format!("of {was} and of {is}; name two studies of one scenario"));
+            return Some(format!(
+                "they are studies of {was} and {is}; name two studies of one scenario"
+            ));
         }
         if (&before.plan.judging, &before.plan.also) != (&after.plan.judging, &after.plan.also) {
             return Some("they are judged by different figures or margins".to_owned());
         }
         let common = common_cases(&before.plan, &after.plan);
         common.is_empty().then(|| {
-            "no arm with the cause is in both; give both the same [factors], and put what is \
-             compared into [fixed]"
+            "no arm with the cause is in both studies; give both the same [factors], and put the \
+             compared setting into [fixed]"
                 .to_owned()
         })
     }

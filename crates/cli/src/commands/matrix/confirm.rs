@@ -19,8 +19,8 @@ pub fn confirm(rows: &mut [Row], names: &[Name], runs: &Runs) -> Result<(), Fail
     for row in rows.iter_mut().filter(|row| row.is_unexpected()) {
         let Some(name) = names.iter().find(|name| name.shown == row.name()) else { continue };
         output::note(&format!(
-            "matrix {id}: the verdict of {} was not expected; a fresh run says whether it comes \
-             again",
+            "matrix {id}: the verdict of {} was not expected; a fresh run checks whether it \
+             repeats",
             name.shown
         ));
         // Pairs count from 1, so 0 gives a seed that no other run has.

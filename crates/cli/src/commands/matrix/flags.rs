@@ -7,15 +7,16 @@ use crate::ktap::KtapFlags;
 use crate::settings::parse_seed;
 use std::path::PathBuf;
 
-const HELP: &str = "Versions take turns, one block of trials each, so that a disturbance of the host \
-    meets all of them. Each kernel has a guest of its own, whose clock stands still while others \
-    run.\n\nEach version runs at least 16 blocks, and is compared with the next. Two runs of one \
-    version differ too. So where the first runs differ, fresh ones of both versions run side by \
-    side in 5 to 7 pairs, and a boundary is named where each pair differs as the first runs did. \
-    This is done for three steps at most, those with the largest differences.\n\nNAME*12 runs a \
-    version 12 times, which shows how much its runs differ.\n\nExit codes:\n  that of the worst \
-    verdict; with --expect:\n  0  all are as expected\n  1  one differs: a verdict in a fresh run \
-    too, or the way an effect goes\n  4  one is undecided\n\n";
+const HELP: &str = "Versions take turns, one block of trials each, so that a disturbance of the \
+    host affects all of them. Each kernel has its own guest, whose clock stops while other guests \
+    run.\n\nEach version runs at least 16 blocks, and is compared with the next version. But two \
+    runs of one version differ too. So if the first runs of two versions differ, fresh runs of \
+    both run side by side in 5 to 7 pairs. A boundary is named if each pair differs in the same \
+    direction as the first runs. This is done for at most three steps: those with the largest \
+    differences.\n\nNAME*12 runs a version 12 times, which shows how much its runs differ.\n\nExit \
+    codes:\n  the code of the worst verdict; with --expect:\n  0  all verdicts and effects are as \
+    expected\n  1  a verdict differs, in a fresh run too, or an effect changes in the unexpected \
+    direction\n  4  a verdict or an effect is undecided\n\n";
 
 /// Compare one scenario across several kernels or OTPs
 #[derive(clap::Args)]

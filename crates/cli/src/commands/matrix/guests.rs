@@ -60,8 +60,8 @@ pub fn run_all(
 fn left(guests: &mut [Member<'_>]) -> Failure {
     let kept = guests.iter_mut().filter_map(Member::leave).count();
     let line = match kept {
-        0 => "interrupted; nothing of the studies came back".to_owned(),
-        _ => format!("interrupted; {kept} records of what was measured until then were kept"),
+        0 => "interrupted; no guest returned results".to_owned(),
+        _ => format!("interrupted; {kept} partial records were kept"),
     };
     Failure { line, code: exit::INTERRUPTED }
 }
@@ -155,7 +155,7 @@ impl<'a> Member<'a> {
         let Came::Judged(record) = came else { return };
         match runner::save(record, &self.record) {
             Ok(()) => output::note(&format!("record: {}", self.record.display())),
-            Err(error) => output::complain(&format!("record {error}; it is lost")),
+            Err(error) => output::complain(&format!("record {error}; the record is lost")),
         }
     }
 }

@@ -45,8 +45,8 @@ impl<'a> Hosted<'a> {
         let meta = scenario.meta();
         if meta.parameter("otp").is_none() {
             return Err(Failure::usage(format!(
-                "--otps: {} runs no Erlang; give --kernels, or a scenario that does (see tailback \
-                 list)",
+                "--otps: {} runs no Erlang; give --kernels, or a scenario that runs Erlang (see \
+                 tailback list)",
                 meta.id
             )));
         }
@@ -108,7 +108,7 @@ impl<'a> Hosted<'a> {
         for running in turns.into_iter().filter_map(running) {
             running.end(End::Interrupted).print_path();
         }
-        let line = "interrupted; what was measured until then was kept".to_owned();
+        let line = "interrupted; the results so far were kept".to_owned();
         Failure { line, code: exit::INTERRUPTED }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Hosted<'a> {
         let line = [id, "--otp", otp].map(str::to_owned);
         let run = RunScenario::parse(line.into_iter().chain(words.iter().cloned()));
         run.map(|run| run.options()).map_err(|error| {
-            Failure::usage(format!("the parameters behind --: {}", command::first_line(&error)))
+            Failure::usage(format!("the parameters after --: {}", command::first_line(&error)))
         })
     }
 }

@@ -66,8 +66,8 @@ impl Asked {
             (true, false) => Ok(Asked::Otps(otps)),
             (true, true) => Err(Failure::usage("give --kernels or --otps")),
             (false, false) => Err(Failure::usage(
-                "--kernels and --otps: a ladder has versions of one of them; for another OTP in a \
-                 guest give --root, or combine them as factors of `tailback study`",
+                "--kernels and --otps: give only one of them; for another OTP in a guest, give \
+                 --root, or combine both as factors of `tailback study`",
             )),
         }
     }
@@ -109,7 +109,7 @@ fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<Name>, Failure> {
         for asked in all {
             if names.iter().any(|name| name.asked == asked) {
                 return Err(Failure::usage(format!(
-                    "--{flag}: {asked} is there twice; to run it twice, name it {asked}*2"
+                    "--{flag}: {asked} appears twice; to run it twice, write {asked}*2"
                 )));
             }
             let shown = |copy| match copies {
@@ -130,7 +130,8 @@ fn named(words: &[String], flag: &str, of: Of) -> Result<Vec<Name>, Failure> {
 fn copies(word: &str) -> Result<(&str, usize), String> {
     let Some((name, copies)) = word.rsplit_once('*') else { return Ok((word, 1)) };
     let count = copies.parse().ok().filter(|count| (1..=MOST_COPIES).contains(count));
-    let count = count.ok_or_else(|| format!("{word}: behind * stands 1 to {MOST_COPIES}"))?;
+    let count =
+        count.ok_or_else(|| format!("{word}: the number after * must be 1 to {MOST_COPIES}"))?;
     Ok((name, count))
 }
 

@@ -98,8 +98,8 @@ fn step(
     let mut repeating = Repeating::new(ladder, between, among, Some(meta), Some("otp"))?;
     let needed = repeating.needed();
     output::note(&format!(
-        "matrix {}: {} | {} differ in the first runs; {needed} pairs of fresh runs say whether they \
-         do again",
+        "matrix {}: {} | {} differ in the first runs; {needed} pairs of fresh runs check whether \
+         this repeats",
         meta.id, step.from, step.to
     ));
     let mut again = 0;

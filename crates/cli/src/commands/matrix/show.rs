@@ -34,7 +34,9 @@ impl Files {
             mail::is_of_the_kernel(&flags.scenario)?;
         }
         if flags.mail.is_some() && flags.mail == flags.page {
-            return Err(Failure::usage("--mail and --page name one file; give each its own"));
+            return Err(Failure::usage(
+                "--mail and --page name the same file; give each its own file",
+            ));
         }
         let file = |flag: &str, named: &Option<PathBuf>| {
             named.as_ref().map(|named| paths::for_page(session, flag, named)).transpose()
@@ -86,7 +88,7 @@ pub fn all(
     if flags.expect {
         if rows.iter().all(|row| !row.has_expectation()) {
             output::complain(
-                "--expect: vm/versions.toml expects nothing of these versions and parameters",
+                "--expect: vm/versions.toml has no expectation for these versions and parameters",
             );
         }
         for row in rows.iter().filter(|row| row.is_unexpected()) {
@@ -151,7 +153,8 @@ fn report_regression(
     let mail = match mail::mail(ladder, runs) {
         Ok(mail) => mail,
         Err(error) => {
-            let old = if path.exists() { ", and the file there is from another run" } else { "" };
+            let old =
+                if path.exists() { ", and the existing file is from another run" } else { "" };
             output::complain(&format!("{error}; {} is not written{old}", path.display()));
             return Ok(());
         }

@@ -103,8 +103,8 @@ impl Done {
                 output::complain(&format!("{why}; the record was kept as {}", path.display()));
             }
             Some(Kept::Lost(why)) => output::complain(&format!(
-                "{why}; the record is lost: free some room and run with --json to have it on \
-                 standard output"
+                "{why}; the record is lost: free some disk space and run with --json to print it \
+                 on standard output"
             )),
             None => {}
         }

@@ -218,7 +218,7 @@ fn falls_short(record: &Judged, rare: Duration) -> Option<String> {
     let (asked, every_s) = (rare.as_secs_f64(), missed.every_s);
     (every_s < 0.95 * asked).then(|| {
         format!(
-            "--rare {}: these trials show what comes once in {} s, and nothing rarer",
+            "--rare {}: these trials show a freeze that comes once in {} s, but no rarer freeze",
             units::format_duration(rare),
             model::estimate::number(every_s)
         )
@@ -277,7 +277,7 @@ mod tests {
         record.judgement.test = with(0.5);
         let line = told(&record).unwrap();
         assert!(
-            line.starts_with("--rare 5s: these trials show what comes once in 0.5 s"),
+            line.starts_with("--rare 5s: these trials show a freeze that comes once in 0.5 s"),
             "{line}"
         );
         record.judgement.test = with(5.0);

@@ -173,7 +173,8 @@ pub fn begin<'a>(
     let time = options.time(scenario, &plan, machine);
     if let Some(rare) = options.rare {
         output::note(&format!(
-            "run {}: trials are long enough to show a freeze once in {}; not-affected needs {} of them",
+            "run {}: trials are long enough to show a freeze that comes once in {}; not-affected \
+             needs {} of trials",
             meta.id,
             units::format_duration(rare),
             whole_seconds(options.to_not_affected(scenario, &plan))
@@ -230,7 +231,7 @@ fn whole_seconds(time: Duration) -> String {
 fn claimed(path: &Path) -> Result<Claim, Failure> {
     match claim::take(path) {
         Claim::HeldByOther(holder) => Err(Failure::usage(format!(
-            "--record {}: {} is writing it; wait for it, or name another file",
+            "--record {}: {} is writing this file; wait for that run, or name another file",
             path.display(),
             claim::process(holder)
         ))),
@@ -242,7 +243,7 @@ fn claimed(path: &Path) -> Result<Claim, Failure> {
 fn tell_going_on(begun: &Undecided) {
     let blocks = begun.facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     output::note(&format!(
-        "goes on with the undecided study of {}, after {blocks} blocks: {}; --fresh starts anew",
+        "continues the undecided study of {} after {blocks} blocks: {}; --fresh starts a new study",
         begun.facts.started,
         begun.path.display()
     ));

@@ -8,8 +8,9 @@ use model::units::parse_duration;
 use sim::{Config, Era, Goal, Rules, Workload};
 use std::time::Duration;
 
-const HELP: &str = "How far to trust the model: docs/bandwidth.md. A trace has one request per line: \
-    its arrival time and the CPU time it takes, as in `1.5ms, 20us`; # begins a comment.\n\n";
+const HELP: &str = "docs/bandwidth.md explains how far to trust the model. A trace has one request \
+    per line: its arrival time and the CPU time it takes, as in `1.5ms, 20us`; # begins a \
+    comment.\n\n";
 
 /// Simulate how much CPU time a group with a quota gets from the kernel's CFS bandwidth
 /// controller
@@ -118,8 +119,8 @@ impl CpuQuota {
     ) -> Result<String, Failure> {
         let goals = [(self.p50, 50.0), (self.p90, 90.0), (self.p99, 99.0), (self.p999, 99.9)];
         let asked = goals.iter().find_map(|(target, percentile)| Some(((*target)?, *percentile)));
-        let (target, percentile) =
-            asked.ok_or_else(|| Failure::usage("--find-quota needs a target, as --p99 20ms"))?;
+        let (target, percentile) = asked
+            .ok_or_else(|| Failure::usage("--find-quota needs a target, such as --p99 20ms"))?;
         let mut goal = Goal::new(percentile, ns(target));
         goal.burst_ns = most_burst_ns;
         let answer = sim::find_quota(config, workload, &goal).map_err(refused)?;

@@ -35,8 +35,9 @@ impl Run for SimFleet {
         match simulated::write(world, &mut out) {
             Ok(truth) => {
                 output::note(&format!(
-                    "seed {seed}: {} affected, {} clear; {} duplicates, {} older ones, {} wrong clocks, {} \
-                     verdicts against their own counts, {} lines that are not records",
+                    "seed {seed}: {} affected, {} clear; {} duplicates, {} older records, {} wrong \
+                     clocks, {} verdicts that contradict their counts, {} lines that are not \
+                     records",
                     truth.affected,
                     truth.clear,
                     truth.duplicates,
@@ -50,7 +51,7 @@ impl Run for SimFleet {
             // A reader that has gone, such as `head`, needs nothing more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
             Err(error) => Err(Failure::need(format!(
-                "standard output: {error}; free some room or write elsewhere"
+                "standard output: {error}; free some disk space or write elsewhere"
             ))),
         }
     }

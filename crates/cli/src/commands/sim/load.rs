@@ -87,7 +87,7 @@ impl LoadFlags {
         match (self.load, &self.trace) {
             (Some(LoadKind::Trace) | None, Some(path)) => self.trace_of(config, path),
             (Some(LoadKind::Trace), None) => Err(Failure::usage("--load trace needs --trace FILE")),
-            (Some(_), Some(_)) => Err(Failure::usage("--trace goes with --load trace only")),
+            (Some(_), Some(_)) => Err(Failure::usage("--trace works only with --load trace")),
             (Some(LoadKind::Arrivals), None) => Ok(self.arrivals(config)),
             (Some(LoadKind::Periodic), None) => self.periodic(),
             (Some(LoadKind::Fibtest) | None, None) => Ok(self.fibtest(config)),

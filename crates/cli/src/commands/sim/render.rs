@@ -75,13 +75,16 @@ pub fn outcome_text(config: &Config, outcome: &Outcome) -> String {
     line("used", format!("{usage} ms of {entitled} ms ({} %)", number(share)));
     let (throttled, periods) = (outcome.nr_throttled, outcome.nr_periods);
     let longest = outcome.longest_throttled;
-    line("throttled", format!("{throttled} of {periods} periods, {longest} in a row at most"));
-    line("time throttled", format!("{} ms, all CPUs added up", number(ms(outcome.throttled_ns))));
+    line("throttled", format!("{throttled} of {periods} periods, at most {longest} in a row"));
+    line(
+        "time throttled",
+        format!("{} ms, summed over all CPUs", number(ms(outcome.throttled_ns))),
+    );
     let quota = &outcome.quota;
-    line("quota that expired", format!("{} ms", number(ms(quota.expired_ns))));
-    line("quota left unused", format!("{} ms", number(ms(quota.unused_ns))));
+    line("expired quota", format!("{} ms", number(ms(quota.expired_ns))));
+    line("unused quota", format!("{} ms", number(ms(quota.unused_ns))));
     let stranded = number(ms(quota.stranded.mean_ns));
-    line("stranded on idle CPUs", format!("{stranded} ms in the mean"));
+    line("stranded on idle CPUs", format!("{stranded} ms on average"));
     if quota.overdrawn_ns > 0 {
         line("handed out twice", format!("{} ms", number(ms(quota.overdrawn_ns))));
     }
@@ -91,7 +94,7 @@ pub fn outcome_text(config: &Config, outcome: &Outcome) -> String {
             .filter_map(|(name, p)| Some(format!("{name} {}", number(ms(outcome.latency_ns(*p)?)))))
             .collect();
         line("latency in ms", words.join(", "));
-        line("not done at the end", outcome.unfinished.to_string());
+        line("unfinished at the end", outcome.unfinished.to_string());
     }
     text
 }

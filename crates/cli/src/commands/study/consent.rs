@@ -24,7 +24,7 @@ pub fn ask(wanted: &Wanted, blocks: u32, yes: bool) -> Result<(), Failure> {
     }
     let what = format!("study {}: {}", wanted.design.name, summary(wanted, blocks));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(format!("{what}; give --yes to run it, or take fewer levels")));
+        return Err(Failure::usage(format!("{what}; give --yes to run it, or use fewer levels")));
     }
     output::note(&format!("{what}. Run it? [y/N]"));
     let mut answer = String::new();

@@ -114,7 +114,7 @@ impl Wanted<'_> {
         };
         if before.is_some() {
             output::note(&format!(
-                "study {}: resumes after block {blocks} of {}",
+                "study {}: resumes after block {blocks}: {}",
                 self.design.name,
                 path.display()
             ));
@@ -160,7 +160,7 @@ impl Wanted<'_> {
         let look = Look { why: true, ..Look::default() };
         let text = report::record(&Shown::new(&done.record, Some(meta), &file), look);
         runner::save_text(&text, path).map_err(|error| {
-            Failure::need(format!("report {error}; name a file that can be written in [output]"))
+            Failure::need(format!("report {error}; in [output], name a file that can be written"))
         })?;
         output::note(&format!("report: {}", path.display()));
         Ok(())
@@ -169,7 +169,9 @@ impl Wanted<'_> {
 
 /// A study that was already complete.
 fn complete(facts: Facts, path: PathBuf) -> Done {
-    output::note("the study was complete; --fresh runs it again, --samples N runs more blocks");
+    output::note(
+        "the study is already complete; --fresh runs it again, --samples N runs more blocks",
+    );
     Done::there(scenarios::judged(facts), End::Complete, path)
 }
 

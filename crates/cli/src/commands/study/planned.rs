@@ -51,8 +51,8 @@ pub fn planned(
     trust::check(&design, file, how.trust)?;
     if design.kernels().is_some() {
         return Err(Failure::usage(format!(
-            "{}: kernels are a factor, and both sides run on this one; compare kernels with \
-             tailback matrix",
+            "{}: kernels are a factor, but both sides run on the kernel of this machine; compare \
+             kernels with tailback matrix",
             file.display()
         )));
     }

@@ -87,8 +87,8 @@ fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
             && factorial.content != design.content;
         if other && old.ended.progress() != Progress::Complete && !old.trials.is_empty() {
             let why = format!(
-                "study {} was begun with another text of its file, and not ended; put the file \
-                 back as it was to go on",
+                "study {} was started with another text of its file, and is not complete; restore \
+                 that text to continue",
                 design.name
             );
             return Err(StudyError::Stale { path: entry.path(), why }.into());

@@ -21,7 +21,8 @@ pub fn check(design: &Design, file: &Path, trusted: bool) -> Result<(), Failure>
     }
     match &design.output.report {
         Some(report) if !may_replace(report) => Err(Failure::usage(format!(
-            "{file}: `output.report`: {} is not a report of tailback, and it stays; name another file",
+            "{file}: `output.report`: {} is not a report of tailback, and is not overwritten; name \
+             another file",
             report.display()
         ))),
         _ => Ok(()),

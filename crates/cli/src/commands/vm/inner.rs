@@ -21,7 +21,7 @@ struct Line {
 
 /// Commands that make sense in a guest.
 #[derive(clap::Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one, and it is never moved")]
+#[allow(clippy::large_enum_variant, reason = "there is one value, and it is never moved")]
 enum Allowed {
     Run(RunScenario),
     Check(Check),
@@ -59,10 +59,10 @@ impl Inner {
         let allowed: Vec<&str> = allowed.get_subcommands().map(clap::Command::get_name).collect();
         if !allowed.contains(&named) {
             let allowed = allowed.join(", ");
-            return Err(Failure::usage(format!("vm -- {named}: a guest runs {allowed}")));
+            return Err(Failure::usage(format!("vm -- {named}: a guest can run only {allowed}")));
         }
         let line = Line::try_parse_from(words).map_err(|error| {
-            Failure::usage(format!("the command behind --: {}", command::first_line(&error)))
+            Failure::usage(format!("the command after --: {}", command::first_line(&error)))
         })?;
         let args = without_record(words);
         let inner =

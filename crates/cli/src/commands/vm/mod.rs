@@ -16,14 +16,15 @@ use scenarios::AnyScenario;
 use session::{GuestSession, Host, Machine, Pause};
 use std::path::{Path, PathBuf};
 
-const HELP: &str = "KERNEL is one of:\n  debian:SERIES   fetched with apt (lists of its own), and \
-    cached: debian:6.12\n  built:NAME      see make kernels: built:slices-expire\n  a file          \
-    a bzImage or a Debian kernel package\n  a folder        an unpacked kernel package, or a kernel \
-    tree after make\n\n\
-    Without KVM the guest is emulated. Its times stretch, so only differences between the arms of \
-    a study count. If a guest does not boot, panics, hangs or takes too long, the exit code is 4 \
-    and the last lines of its console are shown. An emulated kernel that panics while it boots is \
-    booted once more: that may be the emulation.";
+const HELP: &str = "KERNEL is one of:\n  \
+    debian:SERIES   fetched with apt (with its own package lists), and cached: debian:6.12\n  \
+    built:NAME      see make kernels: built:slices-expire\n  \
+    a file          a bzImage or a Debian kernel package\n  \
+    a folder        an unpacked kernel package, or a kernel tree after make\n\n\
+    Without KVM, the guest is emulated. Its times are stretched, so only differences between the arms of a study count. If a guest does not boot, \
+    panics, hangs or takes too long, the exit code is 4 and the last lines of its console are \
+    shown. An emulated kernel that panics during boot is booted once more, since the emulation may \
+    be the cause.";
 
 /// Run a command in a guest with another kernel
 #[derive(clap::Args)]
@@ -137,7 +138,7 @@ fn finish(
     match runner::save(&record, &path) {
         Ok(()) => output::note(&format!("record: {}", path.display())),
         Err(error) => {
-            output::complain(&format!("record {error}; print it with --json"));
+            output::complain(&format!("record {error}; print the record with --json"));
             return Ok(exit::NEED);
         }
     }
@@ -187,8 +188,8 @@ fn failed(
 /// Reports what is left of the study of such a guest.
 pub fn show_kept(session: &GuestSession, kept: Option<&Path>) {
     output::note(&match kept {
-        Some(path) => format!("record of what was measured before: {}", path.display()),
-        None => format!("guest {}: nothing of its study came back", session.name()),
+        Some(path) => format!("partial record: {}", path.display()),
+        None => format!("guest {}: no results of its study came back", session.name()),
     });
 }
 

@@ -170,8 +170,8 @@ impl Host {
             // A kernel in the cache without modules is fetched again, with its modules.
             true if name.starts_with("debian:") && !self.machine.refresh => find(true),
             true => Err(Failure::usage(format!(
-                "--root: {name} has virtiofs as a module, and its modules are not beside it; name \
-                 its Debian package, or take debian:6.12"
+                "--root: {name} needs the module virtiofs, but its modules are not beside it; name \
+                 its Debian package, or use debian:6.12"
             ))),
             false => Ok(kernel),
         }
@@ -269,8 +269,8 @@ impl GuestSession {
         let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
         if again {
             output::complain(&format!(
-                "guest {}: {}; an emulated CPU may fail where a kernel changes its own code: booting \
-                 once more",
+                "guest {}: {}; an emulated CPU may fail when a kernel patches its own code: \
+                 booting once more",
                 self.kernel.name,
                 ending.sentence()
             ));
@@ -347,7 +347,7 @@ impl GuestSession {
 
     /// The failure if a guest was interrupted and sent no result.
     pub fn ended_without_result(&self) -> Failure {
-        let line = format!("guest {}: interrupted; nothing of its study came back", self.name());
+        let line = format!("guest {}: interrupted; no results of its study came back", self.name());
         Failure { line, code: exit::INTERRUPTED }
     }
 
@@ -358,7 +358,7 @@ impl GuestSession {
             return None;
         }
         output::note(&format!(
-            "guest {}: asked for what it has measured so far; a second signal ends it at once",
+            "guest {}: asked for its results so far; a second signal ends it at once",
             self.kernel.name
         ));
         let deadline = Instant::now() + self.guest.grace();

@@ -95,8 +95,8 @@ impl Hindsight {
         if self.today.is_full(Instant::now()) {
             if !std::mem::replace(&mut self.today.has_said_enough, true) || asked {
                 output::complain(&format!(
-                    "--ring: {MOST} records were written, the most in 24 h; the count begins anew \
-                     after that, or if watch is started again"
+                    "--ring: {MOST} records were written, which is the limit for 24 h; the count \
+                     begins again after that, or if watch is restarted"
                 ));
             }
             return;

@@ -38,7 +38,7 @@ impl IncidentLog {
         let clock = record::now();
         let events = self.incidents.look(last, Moment { now_s, passed_s, clock: &clock });
         if self.incidents.has_dropped() && !std::mem::replace(&mut self.has_complained, true) {
-            output::complain("there are more incidents at a time than are kept; some are missing");
+            output::complain("too many incidents at the same time; some are missing");
         }
         self.give(&events, program);
         events.iter().any(|event| event.event == Change::Began)

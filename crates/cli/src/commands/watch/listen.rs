@@ -54,8 +54,8 @@ impl Bound {
     pub fn at(address: SocketAddr, anywhere: bool) -> Result<Self, Failure> {
         if !address.ip().is_loopback() && !anywhere {
             return Err(Failure::usage(format!(
-                "--listen {address}: others could reach that address, and it names programs of this \
-                 machine; use 127.0.0.1, or add --listen-anywhere"
+                "--listen {address}: other machines could reach this address, and the figures name \
+                 programs of this machine; use 127.0.0.1, or add --listen-anywhere"
             )));
         }
         let bind = || {
@@ -82,7 +82,9 @@ impl Listener {
     pub fn start(bound: Bound) -> Result<Self, Failure> {
         let address = bound.address;
         Self::spawn(bound).map_err(|why| {
-            Failure::need(format!("--listen {address}: no thread that answers: {why}"))
+            Failure::need(format!(
+                "--listen {address}: cannot start the thread that answers: {why}"
+            ))
         })
     }
 
@@ -107,7 +109,7 @@ impl Listener {
         let is_gone = self.ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
         if is_gone && !std::mem::replace(&mut self.complained, true) {
             output::complain(&format!(
-                "--listen {}: the thread that answers has ended; start watch again",
+                "--listen {}: the thread that answers has ended; restart watch",
                 self.address
             ));
         }

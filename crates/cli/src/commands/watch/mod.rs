@@ -370,7 +370,7 @@ fn late(steps: &Steps, got: Option<Duration>, over: Duration) -> String {
             got.as_millis(),
             over.as_secs_f64()
         ),
-        None => format!("watch: reading {what} hangs; figures stay as they were until it ends"),
+        None => format!("watch: reading {what} hangs; the figures do not change until it ends"),
     }
 }
 
@@ -388,7 +388,7 @@ impl Wanted {
         let named = flags.record.as_ref();
         if wanted.ring.is_some() && named.is_none() {
             return Err(Failure::usage(
-                "--ring: name the file that a finding is written to: --record FILE",
+                "--ring: name the file for the records of findings: --record FILE",
             ));
         }
         let quiet = wanted.json || wanted.length.is_some() || flags.incidents;

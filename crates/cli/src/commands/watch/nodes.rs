@@ -52,8 +52,8 @@ fn target(name: &str, anywhere: bool) -> Result<Target, Failure> {
     match target.elsewhere(LOOK_UP) {
         None => Ok(target),
         Some(address) => Err(Failure::usage(format!(
-            "--node {name}: {address} is another machine, and from here nobody can see whose port \
-             it is there; run tailback on that machine, or add --node-anywhere"
+            "--node {name}: {address} is another machine, and tailback cannot check which process \
+             owns the port there; run tailback on that machine, or add --node-anywhere"
         ))),
     }
 }
@@ -72,7 +72,7 @@ fn cookie(file: Option<&PathBuf>) -> Result<Cookie, Failure> {
     }
     let reasons = os::terminal::line(&reasons.join(" and "));
     Err(Failure::usage(format!(
-        "--node: no cookie in {reasons}; name its file: --cookie-file FILE"
+        "--node: no cookie in {reasons}; name the cookie file: --cookie-file FILE"
     )))
 }
 

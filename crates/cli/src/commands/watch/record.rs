@@ -55,7 +55,7 @@ pub fn check(path: &Path, beside: bool) -> Result<PathBuf, Failure> {
     };
     runner::check_folder(&paths::folder_of(&target)).map_err(refused)?;
     if !beside && target.exists() && !paths::is_record(&target) {
-        return Err(refused(Error::other("there is a file that is not a record of tailback")));
+        return Err(refused(Error::other("the existing file is not a record of tailback")));
     }
     Ok(target)
 }

@@ -32,9 +32,9 @@ const NODE_LINES: u16 = 4;
 const HELP: [&str; 6] = [
     "q, Esc, ^C     end",
     "up, down, j, k  choose a program",
-    "Enter, space   show its threads and who held it up",
+    "Enter, space   show threads, and programs that held it up",
     "s              sort by: lost, quota, others, lock, worst",
-    "f              next finding in full",
+    "f              show the next finding in full",
     "?, h           this help",
 ];
 

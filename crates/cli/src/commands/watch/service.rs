@@ -56,20 +56,20 @@ impl Service {
     pub fn look(&mut self) {
         if self.hangup.as_ref().is_some_and(Asked::noticed) {
             output::note(
-                "watch: SIGHUP: there is no configuration to read again; other options need a \
-                 restart",
+                "watch: SIGHUP: there is no configuration to read again; restart watch to change \
+                 its options",
             );
         }
         if self.program.take_if(|file| is_replaced(file)).is_some() {
             output::note(
                 "watch: the file of this program was replaced or removed; the old version runs \
-                 until watch is started again",
+                 until watch is restarted",
             );
         }
         if self.reader.take_if(|reader| reader.has_ended()).is_some() {
             output::note(
-                "watch: the reader of programs has ended; functions, containers and runtimes that \
-                 are new have no names until watch is started again",
+                "watch: the reader of programs has ended; new functions, containers and runtimes \
+                 have no names until watch is restarted",
             );
         }
     }

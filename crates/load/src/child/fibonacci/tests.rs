@@ -65,7 +65,7 @@ fn no_threads_and_too_many_are_refused() {
         let args = parse(&words(&format!("fibonacci {options}")));
         let failure = Fibonacci::set_up(&args).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Unusable, "{options}");
-        assert_eq!(failure.what, format!("fibonacci: {count} threads; it takes 1 to 65536"));
+        assert_eq!(failure.what, format!("fibonacci: {count} threads; allowed are 1 to 65536"));
     }
 }
 

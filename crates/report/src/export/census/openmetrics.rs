@@ -29,17 +29,17 @@ fn families(census: &Census) -> Vec<Family> {
         of("tailback_census_answers", "Hosts by their answer to a scenario", answers),
         of(
             "tailback_census_affected_share",
-            "Share of the hosts with a settled answer that is affected",
+            "Share of affected hosts among the hosts with a settled answer",
             |one| share(one, |share| Some(share.affected as f64 / share.of.max(1) as f64)),
         ),
         of(
             "tailback_census_affected_share_least",
-            "Share of this fleet that is affected if no undecided host is",
+            "Share of this fleet that is affected if no undecided host is affected",
             |one| share(one, |share| Some(share.least)),
         ),
         of(
             "tailback_census_affected_share_most",
-            "Share of this fleet that is affected if every undecided host is",
+            "Share of this fleet that is affected if every undecided host is affected",
             |one| share(one, |share| Some(share.most)),
         ),
         of(
@@ -47,17 +47,21 @@ fn families(census: &Census) -> Vec<Family> {
             "Lower end of the interval for fleets like this one",
             |one| share(one, |share| share.low),
         ),
-        of("tailback_census_affected_share_high", "Upper end of that interval", |one| {
-            share(one, |share| share.high)
-        }),
+        of(
+            "tailback_census_affected_share_high",
+            "Upper end of the interval for fleets like this one",
+            |one| share(one, |share| share.high),
+        ),
         of(
             "tailback_census_condition_p_value",
-            "A condition that tells affected hosts from clear ones: how often chance does as much",
+            "How often chance separates affected and clear hosts as well as this condition does",
             conditions,
         ),
-        of("tailback_census_odd_hosts", "Hosts whose answer is not that of their kind", |one| {
-            vec![(scenario(one), one.odd.as_ref().map_or(0.0, |odd| odd.count as f64))]
-        }),
+        of(
+            "tailback_census_odd_hosts",
+            "Hosts whose answer differs from that of their kind",
+            |one| vec![(scenario(one), one.odd.as_ref().map_or(0.0, |odd| odd.count as f64))],
+        ),
         Family::gauge(
             "tailback_census_set_aside",
             "Records that do not count, or count with a doubt",

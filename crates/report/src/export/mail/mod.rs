@@ -26,13 +26,14 @@ const LOOK: Look = Look { color: false, width: 72, why: false };
 const DIGITS: usize = 16;
 
 /// Why the difference is not exactly the difference of the two effects.
-const SHIFT: &str = "A difference of two kernels is the median over all pairs of their blocks, so \
-                     it is not exactly that of their effects.";
+const SHIFT: &str = "The difference between two kernels is the median over all pairs of their \
+                     blocks. So it is not exactly the difference between their effects.";
 
 /// What the commands after this text do.
-const HOW: &str = "tailback runs a case with the cause beside a control without it. The first \
-                   command runs it in a guest of each kernel in turns, and then in fresh pairs of \
-                   guests, side by side. The second runs it on the newer kernel alone.";
+const HOW: &str = "tailback runs a case with the cause beside a control without the cause. The \
+                   first command runs both in a guest of each kernel in turns, and then in fresh \
+                   pairs of guests, side by side. The second command runs both on the newer kernel \
+                   alone.";
 
 /// Distributions whose name is in the build string of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
@@ -88,7 +89,7 @@ pub fn mail(ladder: &Ladder, runs: &[Shown]) -> Result<Mail, ReportError> {
     let mut before = report.before();
     match reproducer(&report.bad) {
         Ok(program) => text.push_str(&report.program(&program)),
-        Err(error) => before.push(format!("write a program that shows it: {error}")),
+        Err(error) => before.push(format!("write a program that shows the stall: {error}")),
     }
     Ok(Mail { text, before, kernels: [&report.good, &report.bad].map(|run| asked(run.name)) })
 }
@@ -129,7 +130,9 @@ impl<'a> Report<'a> {
         refusal::of_step(ladder, step, good.record, bad.record)?;
         let introduced = release::introduced(&older, &newer).ok_or_else(|| {
             let [from, to] = [plain(&step.from), plain(&step.to)];
-            format!("{from} and {to} have one name in git; find the commit with tailback bisect")
+            format!(
+                "{from} and {to} have the same name in git; find the commit with tailback bisect"
+            )
         })?;
         Ok(Report { ladder, step, good, bad, introduced, upstream })
     }
@@ -176,7 +179,7 @@ impl<'a> Report<'a> {
                 self.stall(),
                 self.emulated()
             ),
-            format!("First bad of those measured: {}", version(self.ladder, self.bad)),
+            format!("First bad version measured: {}", version(self.ladder, self.bad)),
             format!("{}: {}", self.last_good(), version(self.ladder, self.good)),
             format!("In {to}: {}", self.bad.prose().headline()),
         ];
@@ -219,8 +222,8 @@ impl<'a> Report<'a> {
     /// The label of the older kernel.
     fn last_good(&self) -> &'static str {
         match self.good.record.judgement.state {
-            State::Affected => "Last better one of those measured",
-            _ => "Last good of those measured",
+            State::Affected => "Last better version measured",
+            _ => "Last good version measured",
         }
     }
 
@@ -229,8 +232,8 @@ impl<'a> Report<'a> {
         let tags = &self.introduced.not_measured;
         let said = (!tags.is_empty()).then(|| {
             format!(
-                "Not measured, but what measured releases are based on: {}. The change may also be \
-                 one that only a stable series has.",
+                "Not measured, but the bases of measured releases: {}. The change may also be in a \
+                 stable series only.",
                 tags.join(", ")
             )
         });
@@ -291,7 +294,8 @@ impl<'a> Report<'a> {
     fn program(&self, program: &str) -> String {
         let both = match self.good.record.judgement.state {
             State::Affected => {
-                " The older kernel has it too: run the program on both, and compare its averages."
+                " The older kernel has the stall too: run the program on both kernels, and compare \
+                 the averages."
             }
             _ => "",
         };
@@ -309,20 +313,24 @@ impl<'a> Report<'a> {
              https://linux-regtracking.leemhuis.info/regzbot/ for an existing report"
                 .to_owned(),
             "measure the newest mainline kernel too".to_owned(),
-            format!("add to To whom this prints: scripts/get_maintainer.pl {}", sources.join(" ")),
+            format!(
+                "add to the To field the addresses that this prints: scripts/get_maintainer.pl {}",
+                sources.join(" ")
+            ),
         ];
-        let vanilla = "measure two kernels from kernel.org with one configuration";
+        let vanilla = "measure two kernels from kernel.org with the same configuration";
         if self.differ_in_configuration() {
-            steps.push(format!("{vanilla}: these differ in HZ or preemption"));
+            steps.push(format!("{vanilla}: these kernels differ in HZ or preemption"));
         } else if !self.distributions().is_empty() {
-            steps.push(format!("{vanilla}: these are of a distribution"));
+            steps.push(format!("{vanilla}: one or both of these are from a distribution"));
         }
         if !self.emulated().is_empty() {
-            steps
-                .push("the guests were emulated: show it on a real machine or with KVM".to_owned());
+            steps.push(
+                "the guests were emulated: show the stall on a real machine or with KVM".to_owned(),
+            );
         }
         steps.push(
-            "send it as plain text whose lines are not wrapped, or attach stall.c".to_owned(),
+            "send the mail as plain text without line wrapping, or attach stall.c".to_owned(),
         );
         steps
     }
@@ -452,10 +460,10 @@ mod tests {
         let subject = "Subject: [REGRESSION] something stalls: +244 ms/s from 7.0.13 to 7.1.13\n";
         assert!(text.contains(subject), "{text}");
         assert!(text.contains("\n#regzbot introduced: v7.0..v7.1\n"), "{text}");
-        assert!(text.contains("are based on: v7.0, v7.1."), "{text}");
+        assert!(text.contains("bases of measured releases: v7.0, v7.1."), "{text}");
         assert!(!text.contains("stable@") && text.contains("\nCc: regressions@"), "{text}");
         let bad =
-            "First bad of those measured: 7.1.13+deb14 (b): affected, +778 ms/s [768,\n788].\n";
+            "First bad version measured: 7.1.13+deb14 (b): affected, +778 ms/s [768,\n788].\n";
         assert!(text.contains(bad), "{text}");
         assert!(text.contains("Other versions:\n  6.12.1 (old): +907 ms/s [897, 917]\n"), "{text}");
         assert!(mail.before.iter().any(|line| line.contains("measure two kernels")), "{mail:?}");
@@ -506,31 +514,41 @@ mod tests {
         let falls = ladder(rungs(), vec![step("b", "c", -764.0)]);
         assert!(refused(&falls).contains("c stalls less than b, which is no regression"));
         let again = ladder(rungs(), vec![step("a", "b", 244.0)]);
-        assert!(refused(&again).contains("c stalls no more than a: look whether b was repaired"));
+        assert!(
+            refused(&again)
+                .contains("c stalls no more than a: check whether it fixes the stall of b")
+        );
         let turned = vec![rung("a", "7.1.13", 536.0), rung("b", "7.0.13", 778.0)];
         let turned = ladder(turned, vec![step("a", "b", 244.0)]);
-        assert!(refused(&turned).contains("name the older one first"));
+        assert!(refused(&turned).contains("name the older version first"));
         let same = vec![rung("a", "7.1.13", 536.0), rung("b", "7.1.13+own", 778.0)];
         assert!(
-            refused(&ladder(same, vec![step("a", "b", 244.0)])).contains("have one name in git")
+            refused(&ladder(same, vec![step("a", "b", 244.0)]))
+                .contains("have the same name in git")
         );
         // The case of these records loses 900 ms/s.
         let two = || rungs()[..2].to_vec();
         let small = refused(&ladder(two(), vec![step("a", "b", 50.0)]));
-        assert!(small.contains("which may be less than 50 ms/s, 5% of the old"), "{small}");
+        assert!(
+            small.contains("the difference may be less than 50 ms/s, which is 5% of the old"),
+            "{small}"
+        );
         // The lower end of the interval decides; here it is 15 ms/s below the difference.
         let limit = |by: f64| ladder(two(), vec![step("a", "b", by)]);
-        assert!(refused(&limit(64.0)).contains("which may be less than 50 ms/s"));
+        assert!(refused(&limit(64.0)).contains("the difference may be less than 50 ms/s"));
         let shown = ["7.0.13", "7.1.13"].map(run);
         let shown = [Shown::new(&shown[0], None, "a"), Shown::new(&shown[1], None, "b")];
         assert!(mail(&limit(66.0), &shown).is_ok());
         let slope = Ladder { whole: Some(step("a", "b", 244.0)), ..ladder(two(), Vec::new()) };
-        assert!(refused(&slope).contains("between which two is not known"));
+        assert!(refused(&slope).contains("not known between which two versions"));
         let mut other = ladder(two(), vec![step("a", "b", 244.0)]);
         other.measure = Some("another".to_owned());
-        assert!(refused(&other).contains("b is affected in another figure than"));
+        assert!(refused(&other).contains("b is affected in another figure, not in"));
         other.scenario = "busy-wait".to_owned();
-        assert!(refused(&other).contains("busy-wait shows no stall of the kernel; mmap-lock"));
+        assert!(
+            refused(&other)
+                .contains("busy-wait shows no stall of the kernel; these scenarios do: mmap-lock")
+        );
         assert!(is_of_the_kernel("busy-wait").is_err() && is_of_the_kernel("cpu-quota").is_ok());
     }
 }

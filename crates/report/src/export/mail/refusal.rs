@@ -30,7 +30,9 @@ pub fn rising(ladder: &Ladder) -> Result<Vec<&Step>, String> {
             format!("{to} stalls less than {from}, which is no regression")
         }
         None if ladder.whole.as_ref().is_some_and(Step::is_boundary) => {
-            "the first version and the last differ, and between which two is not known".to_owned()
+            "the first and the last version differ, but it is not known between which two versions \
+             the change is"
+                .to_owned()
         }
         None => "no boundary is named, so no regression is shown".to_owned(),
     })
@@ -51,11 +53,11 @@ pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Res
         return Err(format!("the verdict of {from} is {before}"));
     }
     if bad.judgement.measure.is_some() && bad.judgement.measure != ladder.measure {
-        return Err(format!("{to} is affected in another figure than the one that differs"));
+        return Err(format!("{to} is affected in another figure, not in the one that differs"));
     }
     if let Some(better) = later_is_good(ladder, step) {
         return Err(format!(
-            "{better} stalls no more than {from}: look whether {to} was repaired there"
+            "{better} stalls no more than {from}: check whether it fixes the stall of {to}"
         ));
     }
     let known = level(ladder, good).zip(step.shift.as_ref());
@@ -63,8 +65,9 @@ pub fn of_step(ladder: &Ladder, step: &Step, good: &Judged, bad: &Judged) -> Res
     let least = SMALL * before.max(all(shift.unit));
     match shift.low.unwrap_or(0.0) < least {
         true => Err(format!(
-            "in {to} the figure is {} above {} of {from}, which may be less than {}, {} of the old \
-             figure or of the whole: so small a difference is unlikely to count as a regression",
+            "in {to} the figure is {} above the {} of {from}; the difference may be less than {}, \
+             which is {} of the old figure or of the whole: so small a difference is unlikely to \
+             count as a regression",
             figures::shift(shift),
             figures::figure(before, shift.unit),
             figures::figure(least, shift.unit),
@@ -123,9 +126,9 @@ pub fn releases(ladder: &Ladder, step: &Step) -> Result<[Release; 2], String> {
     match older.partial_cmp(&newer) {
         Some(Ordering::Less | Ordering::Equal) => Ok([older, newer]),
         Some(Ordering::Greater) => {
-            Err(format!("{to} is older than {from}; name the older one first"))
+            Err(format!("{to} is older than {from}; name the older version first"))
         }
-        None => Err(format!("which of {from} and {to} is older is not known")),
+        None => Err(format!("it is not known whether {from} or {to} is older")),
     }
 }
 

@@ -50,6 +50,10 @@ const ALL: [Upstream; 4] = [
 pub fn of(scenario: &str) -> Result<&'static Upstream, String> {
     ALL.iter().find(|one| one.scenario == scenario).ok_or_else(|| {
         let others: Vec<&str> = ALL.iter().map(|one| one.scenario).collect();
-        format!("{} shows no stall of the kernel; {} do", plain(scenario), others.join(", "))
+        format!(
+            "{} shows no stall of the kernel; these scenarios do: {}",
+            plain(scenario),
+            others.join(", ")
+        )
     })
 }

@@ -52,7 +52,7 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
     let part = PARTS.iter().find(|part| part.scenario == record.scenario).ok_or_else(|| {
         let there: Vec<&str> = PARTS.iter().map(|part| part.scenario).collect();
         let scenario = plain(&record.scenario);
-        none(format!("{scenario} has none; there is one of {}", there.join(", ")))
+        none(format!("{scenario} has none; these scenarios have one: {}", there.join(", ")))
     })?;
     if let Some(why) = shows_none(record) {
         return Err(none(why));
@@ -134,8 +134,8 @@ fn head(shown: &Shown, case: &str, language: Language) -> String {
         ),
         String::new(),
         language.how_to_run().into(),
-        "Exit codes and output are those of kselftest: 0 a stall in less than 30% of blocks or none, \
-         1 a stall in more than half, 4 skipped or undecided. 128: the test itself broke."
+        "Exit codes and output are as in kselftest. 0: no stall, or in less than 30% of blocks. \
+         1: a stall in more than half. 4: skipped or undecided. 128: the test itself broke."
             .into(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
     ];
@@ -158,7 +158,10 @@ mod tests {
     fn a_scenario_without_a_part_says_which_have_one() {
         let record = testing::record();
         let error = reproducer(&Shown::new(&record, None, "x")).unwrap_err().to_string();
-        assert!(error.contains("some-stall has none; there is one of mmap-lock"), "{error}");
+        assert!(
+            error.contains("some-stall has none; these scenarios have one: mmap-lock"),
+            "{error}"
+        );
     }
 
     #[test]

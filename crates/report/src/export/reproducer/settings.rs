@@ -42,7 +42,7 @@ impl<'a> Read<'a> {
     fn vm(self) -> Result<&'a Vm, String> {
         let mut trials = self.trials.iter().filter(|trial| trial.arm == self.arm.id);
         let vm = trials.find_map(|trial| trial.observation.vm.as_ref());
-        vm.ok_or_else(|| "the record does not say with which emulator it was made".to_owned())
+        vm.ok_or_else(|| "the record does not say which Erlang VM it was made with".to_owned())
     }
 
     /// The release of the arm's OTP, as an Erlang string.
@@ -180,7 +180,7 @@ impl<T: Whole> Field<'_, T> {
     /// If there is no single number, or it is out of range.
     pub fn within(&self, range: RangeInclusive<i64>) -> Result<i64, String> {
         match self.value.whole() {
-            None => Err(format!("{} {}: no whole number", flag(self.name), self.value)),
+            None => Err(format!("{} {}: not a whole number", flag(self.name), self.value)),
             Some(number) if range.contains(&number) => Ok(number),
             Some(_) => Err(format!("{}: {} to {}", self.none(), range.start(), range.end())),
         }

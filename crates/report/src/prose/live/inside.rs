@@ -24,9 +24,10 @@ fn answered(figures: &NodeFigures) -> String {
     let mib = |bytes: u64| format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20));
     let memory = &figures.memory;
     let mut text = format!(
-        " OTP {}{}, {} processes. {} online, used {}. On average {:.1} tasks wait in run queues \
-         (dirty CPU {:.1}, dirty IO {:.1}); the queues were even in {} of the samples. Memory {}: processes {}, \
-         binaries {}, tables {}. The slowest answer took {}; the last is {} old.",
+        " OTP {}{}, {} processes. {} online, utilisation {}. On average {:.1} tasks wait in run \
+         queues (dirty CPU {:.1}, dirty IO {:.1}); the queues were even in {} of the samples. \
+         Memory {}: processes {}, binaries {}, tables {}. The slowest answer took {}; the last \
+         is {} old.",
         plain(&figures.otp),
         if figures.is_untried { " (newer than any tested)" } else { "" },
         figures.processes,
@@ -53,7 +54,7 @@ fn answered(figures: &NodeFigures) -> String {
         ));
     }
     if let Some(longest) = figures.mailboxes.first() {
-        text.push_str(&format!(" The longest mailbox: that of {}.", mailbox(longest)));
+        text.push_str(&format!(" The longest mailbox: {}.", mailbox(longest)));
     }
     text
 }
@@ -106,17 +107,17 @@ pub fn problem(problem: &Problem) -> String {
             plain(address)
         ),
         Problem::ForeignPort { port_user, cookie_user } => format!(
-            "its port belongs to user {port_user}, and the cookie file to user {cookie_user}; nothing \
-             was sent, and it is not asked again; if user {port_user} runs the node, name a cookie \
-             file of that user: --cookie-file FILE"
+            "its port belongs to user {port_user}, and the cookie file to user {cookie_user}; \
+             nothing was sent, and it is not asked again; if user {port_user} runs the node, name \
+             a cookie file of that user: --cookie-file FILE"
         ),
         Problem::UnknownOwner(why) => format!(
             "the owner of its port cannot be found ({}), so it got no proof of the cookie",
             plain(why)
         ),
         Problem::OtherName(name) => format!(
-            "the node at its port is {}; it got no proof of the cookie and is not asked again; use that \
-             name: --node NAME:PORT",
+            "the node at its port is {}; it got no proof of the cookie and is not asked again; use \
+             that name: --node NAME:PORT",
             plain(name)
         ),
         Problem::WrongCookie => "wrong cookie, so it is not asked again; name the file of its \
@@ -128,7 +129,8 @@ pub fn problem(problem: &Problem) -> String {
         }
         Problem::Refused(why) => format!("it refuses the connection: {}", plain(why)),
         Problem::Release(otp) => format!(
-            "it is OTP {}, and tailback asks 25 and later; it is still watched from outside",
+            "it is OTP {}, and tailback asks only OTP 25 and later; it is still watched from \
+             outside",
             plain(otp)
         ),
         Problem::Silent(ms) => format!(
@@ -136,7 +138,7 @@ pub fn problem(problem: &Problem) -> String {
             figure(*ms as f64, Unit::Milliseconds)
         ),
         Problem::Nonsense(why) => {
-            format!("its answer is not that of an Erlang node ({}); is it one?", plain(why))
+            format!("it does not answer like an Erlang node ({}); is it one?", plain(why))
         }
         Problem::Ended => "it ended, or closed the connection; it is asked again".to_owned(),
     }

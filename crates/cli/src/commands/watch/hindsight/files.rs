@@ -39,8 +39,8 @@ impl Files {
         let taken = self.bytes();
         if text.len() as u64 > self.most_bytes.saturating_sub(taken) {
             return Err(io::Error::other(format!(
-                "the records of this name take {} MiB, and with this one it would be more than {} \
-                 MiB, so older ones have to be moved away",
+                "the records of this name take {} MiB, and this one would exceed the limit of {} \
+                 MiB, so move older records away",
                 taken >> 20,
                 self.most_bytes >> 20
             )));
@@ -51,7 +51,7 @@ impl Files {
                 return self.write(text);
             }
             return Err(io::Error::other(format!(
-                "no name up to {} is free, so older records have to be moved away",
+                "no name up to {} is free, so move older records away",
                 name(&self.named, LAST).to_string_lossy()
             )));
         };
@@ -124,7 +124,7 @@ mod tests {
         let mut files = Files { most_bytes: 10, ..Files::new(&at("b.json")) };
         assert_eq!(files.write("123456").unwrap(), at("b.json"));
         let error = files.write("1").unwrap_err().to_string();
-        assert!(error.contains("older ones have to be moved away"), "{error}");
+        assert!(error.contains("move older records away"), "{error}");
         std::fs::remove_file(at("b-7.json")).unwrap();
         assert_eq!(files.write("1234").unwrap(), at("b-1.json"));
     }
