@@ -47,8 +47,7 @@ impl Memory {
     /// found above its limit, or is above it.
     pub fn add(&mut self, tick: &mut Tick, readers: &mut Readers) {
         if self.interval.is_multiple_of(OLD) {
-            self.names = self.groups.with_high();
-            self.names.truncate(MOST);
+            self.names = self.fullest(self.groups.with_high());
         }
         self.interval += 1;
         let mut now = HashMap::new();
@@ -65,6 +64,18 @@ impl Memory {
             now.insert(group.clone(), usage);
         }
         self.before = now;
+    }
+
+    /// The groups with the least room below their limit, if there are more than are read.
+    fn fullest(&self, mut names: Vec<String>) -> Vec<String> {
+        if names.len() > MOST {
+            names.sort_by_cached_key(|group| {
+                let held = self.groups.usage(group).current_bytes.unwrap_or(0);
+                self.groups.high(group).unwrap_or(u64::MAX).saturating_sub(held)
+            });
+            names.truncate(MOST);
+        }
+        names
     }
 
     fn tasks(&self, group: &str, readers: &mut Readers) -> Vec<MemoryTask> {
@@ -127,5 +138,23 @@ mod tests {
         let page = rustix::param::page_size() as u64;
         let [task] = &one.tasks[..] else { panic!("{one:?}") };
         assert_eq!((task.name.as_str(), task.bytes, task.sleeps), ("a) b", 5 * page, true));
+    }
+
+    #[test]
+    fn the_fullest_groups_are_read_on_a_host_with_many() {
+        let (tree, roots) = machine();
+        for number in 0..MOST {
+            let group = format!("sys/fs/cgroup/0-{number:03}");
+            tree.put(&format!("{group}/memory.high"), "4096000\n");
+            tree.put(&format!("{group}/memory.current"), format!("{number}\n"));
+        }
+        let groups = MemoryGroups::find(&roots).unwrap();
+        let mut memory = Memory::new(&roots, &Scope::default(), groups);
+        memory.add(&mut Tick::default(), &mut Readers::Here);
+        let mut tick = Tick::default();
+        memory.add(&mut tick, &mut Readers::Here);
+        assert_eq!(tick.memory.len(), MOST);
+        let has = |group: &str| tick.memory.iter().any(|one| one.group == group);
+        assert!(has("/a") && !has("/0-000"), "{:?}", tick.memory);
     }
 }
