@@ -4,7 +4,7 @@
 use crate::cgroup::{Limit, Usage};
 use crate::cgroup_tree::GroupTree;
 pub use crate::hierarchy::Limited;
-use crate::hierarchy::{Hierarchy, Interface, group_in};
+use crate::hierarchy::{Hierarchy, Interface, depth_outside, group_in};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,12 @@ impl CpuGroups {
     /// Whether there are groups above the highest one that is visible here.
     pub fn hides_groups_above(&self) -> bool {
         self.namespaced || self.hierarchy.mounted() != Path::new("/")
+    }
+
+    /// Whether groups above this process's namespace are mounted, but its own group was not found
+    /// among them, so that the names of groups do not fit.
+    pub fn has_lost_itself(&self) -> bool {
+        depth_outside(self.hierarchy.mounted()) > 0
     }
 
     /// Whether `/` may have a quota: it is the top of a container, not of the machine.
@@ -204,6 +210,11 @@ mod tests {
         let groups = CpuGroups::find(&roots).unwrap();
         assert!(!groups.top_is_bound() && groups.hides_groups_above());
         assert_eq!(groups.lineage("/pod/x/a"), ["/pod/x/a", "/pod/x"]);
+        assert!(!groups.has_lost_itself());
+        // Groups above it are mounted, and none of them has this process.
+        dir.put("proc/self/mountinfo", "30 1 0:30 /.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert!(groups.has_lost_itself() && groups.hides_groups_above());
     }
 
     #[test]

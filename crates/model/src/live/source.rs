@@ -77,4 +77,6 @@ pub enum Missing {
     PidNamespace,
     /// Control groups above the container's group are not visible here.
     CgroupNamespace,
+    /// They are mounted here, but the group of this process was not found among them.
+    OwnGroupNotFound,
 }

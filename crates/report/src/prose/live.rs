@@ -357,6 +357,11 @@ pub fn missing(why: &Missing) -> String {
             "they are hidden here, so time lost to their quotas is assigned to no group; run \
              tailback outside, or mount /sys/fs/cgroup of the host into the container"
         }
+        Missing::OwnGroupNotFound => {
+            "they are mounted, but this process was not found in any of them (more than 512 groups \
+             may be beside its own), so time lost to their quotas is assigned to no group; run \
+             tailback outside"
+        }
     }
     .to_owned()
 }

@@ -106,6 +106,7 @@ fn about_sources() -> Vec<String> {
         (Source::Reclaim, Some(Missing::NoReclaimTracepoints)),
         (Source::OutsidePrograms, Some(Missing::PidNamespace)),
         (Source::GroupsAbove, Some(Missing::CgroupNamespace)),
+        (Source::GroupsAbove, Some(Missing::OwnGroupNotFound)),
     ];
     let line = |(one, why): &(Source, Option<Missing>)| {
         let state = why.as_ref().map_or_else(|| "read".to_owned(), missing);

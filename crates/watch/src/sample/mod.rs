@@ -265,8 +265,12 @@ fn sources(
     if seen.is_ok_and(|seen| seen.namespaced) {
         all.push(of(Source::OutsidePrograms, Some(Missing::PidNamespace)));
     }
-    if groups.is_some_and(CpuGroups::hides_groups_above) {
-        all.push(of(Source::GroupsAbove, Some(Missing::CgroupNamespace)));
+    if let Some(groups) = groups.filter(|groups| groups.hides_groups_above()) {
+        let missing = match groups.has_lost_itself() {
+            true => Missing::OwnGroupNotFound,
+            false => Missing::CgroupNamespace,
+        };
+        all.push(of(Source::GroupsAbove, Some(missing)));
     }
     all
 }

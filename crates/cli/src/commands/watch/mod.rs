@@ -470,7 +470,8 @@ fn code(summary: &Summary) -> u8 {
 impl Watch {
     /// Whether it reports to others for as long as it runs.
     fn is_service(&self) -> bool {
-        self.incidents || self.listen.is_some()
+        let is_endless = self.length.is_none() && (self.json || self.ring.is_some());
+        self.incidents || self.on_finding.is_some() || self.listen.is_some() || is_endless
     }
 
     fn scope(&self) -> Scope {
