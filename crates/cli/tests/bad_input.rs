@@ -336,7 +336,8 @@ fn a_default_cpu_that_does_not_exist() {
         return;
     }
     let place = Place::new();
-    let words = ["--cpubusytasks 2", "CPUs", &cpus[1].to_string(), "name a CPU with --cpubusytasks"];
+    let words =
+        ["--cpubusytasks 2", "CPUs", &cpus[1].to_string(), "name a CPU with --cpubusytasks"];
     assert_compat_refused(&place, &["proc-vs-map"], 2, &words);
     assert_compat_refused(&place, &["run-proc-vs-map", "--nsamples", "1"], 2, &words);
 }

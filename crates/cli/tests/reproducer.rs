@@ -102,6 +102,41 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     assert!(ran.out.contains("\nnot ok 1 mmap-lock # ERROR "), "{ran:?}");
 }
 
+/// The program of a record that is made now. A stall that is not settled is measured again.
+fn exported_now(place: &Place, scenario: &str) -> String {
+    let record = place.path(&format!("{scenario}.json"));
+    let record = record.to_str().unwrap();
+    let run = ["run", scenario, "--quick", "--no-probe", "--no-fixes", "--fresh", "--record"];
+    let mut runs = (0..3).map(|_| place.say(&[&run[..], &[record]].concat()));
+    let ran = runs.find(|ran| ran.code() != 4).expect("three runs, all undecided");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let said = place.say(&["export", "--format", "reproducer", record]);
+    assert_eq!(said.code(), 0, "{said:?}");
+    said.out
+}
+
+#[test]
+fn programs_of_stalls_behind_a_holder_show_them_again_and_none_without_their_cause() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    for (scenario, cause, without) in [
+        ("held-mutex", "#define NICE 19\n", "#define NICE 0\n"),
+        ("preempted-holder", "#define THREADS 8\n", "#define THREADS 2\n"),
+    ] {
+        let place = Place::new();
+        let program = exported_now(&place, scenario);
+        assert!(program.contains(cause), "{program}");
+        let Some(stall) = built(&program, &place, "stall") else {
+            return testing::skipped("no gcc");
+        };
+        assert_stalls(&place, scenario, || place.run(place.program(stall.to_str().unwrap())));
+        let harmless = built(&program.replace(cause, without), &place, "harmless").unwrap();
+        assert_shows_none(&place.run(place.program(harmless.to_str().unwrap())), scenario);
+    }
+}
+
 #[test]
 fn a_flooded_mailbox_is_slow_unless_the_write_waits_by_a_reference() {
     let _turn = turn::take();
