@@ -36,6 +36,9 @@
 #               other OTPs, compare it with tailback's own answer there, and write the table into
 #               docs/kernel-developers.md; as root, on a quiet machine, three hours; can be stopped
 #               and resumed. RUNS=20, ONLY='cpu-quota', PLACES='host debian:6.1'
+# make bisections  bisect git trees whose commits are the two kernels of make kernels, and write
+#               into docs/kernel-developers.md how many end at the right commit; as root, on a quiet
+#               machine, an hour and a half; can be stopped and resumed. RUNS=20
 # make cases    run the incidents of docs/cases and write their pages; as root, on a quiet machine
 # make sanitize   run the crates with unsafe code under Miri and AddressSanitizer; needs a nightly
 #               Rust
@@ -63,7 +66,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting unit-guest soak \
-  sizes reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
+  sizes bisections reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
   kernels-hz kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -216,6 +219,10 @@ dose: release
 	@scripts/need gcc nodejs erlang-base erlang-dev
 	DOSE=$(BUILD)/dose-$(or $(SEED),1) WRITE=1 scripts/dose $(abspath $(BINARY)) $(or $(RUNS),5) \
 	  $(or $(SEED),1) $(ONLY)
+
+bisections: release kernels
+	@scripts/need git qemu-system-x86 cpio
+	BISECTIONS=$(BUILD)/bisections WRITE=1 scripts/bisections $(abspath $(BINARY)) $(or $(RUNS),20)
 
 reproducers: release
 	@scripts/need gcc libc6-dev qemu-system-x86 cpio erlang-base erlang-dev

@@ -155,7 +155,7 @@ fn fix(
     let least = |wealth: fn(&Tested) -> f64| tested.iter().map(wealth).reduce(f64::min);
     let (least_less, least_gone) = (least(|one| one.less)?, least(|one| one.gone.wealth())?);
     let all_less = least_less >= threshold;
-    // A fix that helped with one stall only has to stand out among all that could have been
+    // A fix that helped with only one of the stalls must stand out among all that could have been
     // affected.
     let alone = tested.iter().find(|tested| tested.less >= to_be_fixed(all, 1, one));
     let outcome = match (all_less, least_gone >= threshold && !stalls(figures, arm), alone) {

@@ -79,8 +79,8 @@ pub fn state(tested: &Tested, tainted: bool) -> State {
     }
 }
 
-/// The verdict from all judged figures. A stall in any of them is a stall. There is no stall only
-/// if none of them shows one. `None` if nothing was judged.
+/// The verdict from all judged figures. A stall in any of them is a stall, unless the first one is
+/// untrustworthy. There is no stall only if none of them shows one. `None` if nothing was judged.
 pub fn state_by_all(tests: &[Tested], tainted: bool) -> Option<State> {
     tests.iter().map(|tested| state(tested, tainted)).reduce(with_figure)
 }
@@ -110,9 +110,9 @@ fn thresholds(tested: &Tested) -> Thresholds {
     }
 }
 
-/// Whether a disturbance explains a shown effect. That is the case if no effect is left, in any
-/// arm or in all arms together, once the time without a CPU is subtracted from every trial. Arms
-/// from which the hypervisor took more are left out.
+/// Whether a disturbance explains a shown effect. That is the case if no effect is left, in any arm
+/// or in all arms together, once the time without a CPU is subtracted from every trial. Arms from
+/// which the hypervisor took clearly more than from their control are left out.
 pub fn is_explained(tested: &Tested) -> bool {
     let needed = thresholds(tested).affected;
     let plain = plain(tested);

@@ -88,9 +88,9 @@ fn of_arm(
     Some((case.id.clone(), why))
 }
 
-/// Whether the effect of an arm stands, if the test names the arm. The effect has to be left
-/// after the time without a CPU is subtracted from its trials and from those of its control. And
-/// the hypervisor must not have taken more from the arm.
+/// Whether the effect of an arm stands, if the test names the arm. The effect has to be left after
+/// the time without a CPU is subtracted from its trials and from those of its control. And the
+/// hypervisor must not have taken more than [`MOST_STEAL`] more from the arm than from its control.
 ///
 /// The arm's own wealth has to reach the threshold with the remaining effect. The test of the
 /// plain figures decides whether the arm is named. This is an additional condition, so it cannot

@@ -73,7 +73,7 @@ impl Setting {
         }
     }
 
-    /// Its value; None if the file does not exist any more.
+    /// Its value; None if the file does not exist any more or is empty.
     pub(crate) fn value(&self) -> io::Result<Option<String>> {
         let text = held::read(&self.folder, self.knob.name)?;
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))

@@ -2,7 +2,8 @@
 //! containers. They are read only if neither a user nor a container could have written them.
 //!
 //! Each folder on the way is opened from the folder above, without links. All of them belong to
-//! root, and nobody else may write to the file. So the file contains what the daemon wrote.
+//! root or to the caller, and nobody else may write to the file. So the file contains what the
+//! daemon wrote.
 
 use crate::roots::Roots;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat};
@@ -40,8 +41,8 @@ pub fn read(roots: &Roots, path: &str, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The names in a folder, one per line, up to `most` bytes in total. None if others may create
-/// names there.
+/// The names in a folder, one per line, up to `most` bytes in total. None if everybody may create
+/// names there, or if it belongs to another user.
 pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
     let mut names = Vec::new();
     for entry in Dir::new(folder(roots, path)?).ok()?.flatten() {
@@ -58,8 +59,8 @@ pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
     Some(names)
 }
 
-/// Opens a folder. It and all folders above it must belong to root, and not everybody may write
-/// to them.
+/// Opens a folder. It and all folders above it must belong to root or to the caller, and not
+/// everybody may write to them.
 fn folder(roots: &Roots, path: &str) -> Option<OwnedFd> {
     let mut at = openat(CWD, roots.top(), FOLDER, Mode::empty()).ok()?;
     for part in path.split('/') {

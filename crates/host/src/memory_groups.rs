@@ -9,7 +9,7 @@ use crate::text;
 use model::group::Controller;
 use std::path::{Path, PathBuf};
 
-/// Most groups whose children are also searched for processes, and most children of each.
+/// Children are searched of fewer groups than this, and of each group at most this many.
 const MOST_BELOW: usize = 64;
 
 /// The limit that v1 shows for a group without a limit: the largest number of pages.
@@ -38,8 +38,8 @@ impl MemoryGroups {
         self.hierarchy.interface == Interface::V2
     }
 
-    /// The group with less than a twentieth of its limit left, and that limit in bytes: the
-    /// process's own group or the nearest one above. None if no such group exists.
+    /// The group with at most a twentieth of its limit left, and that limit in bytes: the process's
+    /// own group or the nearest one above. None if no such group exists.
     pub fn full(&self, roots: &Roots, pid: u32) -> Option<(String, u64)> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let own = group_in(&text, self.hierarchy.interface, Controller::Memory.name())?;

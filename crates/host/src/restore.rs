@@ -119,8 +119,8 @@ fn locked(folder: &Path) -> Result<File, String> {
     }
 }
 
-/// Removes the folder of journals and locks, if no journal has entries and nobody holds a lock.
-/// `of_run` is the name of the lock that a run holds on the machine.
+/// Removes the two locks if nobody holds either of them, and then the folder if no journal is in
+/// it. `of_run` is the name of the lock that a run holds on the machine.
 pub fn remove_locks(roots: &Roots, of_run: &str) {
     let Ok(folder) = private::folder(&journal::folder(roots)) else { return };
     let held = [of_run, LOCK].map(|name| {

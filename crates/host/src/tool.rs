@@ -133,7 +133,8 @@ impl Tool {
         Ok(Child::leading(child))
     }
 
-    /// Runs it until it ends or reaches its limit. Returns its output, standard error last.
+    /// Runs it until it ends or reaches its limit. Returns its standard output. If it fails, the
+    /// error has the reason from standard error, or else from standard output.
     pub fn run(
         &mut self,
         limit: Duration,

@@ -218,8 +218,9 @@ impl Brief {
         text
     }
 
-    /// Shortens the brief until its line is no longer than [`MOST_BYTES`]. The arms that show
-    /// least are removed first, then the fixes, then the counts of the test.
+    /// Shortens the brief until its line is no longer than [`MOST_BYTES`]. The arms that show least
+    /// are removed first, until at most four are left; then the fixes, the counts of the test, the
+    /// other arms, and last the texts of the verdict and the identity.
     #[must_use]
     pub fn fitted(mut self) -> Self {
         let too_long = |brief: &Brief| brief.to_line().len() > MOST_BYTES;

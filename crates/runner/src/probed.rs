@@ -57,7 +57,8 @@ impl Study<'_> {
     }
 }
 
-/// The affected arms, or all cases too if `always`; the last declared first. Then the control.
+/// The affected arms, and all cases too if `always`: the last declared first, at most four. Then
+/// the controls. Empty if there is no such arm.
 fn arms(record: &Judged, always: bool) -> Vec<usize> {
     let is_affected = |arm: &Arm| {
         let result = record.judgement.arms.iter().find(|result| result.id == arm.id);

@@ -18,8 +18,9 @@ pub struct Study<'a> {
     pub scenario: &'static dyn AnyScenario,
     /// What is run.
     pub plan: Plan,
-    /// Time budget: no new block begins after it, and the study ends with what it knows. One
-    /// block is run in any case. A study with a fixed number of blocks runs all of them.
+    /// Time budget: no new block begins after it, except up to two that would settle the verdict.
+    /// Then the study ends with what it knows. One block is run in any case. A study with a fixed
+    /// number of blocks runs all of them.
     pub time: Duration,
     /// Where it runs.
     pub host: Host<'a>,

@@ -8,8 +8,8 @@
 use analysis::Outcome;
 use model::{ArmResult, Comparison, Facts, Fix, FixOutcome, Role, State};
 
-/// The effect of the control's change on the affected case. None for a study of several factors,
-/// or if the control has no change.
+/// The effect of the control's change on the affected case. None for a study of several factors, if
+/// the control has no change, or if no case with this control is affected.
 pub(crate) fn control_fix(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Option<Fix> {
     if facts.factorial.is_some() {
         return None;

@@ -161,8 +161,8 @@ fn judged_by(plan: &Plan, judging: &Judging) -> Plan {
     Plan { judging: judging.clone(), ..plan.clone() }
 }
 
-/// Adds the judgement of another figure. A stall in one figure is a stall. The study is not
-/// affected only if no figure shows one.
+/// Adds the judgement of another figure. A stall in one figure is a stall, unless the first one is
+/// untrustworthy. The study is not affected only if no figure shows one.
 fn judge_also(
     plan: &Plan,
     judging: &Judging,
@@ -261,7 +261,8 @@ fn fixes_are_due(plan: &Plan, judgement: &Judgement) -> bool {
     !plan.also.is_empty() || !judgement.test.as_ref().is_some_and(against)
 }
 
-/// Whether a study may stop: it has run the least number of blocks, and its verdict stands.
+/// Whether a study may stop: it has run the least number of blocks, its verdict stands, and, if it
+/// settles its fixes, none of them is open.
 ///
 /// The least number is needed for the intervals of medians, not for the test. A study whose time
 /// is over ends before it. A disturbed machine does not end the study, because a disturbance may

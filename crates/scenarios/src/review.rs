@@ -132,7 +132,7 @@ pub(crate) enum TakenBack {
 /// If the study is untrustworthy, so is every arm. If the study is inconclusive, no arm with the
 /// cause is affected, and not all of them are cleared. If a review withdraws the verdict for the
 /// whole study, such as when the control had no room, this holds for every arm. If it withdraws
-/// the state of an arm with the cause, this holds for its fixes too.
+/// the verdict because of single arms, this holds for all fixes too.
 pub(crate) fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
     let says = |arm: &ArmResult| matches!(arm.state, Some(State::Affected | State::NotAffected));
     let is_case = |arm: &ArmResult| arm.role == Role::Case;

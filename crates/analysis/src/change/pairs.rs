@@ -31,8 +31,9 @@ pub(super) struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs that the records state. Without such statements, each two neighbours in time
-    /// that belong to different sides. The figures never influence which records make a pair.
+    /// The pairs that the records state, if each of them states one. Otherwise each two neighbours
+    /// in time that belong to different sides. The figures never influence which records make a
+    /// pair.
     pub(super) fn of(sides: &Sides<'a>) -> Self {
         match sides.all().all(|(record, _)| record.pair.is_some()) {
             true => Pairs { all: recorded(sides), order: Order::Chance },

@@ -101,8 +101,8 @@ pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed
     Apart::Cut(Split { factor, cut, p_value, same })
 }
 
-/// The conditions that distinguish affected machines from clear ones. Each was found among the
-/// kinds that meet the earlier ones. Empty if no cut is significant.
+/// The conditions that distinguish affected machines from clear ones: `first`, which the caller has
+/// tested, and then each that was found among the kinds that meet the earlier ones. Never empty.
 ///
 /// `first` is the cut of all kinds. Each further cut is tested among the kinds inside the earlier
 /// cuts, at `error_rate`. A wrong cut is possible only if all earlier cuts were found, so the

@@ -119,7 +119,8 @@ impl Otp {
     /// Checks that this OTP accepts these emulator flags.
     ///
     /// # Errors
-    /// The VM's own message, in one line of at most 200 characters.
+    /// The VM's own message, in one line of at most 200 characters; or that it could not be
+    /// started, ended without a message, or did not start in time.
     pub fn accepts(&self, flags: &Flags) -> Result<(), String> {
         let mut command = self.command();
         command.args(flags.words()).args(command::QUIET);

@@ -108,7 +108,8 @@ impl<'a> Finder<'a> {
                 let path = top.join(&below);
                 let is_packed = host::is_packed(&below);
                 let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
-                // A million small files without compression need no call here.
+                // A packed file is streamed whatever its size, so only the size of other files is
+                // read.
                 let size = if is_packed { LARGE } else { size() };
                 let file_host = self.file_host(&host::host_of(&below), Given::Found);
                 self.file(path, file_host, size);

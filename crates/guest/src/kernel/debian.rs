@@ -89,9 +89,10 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The package of the newest kernel of a series in the first suite that has one, and the package
-/// of its configuration if that is a separate one. A suite that cannot be read is skipped. If no
-/// other suite has the series, the error names it.
+/// The package of the newest kernel of a series in the first suite that has one, and the package of
+/// its configuration if that is a separate one. A suite that cannot be read is skipped, unless the
+/// reason affects every suite. If no suite has the series, `note` gets a line about the first one
+/// that could not be read.
 fn newest(
     series: &str,
     suites: &[&str],

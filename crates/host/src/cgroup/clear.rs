@@ -35,11 +35,11 @@ pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
     groups.iter().try_for_each(|group| empty_and_remove(group, deadline))
 }
 
-/// Removes the quota: a killed process still needs CPU time to end, and a throttled one would
-/// have to wait for it.
+/// Removes the quota and memory.high: a killed process still needs CPU time to end, and one that is
+/// held up would have to wait for it.
 pub(super) fn lift_quota(group: &Path) {
     for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"), ("memory.high", "max")] {
-        // A group has only one of these files. If the write fails, ending only takes longer.
+        // A group lacks some of these files. If a write fails, ending only takes longer.
         let _ = write_existing(&group.join(file), none);
     }
 }

@@ -64,7 +64,8 @@ static __always_inline void caught(struct thread *thread, struct cpu *there, boo
 	thread->throttled_ns += ns < waited ? ns : waited;
 }
 
-/* Some kernels lack this function. Then the end is seen when a thread of the group runs again. */
+/* Some kernels lack this function. Then the end is seen when a thread of the group runs or
+ * becomes runnable again. */
 SEC("fentry/unthrottle_cfs_rq")
 int BPF_PROG(on_unthrottle, struct cfs_rq *queue)
 {

@@ -11,9 +11,10 @@
 /* Number of waits after which the name of a thread is read again. */
 #define COMM_EVERY 64
 
-/* The waker is recorded for one in 17 sleeps that no thread caused. 17 is prime, so wakers that
- * take turns are all recorded in turn. A multiple of 17, times the inverse of 17 in 32 bits, is
- * small; every other product is large. At each wake-up this costs less than a division. */
+/* If the waker was not runnable during a sleep and no lock was waited for, the waker is recorded
+ * once in 17 waits only. 17 is prime, so wakers that take turns are all recorded in turn. A
+ * multiple of 17, times the inverse of 17 in 32 bits, is small; every other product is large. At
+ * each wake-up this costs less than a division. */
 #define INVERSE_OF_17 0xf0f0f0f1u
 #define IS_SEVENTEENTH(count) ((u32)(count) * INVERSE_OF_17 <= 0xffffffffu / 17)
 
@@ -21,7 +22,7 @@
  * switch at that moment. */
 #define SWITCHING 50000
 
-/* Shortest wait that is compared with idle CPUs. */
+/* Shortest unthrottled part of a wait that is compared with idle CPUs. */
 #define LONG_WAIT 1000000
 
 static __always_inline void becomes_ready(struct thread *thread, struct task_struct *task, u32 cpu,

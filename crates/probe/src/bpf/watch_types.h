@@ -270,7 +270,7 @@ struct cpu {
 	u64 least_behind;
 	/* When a thread was last woken here. */
 	u64 woken_at;
-	/* The index of the current thread in `ring`. */
+	/* Number of the current thread's stretch; its index in `ring` is this modulo RUNNERS. */
 	u64 head;
 	struct runner ring[RUNNERS];
 };

@@ -149,7 +149,7 @@ impl Thread {
 }
 
 impl Sample {
-    /// The sample; None while a program is still writing it.
+    /// The sample; None if the entry names no process.
     pub fn read(&self) -> Option<NodeSample> {
         (self.pid != 0).then(|| NodeSample {
             at_ns: self.at,

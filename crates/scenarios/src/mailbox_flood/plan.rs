@@ -63,7 +63,7 @@ impl TrialSpec {
     }
 
     /// Whether writes are also timed at several lengths of the mailbox. This needs a flood that
-    /// goes to the server directly, or to its decoy.
+    /// goes to the server directly, or to its decoy, and whose messages do not wait for each other.
     pub fn has_fit(&self) -> bool {
         self.dam == Dam::None && !self.one_at_a_time
     }

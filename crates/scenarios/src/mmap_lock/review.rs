@@ -46,7 +46,8 @@ fn never_throttled(results: &Results) -> Vec<Objection> {
     results.plan.arms.iter().filter(limited).filter(clear).filter_map(objection).collect()
 }
 
-/// Objects to an arm if its scanners, or those of its control, read nothing in half of the trials.
+/// Objects to an arm if its scanners, or those of its control, read nothing in at least half of the
+/// trials.
 ///
 /// If the readers of a case read nothing, the case cannot count as not affected. If the readers of
 /// the control read nothing, the control lacks the load of the case. So the case cannot count as

@@ -193,7 +193,8 @@ struct Found<'a> {
     culprit: &'a Key,
     behind: &'a Behind,
     ns: u64,
-    /// How much the victim lacks of its half; at most the time that it waited.
+    /// How much the victim lacks of its half; at most the time that it waited. All of that time if
+    /// the user named the programs to watch.
     lacks_ns: u64,
     /// Whether that is more than chance. Always true if the user named the programs to watch.
     uneven: bool,

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Most workers at a time.
 const WORKERS: usize = 2;
 
-/// Most questions that wait. Further questions get no answer.
+/// Most questions that wait. Further questions are answered at once with [`Answer::None`].
 const WAITING: usize = 64;
 
 /// How long a worker may take. Nobody waits for it that long: its answer is there at the next

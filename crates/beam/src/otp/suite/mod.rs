@@ -95,7 +95,8 @@ fn start(root: &Path, origin: Origin) -> Result<Otp, BeamError> {
     Ok(Otp { origin: Some(origin), ..otp })
 }
 
-/// The root that was fetched before, if it is complete; None if there is none.
+/// The root that was fetched before. None if there is none, if it is incomplete, or if it was made
+/// for another place of the cache.
 ///
 /// # Errors
 /// If another user could have put it there, or if it differs from what was fetched.

@@ -1,7 +1,8 @@
 //! Which nodes get one of the few places for a closer look.
 //!
 //! Any user can start processes that look like nodes. So no user may keep another one out. If all
-//! places are taken, a user with fewer places takes one from the user with the most places.
+//! places are taken, a user takes one from the user with the most places, if that one has at least
+//! two more.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub enum Found {
     None,
 }
 
-/// Finds a place for a node of this user, if there are at most `most` places.
+/// Finds one of the `most` places for a node of this user.
 pub fn find(user: u32, held: &[Held], most: usize) -> Found {
     if held.len() < most {
         return Found::Free;
