@@ -160,13 +160,13 @@ accept_urgent(Name) -> tailback_dam_urgent:accept(Name).
 %% @doc The figures of the dam. Reading them costs the dam nothing, and works while it is busy.
 %%
 %% `queued' and `in_flight' are messages accepted and not confirmed; `waiting' is the number of
-%% senders that wait for room. Counts since the start are `accepted', `delivered' (confirmed by
-%% the server), `dropped_new', `dropped_old', `timed_out', `rejected' (senders that got an error
-%% because the server is gone), `redelivered', `poisoned', `restarts' of the server, and `holds'
-%% (pauses of the dam because the mailbox of the server did not shrink). `longest_wait_us' is the
-%% longest wait of a sender. `dam_mailbox' is the current length. `dam_mailbox_high',
-%% `server_mailbox_high' and `mailboxes_high' (of the sum) are high-water marks. `state' is
-%% `open', `gone' or `closing'.
+%% senders that wait for room. `capacity' and `policy' are those of the start. Counts since the
+%% start are `accepted', `taken' (by the dam out of its queue), `delivered' (confirmed by the
+%% server), `dropped_new', `dropped_old', `timed_out', `rejected' (senders that got an error because
+%% the server is gone), `redelivered', `poisoned', `restarts' of the server, and `holds' (pauses of
+%% the dam because the mailbox of the server did not shrink). `longest_wait_us' is the longest wait
+%% of a sender. `dam_mailbox' is the current length. `dam_mailbox_high', `server_mailbox_high' and
+%% `mailboxes_high' (of the sum) are high-water marks. `state' is `open', `gone' or `closing'.
 -spec info(dam()) -> {ok, #{atom() => non_neg_integer() | atom()}} | {error, no_dam}.
 info(Dam) ->
     try
