@@ -25,7 +25,7 @@ pub fn group(problem: &GroupProblem) -> String {
             plain(path)
         ),
         GroupProblem::Denied { path } => format!(
-            "{}: permission denied; run as root, or have the cpu controller delegated: systemd-run \
+            "{}: permission denied; run as root, or have control groups delegated: systemd-run \
              --user --scope -p Delegate=yes tailback ...",
             plain(path)
         ),

@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(
             need(&quota, None),
             "no CPU quota can be set here; /sys/fs [2J: permission denied; run as root, or have \
-             the cpu controller delegated: systemd-run --user --scope -p Delegate=yes tailback ..."
+             control groups delegated: systemd-run --user --scope -p Delegate=yes tailback ..."
         );
         let limit = Need::Limit(Problem::CpusUnread);
         assert!(grant(&limit, None).contains("ulimit -u"));

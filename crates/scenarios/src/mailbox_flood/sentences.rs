@@ -132,13 +132,15 @@ impl Sentence for MailboxFloodFact {
                  fewer or smaller messages"
             ),
             F::WritesFailed { failed, writes, sink, error } => {
-                let error = error
+                let why = error
                     .as_ref()
                     .map_or("for an unknown reason".into(), |error| format!("({error})"));
-                format!(
-                    "{failed} of {writes} writes to the sink {sink} failed {error}; free some \
-                     space there or use another --sink"
-                )
+                let is_full = |error: &Name| ["enospc", "edquot"].contains(&error.0.as_str());
+                let advice = match error.as_ref().is_some_and(is_full) {
+                    true => "free some space there or use another --sink",
+                    false => "use another --sink",
+                };
+                format!("{failed} of {writes} writes to the sink {sink} failed {why}; {advice}")
             }
             F::NoFolder { folder, error } => format!(
                 "--folder {folder}: {error}; name a folder that can be written to: --folder FOLDER"
