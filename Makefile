@@ -36,9 +36,9 @@
 #               other OTPs, compare it with tailback's own answer there, and write the table into
 #               docs/kernel-developers.md; as root, on a quiet machine, three hours; can be stopped
 #               and resumed. RUNS=20, ONLY='cpu-quota', PLACES='host debian:6.1'
-# make bisections  bisect git trees whose commits are the two kernels of make kernels, and write
-#               into docs/kernel-developers.md how many end at the right commit; as root, on a quiet
-#               machine, an hour and a half; can be stopped and resumed. RUNS=20
+# make bisections  bisect git trees whose commits are the two kernels of make kernels, and count
+#               how many end at the right commit; as root, on a quiet machine, an hour and a half;
+#               can be stopped and resumed. RUNS=20
 # make cases    run the incidents of docs/cases and write their pages; as root, on a quiet machine
 # make sanitize   run the crates with unsafe code under Miri and AddressSanitizer; needs a nightly
 #               Rust
@@ -222,7 +222,7 @@ dose: release
 
 bisections: release kernels
 	@scripts/need git qemu-system-x86 cpio
-	BISECTIONS=$(BUILD)/bisections WRITE=1 scripts/bisections $(abspath $(BINARY)) $(or $(RUNS),20)
+	BISECTIONS=$(BUILD)/bisections scripts/bisections $(abspath $(BINARY)) $(or $(RUNS),20)
 
 reproducers: release
 	@scripts/need gcc libc6-dev qemu-system-x86 cpio erlang-base erlang-dev

@@ -180,8 +180,8 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
-        // The thread may be waiting for an address that does not answer, so nobody waits for the
-        // thread. The connection ends with the thread, or with this process.
+        // The thread is not joined, because it may be waiting for an address that does not answer.
+        // The connection ends with the thread, or with this process.
     }
 }
 

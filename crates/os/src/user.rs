@@ -136,8 +136,8 @@ pub fn means_several(uid: u32) -> bool {
     uid == OVERFLOW && read(Path::new("/proc/self/uid_map")).is_some_and(|map| !is_whole(&map))
 }
 
-/// Makes the caller do all work itself, from first to last. This is for a guest that tailback
-/// made, where there is nobody else. An account that was chosen already stays chosen.
+/// Makes the caller do all work itself. This is for a guest that tailback made, which has no other
+/// users. An account that was chosen already stays chosen.
 pub fn enter_own_guest() {
     let _ = CHOSEN.set(None);
     ALONE.store(true, Relaxed);

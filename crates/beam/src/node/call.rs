@@ -127,7 +127,7 @@ impl Node {
             Incoming::Failed(0, what) => return Err(self.broken(what)),
             Incoming::Event(_, term) => on_event(at, term),
             Incoming::Printed(bytes) => self.keep_printed(&bytes),
-            // The answer of a call that nobody waits for any more.
+            // The answer of a call whose caller has given up.
             Incoming::Result(..) | Incoming::Failed(..) => {}
             Incoming::Hello(_) => return Err(self.broken("a second hello".to_owned())),
         }
@@ -181,7 +181,7 @@ impl Node {
         let _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&left));
     }
 
-    /// Kills a call that nobody waits for any more, if the request can be written at once.
+    /// Kills a call whose caller has given up, if the request can be written at once.
     fn cancel(&mut self, id: u64) {
         if let Ok(frame) = wire::cancel(id) {
             // A frame this short is written completely or not at all.

@@ -1,5 +1,5 @@
 //! Runs tailback as a child of the module. The output of the child is kept. The child is stopped
-//! when nobody waits for the answer any more.
+//! when Ansible closes the pipe for the answer.
 
 use super::folders::ModuleFolders;
 use crate::exit::{self, Failure};
@@ -81,7 +81,7 @@ impl ChildRun {
         Ok(ChildRun { child, readers })
     }
 
-    /// Waits until the child ends, `deadline` passes, or nobody waits for the answer any more.
+    /// Waits until the child ends, `deadline` passes, or Ansible closes the pipe for the answer.
     pub fn wait(&mut self, interruption: &Interruption, deadline: Instant) -> End {
         loop {
             if let Some(code) = self.ended() {

@@ -1,5 +1,5 @@
-//! Removes what a dead run has left, in a folder that is held open. Only objects that tailback
-//! made can be removed, whoever wrote the journal entry.
+//! Removes what a dead run has left, in a folder that is held open. Even a forged journal entry can
+//! only remove objects that tailback made.
 
 use super::name::TemporaryKind;
 use crate::held;

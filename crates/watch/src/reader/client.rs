@@ -29,7 +29,7 @@ const KEPT: usize = 256;
 pub struct ReaderState(UnixStream);
 
 impl ReaderState {
-    /// Whether the reader has ended, or nobody listens to it any more.
+    /// Whether the reader has closed its end of the socket, as when it has ended.
     pub fn has_ended(&self) -> bool {
         let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let mut socket = [PollFd::new(&self.0, closed)];
