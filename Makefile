@@ -65,9 +65,10 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting unit-guest soak \
-  sizes bisections reproducers cases sanitize lint bench install deb dist bare picture erlang kernels \
-  kernels-hz kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
+  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
+  unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
+  bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
+  erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=

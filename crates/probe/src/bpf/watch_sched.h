@@ -343,7 +343,7 @@ static __always_inline void wakes(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(watch_waking, struct task_struct *task)
 {
-	struct thread *thread = entry_at(task->pid), *waker;
+	struct thread *thread = entry_of(task), *waker;
 	u64 both = bpf_get_current_pid_tgid();
 	bool owes, asked;
 
