@@ -21,11 +21,11 @@ const GROUPS: [(&str, &str); 6] = [
 /// Provokes a scheduling stall in seconds, measures it, gives a verdict with an interval, and says
 /// what fixes it.
 #[derive(Parser)]
-#[command(name = "tailback", version, arg_required_else_help = true)]
+#[command(name = "tailback", version)]
 #[command(after_help = below(VERDICT, ["sudo tailback watch --for 30s", "tailback check"]))]
 pub struct CommandLine {
     #[command(subcommand)]
-    command: Commands,
+    command: Option<Commands>,
 }
 
 /// The clap declaration of the whole command line.
@@ -35,13 +35,14 @@ pub fn command() -> Command {
     command.help_template(template)
 }
 
-/// Parses a line of words. The first word is the name of the program.
+/// Parses a line of words. The first word is the name of the program. None if no other word is
+/// there.
 ///
 /// # Errors
 /// If the line is no command, or asks for help.
 pub fn parse<W: Into<std::ffi::OsString> + Clone>(
     words: impl IntoIterator<Item = W>,
-) -> Result<Commands, clap::Error> {
+) -> Result<Option<Commands>, clap::Error> {
     let mut command = command();
     let parsed = command.try_get_matches_from_mut(words).and_then(|mut matches| {
         <CommandLine as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)

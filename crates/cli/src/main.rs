@@ -45,7 +45,11 @@ fn main() -> ExitCode {
     let codes = Codes::asked_for(&words);
     codes.abort_bisection_on_panic();
     let code = match command_line::parse(words) {
-        Ok(command) => match command.run(&session) {
+        Ok(None) => {
+            session.out.print(&commands::first::text(&session));
+            0
+        }
+        Ok(Some(command)) => match command.run(&session) {
             Ok(code) => codes.of_result(code),
             Err(failure) => {
                 output::complain(&failure.line);

@@ -52,6 +52,22 @@ fn help() {
 }
 
 #[test]
+fn alone_it_names_commands_to_try_here() {
+    let text = narrow(printed(&[], 0));
+    assert!(text.contains("\nTry on this machine:\n"), "{text}");
+    assert!(text.ends_with("\nAll commands: tailback --help\n"), "{text}");
+}
+
+#[test]
+fn a_debug_build_knows_its_version_and_no_commit() {
+    let built: serde_json::Value =
+        serde_json::from_str(&printed(&["version", "--json"], 0)).unwrap();
+    assert_eq!(built["version"], env!("CARGO_PKG_VERSION"));
+    assert!(built["target"].as_str().unwrap().contains("linux"), "{built}");
+    assert!(printed(&["version"], 0).starts_with("tailback "));
+}
+
+#[test]
 fn help_of_each_command() {
     let commands = [
         "watch",

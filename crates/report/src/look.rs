@@ -27,7 +27,7 @@ impl Look {
 
     /// A sentence wrapped to the width. Its first line has the indent `first`, the others have
     /// `rest`.
-    pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
+    pub fn wrap(self, text: &str, first: &str, rest: &str) -> String {
         let options = textwrap::Options::new(self.width)
             .initial_indent(first)
             .subsequent_indent(rest)

@@ -8,6 +8,7 @@ mod compare;
 mod erlang_app;
 mod explain;
 mod export;
+pub mod first;
 mod generate;
 mod history;
 mod host;
@@ -20,6 +21,7 @@ mod report;
 pub mod run;
 pub mod sim;
 pub mod study;
+mod version;
 pub mod vm;
 pub mod watch;
 
@@ -56,6 +58,7 @@ commands! {
         Host: host::Host,
         #[command(subcommand)]
         Generate: generate::Generate,
+        Version: version::Version,
         // Old names of commands, and commands that only tailback itself starts.
         #[command(hide = true)]
         Identify: host::Identify,

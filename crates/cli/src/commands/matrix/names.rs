@@ -170,7 +170,7 @@ mod tests {
 
     fn parse(line: &str) -> Matrix {
         let words = std::iter::once("tailback").chain(line.split_whitespace());
-        match command_line::parse(words).unwrap() {
+        match command_line::parse(words).unwrap().unwrap() {
             Commands::Matrix(matrix) => matrix,
             _ => panic!("{line}: another command"),
         }
