@@ -57,7 +57,10 @@
 #               of runs for each of them
 # make install  PREFIX=/usr/local
 # make erlang   build the Erlang application alone, for use in an Erlang shell
-# make deb      build a Debian package, in $(BUILD)
+# make deb      build a Debian package, in $(BUILD), and its source package, in $(BUILD)/debian
+# make packages  all that a release consists of, in $(BUILD)/packages: both packages, the sources,
+#               a bill of materials and checksums
+# make image    build a container image of the binary alone, in $(BUILD)
 # make dist     build a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
 # make bare     follow README on a Debian 12 that has only gcc, make and Rust; as root
 # make picture  take README's picture again, from RECORD
@@ -67,8 +70,11 @@ SHELL := /bin/bash
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
-  bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth golden needs \
-  erlang-needs lint-needs clean
+  packages image bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth \
+  golden needs erlang-needs lint-needs clean test-alone test-fast engines fuzz torture \
+  blind advice oracle contest dose alerting unit-guest soak sizes bisections reproducers \
+  cases sanitize lint bench install deb dist bare picture erlang kernels kernels-hz \
+  kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -81,8 +87,12 @@ BUILD := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-# Linked statically, so that one file runs on any Linux and in a guest with nothing else.
-STATIC := RUSTFLAGS="-C target-feature=+crt-static"
+# Linked statically, so that one file runs on any Linux and in a guest with nothing else. The paths
+# of this machine stay out of it, so that the same sources and tools give the same bytes anywhere.
+CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)
+STATIC := RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$(CURDIR)=/tailback \
+  --remap-path-prefix=$(CRATES)=/cargo" \
+  CFLAGS="$(CFLAGS) -ffile-prefix-map=$(CURDIR)=/tailback -ffile-prefix-map=$(CRATES)=/cargo"
 
 # `check` ends with 1 if a stall was found. That is a result, not a failure of make.
 run: build
@@ -187,7 +197,7 @@ alerting: release
 	scripts/alerting $(BINARY)
 
 unit-guest: deb
-	scripts/unit-guest $(BUILD)/tailback_$(VERSION)_*.deb
+	scripts/unit-guest $(BUILD)/tailback_$(VERSION)-*.deb
 
 soak: release
 	WRITE=1 scripts/soak $(BINARY) $(or $(HOURS),4)
@@ -249,6 +259,7 @@ lint: lint-needs
 	  deploy/test-definitions/automated/linux/tailback/tailback.sh
 	scripts/columns
 	scripts/commits
+	scripts/workflows
 	scripts/deny
 
 lint-needs: needs erlang-needs
@@ -293,15 +304,18 @@ truth: release erlang-needs
 	$(BUILD)/release/truth --binary $(BINARY) --folder $(BUILD)/truth --write docs/truth.md \
 	  --table truth/table.md $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)
 
+# Writes man pages and completions. Another than BINARY if that is for another architecture.
+WRITER ?= $(BINARY)
+
 install: release
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback
-	$(BINARY) generate man $(DESTDIR)$(PREFIX)/share/man/man1
+	$(WRITER) generate man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(BINARY) generate completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
-	$(BINARY) generate completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
-	$(BINARY) generate completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
+	$(WRITER) generate completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
+	$(WRITER) generate completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
+	$(WRITER) generate completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' deploy/systemd/tailback-watch.service \
 	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tailback-watch.service
@@ -311,14 +325,16 @@ install: release
 	  deploy/prometheus/scrape.hosts.yml deploy/prometheus/scrape.pods.yml
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/grafana deploy/grafana/tailback-watch.json
 
-# Staged from scratch each time, so that no file of an older version gets in.
+# The source package of the last commit, and the package that is built from it. Debian's package
+# manager does not know a Rust from rustup: the build profile leaves Debian's own out.
 deb:
-	rm -rf $(BUILD)/deb
-	$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr
-	mv $(BUILD)/deb/usr/share/zsh/site-functions $(BUILD)/deb/usr/share/zsh/vendor-completions
-	@mkdir -p $(BUILD)/deb/usr/share/doc/tailback
-	scripts/licences $(TARGET) > $(BUILD)/deb/usr/share/doc/tailback/THIRD-PARTY.txt
-	scripts/deb $(BUILD)/deb $(VERSION) $(BUILD)
+	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config dpkg-dev debhelper
+	rm -rf $(BUILD)/debian
+	scripts/debian-source $(BUILD)/debian
+	cd $(BUILD)/debian && dpkg-source --extract tailback_*.dsc tailback && cd tailback && \
+	  env -u CARGO_TARGET_DIR -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage --build=binary --no-sign \
+	    --build-profiles=pkg.tailback.rustup
+	mv $(BUILD)/debian/tailback_*.deb $(BUILD)/
 
 # The folder in the tarball is a prefix: bin and share fit into /usr/local or any other prefix.
 DIST := tailback-$(VERSION)-$(firstword $(subst -, ,$(TARGET)))-linux
@@ -328,6 +344,14 @@ dist:
 	@mkdir -p $(BUILD)/dist/$(DIST)/share/doc/tailback
 	scripts/licences $(TARGET) > $(BUILD)/dist/$(DIST)/share/doc/tailback/THIRD-PARTY.txt
 	scripts/dist $(BUILD)/dist/$(DIST) $(BUILD)
+
+# From scratch: the binary and the licences of what is in it.
+image: release
+	scripts/licences $(TARGET) > $(BUILD)/THIRD-PARTY.txt
+	scripts/image $(BINARY) $(BUILD)/THIRD-PARTY.txt $(BUILD)/tailback-$(VERSION).oci.tar
+
+packages: deb dist
+	scripts/packages $(BUILD) $(TARGET)
 
 # Exit code 1 is the verdict `affected`, not an error.
 BARE ?= make run install && { tailback run mmap-lock || [ $$? -eq 1 ]; }
