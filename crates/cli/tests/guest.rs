@@ -11,6 +11,7 @@ use common::{Place, Ran, wait_for};
 use guest::{
     Accel, Cache, Clock, Ending, Event, Guest, Job, Kernel, Limits, Outcome, Qemu, Setup, initramfs,
 };
+use os::arch::Arch;
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -397,7 +398,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
     if !kernel_or_skip() {
         return;
     }
-    let (qemu, kernel) = (Qemu::find().unwrap(), kernel());
+    let (qemu, kernel) = (Qemu::find(Arch::OWN).unwrap(), kernel());
     let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Job::default()).unwrap();
     let setup = Setup {
         qemu: &qemu,
@@ -423,7 +424,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
 /// The kernel of these tests, from the cache.
 fn kernel() -> Kernel {
     let cache = Cache::at(cache().join("tailback/kernels"));
-    guest::find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap()
+    guest::find_kernel(KERNEL, Arch::OWN, &cache, false, &mut |_| {}, &|| false).unwrap()
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::error::DebianError;
 use crate::package;
 use host::tool::{Tool, ToolError};
 use host::{Roots, Temporary};
+use os::arch::Arch;
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -56,11 +57,12 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// Sets up apt for one suite, such as `trixie` or `bookworm-security`. Nothing is fetched yet.
+    /// Sets up apt for one suite, such as `trixie` or `bookworm-security`, and packages of this
+    /// architecture. Nothing is fetched yet.
     ///
     /// # Errors
     /// If the folder cannot be created, or if Debian's keys are not on this machine.
-    pub fn prepare(suite: &str) -> Result<Self, DebianError> {
+    pub fn prepare(suite: &str, arch: Arch) -> Result<Self, DebianError> {
         if !Path::new(KEYRING).exists() {
             return Err(DebianError::tool(
                 KEYRING,
@@ -84,7 +86,7 @@ impl Apt {
         let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
         let line = format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
         std::fs::write(folder.path().join("sources.list"), line).map_err(failed)?;
-        let options = options(folder.path(), user.is_some());
+        let options = options(folder.path(), arch, user.is_some());
         Ok(Apt { folder, options })
     }
 
@@ -217,7 +219,7 @@ impl Apt {
     }
 }
 
-fn options(folder: &Path, sandboxed: bool) -> Vec<String> {
+fn options(folder: &Path, arch: Arch, sandboxed: bool) -> Vec<String> {
     let place = |part: &str| folder.join(part).display().to_string();
     let own = [
         format!("Dir::Etc::sourcelist={}", place("sources.list")),
@@ -225,8 +227,8 @@ fn options(folder: &Path, sandboxed: bool) -> Vec<String> {
         format!("Dir::State::Lists={}", place("lists")),
         format!("Dir::Cache={}", place("cache")),
         "Dir::State::status=/dev/null".to_owned(),
-        "APT::Architecture=amd64".to_owned(),
-        "APT::Architectures=amd64".to_owned(),
+        format!("APT::Architecture={}", arch.debian()),
+        format!("APT::Architectures={}", arch.debian()),
         format!("APT::Sandbox::User={}", if sandboxed { APT_USER } else { "" }),
         "Acquire::Languages=none".to_owned(),
         "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
@@ -268,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_a_host_lets_pass_is_switched_off_last() {
-        let apt = Apt::prepare("bookworm").unwrap();
+        let apt = Apt::prepare("bookworm", Arch::OWN).unwrap();
         let options = apt.options.join(" ");
         for option in SECURE {
             assert!(options.contains(option), "{option}");
@@ -277,6 +279,16 @@ mod tests {
         assert!(sources.contains("signed-by=") && !sources.contains("trusted"), "{sources}");
         if sandbox_user().is_some() {
             assert!(options.contains("APT::Sandbox::User=_apt"), "{options}");
+        }
+    }
+
+    #[test]
+    fn packages_are_those_of_the_wanted_architecture_alone() {
+        for (arch, name) in [(Arch::X86_64, "amd64"), (Arch::Aarch64, "arm64")] {
+            let options = options(Path::new("/f"), arch, false);
+            let named: Vec<&str> =
+                options.iter().filter_map(|o| o.strip_prefix("APT::Architecture")).collect();
+            assert_eq!(named, [format!("={name}"), format!("s={name}")]);
         }
     }
 

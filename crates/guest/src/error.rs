@@ -8,7 +8,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The file is not a kernel.
-    #[error("{}: {why}; name a bzImage, a Debian kernel package or debian:6.12", .path.display())]
+    #[error(
+        "{}: {why}; name a bzImage (arm64: an Image), a Debian kernel package or debian:6.12",
+        .path.display()
+    )]
     NotKernel {
         /// The file.
         path: PathBuf,
@@ -24,12 +27,21 @@ pub enum GuestError {
         lacking: String,
     },
     /// The kernel is for another architecture.
-    #[error("{}: a kernel for {arch}, but this host and tailback are x86_64", .path.display())]
+    #[error(
+        "{}: a kernel for {arch}, but the tailback in the guest is not; see --program",
+        .path.display()
+    )]
     WrongArch {
         /// The file.
         path: PathBuf,
         /// The other architecture.
         arch: &'static str,
+    },
+    /// The file cannot be the tailback of a guest.
+    #[error("--program {}: not a program for x86_64 or aarch64", .path.display())]
+    NotProgram {
+        /// The file.
+        path: PathBuf,
     },
     /// There is no kernel of this name.
     #[error("--kernel {spec}: {why}")]
@@ -103,6 +115,7 @@ impl GuestError {
         match self {
             E::NotKernel { .. }
             | E::WrongArch { .. }
+            | E::NotProgram { .. }
             | E::Unknown { .. }
             | E::Options { .. }
             | E::Size(_)

@@ -50,7 +50,7 @@ pub fn program(start: &[u8]) {
 
 /// The start of a file that may be a kernel.
 pub fn kernel_image(start: &[u8]) {
-    let _ = image::sort(start);
+    let _ = (image::sort(start), image::unpacked(start.to_vec()));
 }
 
 /// The archive in a package, which is unpacked into this folder.

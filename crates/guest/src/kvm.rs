@@ -5,6 +5,7 @@ use crate::error::GuestError;
 use crate::guest::{self, Setup};
 use crate::qemu::Qemu;
 use debian::Cache;
+use os::arch::Arch;
 use rustix::fs::{Access, access};
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ const FIRST_OUTPUT: Duration = Duration::from_secs(10);
 /// result is stored for this host's kernel and QEMU.
 ///
 /// # Errors
-/// If the user asked for KVM and it is not available, or interrupted.
+/// If the user asked for KVM and it is not available, or interrupted. KVM runs only guests of the
+/// host's own architecture.
 pub fn choose(
     choice: Choice,
     setup: &Setup<'_>,
@@ -23,14 +25,19 @@ pub fn choose(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Accel, GuestError> {
     let device = access("/dev/kvm", Access::READ_OK | Access::WRITE_OK);
+    let arch = setup.qemu.arch;
     match choice {
+        Choice::Only(Accel::Kvm) if arch != Arch::OWN => Err(GuestError::Room(format!(
+            "--accel kvm: this host emulates guests for {}; use --accel tcg",
+            arch.word()
+        ))),
         Choice::Only(Accel::Kvm) => device.map(|()| Accel::Kvm).map_err(|error| {
             GuestError::Room(format!(
                 "/dev/kvm: {error}; use --accel tcg, or run as root or in the group kvm"
             ))
         }),
         Choice::Only(Accel::Tcg) => Ok(Accel::Tcg),
-        Choice::Auto if device.is_err() => Ok(Accel::Tcg),
+        Choice::Auto if arch != Arch::OWN || device.is_err() => Ok(Accel::Tcg),
         Choice::Auto => tested(setup, cache, interrupted),
     }
 }

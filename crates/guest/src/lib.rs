@@ -33,5 +33,6 @@ pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
 pub use job::{Hello, Job, events, inside};
 pub use kernel::{Kernel, find as find_kernel};
 pub use kvm::choose as choose_accel;
+pub use libraries::arch_of;
 pub use qemu::Qemu;
 pub use size::check as check_size;

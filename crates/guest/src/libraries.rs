@@ -2,6 +2,7 @@
 
 use crate::error::GuestError;
 use host::tool::Tool;
+use os::arch::Arch;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,16 @@ const PT_INTERP: u32 = 3;
 
 /// Number of bytes that are read from a program: its headers and the interpreter's path.
 const START: u64 = 64 << 10;
+
+/// The architecture of a program that is to run in a guest.
+///
+/// # Errors
+/// If the file cannot be read, or is no program for an architecture that tailback is built for.
+pub fn arch_of(program: &Path) -> Result<Arch, GuestError> {
+    let start = os::file::read_start(program, START)
+        .map_err(|source| GuestError::File { path: program.to_owned(), source })?;
+    Arch::of_program(&start).ok_or_else(|| GuestError::NotProgram { path: program.to_owned() })
+}
 
 /// The interpreter and the libraries of a program. Empty for a static program.
 pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {

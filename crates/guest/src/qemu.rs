@@ -3,25 +3,70 @@
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
 use host::tool::Tool;
+use os::arch::Arch;
 use std::time::Duration;
 
-/// Help if QEMU is not installed.
-const HELP: &str = "install it: apt-get install qemu-system-x86";
+/// What differs between the machines of two architectures.
+struct Board {
+    /// The QEMU that has this machine, and help if it is not installed.
+    program: &'static str,
+    help: &'static str,
+    /// The machine under KVM and under emulation.
+    for_kvm: &'static str,
+    emulated: &'static str,
+    /// The CPU under emulation. Under KVM it is the host's.
+    cpu: &'static str,
+    /// Kernel parameters for the first serial port, as console and as early console, which shows
+    /// more about a kernel that does not boot.
+    console: &'static str,
+    /// Additional parameters under emulation, so that many CPUs boot within seconds: no mitigations
+    /// for CPU flaws that an emulated CPU does not have, and on x86 no calibration of delays and no
+    /// checks of the clock.
+    quick: &'static str,
+    /// The device for the second serial port.
+    data: (&'static str, &'static str),
+}
 
-/// Kernel parameters for every accelerator.
-///
-/// A panic restarts at once, and this ends QEMU. An early console shows more about a kernel that
-/// does not boot.
-const WORDS: &str = "console=ttyS0 earlyprintk=ttyS0 panic=-1 oops=panic random.trust_cpu=on psi=1";
+const X86_64: Board = Board {
+    program: "qemu-system-x86_64",
+    help: "install it: apt-get install qemu-system-x86",
+    for_kvm: "pc",
+    emulated: "pc",
+    cpu: "max",
+    console: "console=ttyS0 earlyprintk=ttyS0",
+    quick: "lpj=10000000 tsc=reliable no_timer_check mitigations=off",
+    data: ("-serial", "chardev:data"),
+};
 
-/// Additional parameters under emulation, so that many CPUs boot within seconds: no calibration
-/// of delays, no checks of the clock, and no mitigations for CPU flaws that an emulated CPU does
-/// not have.
-const EMULATED: &str = "lpj=10000000 tsc=reliable no_timer_check mitigations=off";
+/// Version 3 of the interrupt controller serves more than 8 CPUs; KVM has only that of the host.
+/// An emulated CPU that signs pointers takes much longer to boot, so this one is older than that.
+/// The machine has one serial port for a kernel, so the other is a card.
+const AARCH64: Board = Board {
+    program: "qemu-system-aarch64",
+    help: "install it: apt-get install qemu-system-arm",
+    for_kvm: "virt,gic-version=host",
+    emulated: "virt,gic-version=3",
+    cpu: "neoverse-n1",
+    console: "console=ttyAMA0 earlycon",
+    quick: "mitigations=off",
+    data: ("-device", "pci-serial,chardev=data"),
+};
+
+fn board(arch: Arch) -> &'static Board {
+    match arch {
+        Arch::X86_64 => &X86_64,
+        Arch::Aarch64 => &AARCH64,
+    }
+}
+
+/// Kernel parameters for every machine. A panic restarts at once, and this ends QEMU.
+const WORDS: &str = "panic=-1 oops=panic random.trust_cpu=on psi=1";
 
 /// The QEMU of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qemu {
+    /// The architecture of its guests.
+    pub arch: Arch,
     /// The program.
     pub program: String,
     /// Its version.
@@ -31,6 +76,7 @@ pub struct Qemu {
 /// The machine for QEMU to run.
 #[derive(Debug)]
 pub(crate) struct QemuArgs<'a> {
+    pub arch: Arch,
     pub accel: Accel,
     pub clock: Clock,
     pub cpus: u32,
@@ -51,22 +97,23 @@ pub(crate) struct Root<'a> {
 }
 
 impl Qemu {
-    /// Finds QEMU.
+    /// Finds the QEMU for guests of an architecture.
     ///
     /// # Errors
     /// If it is not installed; the message names the package.
-    pub fn find() -> Result<Self, GuestError> {
-        let program = "qemu-system-x86_64".to_owned();
-        let mut tool = Tool::new(program.clone(), HELP);
+    pub fn find(arch: Arch) -> Result<Self, GuestError> {
+        let Board { program, help, .. } = board(arch);
+        let program = (*program).to_owned();
+        let mut tool = Tool::new(program.clone(), help);
         tool.arg("--version");
         let text = tool.run(Duration::from_secs(20), &|| false)?;
         let version = text.split_whitespace().skip_while(|word| *word != "version").nth(1);
-        Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
+        Ok(Qemu { arch, program, version: version.unwrap_or("unknown").to_owned() })
     }
 
     /// QEMU with its arguments.
     pub(crate) fn tool(&self, args: &QemuArgs<'_>) -> Tool {
-        let mut tool = Tool::new(self.program.clone(), HELP);
+        let mut tool = Tool::new(self.program.clone(), board(self.arch).help);
         for word in arguments(args) {
             tool.arg(word);
         }
@@ -80,13 +127,16 @@ fn arguments(args: &QemuArgs<'_>) -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     let memory_mib = args.memory >> 20;
-    let shared = args.root.is_some();
-    all.push(if shared { "pc,memory-backend=mem".to_owned() } else { "pc".to_owned() });
-    let emulated = format!("{WORDS} {EMULATED}");
+    let board = board(args.arch);
+    let machine = if args.accel == Accel::Kvm { board.for_kvm } else { board.emulated };
+    let memory = if args.root.is_some() { ",memory-backend=mem" } else { "" };
+    all.push(format!("{machine}{memory}"));
+    let words = format!("{} {WORDS}", board.console);
+    let emulated = format!("{words} {}", board.quick);
     let (accel, cpu, cmdline) = match (args.accel, args.clock) {
-        (Accel::Kvm, _) => ("kvm", "host", WORDS.to_owned()),
-        (Accel::Tcg, Clock::Host) => ("tcg,thread=multi", "max", emulated),
-        (Accel::Tcg, Clock::Instructions) => ("tcg,thread=single", "max", emulated),
+        (Accel::Kvm, _) => ("kvm", "host", words),
+        (Accel::Tcg, Clock::Host) => ("tcg,thread=multi", board.cpu, emulated),
+        (Accel::Tcg, Clock::Instructions) => ("tcg,thread=single", board.cpu, emulated),
     };
     let mut pairs = vec![
         ("-accel", accel.to_owned()),
@@ -99,7 +149,7 @@ fn arguments(args: &QemuArgs<'_>) -> Vec<String> {
         ("-chardev", format!("socket,id=console,fd={}", args.console_fd)),
         ("-serial", "chardev:console".to_owned()),
         ("-chardev", format!("socket,id=data,fd={}", args.data_fd)),
-        ("-serial", "chardev:data".to_owned()),
+        (board.data.0, board.data.1.to_owned()),
         ("-chardev", format!("socket,id=control,fd={}", args.control_fd)),
         ("-mon", "chardev=control,mode=control".to_owned()),
         // A guest kernel cannot be trusted: QEMU may not start programs or gain privileges.
@@ -125,12 +175,15 @@ fn arguments(args: &QemuArgs<'_>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    const BOTH: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
+
     fn args(accel: Accel) -> String {
-        args_with(accel, Clock::Host)
+        args_with(Arch::X86_64, accel, Clock::Host)
     }
 
-    fn args_with(accel: Accel, clock: Clock) -> String {
+    fn args_with(arch: Arch, accel: Accel, clock: Clock) -> String {
         arguments(&QemuArgs {
+            arch,
             accel,
             clock,
             cpus: 4,
@@ -155,16 +208,40 @@ mod tests {
 
     #[test]
     fn instructions_are_counted_where_they_are_emulated() {
-        let counted = args_with(Accel::Tcg, Clock::Instructions);
-        assert!(counted.contains("thread=single") && counted.contains("-icount shift=0,sleep=off"));
-        assert!(!args_with(Accel::Kvm, Clock::Instructions).contains("icount"));
-        assert!(!args(Accel::Tcg).contains("icount"));
+        for arch in BOTH {
+            let args = |accel, clock| args_with(arch, accel, clock);
+            let counted = args(Accel::Tcg, Clock::Instructions);
+            assert!(counted.contains("thread=single -cpu"), "{counted}");
+            assert!(counted.contains("-icount shift=0,sleep=off"), "{counted}");
+            assert!(!args(Accel::Kvm, Clock::Instructions).contains("icount"));
+            assert!(!args(Accel::Tcg, Clock::Host).contains("icount"));
+        }
     }
 
     #[test]
     fn a_panic_ends_the_machine() {
-        for accel in [Accel::Kvm, Accel::Tcg] {
-            assert!(args(accel).contains("-no-reboot") && args(accel).contains("panic=-1"));
+        for (arch, accel) in BOTH.into_iter().flat_map(|a| [(a, Accel::Kvm), (a, Accel::Tcg)]) {
+            let args = args_with(arch, accel, Clock::Host);
+            assert!(args.contains("-no-reboot") && args.contains("panic=-1"), "{args}");
         }
+    }
+
+    #[test]
+    fn each_architecture_has_its_machine_and_its_ports() {
+        let x86 = args(Accel::Tcg);
+        assert!(x86.contains("-machine pc -accel tcg"), "{x86}");
+        assert!(x86.contains("-append console=ttyS0 earlyprintk=ttyS0 panic=-1"), "{x86}");
+        assert!(x86.contains("-serial chardev:console") && x86.contains("-serial chardev:data"));
+        let arm = args_with(Arch::Aarch64, Accel::Tcg, Clock::Host);
+        assert!(arm.contains("-machine virt,gic-version=3 -accel tcg,thread=multi"), "{arm}");
+        assert!(arm.contains("-cpu neoverse-n1 -smp 4"), "{arm}");
+        assert!(arm.contains("-append console=ttyAMA0 earlycon panic=-1"), "{arm}");
+        assert!(arm.contains("-serial chardev:console"), "{arm}");
+        assert!(arm.contains("-device pci-serial,chardev=data"), "{arm}");
+        for word in ["ttyS0", "earlyprintk", "lpj=", "tsc="] {
+            assert!(!arm.contains(word), "{word}: {arm}");
+        }
+        let kvm = args_with(Arch::Aarch64, Accel::Kvm, Clock::Host);
+        assert!(kvm.contains("-machine virt,gic-version=host -accel kvm -cpu host"), "{kvm}");
     }
 }

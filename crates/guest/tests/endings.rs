@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use os::arch::Arch;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -57,7 +58,8 @@ impl Fixture {
     fn start(&self, script: &str, limits: Limits) -> Guest {
         let program = self.path("qemu");
         testing::write_program(&program, &format!("{FAKE_QEMU}{script}\n"));
-        let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
+        let program = program.display().to_string();
+        let qemu = Qemu { arch: Arch::OWN, program, version: "0".into() };
         let image = self.path("k");
         std::fs::write(&image, "image").unwrap();
         let sha256 = debian::sha256(&image).unwrap();

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use os::arch::Arch;
 use rustix::mount::{MountFlags, mount, mount_remount};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -120,7 +121,7 @@ fn kernel_or_skip() -> Option<Kernel> {
         );
         return None;
     }
-    Some(find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap())
+    Some(find_kernel(KERNEL, Arch::OWN, &cache, false, &mut |_| {}, &|| false).unwrap())
 }
 
 /// A mount below the folder, removed on drop.
@@ -189,7 +190,7 @@ fn state(folder: &Path) -> Vec<String> {
 
 /// Boots this program as process 1 with this folder. Returns its console output.
 fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
-    let qemu = Qemu::find().unwrap();
+    let qemu = Qemu::find(Arch::OWN).unwrap();
     // The modules for a root are packed only for a job with a root.
     let job = Job { root: Some(ROOT_TAG.to_owned()), ..Job::default() };
     let initramfs = initramfs::build(&std::env::current_exe().unwrap(), kernel, &job).unwrap();

@@ -1,5 +1,6 @@
 //! Functions of the operating system that several crates need. Depends on no other crate of ours.
 //!
+//! - [`arch`]: the architectures that tailback is built for, and their names.
 //! - [`death`]: programs that end when this one does.
 //! - [`child`]: programs that were started, until their end; [`pipe`]: what they write.
 //! - [`user`]: the user for work that needs no root.
@@ -14,6 +15,7 @@
 //! - [`terminal`]: makes foreign text safe to show; [`quote`]: makes it safe to paste into a
 //!   shell.
 
+pub mod arch;
 pub mod child;
 pub mod cpulist;
 pub mod death;

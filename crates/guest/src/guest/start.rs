@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::deadline::RunClock;
 use crate::error::GuestError;
 use crate::frame::Decoder;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, image};
 use crate::qemu::{QemuArgs, Root};
 use debian::sha256_of;
 use os::user::User;
@@ -25,9 +25,6 @@ use std::time::Instant;
 
 /// The tag of the shared root file system.
 pub const ROOT_TAG: &str = "tailback-root";
-
-/// The largest kernel image, in bytes.
-const MOST: u64 = 256 << 20;
 
 /// The user that QEMU runs as if the caller is root. A guest kernel that has taken over QEMU then
 /// has no privileges.
@@ -46,7 +43,7 @@ impl Guest {
 fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     let system = |what| move |source| GuestError::System { what, source };
     let initramfs = in_memory(setup.initramfs).map_err(system("the initramfs"))?;
-    let image = in_memory(&image(setup.kernel)?).map_err(system("the kernel's image"))?;
+    let image = in_memory(&image_of(setup.kernel)?).map_err(system("the kernel's image"))?;
     let pair = || UnixStream::pair().map_err(system("a socket pair"));
     let (console_port, console_end) = pair()?;
     let (data_port, data_end) = pair()?;
@@ -54,6 +51,7 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     let shared = setup.root.as_deref().map(share).transpose()?;
     let (sharer, root_end) = shared.unzip();
     let args = QemuArgs {
+        arch: setup.qemu.arch,
         accel,
         clock: setup.clock,
         cpus: setup.cpus,
@@ -117,18 +115,16 @@ fn user(accel: Accel, device: &Path) -> Option<User> {
     }
 }
 
-/// The image of a kernel, which must be unchanged since it was found.
-fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
+/// The unpacked image of a kernel, which must be unchanged since it was found.
+fn image_of(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
     let path = &kernel.image;
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(image::MOST).read_to_end(&mut bytes));
     read.map_err(|source| GuestError::File { path: path.clone(), source })?;
+    let not = |why: String| GuestError::NotKernel { path: path.clone(), why };
     match sha256_of(&bytes) == kernel.sha256 {
-        true => Ok(bytes),
-        false => Err(GuestError::NotKernel {
-            path: path.clone(),
-            why: "it has changed since it was checked".to_owned(),
-        }),
+        true => image::unpacked(bytes).map_err(not),
+        false => Err(not("it has changed since it was checked".to_owned())),
     }
 }
 

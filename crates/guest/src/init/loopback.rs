@@ -21,7 +21,8 @@ pub(super) fn set_up() -> io::Result<()> {
     // SAFETY: an all-zero request is valid: an empty name and no flags.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (place, letter) in request.ifr_name.iter_mut().zip(b"lo") {
-        *place = letter.cast_signed();
+        // The sign of the type differs between architectures.
+        *place = *letter as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the request lives until the call returns, and has the type that this call expects.

@@ -1,12 +1,17 @@
 //! The guest's end of the second serial port.
 
 use crate::frame::{FrameKind, encode};
+use os::arch::Arch;
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const DEVICE: &str = "/dev/ttyS1";
+/// On arm64 the first port, with the console, has a driver of its own.
+const DEVICE: &str = match Arch::OWN {
+    Arch::X86_64 => "/dev/ttyS1",
+    Arch::Aarch64 => "/dev/ttyS0",
+};
 
 /// The port. Clones write to the same port, one frame at a time.
 #[derive(Debug, Clone)]

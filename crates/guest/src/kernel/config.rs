@@ -1,32 +1,33 @@
 //! Checks whether a kernel's configuration is suitable for a guest, before it is booted.
 
 use crate::error::GuestError;
+use os::arch::Arch;
 use std::path::Path;
 
 /// The longest configuration that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// Options without which a guest does not boot.
-const NEEDED: [&str; 9] = [
-    "64BIT",
-    "BINFMT_ELF",
-    "BLK_DEV_INITRD",
-    "DEVTMPFS",
-    "PROC_FS",
-    "RD_GZIP",
-    "SERIAL_8250_CONSOLE",
-    "SYSFS",
-    "TTY",
-];
+/// Options without which no guest boots.
+const NEEDED: [&str; 8] =
+    ["64BIT", "BINFMT_ELF", "BLK_DEV_INITRD", "DEVTMPFS", "PROC_FS", "RD_GZIP", "SYSFS", "TTY"];
 
-/// Checks that a kernel with this configuration can be a guest.
+/// Options for the serial ports of a guest of this architecture.
+const fn needed_for_ports(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::X86_64 => &["SERIAL_8250_CONSOLE"],
+        // Its machine has one port; the other is a card.
+        Arch::Aarch64 => &["PCI_HOST_GENERIC", "SERIAL_8250_PCI", "SERIAL_AMBA_PL011_CONSOLE"],
+    }
+}
+
+/// Checks that a kernel with this configuration can be a guest of this architecture.
 ///
 /// # Errors
 /// If it lacks an option, with the names, or cannot be read.
-pub fn check(path: &Path) -> Result<(), GuestError> {
+pub fn check(path: &Path, arch: Arch) -> Result<(), GuestError> {
     let bytes = os::file::read_start(path, LONGEST)
         .map_err(|source| GuestError::File { path: path.to_owned(), source })?;
-    let lacking = lacking(&String::from_utf8_lossy(&bytes));
+    let lacking = lacking(&String::from_utf8_lossy(&bytes), arch);
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(GuestError::Options { path: path.to_owned(), lacking: lacking.join(", ") }),
@@ -34,10 +35,10 @@ pub fn check(path: &Path) -> Result<(), GuestError> {
 }
 
 /// The missing options.
-fn lacking(text: &str) -> Vec<String> {
-    let name = |option: &&str| format!("CONFIG_{option}");
+fn lacking(text: &str, arch: Arch) -> Vec<String> {
     let has = |name: &String| text.lines().any(|line| line == format!("{name}=y"));
-    NEEDED.iter().map(name).filter(|name| !has(name)).collect()
+    let needed = NEEDED.iter().chain(needed_for_ports(arch));
+    needed.map(|option| format!("CONFIG_{option}")).filter(|name| !has(name)).collect()
 }
 
 #[cfg(test)]
@@ -45,19 +46,23 @@ pub(super) mod tests {
     use super::*;
 
     /// A configuration with all needed options.
-    pub(in crate::kernel) fn whole() -> String {
-        NEEDED.iter().map(|option| format!("CONFIG_{option}=y\n")).collect()
+    pub(in crate::kernel) fn whole(arch: Arch) -> String {
+        let needed = NEEDED.iter().chain(needed_for_ports(arch));
+        needed.map(|option| format!("CONFIG_{option}=y\n")).collect()
     }
 
     #[test]
     fn what_a_guest_needs_is_named() {
-        let all = whole();
-        assert!(lacking(&all).is_empty());
+        let all = whole(Arch::X86_64);
+        assert!(lacking(&all, Arch::X86_64).is_empty());
+        assert!(lacking(&whole(Arch::Aarch64), Arch::Aarch64).is_empty());
+        assert_eq!(lacking(&all, Arch::Aarch64).len(), 3);
         let without = all.replace("CONFIG_TTY=y\n", "# CONFIG_TTY is not set\n");
         let without = without.replace("CONFIG_DEVTMPFS=y", "CONFIG_DEVTMPFS=m");
-        assert_eq!(lacking(&without), ["CONFIG_DEVTMPFS", "CONFIG_TTY"]);
+        assert_eq!(lacking(&without, Arch::X86_64), ["CONFIG_DEVTMPFS", "CONFIG_TTY"]);
         let small = include_str!("../../../../vm/small.config");
         // make tinyconfig enables this option on an x86_64 machine.
-        assert!(lacking(&format!("{small}\nCONFIG_64BIT=y\n")).is_empty());
+        let small = format!("{small}\nCONFIG_64BIT=y\n");
+        assert!(lacking(&small, Arch::X86_64).is_empty());
     }
 }

@@ -5,6 +5,7 @@ use crate::catalogue::catalogue;
 use crate::error::GuestError;
 use debian::{Apt, Cache, DebianError, MIRROR, Package, sums};
 use host::tool::ToolError;
+use os::arch::Arch;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,16 +16,17 @@ const SID: &str = "sid";
 /// The source of a kernel, its package, and the package of its configuration.
 type Found = (Apt, Package, Option<Package>);
 
-/// The folder of a kernel of this series, from the cache or from Debian.
+/// The folder of a kernel of this series and architecture, from the cache or from Debian.
 pub(super) fn fetch(
     series: &str,
+    arch: Arch,
     cache: &Cache,
     refresh: bool,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
     let suites = suites(series)?;
-    let index = cache.folder().join("debian").join(format!("{series}.json"));
+    let index = cache.folder().join("debian").join(index_name(series, arch));
     if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
         return Ok(folder);
     }
@@ -34,7 +36,7 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR} (only once)"));
-    let (apt, kernel, base) = newest(series, &suites, note, interrupted)?;
+    let (apt, kernel, base) = newest(series, arch, &suites, note, interrupted)?;
     let fetched = fetch_one(&apt, &kernel, cache, interrupted)
         .and_then(|file| package::unpack((file.path(), &kernel.name), cache, interrupted));
     let folder = fetched.map_err(|error| explain(error, series))?;
@@ -54,6 +56,15 @@ pub(super) fn fetch(
     cache.make(&cache.folder().join("debian"))?;
     cache.write(&index, &serde_json::to_vec_pretty(&kernel).unwrap_or_default())?;
     Ok(folder)
+}
+
+/// The file name of a cached series. Those of amd64 have no architecture in their names: caches of
+/// earlier versions have only these.
+fn index_name(series: &str, arch: Arch) -> String {
+    match arch {
+        Arch::X86_64 => format!("{series}.json"),
+        Arch::Aarch64 => format!("{series}-{}.json", arch.debian()),
+    }
 }
 
 fn fetch_one(
@@ -79,7 +90,7 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
             catalogue.debian.keys().map(|name| format!("debian:{name}")).collect();
         let names = names.join(", ");
         let why = format!(
-            "not known; use {names}, a bzImage, a Debian package, or a folder with a kernel"
+            "not known; use {names}, a kernel image, a Debian package, or a folder with a kernel"
         );
         return Err(GuestError::Unknown { spec: format!("debian:{series}"), why });
     }
@@ -95,13 +106,14 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
 /// that could not be read.
 fn newest(
     series: &str,
+    arch: Arch,
     suites: &[&str],
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
     let (mut unread, mut there) = (None, BTreeSet::new());
     for suite in suites {
-        match look(suite, series, &mut there, note, interrupted) {
+        match look((suite, arch), series, &mut there, note, interrupted) {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
@@ -121,20 +133,20 @@ fn newest(
     })
 }
 
-/// The packages of the newest kernel of a series in a suite. The series of the suite are added to
-/// `there`.
+/// The packages of the newest kernel of a series in a suite, for an architecture. The series of the
+/// suite are added to `there`.
 fn look(
-    suite: &str,
+    (suite, arch): (&str, Arch),
     series: &str,
     there: &mut BTreeSet<String>,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Option<Found>, GuestError> {
-    let apt = Apt::prepare(suite)?;
+    let apt = Apt::prepare(suite, arch)?;
     apt.update(note, interrupted)?;
     let names = apt.names("linux-", interrupted)?;
-    there.extend(names.iter().filter_map(|name| release(name)).filter_map(series_of));
-    let Some(kernel) = newest_name(names.iter().map(String::as_str), series) else {
+    there.extend(names.iter().filter_map(|name| release(name, arch)).filter_map(series_of));
+    let Some(kernel) = newest_name(names.iter().map(String::as_str), series, arch) else {
         return Ok(None);
     };
     let mut describe = |name: String| -> Result<Option<Package>, GuestError> {
@@ -193,9 +205,9 @@ fn explain(error: GuestError, series: &str) -> GuestError {
 
 /// The release of a signed cloud kernel, from the name of its package. A kernel that Debian built
 /// for an older Debian release is rejected, since it is another kernel.
-fn release(name: &str) -> Option<&str> {
+fn release(name: &str, arch: Arch) -> Option<&str> {
     let rest = name.strip_prefix("linux-image-").or(name.strip_prefix("linux-binary-"))?;
-    let release = rest.strip_suffix("-cloud-amd64")?;
+    let release = rest.strip_suffix(arch.debian())?.strip_suffix("-cloud-")?;
     let digit = release.starts_with(|c: char| c.is_ascii_digit());
     (digit && !release.contains(".deb")).then_some(release)
 }
@@ -208,9 +220,13 @@ fn series_of(release: &str) -> Option<String> {
 }
 
 /// The newest signed cloud kernel of a series, or of all for `sid`.
-fn newest_name<'a>(names: impl Iterator<Item = &'a str>, series: &str) -> Option<String> {
+fn newest_name<'a>(
+    names: impl Iterator<Item = &'a str>,
+    series: &str,
+    arch: Arch,
+) -> Option<String> {
     let of_series = |name: &'a str| {
-        let release = release(name)?;
+        let release = release(name, arch)?;
         let wanted = series == SID || series_of(release).is_some_and(|found| found == series);
         wanted.then_some((name, release))
     };
@@ -241,6 +257,7 @@ mod tests {
         "linux-image-6.12-cloud-amd64",
         "linux-image-6.12.99+deb12-cloud-amd64",
         "linux-image-6.12.117+deb12-cloud-amd64",
+        "linux-image-6.12.115+deb12-cloud-arm64",
         "linux-image-6.12.200+deb12-amd64",
         "linux-image-cloud-amd64",
         "linux-binary-7.2.13+deb14-cloud-amd64",
@@ -250,11 +267,20 @@ mod tests {
 
     #[test]
     fn the_newest_signed_cloud_kernel_of_a_series_is_chosen() {
-        let newest = |series| newest_name(NAMES.iter().copied(), series);
+        let newest = |series| newest_name(NAMES.iter().copied(), series, Arch::X86_64);
         assert_eq!(newest("6.1").unwrap(), "linux-image-6.1.0-56-cloud-amd64");
         assert_eq!(newest("6.12").unwrap(), "linux-image-6.12.117+deb12-cloud-amd64");
         assert_eq!(newest("sid").unwrap(), "linux-binary-7.2.13+deb14-cloud-amd64");
         assert_eq!(newest("5.10"), None);
+        let arm = |series| newest_name(NAMES.iter().copied(), series, Arch::Aarch64);
+        assert_eq!(arm("6.12").unwrap(), "linux-image-6.12.115+deb12-cloud-arm64");
+        assert_eq!(arm("6.1"), None);
+    }
+
+    #[test]
+    fn kernels_of_two_architectures_are_cached_side_by_side() {
+        assert_eq!(index_name("6.12", Arch::X86_64), "6.12.json");
+        assert_eq!(index_name("6.12", Arch::Aarch64), "6.12-arm64.json");
     }
 
     #[test]
@@ -266,8 +292,11 @@ mod tests {
 
     #[test]
     fn series_are_read_from_names() {
-        let series: BTreeSet<String> =
-            NAMES.iter().filter_map(|name| release(name)).filter_map(series_of).collect();
+        let series: BTreeSet<String> = NAMES
+            .iter()
+            .filter_map(|name| release(name, Arch::X86_64))
+            .filter_map(series_of)
+            .collect();
         assert_eq!(series.into_iter().collect::<Vec<_>>(), ["6.1", "6.12", "7.2"]);
     }
 
@@ -296,7 +325,7 @@ mod tests {
         std::fs::create_dir_all(cache.unpacked(&sum)).unwrap();
         assert_eq!(cached(&index, &cache).unwrap(), None, "a package without its checksums");
         sums::keep(&cache.unpacked(&sum), &cache).unwrap();
-        let found = fetch("6.1", &cache, false, &mut |_| {}, &|| false).unwrap();
+        let found = fetch("6.1", Arch::X86_64, &cache, false, &mut |_| {}, &|| false).unwrap();
         assert_eq!(found, cache.unpacked(&sum));
         std::fs::write(&index, "torn").unwrap();
         assert_eq!(cached(&index, &cache).unwrap(), None);

@@ -8,20 +8,29 @@ pub(crate) mod package;
 
 use crate::error::GuestError;
 use ::debian::{Cache, sha256, sums};
+use os::arch::Arch;
 use std::path::{Path, PathBuf};
 
 /// The folder of the cache with the kernels of `make kernels`.
 const BUILT: &str = "built";
 
+/// Starts of the names of kernel images in a folder.
+const IMAGES: &[&str] = &["vmlinuz", "bzImage", "Image"];
+
 /// Path of the image in a kernel source tree after `make`.
-const IMAGE: &str = "arch/x86/boot/bzImage";
+const fn image_in_tree(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "arch/x86/boot/bzImage",
+        Arch::Aarch64 => "arch/arm64/boot/Image",
+    }
+}
 
 /// A bootable kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     /// The name that the user gave.
     pub name: String,
-    /// Its bzImage.
+    /// Its image.
     pub image: PathBuf,
     /// Its release, from its image.
     pub release: String,
@@ -47,16 +56,18 @@ impl Kernel {
     }
 }
 
-/// The kernel with this name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package,
-/// the folder of an unpacked package, or a kernel source tree in which it was built.
+/// The kernel for this architecture with this name: `debian:6.12`, `built:slices-expire`, an
+/// image, a Debian package, the folder of an unpacked package, or a kernel source tree in which it
+/// was built.
 ///
 /// `note` receives a line about each slow step. With `refresh`, a newer package than the cached
 /// one is searched for.
 ///
 /// # Errors
-/// If there is none, if it is not a kernel for this machine, or if it could not be fetched.
+/// If there is none, if it is a kernel for another architecture, or if it could not be fetched.
 pub fn find(
     name: &str,
+    arch: Arch,
     cache: &Cache,
     refresh: bool,
     note: &mut dyn FnMut(&str),
@@ -64,14 +75,14 @@ pub fn find(
 ) -> Result<Kernel, GuestError> {
     let Found { image, config, modules } = match name.split_once(':') {
         Some(("debian", series)) => {
-            let folder = debian::fetch(series, cache, refresh, note, interrupted)?;
+            let folder = debian::fetch(series, arch, cache, refresh, note, interrupted)?;
             of_cache(&folder, cache)?
         }
-        Some((BUILT, which)) => built(name, which, cache)?,
-        _ => of_path(Path::new(name), cache, interrupted)?,
+        Some((BUILT, which)) => built(name, which, arch, cache)?,
+        _ => of_path(Path::new(name), arch, cache, interrupted)?,
     };
-    let release = image::check(&image)?;
-    config.as_deref().map_or(Ok(()), config::check)?;
+    let release = image::check(&image, arch)?;
+    config.as_deref().map_or(Ok(()), |config| config::check(config, arch))?;
     let sha256 = sha256(&image)?;
     // The modules of a kernel that is installed on this host are in another folder.
     let modules = match modules.is_empty() && host::roots::is_release(&release) {
@@ -88,7 +99,11 @@ struct Found {
     modules: Vec<PathBuf>,
 }
 
-fn built(name: &str, which: &str, cache: &Cache) -> Result<Found, GuestError> {
+fn built(name: &str, which: &str, arch: Arch, cache: &Cache) -> Result<Found, GuestError> {
+    if arch != Arch::X86_64 {
+        let why = "make kernels builds kernels for x86_64 only; name an Image or debian:6.12";
+        return Err(GuestError::Unknown { spec: name.to_owned(), why: why.to_owned() });
+    }
     let plain = !which.is_empty() && which.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let folder = cache.folder().join(BUILT).join(which);
     match plain && folder.join("bzImage").is_file() {
@@ -106,26 +121,27 @@ fn built(name: &str, which: &str, cache: &Cache) -> Result<Found, GuestError> {
 
 fn of_path(
     path: &Path,
+    arch: Arch,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
     let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
         spec: path.display().to_string(),
         why: format!(
-            "{error}; name a bzImage, a Debian package, a folder with a kernel, a built kernel \
-                      tree, or debian:6.12"
+            "{error}; name a bzImage (arm64: an Image), a Debian package, a folder with a \
+             kernel, a built kernel tree, or debian:6.12"
         ),
     })?;
     if metadata.is_dir() {
-        return match is_tree(path) {
-            true => of_tree(path),
+        return match is_tree(path, arch) {
+            true => of_tree(path, arch),
             false => of_folder(path),
         };
     }
     // Users often name the vmlinux of their tree, but QEMU boots the image that is built from it.
-    let tree = path.parent().filter(|tree| is_tree(tree));
+    let tree = path.parent().filter(|tree| is_tree(tree, arch));
     if let (Some(tree), true) = (tree, path.file_name().is_some_and(|name| name == "vmlinux")) {
-        return of_tree(tree);
+        return of_tree(tree, arch);
     }
     if !metadata.is_file() {
         return Err(GuestError::NotKernel { path: path.to_owned(), why: "not a file".to_owned() });
@@ -139,21 +155,22 @@ fn of_path(
 }
 
 /// Whether a folder is a kernel source tree, or a build folder of one (`make O=`).
-fn is_tree(folder: &Path) -> bool {
-    ["Kbuild", "source", IMAGE].iter().any(|name| folder.join(name).exists())
+fn is_tree(folder: &Path, arch: Arch) -> bool {
+    ["Kbuild", "source", image_in_tree(arch)].iter().any(|name| folder.join(name).exists())
         && folder.join("Makefile").is_file()
 }
 
 /// The kernel that was built in a tree.
-fn of_tree(tree: &Path) -> Result<Found, GuestError> {
-    let image = tree.join(IMAGE);
+fn of_tree(tree: &Path, arch: Arch) -> Result<Found, GuestError> {
+    let place = image_in_tree(arch);
+    let image = tree.join(place);
     if !image.is_file() {
-        let why = format!("a kernel tree without {IMAGE}: run make in it");
+        let why = format!("a kernel tree without {place}: run make in it");
         return Err(GuestError::Unknown { spec: tree.display().to_string(), why });
     }
     let changed = |file: &Path| std::fs::metadata(file).and_then(|file| file.modified()).ok();
     if changed(&tree.join("vmlinux")) > changed(&image) {
-        let why = format!("{IMAGE} is older than vmlinux: run make in it");
+        let why = format!("{place} is older than vmlinux: run make in it");
         return Err(GuestError::Unknown { spec: tree.display().to_string(), why });
     }
     let config = Some(tree.join(".config")).filter(|config| config.is_file());
@@ -195,7 +212,7 @@ fn of_folder(folder: &Path) -> Result<Found, GuestError> {
         found.sort();
         found
     };
-    let mut images = file(&["vmlinuz", "bzImage"]);
+    let mut images = file(IMAGES);
     match (images.pop(), images.is_empty()) {
         (Some(image), true) => {
             Ok(Found { image, config: file(&["config"]).pop(), modules: found_modules })
@@ -206,7 +223,7 @@ fn of_folder(folder: &Path) -> Result<Found, GuestError> {
         }),
         (None, _) => Err(GuestError::NotKernel {
             path: folder.to_owned(),
-            why: "a folder without vmlinuz or bzImage".to_owned(),
+            why: "a folder without vmlinuz, bzImage or Image".to_owned(),
         }),
     }
 }
@@ -216,7 +233,12 @@ mod tests {
     use super::*;
 
     fn find_in(cache: &Cache, name: &str) -> Result<Kernel, GuestError> {
-        find(name, cache, false, &mut |_| {}, &|| false)
+        find(name, Arch::X86_64, cache, false, &mut |_| {}, &|| false)
+    }
+
+    /// An x86 kernel with this release.
+    fn bzimage(release: &str) -> Vec<u8> {
+        image::tests::kernel(Arch::X86_64, release)
     }
 
     #[test]
@@ -225,8 +247,8 @@ mod tests {
         let cache = Cache::at(folder.path().join("cache"));
         let boot = folder.path().join("boot");
         std::fs::create_dir_all(&boot).unwrap();
-        std::fs::write(boot.join("vmlinuz-6.1"), image::tests::bzimage("6.1.0-x")).unwrap();
-        std::fs::write(boot.join("config-6.1"), config::tests::whole()).unwrap();
+        std::fs::write(boot.join("vmlinuz-6.1"), bzimage("6.1.0-x")).unwrap();
+        std::fs::write(boot.join("config-6.1"), config::tests::whole(Arch::X86_64)).unwrap();
         for name in [folder.path().to_owned(), boot.clone(), boot.join("vmlinuz-6.1")] {
             let kernel = find_in(&cache, name.to_str().unwrap()).unwrap();
             assert_eq!((kernel.release.as_str(), kernel.sha256.len()), ("6.1.0-x", 64));
@@ -240,21 +262,27 @@ mod tests {
     fn a_kernel_tree_is_booted_by_its_folder_or_its_vmlinux() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("cache"));
-        let tree = folder.path().join("linux");
-        std::fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
-        for name in ["Makefile", "Kbuild", "vmlinux"] {
-            std::fs::write(tree.join(name), "").unwrap();
+        for arch in [Arch::X86_64, Arch::Aarch64] {
+            let tree = folder.path().join(arch.word());
+            let image = tree.join(image_in_tree(arch));
+            std::fs::create_dir_all(image.parent().unwrap()).unwrap();
+            for name in ["Makefile", "Kbuild", "vmlinux"] {
+                std::fs::write(tree.join(name), "").unwrap();
+            }
+            let find = |path: &Path| {
+                let name = path.to_str().unwrap();
+                super::find(name, arch, &cache, false, &mut |_| {}, &|| false)
+            };
+            let error = find(&tree).unwrap_err().to_string();
+            assert!(error.ends_with("run make in it"), "{error}");
+            std::fs::write(&image, image::tests::kernel(arch, "6.18.0-rc1")).unwrap();
+            for path in [tree.clone(), tree.join("vmlinux"), image] {
+                assert_eq!(find(&path).unwrap().release, "6.18.0-rc1", "{}", path.display());
+            }
+            std::fs::write(tree.join(".config"), "CONFIG_64BIT=y\n").unwrap();
+            let error = find(&tree).unwrap_err().to_string();
+            assert!(error.contains(".config: lacks CONFIG_BINFMT_ELF, "), "{error}");
         }
-        let find = |path: &Path| find_in(&cache, path.to_str().unwrap());
-        let error = find(&tree).unwrap_err().to_string();
-        assert!(error.ends_with("run make in it"), "{error}");
-        std::fs::write(tree.join(IMAGE), image::tests::bzimage("6.18.0-rc1")).unwrap();
-        for path in [tree.clone(), tree.join("vmlinux"), tree.join(IMAGE)] {
-            assert_eq!(find(&path).unwrap().release, "6.18.0-rc1", "{}", path.display());
-        }
-        std::fs::write(tree.join(".config"), "CONFIG_64BIT=y\n").unwrap();
-        let error = find(&tree).unwrap_err().to_string();
-        assert!(error.contains(".config: lacks CONFIG_BINFMT_ELF, "), "{error}");
     }
 
     #[test]
@@ -267,8 +295,10 @@ mod tests {
         }
         let built = folder.path().join("built/plain");
         std::fs::create_dir_all(&built).unwrap();
-        std::fs::write(built.join("bzImage"), image::tests::bzimage("6.12.1")).unwrap();
+        std::fs::write(built.join("bzImage"), bzimage("6.12.1")).unwrap();
         assert_eq!(find_in(&cache, "built:plain").unwrap().release, "6.12.1");
+        let arm = find("built:plain", Arch::Aarch64, &cache, false, &mut |_| {}, &|| false);
+        assert!(arm.unwrap_err().to_string().contains("x86_64 only"));
     }
 
     #[test]
@@ -278,10 +308,10 @@ mod tests {
         let package = folder.path().join("packages/sum");
         std::fs::create_dir_all(package.join(modules::FOLDER)).unwrap();
         let image = package.join("vmlinuz-6.1");
-        std::fs::write(&image, image::tests::bzimage("6.1.0")).unwrap();
+        std::fs::write(&image, bzimage("6.1.0")).unwrap();
         sums::keep(&package, &cache).unwrap();
         assert_eq!(of_cache(&package, &cache).unwrap().image, image);
-        std::fs::write(&image, image::tests::bzimage("6.1.0-evil")).unwrap();
+        std::fs::write(&image, bzimage("6.1.0-evil")).unwrap();
         let error = of_cache(&package, &cache).err().unwrap().to_string();
         assert!(error.contains("differs from what was unpacked"), "{error}");
     }
@@ -293,7 +323,7 @@ mod tests {
         let built = folder.path().join("built/plain");
         std::fs::create_dir_all(&built).unwrap();
         let image = built.join("bzImage");
-        std::fs::write(&image, image::tests::bzimage("6.12.1")).unwrap();
+        std::fs::write(&image, bzimage("6.12.1")).unwrap();
         if std::os::unix::fs::chown(&image, Some(65_534), None).is_err() {
             return testing::skipped("only root can give a file away");
         }

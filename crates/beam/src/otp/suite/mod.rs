@@ -8,6 +8,7 @@ use super::found::{OLDEST, Origin, Otp};
 use crate::error::BeamError;
 use debian::{Apt, Cache, DebianError, MIRROR, Package, package, sha256_of, sums};
 use host::{Roots, Temporary};
+use os::arch::Arch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -136,7 +137,7 @@ fn name_of(packages: &[Package], cache: &Cache) -> String {
 
 /// Fetches the packages of a suite and makes a root of them.
 fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, DebianError> {
-    let apt = Apt::prepare(suite)?;
+    let apt = Apt::prepare(suite, Arch::OWN)?;
     apt.update(fetch.note, fetch.interrupted)?;
     let names: Vec<String> = apt.closure(PACKAGES, fetch.interrupted)?;
     let names: Vec<String> = names.into_iter().filter(|name| tree::is_wanted(name)).collect();

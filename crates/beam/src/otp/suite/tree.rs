@@ -4,6 +4,7 @@
 use super::relink;
 use debian::package::Member;
 use debian::{Cache, DebianError, failed};
+use os::arch::Arch;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +14,10 @@ use std::path::{Path, PathBuf};
 const ERLANG: [&str; 3] = ["usr", "lib", "erlang"];
 
 /// Where Debian installs libraries.
-const LIBRARIES: &str = "x86_64-linux-gnu";
+const LIBRARIES: &str = Arch::OWN.libraries();
 
 /// The loader; it is in the folder of the libraries.
-const LOADER: &str = "ld-linux-x86-64.so.2";
+const LOADER: &str = Arch::OWN.loader();
 
 /// The program `erl` of a root.
 pub(super) fn erl(root: &Path) -> PathBuf {
@@ -148,13 +149,16 @@ mod tests {
 
     #[test]
     fn libraries_and_erlang_are_taken_and_nothing_else() {
+        for place in ["lib/HERE/libc.so.6", "usr/lib/HERE/libc.so.6"] {
+            let place = place.replace("HERE", LIBRARIES);
+            let parts: Vec<&str> = place.split('/').collect();
+            assert_eq!(library(&parts), Some("libc.so.6"));
+        }
+        for place in ["usr/lib/HERE/gconv/A.so", "usr/lib/HERE/crt1.o", "lib/other/libc.so.6"] {
+            let place = place.replace("HERE", LIBRARIES);
+            assert_eq!(library(&place.split('/').collect::<Vec<_>>()), None, "{place}");
+        }
         let parts = |path: &'static str| path.split('/').collect::<Vec<_>>();
-        for place in ["lib/x86_64-linux-gnu/libc.so.6", "usr/lib/x86_64-linux-gnu/libc.so.6"] {
-            assert_eq!(library(&parts(place)), Some("libc.so.6"));
-        }
-        for place in ["usr/lib/x86_64-linux-gnu/gconv/A.so", "usr/lib/x86_64-linux-gnu/crt1.o"] {
-            assert_eq!(library(&parts(place)), None);
-        }
         let erlang = |path| erlang(&parts(path));
         assert_eq!(erlang("usr/lib/erlang/bin/start.boot").unwrap(), Path::new("bin/start.boot"));
         for place in ["usr/bin/erl", "usr/lib/erlang/man/man3/a.3", "usr/share/doc/a"] {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const HELP: &str = "KERNEL is one of:\n  \
     debian:SERIES   fetched with apt (with its own package lists), and cached: debian:6.12\n  \
     built:NAME      see make kernels: built:slices-expire\n  \
-    a file          a bzImage or a Debian kernel package\n  \
+    a file          a bzImage (arm64: an Image) or a Debian kernel package\n  \
     a folder        an unpacked kernel package, or a kernel tree after make\n\n\
     Without KVM, the guest is emulated. Its times are stretched, so only differences between the arms of a study count. If a guest does not boot, \
     panics, hangs or takes too long, the exit code is 4 and the last lines of its console are \

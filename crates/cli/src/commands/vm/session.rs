@@ -10,6 +10,7 @@ use guest::{
 };
 use model::machine::{Guest as Facts, ROOT_OF_HOST};
 use model::units;
+use os::arch::Arch;
 use os::{memory, terminal};
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,10 @@ pub struct Machine {
     #[arg(long, value_name = "DIR")]
     #[arg(value_parser = |word: &str| Ok::<PathBuf, String>(root(word)))]
     root: Option<PathBuf>,
+    /// Program to run in the guest instead of this one: a tailback for x86_64 or arm64. The guest
+    /// has the architecture of this program, and is emulated if the host has another one
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 }
 
 /// The clock of an emulated guest.
@@ -103,7 +108,18 @@ impl Machine {
             limit: None,
             refresh: false,
             root: size.root.as_deref().map(root),
+            program: None,
         }
+    }
+
+    /// The program that guests run.
+    fn program(&self) -> &Path {
+        self.program.as_deref().unwrap_or(Path::new("/proc/self/exe"))
+    }
+
+    /// The architecture of guests.
+    fn arch(&self) -> Result<Arch, GuestError> {
+        self.program.as_deref().map_or(Ok(Arch::OWN), guest::arch_of)
     }
 }
 
@@ -140,7 +156,8 @@ impl Host {
     /// If there is no QEMU, or a size is impossible here.
     pub fn look(facts: model::Machine, machine: Machine, guests: usize) -> Result<Self, Failure> {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
-        let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
+        let arch = machine.arch().map_err(failure)?;
+        let program = std::fs::metadata(machine.program()).map_or(0, |metadata| metadata.len());
         // The guests of a matrix exist side by side, so each gets a part of the memory.
         let available = memory::available(Path::new("/proc")).map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
@@ -149,7 +166,7 @@ impl Host {
             return Err(Failure::usage(format!("--root {}: no folder", root.display())));
         }
         Ok(Host {
-            qemu: Qemu::find().map_err(failure)?,
+            qemu: Qemu::find(arch).map_err(failure)?,
             cache: Cache::of_user("kernels"),
             machine,
             facts,
@@ -163,7 +180,9 @@ impl Host {
     pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
         let mut note = |line: &str| output::note(line);
         let mut find = |refresh| {
-            guest::find_kernel(name, &self.cache, refresh, &mut note, interrupted).map_err(failure)
+            let arch = self.qemu.arch;
+            guest::find_kernel(name, arch, &self.cache, refresh, &mut note, interrupted)
+                .map_err(failure)
         };
         let kernel = find(self.machine.refresh)?;
         match self.machine.root.is_some() && kernel.lacks_virtiofs() {
@@ -195,7 +214,7 @@ impl Host {
             cache: self.cache.folder().parent().map(Path::to_owned),
             guest: self.guest_facts(kernel),
         };
-        let pack = |job: &Job| initramfs::build(Path::new("/proc/self/exe"), kernel, job);
+        let pack = |job: &Job| initramfs::build(self.machine.program(), kernel, job);
         let setup = |initramfs| Setup {
             qemu: &self.qemu,
             kernel,
