@@ -1,6 +1,10 @@
 # make run      build, and find out what stalls on this machine
 # make build    the binary of make run: quick to compile, without Parquet
 # make release  the binary for packages: small and fast, with all features
+# make arm64    the same binary for arm64, cross-built on this machine; TARGET names the target of
+#               other builds: make build TARGET=aarch64-unknown-linux-gnu
+# make arm64-guest  run a quick build of it in emulated arm64 guests: list, check, watch and vm; as
+#               root, half an hour
 # make test     build, and run all tests: those that measure run alone, the others in parallel
 # make test-fast  the tests that do not need the machine to themselves; at most two minutes
 # make fuzz     feed generated inputs to every parser of external data, FUZZ_S=60 seconds for each;
@@ -71,10 +75,7 @@ SHELL := /bin/bash
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
   packages image bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth \
-  golden needs erlang-needs lint-needs clean test-alone test-fast engines fuzz torture \
-  blind advice oracle contest dose alerting unit-guest soak sizes bisections reproducers \
-  cases sanitize lint bench install deb dist bare picture erlang kernels kernels-hz \
-  kernels-slice kernels-tree truth golden needs erlang-needs lint-needs clean
+  golden needs erlang-needs lint-needs clean arm64 arm64-guest
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -82,7 +83,8 @@ CARGO ?= cargo
 # A rustup installation is not on the PATH of every shell.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-TARGET := $(shell PATH="$(PATH)" rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+HOST := $(shell PATH="$(PATH)" rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+TARGET := $(HOST)
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
@@ -93,6 +95,8 @@ CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)
 STATIC := RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$(CURDIR)=/tailback \
   --remap-path-prefix=$(CRATES)=/cargo" \
   CFLAGS="$(CFLAGS) -ffile-prefix-map=$(CURDIR)=/tailback -ffile-prefix-map=$(CRATES)=/cargo"
+CROSS := $(if $(filter-out $(HOST),$(TARGET)),scripts/cross $(TARGET) $(BUILD))
+ARM64 := aarch64-unknown-linux-gnu
 
 # `check` ends with 1 if a stall was found. That is a result, not a failure of make.
 run: build
@@ -100,11 +104,19 @@ run: build
 	@$(QUICK) check || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
 build: needs
-	$(STATIC) $(CARGO) build --profile quick --locked --target $(TARGET) -p tailback \
+	$(STATIC) $(CROSS) $(CARGO) build --profile quick --locked --target $(TARGET) -p tailback \
 	  --no-default-features --features bpf
 
 release: needs
-	$(STATIC) $(CARGO) build --release --locked --target $(TARGET) -p tailback
+	$(STATIC) $(CROSS) $(CARGO) build --release --locked --target $(TARGET) -p tailback
+
+arm64:
+	$(MAKE) release TARGET=$(ARM64)
+
+arm64-guest: build
+	@scripts/need qemu-system-arm
+	$(MAKE) build TARGET=$(ARM64)
+	scripts/arm64-guest $(QUICK) $(BUILD)/$(ARM64)/quick/tailback
 
 # libbpf-sys needs pkg-config. cargo downloads over https.
 needs:
