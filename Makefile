@@ -68,6 +68,10 @@
 # make dist     build a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
 # make bare     follow README on a Debian 12 that has only gcc, make and Rust; as root
 # make picture  take README's picture again, from RECORD
+# make site     build the site of the documentation in $(BUILD)/site, and check its links; needs no
+#               tailback. The tools for it are compiled once, in some minutes
+# make site-check  open each page of the site in a browser, at two widths. PICTURES=FOLDER keeps
+#               pictures of some
 # make golden   write the golden files and the schema again; read the diff
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -75,7 +79,7 @@ SHELL := /bin/bash
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
   packages image bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth \
-  golden needs erlang-needs lint-needs clean arm64 arm64-guest
+  golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -373,6 +377,14 @@ bare:
 RECORD ?= crates/cli/tests/golden/example.record.json.gz
 picture: release
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
+
+site:
+	@scripts/need gcc libc6-dev ca-certificates
+	scripts/site $(BUILD)/site
+
+site-check: site
+	@scripts/need chromium fonts-dejavu-core python3
+	scripts/site-check $(BUILD)/site $(PICTURES)
 
 golden: needs
 	SNAPSHOTS=overwrite TAILBACK_GOLDEN=write $(CARGO) test --locked --workspace

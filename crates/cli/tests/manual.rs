@@ -1,4 +1,5 @@
-//! README and the manual: their command lines, make targets and links are valid.
+//! README and the manual: their command lines, make targets and links are valid, and
+//! docs/SUMMARY.md names every page.
 //!
 //! Every `tailback ..` in a code block or between backquotes is given to the binary, followed by
 //! `--help`. So the binary's own parser reads each word before `--help`, and nothing runs. The
@@ -231,6 +232,28 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(seen > 20);
+}
+
+/// All files of a folder and of the folders in it.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let files = common::files(folder).into_iter();
+    files.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+/// mdBook leaves out a page that the summary does not name, and says nothing.
+#[test]
+fn the_summary_names_every_page_once() {
+    let docs = root().join("docs");
+    let summary = docs.join("SUMMARY.md");
+    let text = std::fs::read_to_string(&summary).unwrap();
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut named: Vec<PathBuf> =
+        links.filter(|link| !link.starts_with("../")).map(|link| docs.join(link)).collect();
+    let mut there = below(&docs);
+    there.retain(|path| path.extension().is_some_and(|end| end == "md") && *path != summary);
+    named.sort();
+    there.sort();
+    assert_eq!(named, there);
 }
 
 /// The record of the picture in README. The example there is the table of the same run.
