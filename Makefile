@@ -43,7 +43,8 @@
 # make bisections  bisect git trees whose commits are the two kernels of make kernels, and count
 #               how many end at the right commit; as root, on a quiet machine, an hour and a half;
 #               can be stopped and resumed. RUNS=20
-# make cases    run the incidents of docs/cases and write their pages; as root, on a quiet machine
+# make cases    run the incidents of docs/cases and the tutorial, and write their pages; as root, on
+#               a quiet machine
 # make sanitize   run the crates with unsafe code under Miri and AddressSanitizer; needs a nightly
 #               Rust
 # make engines  test deploy/ (Ansible, Slurm, Kubernetes manifests, systemd units) on hosts that it
@@ -262,6 +263,7 @@ cases: release
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
 	scripts/case-preempted-postgres $(abspath $(BINARY)) docs/cases/preempted-postgres.md
 	scripts/case-rabbitmq $(abspath $(BINARY)) docs/cases/rabbitmq.md
+	scripts/tutorial $(abspath $(BINARY)) docs/tutorial.md
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
