@@ -165,7 +165,7 @@ test: needs erlang-needs
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
-# Without this make's flags: rebar3 calls another make.
+# Without this make's flags, so that eunit and ct take turns.
 test-erlang:
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
 
@@ -272,7 +272,7 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
-	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
+	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run erlang/tailback/c_src/build-nif deploy/slurm/* \
 	  deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
 	  deploy/test-definitions/automated/linux/tailback/tailback.sh
 	scripts/columns

@@ -10,7 +10,7 @@ const FOLDERS: [(&str, &[&str]); 3] =
 
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let application = here.join("../../erlang").canonicalize()?;
+    let application = here.join("../../erlang/tailback").canonicalize()?;
     let mut table = String::from("&[\n");
     for (folder, endings) in FOLDERS {
         let path = application.join(folder);

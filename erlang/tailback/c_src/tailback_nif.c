@@ -38,6 +38,7 @@ static void burn(ErlNifUInt64 us)
     while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
         for (int i = 0; i < 1000; i++)
             spun++;
+    (void)spun;
 }
 
 static void rest(ErlNifUInt64 us)
