@@ -62,6 +62,9 @@
 #               of runs for each of them
 # make install  PREFIX=/usr/local
 # make erlang   build the Erlang application alone, for use in an Erlang shell
+# make erlang-dependency  use it as a dependency of a rebar3 and a mix project; 20 s of CPU time
+# make erlang-suites  the same in new roots of Debian's suites, with their own OTP, rebar3 and
+#               Elixir; as root, a quarter of an hour. SUITES='trixie sid' picks suites
 # make deb      build a Debian package, in $(BUILD), and its source package, in $(BUILD)/debian
 # make packages  all that a release consists of, in $(BUILD)/packages: both packages, the sources,
 #               a bill of materials and checksums
@@ -80,7 +83,8 @@ SHELL := /bin/bash
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
   packages image bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth \
-  golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check
+  golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check \
+  erlang-dependency erlang-suites dependency-needs
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -154,7 +158,7 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 # own package. gcc and make are already installed. A Parquet reader needs the names of time zones.
 # The output of a lane appears in one piece when the lane has ended. Failures are listed again at
 # the end.
-test: needs erlang-needs
+test: needs dependency-needs
 	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
@@ -168,6 +172,7 @@ test: needs erlang-needs
 # Without this make's flags, so that eunit and ct take turns.
 test-erlang:
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
+	scripts/erlang-dependency
 
 test-guests:
 	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
@@ -272,8 +277,8 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
-	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run erlang/tailback/c_src/build-nif deploy/slurm/* \
-	  deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
+	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run deploy/slurm/* \
+	  erlang/tailback/c_src/build-nif deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
 	  deploy/test-definitions/automated/linux/tailback/tailback.sh
 	scripts/columns
 	scripts/commits
@@ -287,10 +292,20 @@ erlang:
 	@scripts/need erlang-base erlang-crypto erlang-dev gcc make
 	$(MAKE) -C erlang all
 
+erlang-dependency: dependency-needs
+	scripts/erlang-dependency
+
+erlang-suites:
+	@scripts/need mmdebstrap
+	scripts/erlang-suites $(or $(SUITES),bookworm trixie forky sid)
+
 # The tests start real nodes, and build the application in both ways.
 erlang-needs:
 	@scripts/need make erlang-base erlang-crypto erlang-dev erlang-tools erlang-eunit \
 	  erlang-runtime-tools erlang-common-test erlang-dialyzer rebar3
+
+dependency-needs: erlang-needs
+	@scripts/need gcc git iproute2 elixir
 
 bench: needs release
 	$(CARGO) bench --locked -p tailback-load --bench operation
