@@ -276,9 +276,9 @@ lint: lint-needs
 	$(CARGO) clippy --locked -p tailback --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(CARGO) test --locked --workspace --doc
-	$(MAKE) -C erlang dialyzer xref
+	$(MAKE) -C erlang dialyzer xref edoc
 	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run deploy/slurm/* \
-	  erlang/tailback/c_src/build-nif deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
+	  erlang/edoc erlang/tailback/c_src/build-nif deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
 	  deploy/test-definitions/automated/linux/tailback/tailback.sh
 	scripts/columns
 	scripts/commits
@@ -286,7 +286,7 @@ lint: lint-needs
 	scripts/deny
 
 lint-needs: needs erlang-needs
-	@scripts/need shellcheck
+	@scripts/need shellcheck erlang-edoc
 
 erlang:
 	@scripts/need erlang-base erlang-crypto erlang-dev gcc make

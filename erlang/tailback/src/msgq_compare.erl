@@ -1,3 +1,4 @@
+%% @private
 %% @doc Runs the same server behind each of the two dams, and with a nearly empty queue. See
 %% {@link msgq_flood:compare/1}.
 -module(msgq_compare).

@@ -1,3 +1,4 @@
+%% @private
 %% @doc What one write costs while messages are queued, and where the time goes. See
 %% {@link msgq_flood:cost/1}.
 -module(msgq_cost).

@@ -1,3 +1,4 @@
+%% @private
 %% @doc A process that never looks at the messages in its mailbox.
 %%
 %% A flood of the decoy loads the node like a flood of the server: as many messages are sent,

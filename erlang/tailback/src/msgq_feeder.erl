@@ -1,3 +1,4 @@
+%% @private
 %% @doc Sends messages to a server and keeps its queue nearly empty, but never empty.
 %%
 %% While the server writes one lump of messages, the feeder sends the next one. At most two lumps

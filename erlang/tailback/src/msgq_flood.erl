@@ -1,11 +1,48 @@
-%% @doc Floods a mailbox, and shows what a dam in front of it does.
+%% @doc Floods the mailbox of a server, and measures what a dam in front of it changes.
 %%
-%% As in the original: call `start_link("a.log")', then `flood_direct(100, 10000)' or
-%% `flood_to_dam(100, 10000)', then `watch()'. On current OTP releases a file no longer shows the
-%% collapse. A sink that waits for its answer in a selective receive does:
-%% `start_link("a.log", #{sink => port})'. See {@link tailback_sink}.
+%% A server that logs gets more messages than it can write. Each write to a port or a socket may go
+%% through all messages that wait. So the longer the mailbox, the slower the server, and it may
+%% never catch up. This module is such a server with such senders, with or without a dam.
 %%
-%% `measure/1', `cost/1' and `rate/1' print nothing and return maps.
+%% <h2>A first measurement</h2>
+%% 100 senders send 100 messages each. Without a dam nearly all of them wait in the mailbox of the
+%% server. With {@link tailback_dam} there are never more than 66:
+%%
+%% ```
+%% 1> {ok, Flood} = msgq_flood:measure(#{}), maps:get(server_queue_high, Flood).
+%% 9999
+%% 2> {ok, Dam} = msgq_flood:measure(#{dam => credit}), maps:get(server_queue_high, Dam).
+%% 66
+%% '''
+%%
+%% What one write costs while 0, 10,000 and 100,000 messages wait:
+%%
+%% ```
+%% 3> msgq_flood:cost(#{lengths => [0, 10000, 100000]}).
+%% '''
+%%
+%% <h2>Which function to call</h2>
+%% <ul>
+%% <li>{@link measure/1}, {@link cost/1} and {@link rate/1} print nothing and return maps, for
+%%     programs.</li>
+%% <li>{@link compare/1} and {@link profile/1} also print a table.</li>
+%% <li>{@link start_link/2}, {@link flood_direct/2}, {@link flood_to_dam/2} and {@link watch/1} are
+%%     for a shell:
+%%
+%% ```
+%% 4> {ok, _} = msgq_flood:start_link("a.log", #{sink => port, dam => credit}).
+%% 5> msgq_flood:flood_to_dam(100, 10000).
+%% 6> msgq_flood:watch(10).
+%% 7> msgq_flood:stop(log_server).
+%% '''
+%%     </li>
+%% </ul>
+%%
+%% Where the server writes to is the option `sink'; see {@link tailback_sink}. A file shows no
+%% slow-down, since OTP 21; the sink `port' shows it on every release.
+%%
+%% While they run, server and dam are registered as `log_server' and `log_dam'. If the node has
+%% processes of these names, the functions return `{error, {already_started, Line}}'.
 -module(msgq_flood).
 
 -export([start_link/1, start_link/2, log/1, log/2, stop/1, stop/2]).
@@ -14,7 +51,7 @@
 
 -export_type([fault/0]).
 
--type fault() :: {atom(), binary()}.
+-type fault() :: {Kind :: atom(), Line :: binary()}.
 %% A name to match on, and a line that says what failed, where, and what to do next.
 
 -define(SERVER, log_server).
@@ -29,8 +66,8 @@ start_link(File) -> start_link(File, #{}).
 %% @doc Starts the server, registered as `log_server', and the dam, registered as `log_dam'. Both
 %% are linked to the caller. Returns the pid of the server when both run.
 %%
-%% Options: `sink' (default: the file), `dam' (`threshold', `credit' or `none'), `dam_options',
-%% `message_queue_data', `fullsweep_after'.
+%% Options: `sink' (default: the file), `dam' (`threshold', the default, `credit' or `none'),
+%% `dam_options', `message_queue_data', `fullsweep_after'; see {@link measure/1}.
 -spec start_link(file:name_all(), map()) -> {ok, pid()} | {error, fault()}.
 start_link(File, Given) ->
     Sink = {file, File, [append, raw, delayed_write]},
@@ -247,26 +284,46 @@ watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", 
 
 %% @doc Runs one trial and returns its result. Prints nothing.
 %%
-%% Options, with their defaults: `sink' (port), `dam' (none; or threshold, credit), `dam_options'
-%% (#{}), `senders' (100), `messages' of each sender (100), `message' (small; or byte, refc,
-%% {large, Bytes}), `pace' (flood; or one_at_a_time: without a dam, each sender waits until the
-%% server has handled its message), `mailbox' (server; or decoy), `message_queue_data' (on_heap),
-%% `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000), `memory_limit_bytes' of the whole VM
-%% (2 GiB), `kill_after_ms' ([]: times at which the server is killed), `restart_after_ms' (10).
+%% Options:
+%% <ul>
+%% <li>`sink': where the server writes to (default `port'; see {@link tailback_sink}).</li>
+%% <li>`dam': `none' (the default), `credit' ({@link tailback_dam}) or `threshold' (the dam of the
+%%     original, which only pauses and has no bound). `dam_options': those of the dam (default
+%%     `#{}').</li>
+%% <li>`senders' (default 100), `messages' of each sender (100).</li>
+%% <li>`message': `small' (the default), `byte', `refc' or `{large, Bytes}'.</li>
+%% <li>`pace': `flood' (the default), or `one_at_a_time': without a dam, each sender waits until the
+%%     server has handled its message.</li>
+%% <li>`mailbox': `server' (the default), or `decoy': all senders send to a process that never
+%%     looks at its messages, and the server gets as many messages from one process that keeps its
+%%     queue nearly empty. `dam_queue' is then the queue of the decoy.</li>
+%% <li>`message_queue_data' of the server (default `on_heap'), `fullsweep_after' (that of the
+%%     node).</li>
+%% <li>`sample_ms': milliseconds between two samples (default 20).</li>
+%% <li>`timeout_ms': the trial ends after these milliseconds (default 30000).</li>
+%% <li>`memory_limit_bytes': the trial fails with `memory_limit' when the whole VM holds more
+%%     (default 2 GiB).</li>
+%% <li>`kill_after_ms': a list of times at which the server is killed (default `[]').
+%%     `restart_after_ms': how long it then stays away (default 10).</li>
+%% </ul>
 %%
-%% With the mailbox `decoy', all senders send to a process that never looks at its messages. The
-%% server gets as many messages from one process that keeps its queue nearly empty. `dam_queue' is
-%% then the queue of the decoy.
-%%
-%% The result: `outcome' (`drained': all messages were handled; `settled': nothing is left to
-%% handle, but not all messages came; `timeout'), `offered', `sent', `refused' (by the dam),
-%% `drained' (different messages that the server handled, failed writes included), `failed'
-%% (writes), `duplicated', `out_of_order', `lost' (`unknown' after a timeout), `killed', `wall_us'
-%% (from the release of the senders to the last message), `drain_rate' (messages a second),
-%% `wait_us' (quantiles of the time to send one message), `wait_buckets_us' (upper bound and
-%% count), `server_queue', `dam_queue' and `dam_held' (lists of `{AtUs, Length}'), their `_high'
-%% marks, `both_queues_high' (of the sum of both mailboxes), `memory_bytes' (highest), `dam_info'
-%% (of a credit dam, see {@link tailback_dam:info/1}), `errors' (lines).
+%% The result:
+%% <ul>
+%% <li>`outcome': `drained' (all messages were handled), `settled' (nothing is left to handle, but
+%%     not all messages came) or `timeout'.</li>
+%% <li>Counts of messages: `offered', `sent', `refused' (by the dam), `drained' (different messages
+%%     that the server handled, failed writes included), `failed' (writes), `duplicated',
+%%     `out_of_order', `lost' (`unknown' after a timeout). `killed' counts kills.</li>
+%% <li>`wall_us': from the release of the senders to the last message. `drain_rate': messages a
+%%     second.</li>
+%% <li>`wait_us': quantiles of the time to send one message. `wait_buckets_us': upper bounds and
+%%     counts.</li>
+%% <li>`server_queue', `dam_queue', `dam_held': lists of `{AtUs, Length}'. With `_high' at the end
+%%     of the name: their highest values. `both_queues_high': that of the sum of both
+%%     mailboxes.</li>
+%% <li>`memory_bytes': the highest value. `dam_info': of a credit dam, see
+%%     {@link tailback_dam:info/1}. `errors': lines.</li>
+%% </ul>
 -spec measure(map()) -> {ok, map()} | {error, fault()}.
 measure(Given) ->
     guarded(msgq_options:measure(Given), fun(Options) ->
@@ -275,16 +332,25 @@ measure(Given) ->
 
 %% @doc Measures what one write costs at each queue length. Prints nothing.
 %%
-%% Options: `sink' (port), `lengths' (0 to 200000), `ops' (timed writes at each length: 30),
-%% `seed' of the order of the lengths (1), `message', `message_queue_data', `fullsweep_after',
-%% `memory_limit_bytes', `mailbox' (server; or decoy: the messages wait for another process),
-%% `sample_for_ms' (100: how long the process is sampled after the timing; 0: not at all),
-%% `look_at' (all; or longest: samples at the longest length only). Each length is measured in a
-%% new process, with newly queued messages.
+%% Each length is measured in a new process, with newly queued messages. Options:
+%% <ul>
+%% <li>`sink' (default `port'), `message', `message_queue_data', `fullsweep_after',
+%%     `memory_limit_bytes': as in {@link measure/1}.</li>
+%% <li>`lengths': a list (default: six from 0 to 200000).</li>
+%% <li>`ops': timed writes at each length (default 30).</li>
+%% <li>`seed': of the order of the lengths (default 1).</li>
+%% <li>`mailbox': `server' (the default), or `decoy': the messages wait for another process.</li>
+%% <li>`sample_for_ms': how long the process is sampled after the timing (default 100; 0: not at
+%%     all). `look_at': `all' (the default), or `longest': samples at the longest length only.</li>
+%% </ul>
 %%
-%% The result: `costs', a list of `{Length, [Us]}' with the times in the order of the writes;
-%% `functions', a list of `{Length, [{Mfa, Samples}]}' with the most sampled function first;
-%% `order' of the lengths, `seed', `sink'.
+%% The result:
+%% <ul>
+%% <li>`costs': a list of `{Length, [Us]}' with the times in the order of the writes.</li>
+%% <li>`functions': a list of `{Length, [{Mfa, Samples}]}' with the most sampled function
+%%     first.</li>
+%% <li>`order' of the lengths, `seed', `sink'.</li>
+%% </ul>
 -spec cost(map()) -> {ok, map()} | {error, fault()}.
 cost(Given) ->
     case msgq_options:cost(Given) of
@@ -292,8 +358,10 @@ cost(Given) ->
         Fault -> Fault
     end.
 
-%% @doc Measures the rate of a sink with nothing queued, as a reference. Options: `sink',
-%% `message', `writes'. The result: `wall_us', `rate' (writes a second).
+%% @doc Measures the rate of a sink with nothing queued, as a reference.
+%%
+%% Options: `sink' (default `port'), `message' (`small'), `writes' (10000). The result: `wall_us',
+%% `rate' (writes a second).
 -spec rate(map()) -> {ok, map()} | {error, fault()}.
 rate(Given) ->
     case msgq_options:rate(Given) of
@@ -308,14 +376,19 @@ rate(Given) ->
 %% unanswered. It uses the same server, sink and count of arrivals, without a competing sender. It
 %% runs before, between and after the dams, and its runs are combined.
 %%
-%% Options: `sink' (port), `senders' (100), `messages' of each sender (10000), `message' (small),
-%% `dam_options' of the credit dam, `reference' (writes in each reference run: 100000),
-%% `original_for_ms' (time limit of the original's dam: 60000), `timeout_ms' of the credit dam
-%% (300000), `memory_limit_bytes' (2 GiB), `print' (true).
+%% With its defaults it takes some minutes. Options:
+%% <ul>
+%% <li>`sink', `senders', `message', `memory_limit_bytes': as in {@link measure/1}; `messages' of
+%%     each sender (default 10000).</li>
+%% <li>`dam_options' and `timeout_ms' (default 300000) of the credit dam.</li>
+%% <li>`original_for_ms': time limit of the dam of the original (default 60000).</li>
+%% <li>`reference': writes in each reference run (default 100000).</li>
+%% <li>`print': whether to print (default true).</li>
+%% </ul>
 %%
 %% The result: `reference', `threshold' and `credit', each with `rate' (messages a second),
 %% `of_reference' (share of the reference rate), `sent', `drained', `lost', `duplicated',
-%% `out_of_order', `outcome', and the high-water marks `server_queue_high', `dam_queue_high' and
+%% `out_of_order', `outcome', and the highest lengths `server_queue_high', `dam_queue_high' and
 %% `both_queues_high' of the mailboxes.
 -spec compare(map()) -> {ok, #{reference | threshold | credit := map()}} | {error, fault()}.
 compare(Given) ->
@@ -324,8 +397,11 @@ compare(Given) ->
     end).
 
 %% @doc Profiles a flooded server. Prints the table as the original does, with the most expensive
-%% function last, and returns it. Options: `sink' (port), `message', `queued' (50000), `for_ms'
-%% (2000), `tool' (auto: tprof if installed, else eprof), `print' (true).
+%% function last, and returns it.
+%%
+%% It needs the application tools of OTP. Options: `sink' (default `port'), `message', `queued'
+%% messages (50000), `for_ms' (2000), `tool' (`auto': tprof if installed, else eprof), `print'
+%% (true).
 -spec profile(map()) -> {ok, map()} | {error, fault()}.
 profile(Given) ->
     guarded(msgq_options:profile(Given), fun(Options) -> msgq_profile:run(Options, ?SERVER) end).

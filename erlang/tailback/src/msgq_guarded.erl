@@ -1,3 +1,4 @@
+%% @private
 %% @doc Runs a function in a process of its own that cannot outlive its caller. However that
 %% process ends, the caller gets a value. The links, flags and mailbox of the caller stay
 %% unchanged.

@@ -1,3 +1,4 @@
+%% @private
 %% @doc A histogram of times that many processes update at the same time. Each octave has eight
 %% buckets, so a value is known to within an eighth.
 -module(msgq_histogram).

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Checks the arguments of the functions of {@link msgq_flood}.
 %%
 %% The limits here protect the node from what a shell may request. The tool has narrower ranges

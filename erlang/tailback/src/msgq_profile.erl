@@ -1,3 +1,4 @@
+%% @private
 %% @doc Profiles the server while it is flooded, with the profiler of this OTP release: tprof from
 %% OTP 27 on, eprof before. See {@link msgq_flood:profile/1}.
 %%

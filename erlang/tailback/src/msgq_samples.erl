@@ -1,3 +1,4 @@
+%% @private
 %% @doc The samples of a trial, limited in number. At the limit every second sample is dropped,
 %% and from then on only every second new sample is kept. The high-water marks cover all samples.
 %% Pure.

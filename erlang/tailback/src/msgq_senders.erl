@@ -1,3 +1,4 @@
+%% @private
 %% @doc The senders of a flood.
 -module(msgq_senders).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc The log server that is flooded. It writes each message to its sink, one at a time.
 %%
 %% A failed write is counted, and the server goes on. Failures are reported at most once a second.

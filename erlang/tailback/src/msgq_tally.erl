@@ -1,3 +1,4 @@
+%% @private
 %% @doc Counts the messages that the server has handled: each message once, the repeated ones, and
 %% those out of order.
 %%

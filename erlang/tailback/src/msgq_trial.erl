@@ -1,3 +1,4 @@
+%% @private
 %% @doc One trial: a server, a dam or none, a flood, and the result. See
 %% {@link msgq_flood:measure/1}.
 -module(msgq_trial).

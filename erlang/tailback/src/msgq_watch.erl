@@ -1,3 +1,4 @@
+%% @private
 %% @doc Prints how many messages wait, once a second, as the original does.
 -module(msgq_watch).
 

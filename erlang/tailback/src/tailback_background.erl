@@ -1,3 +1,4 @@
+%% @private
 %% @doc Background work: processes of low priority that count the pieces of work they finish.
 %%
 %% Each process does a piece of well under a millisecond of CPU time, then rests. So it uses a

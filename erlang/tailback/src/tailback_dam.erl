@@ -1,9 +1,48 @@
-%% @doc A dam: put it in front of a process that is slower than its senders.
+%% @doc A dam: put it in front of a server that is slower than its senders.
 %%
-%% It is a separate OTP process. Senders call {@link cast/2} with the name of the dam, in place of
-%% `gen_server:cast/2' with the name of the server. The server stays as it is. Messages wait in a
-%% bounded table, and senders are slowed down to the pace of the server. The mailboxes of dam and
-%% server stay short, whatever the number of senders. docs/dam.md explains it.
+%% The messages that a server cannot handle in time pile up in its mailbox. The mailbox takes
+%% memory without limit. It also makes the server slower, since some operations of the VM go
+%% through the whole mailbox each time. A dam is a process that keeps the mailbox short. Messages
+%% wait in a bounded table, and when it is full, senders wait too. The server need not change.
+%%
+%% <h2>An example</h2>
+%% `log_server' is an ordinary gen_server. Start the dam before it, so that the dam outlives a
+%% restart of the server:
+%%
+%% ```
+%% init([]) ->
+%%     Dam = #{id => log_dam, start => {tailback_dam, start_link, [log_dam, log_server]}},
+%%     Server = #{id => log_server, start => {log_server, start_link, []}},
+%%     {ok, {#{strategy => rest_for_one}, [Dam, Server]}}.
+%% '''
+%%
+%% In a supervisor of Elixir:
+%%
+%% ```
+%% children = [
+%%   %{id: :log_dam, start: {:tailback_dam, :start_link, [:log_dam, LogServer]}},
+%%   LogServer
+%% ]
+%% Supervisor.start_link(children, strategy: :rest_for_one)
+%% '''
+%%
+%% Senders call the dam in place of `gen_server:cast/2':
+%%
+%% ```
+%% ok = tailback_dam:cast(log_dam, {log, Line}).
+%% '''
+%%
+%% <h2>Which function to call</h2>
+%% <ul>
+%% <li>{@link cast/2} returns when the dam has accepted the message. {@link urgent/2}: the same, but
+%%     the message goes ahead of others.</li>
+%% <li>{@link deliver/2} returns when the server has handled the message.</li>
+%% <li>{@link flush/1} returns when the server has handled all that was accepted before.</li>
+%% <li>{@link info/1} returns figures: how many messages wait, how many were handled, and more.</li>
+%% </ul>
+%% All but {@link info/1} may wait without limit. With a limit in milliseconds as the last argument,
+%% as in {@link cast/3}, they wait no longer than that. An error is `{error, Reason}', and
+%% {@link explain/1} says the reason in a line.
 %%
 %% <h2>What is promised</h2>
 %% <ul>
@@ -23,42 +62,65 @@
 %%
 %% <h2>What it needs</h2>
 %% Senders live on the node of the dam. The server is a gen_server, a gen_statem or another
-%% process that answers system messages (see {@link sys}). From the answers the dam learns which
-%% messages the server has handled. A suspended server answers them early: then `deliver' means
-%% "in its mailbox", which stays bounded.
+%% process that answers system messages (see the module `sys'). From the answers the dam learns
+%% which messages the server has handled. A suspended server answers them early: then `deliver'
+%% means "in its mailbox", which stays bounded.
+%%
+%% docs/dam.md in the repository says how it works, and what it costs.
 -module(tailback_dam).
 
 -export([start_link/2, start_link/3, stop/1, stop/2]).
 -export([cast/2, cast/3, urgent/2, urgent/3, deliver/2, deliver/3, flush/1, flush/2]).
 -export([handle/1, info/1, connect/1, accept_urgent/1, explain/1]).
 
--export_type([dam/0, options/0, reason/0]).
+-export_type([dam/0, handle/0, server/0, options/0, policy/0, reason/0]).
 
--type dam() :: atom() | tailback_dam_queue:handle().
+-type dam() :: atom() | handle().
+%% The name of a dam, or its handle.
+
+-opaque handle() :: tailback_dam_queue:handle().
+%% What a sender needs to reach a dam. See {@link handle/1}.
+
+-type server() :: pid() | atom() | {global, term()} | {via, module(), term()}.
+%% The process behind the dam.
+
 -type options() :: #{
-    %% Most messages that dam and server hold together. Default 1000.
     bound => pos_integer(),
-    %% Most messages in flight to the server. Default 64; at least 4.
     window => pos_integer(),
-    %% What happens when there is no room. Default block.
-    policy => tailback_dam_queue:policy(),
-    %% How the server gets its messages: handle_cast or handle_info. Default cast.
+    policy => policy(),
     as => cast | info,
-    %% Milliseconds without a server after which senders get an error. Default 5000.
     gone_after => non_neg_integer() | infinity,
-    %% Crashes in a row after which the only message in flight is given up. Default 3.
     attempts => pos_integer() | infinity
 }.
+%% <ul>
+%% <li>`bound': most messages that dam and server hold together (default 1000).</li>
+%% <li>`window': most messages in flight to the server (default 64, at least 4). `bound' has to be
+%%     more than two and a half times as much, plus 24.</li>
+%% <li>`policy': what happens when there is no room (default `block').</li>
+%% <li>`as': whether the server gets its messages in `handle_cast' or in `handle_info' (default
+%%     `cast').</li>
+%% <li>`gone_after': milliseconds without a server after which senders get an error (default
+%%     5000).</li>
+%% <li>`attempts': crashes of the server in a row after which the only message in flight is given
+%%     up (default 3).</li>
+%% </ul>
+
+-type policy() :: block | drop_new | drop_old.
+%% What happens when there is no room. `block': the sender waits. `drop_new': the sender gets
+%% `{error, dropped}'. `drop_old': the oldest waiting message is dropped. Only a sender that waits
+%% in {@link deliver/2} learns of it, by `{error, dropped}'.
+
 -type reason() :: no_dam | dam_down | server_gone | closing | dropped | timeout | poisoned.
+%% Why a message was not accepted or delivered. {@link explain/1} says it in a line.
 
 %% @equiv start_link(Name, Server, #{})
--spec start_link(atom(), tailback_dam_server:server()) -> {ok, pid()} | {error, term()}.
+-spec start_link(atom(), tailback_dam:server()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
 %% @doc Starts a dam under a name, linked to the caller. The server need not run yet. A server
 %% given by name may be restarted at any time; a server given by pid cannot come back. Errors:
 %% `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
--spec start_link(atom(), tailback_dam_server:server(), options()) ->
+-spec start_link(atom(), tailback_dam:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.
 start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
     case {tailback_dam_options:check(Options), whereis(Name), ets:whereis(Name)} of
@@ -135,7 +197,7 @@ flush(Dam, Timeout) ->
 
 %% @doc Returns a handle that a frequent sender may use in place of the name. It is valid as long
 %% as this dam lives: after `{error, no_dam}' take a new one.
--spec handle(atom()) -> {ok, tailback_dam_queue:handle()} | {error, no_dam}.
+-spec handle(atom()) -> {ok, handle()} | {error, no_dam}.
 handle(Name) ->
     try
         {ok, tailback_dam_queue:handle(Name)}

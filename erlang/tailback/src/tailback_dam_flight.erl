@@ -1,3 +1,4 @@
+%% @private
 %% @doc The rows that the dam has handed to its server and that the server has not confirmed yet.
 %% Pure.
 %%

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Reads the figures of a dam from its shared table and counters, without a message to it.
 -module(tailback_dam_info).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Checks the options of a dam and fills in the defaults.
 -module(tailback_dam_options).
 
@@ -11,7 +12,7 @@
     batch := pos_integer(),
     batches := pos_integer(),
     capacity := pos_integer(),
-    policy := tailback_dam_queue:policy(),
+    policy := tailback_dam:policy(),
     as := cast | info,
     gone_after := non_neg_integer() | infinity,
     attempts := pos_integer() | infinity

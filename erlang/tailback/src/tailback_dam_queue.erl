@@ -1,3 +1,4 @@
+%% @private
 %% @doc The table in which messages wait for the dam.
 %%
 %% It is an ordered ETS table that senders write and the dam empties, so the waiting messages are
@@ -15,7 +16,7 @@
 -export([ring/1, sleep/1, awake/1, state/1, set_state/2]).
 -export([count/3, put_figure/3, raise/3, figure/2]).
 
--export_type([handle/0, key/0, lane/0, waiter/0, payload/0, row/0, policy/0, state/0, figure/0]).
+-export_type([handle/0, key/0, lane/0, waiter/0, payload/0, row/0, state/0, figure/0]).
 
 -record(handle, {
     dam :: pid(),
@@ -23,7 +24,7 @@
     hot :: atomics:atomics_ref(),
     figures :: atomics:atomics_ref(),
     capacity :: pos_integer(),
-    policy :: policy()
+    policy :: tailback_dam:policy()
 }).
 
 -opaque handle() :: #handle{}.
@@ -35,7 +36,6 @@
 %% with `confirm' when the server has handled it.
 -type payload() :: {message, term()} | flush.
 -type row() :: {key(), waiter(), payload()}.
--type policy() :: block | drop_new | drop_old.
 -type state() :: open | gone | closing.
 -type figure() ::
     longest_wait_us
@@ -62,7 +62,7 @@
 
 %% @doc A new table, named after its dam and owned by the caller. Fails with `badarg' if a table
 %% of that name exists.
--spec new(atom(), #{capacity := pos_integer(), policy := policy(), _ => _}) -> handle().
+-spec new(atom(), #{capacity := pos_integer(), policy := tailback_dam:policy(), _ => _}) -> handle().
 new(Name, #{capacity := Capacity, policy := Policy}) ->
     %% With a decentralised counter the size is expensive to read, and it is read for each
     %% message.
@@ -98,7 +98,7 @@ dam(#handle{dam = Dam}) -> Dam.
 capacity(#handle{capacity = Capacity}) -> Capacity.
 
 %% @doc What happens to a message for which there is no room.
--spec policy(handle()) -> policy().
+-spec policy(handle()) -> tailback_dam:policy().
 policy(#handle{policy = Policy}) -> Policy.
 
 %% @doc Rows in the table, including those of waiting senders; fails with `badarg' if the dam is

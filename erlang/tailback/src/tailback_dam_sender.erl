@@ -1,3 +1,4 @@
+%% @private
 %% @doc The sender's side of the dam. This code runs in the process that sends.
 -module(tailback_dam_sender).
 

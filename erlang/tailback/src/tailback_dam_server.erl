@@ -1,3 +1,4 @@
+%% @private
 %% @doc The process of the dam. It takes messages out of the table and hands them to the server,
 %% one window at a time. Use it through {@link tailback_dam}.
 %%
@@ -11,13 +12,9 @@
 -export([start_link/3]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
--export_type([server/0]).
-
--type server() :: pid() | atom() | {global, term()} | {via, module(), term()}.
-
 -record(state, {
     queue :: tailback_dam_queue:handle(),
-    server :: server(),
+    server :: tailback_dam:server(),
     options :: tailback_dam_options:checked(),
     link = down :: down | {pid(), Monitor :: reference()},
     down_since :: integer(),
@@ -40,7 +37,7 @@
 -define(OTHERS, 8).
 
 %% @doc Starts the dam; use {@link tailback_dam:start_link/3}.
--spec start_link(atom(), server(), tailback_dam_options:checked()) ->
+-spec start_link(atom(), tailback_dam:server(), tailback_dam_options:checked()) ->
     {ok, pid()} | {error, term()}.
 start_link(Name, Server, Options) ->
     case gen_server:start_link({local, Name}, ?MODULE, {Name, Server, Options}, []) of
@@ -50,7 +47,7 @@ start_link(Name, Server, Options) ->
     end.
 
 %% @private
--spec init({atom(), server(), tailback_dam_options:checked()}) -> {ok, #state{}}.
+-spec init({atom(), tailback_dam:server(), tailback_dam_options:checked()}) -> {ok, #state{}}.
 init({Name, Server, Options}) ->
     _ = erlang:send_after(?TICK_MS, self(), tick),
     State = #state{

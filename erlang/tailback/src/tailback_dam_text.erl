@@ -1,3 +1,4 @@
+%% @private
 %% @doc Formats text into one line, for people to read.
 -module(tailback_dam_text).
 

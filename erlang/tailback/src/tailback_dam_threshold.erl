@@ -1,3 +1,4 @@
+%% @private
 %% @doc The dam of the original, kept for comparison. Before it passes on a message, it looks at
 %% the mailbox of the server, and pauses while there are too many messages. This protects the
 %% server. But nothing slows the senders down, so the other messages pile up in this dam's own

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Priority messages, where the VM has them (OTP 28 and later).
 %%
 %% The options are built at run time and passed as plain terms. So this module compiles, and can

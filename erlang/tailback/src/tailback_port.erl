@@ -1,3 +1,4 @@
+%% @private
 %% @doc The Erlang end of the connection between the tailback tool and a node that the tool
 %% drives.
 %%

@@ -1,3 +1,4 @@
+%% @private
 %% @doc One request of a load: a round trip through a port, a file, a socket, or a timer.
 -module(tailback_request).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc A load of requests that arrive at a set rate, whether or not earlier requests are done.
 %%
 %% Each worker has its own arrivals. They are a Poisson process on a grid of milliseconds, since
@@ -37,7 +38,7 @@
     unfinished := binary(),
     failed := non_neg_integer(),
     background_pieces := non_neg_integer(),
-    scheduler_use := [wait_schedulers:use()]
+    scheduler_use := [wait:scheduler_use()]
 }.
 
 -define(MAX_WORKERS, 100000).

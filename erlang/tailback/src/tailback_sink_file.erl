@@ -1,3 +1,4 @@
+%% @private
 %% @doc Writes to a file, with every combination of options that the original tried, or to
 %% /dev/null.
 %%

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Writes by a call to another process. A call makes a reference and waits for it, so the VM
 %% skips what was already in the mailbox: the cost is flat, whatever the length.
 -module(tailback_sink_gen_server).

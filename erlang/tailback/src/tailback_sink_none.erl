@@ -1,3 +1,4 @@
+%% @private
 %% @doc The sink that writes nothing. It shows what the server itself costs.
 -module(tailback_sink_none).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc The other end of the sinks that need one. Each is a process linked to the owner of the
 %% sink.
 -module(tailback_sink_peer).

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Writes to a program through a port and waits until it answers.
 %%
 %% This is how raw files worked until OTP 20, and it shows the original's collapse on every

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Writes by a message to another process and waits for an answer with a plain tag and no
 %% reference. This common mistake makes a receive go through the whole mailbox.
 -module(tailback_sink_tag).

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier, each send waits for its
 %% answer like the port sink. OTP 26 added a reference to the answer, and the `socket' back end
 %% needs none.

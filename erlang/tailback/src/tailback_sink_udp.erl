@@ -1,3 +1,4 @@
+%% @private
 %% @doc Sends datagrams. The send waits for the answer of the driver, like the port sink.
 -module(tailback_sink_udp).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Trials as the tool runs them: a load, and the measurement that runs beside it.
 -module(tailback_trial).
 

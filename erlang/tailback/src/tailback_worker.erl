@@ -1,3 +1,4 @@
+%% @private
 %% @doc The worker of quota-blind in Erlang. It starts a process for each request. For the parts
 %% of a job it starts as many processes as there are schedulers online.
 %%

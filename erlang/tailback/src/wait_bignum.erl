@@ -1,3 +1,4 @@
+%% @private
 %% @doc Squaring of large integers: a built-in operation that the VM cannot interrupt.
 %%
 %% It blocks its scheduler as a NIF does, on every node and without a compiler. Unlike a NIF it

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Timing of short pieces of work, for calibration before a run.
 -module(wait_clock).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its
 %% end.
 %%
@@ -8,38 +9,6 @@
 -module(wait_collapse).
 
 -export([run/1]).
--export_type([options/0, answer/0]).
-
-%% `preset' sets the defaults of the other options. `original' is the recipe as published (400
-%% processes, 1100 times MD5 of 1 MiB, eight runs, pauses of 12 s: a quarter of an hour and more).
-%% `short', the default, takes less than half a minute. `online' is the number of schedulers that
-%% stay online for the last run (default: half, rounded up).
--type options() :: #{
-    preset => short | original,
-    mode => wait_modes:mode(),
-    processes => pos_integer(),
-    work => non_neg_integer(),
-    calls => non_neg_integer(),
-    iterations => non_neg_integer(),
-    runs => non_neg_integer(),
-    pause_ms => non_neg_integer(),
-    online => pos_integer()
-}.
-
--type run() :: #{
-    verdict := wait_verdict:verdict(),
-    finding := wait_verdict:finding(),
-    schedulers_online := pos_integer(),
-    wall_us := non_neg_integer(),
-    ideal_us := float(),
-    shortest_us := non_neg_integer(),
-    longest_us := non_neg_integer(),
-    active_percent := [float()]
-}.
-
--type details() :: #{reason := binary(), runs := [run(), ...], options := map()}.
-
--type answer() :: {wait_verdict:verdict(), details()} | {error, {atom(), binary()}}.
 
 %% In the short recipe, the intended time of all calls of a run if they ran one after the other.
 -define(SERIAL_US, 1500000).
@@ -49,7 +18,7 @@
 -define(HOUR_MS, 3600000).
 
 %% @doc Runs the recipe, printing what it does.
--spec run(options()) -> answer().
+-spec run(wait:collapse_options()) -> wait:collapse_answer().
 run(Options) when is_map(Options) ->
     Recipe = maps:merge(preset(Options), maps:remove(preset, Options)),
     case check(Options, Recipe) of
@@ -98,7 +67,7 @@ half() ->
     Online = wait_schedulers:count(normal),
     Online - Online div 2.
 
--spec check(map(), map()) -> ok | wait_options:refusal().
+-spec check(map(), map()) -> ok | wait:refusal().
 check(Options, Recipe) ->
     Own = [preset, runs, pause_ms, online],
     Ranges = [
@@ -124,11 +93,11 @@ check(Options, Recipe) ->
             end
     end.
 
--spec refused(io:format(), [term()]) -> wait_options:refusal().
+-spec refused(io:format(), [term()]) -> wait:refusal().
 refused(Format, Args) ->
     {error, {bad_options, wait_text:line(Format, Args)}}.
 
--spec perform(map()) -> answer().
+-spec perform(map()) -> wait:collapse_answer().
 perform(#{runs := Runs} = Recipe) ->
     case first_runs(1, Runs, Recipe) of
         {ok, First} -> last_run(First, Recipe);
@@ -136,7 +105,7 @@ perform(#{runs := Runs} = Recipe) ->
     end.
 
 -spec first_runs(pos_integer(), non_neg_integer(), map()) ->
-    {ok, [run()]} | wait_options:refusal().
+    {ok, [wait:collapse_run()]} | wait:refusal().
 first_runs(Number, Runs, _Recipe) when Number > Runs ->
     {ok, []};
 first_runs(Number, Runs, #{pause_ms := PauseMs} = Recipe) ->
@@ -152,7 +121,7 @@ first_runs(Number, Runs, #{pause_ms := PauseMs} = Recipe) ->
             Refusal
     end.
 
--spec last_run([run()], map()) -> answer().
+-spec last_run([wait:collapse_run()], map()) -> wait:collapse_answer().
 last_run(First, #{online := Online, pause_ms := PauseMs} = Recipe) ->
     io:format("~n** ~b of ~b schedulers stay online~n", [Online, wait_schedulers:count(normal)]),
     ok = wait_online:set(Online),
@@ -163,7 +132,7 @@ last_run(First, #{online := Online, pause_ms := PauseMs} = Recipe) ->
         Refusal -> Refusal
     end.
 
--spec one_run(map()) -> {ok, run()} | wait_options:refusal().
+-spec one_run(map()) -> {ok, wait:collapse_run()} | wait:refusal().
 one_run(#{mode := Mode, processes := Count, calls := Calls, work := Work} = Recipe) ->
     io:format("~p ~b processes, each ~b calls of ~s ~b; ~b schedulers online~n", [
         time(), Count, Calls, Mode, Work, wait_schedulers:count(normal)
@@ -178,7 +147,7 @@ one_run(#{mode := Mode, processes := Count, calls := Calls, work := Work} = Reci
             Refusal
     end.
 
--spec judged(wait_trial:result()) -> run().
+-spec judged(wait:result()) -> wait:collapse_run().
 judged(#{lane_kind := Kind, run_times_us := RunTimes, scheduler_use := Use} = Result) ->
     Lanes = wait_schedulers:count(Kind),
     Online = lists:sublist([One || #{kind := K} = One <- Use, K =:= Kind], Lanes),
@@ -195,7 +164,7 @@ judged(#{lane_kind := Kind, run_times_us := RunTimes, scheduler_use := Use} = Re
         active_percent => [wait_schedulers:percent(One) || One <- Online]
     }.
 
--spec print(run()) -> ok.
+-spec print(wait:collapse_run()) -> ok.
 print(#{verdict := Verdict, finding := #{reason := Reason}} = Run) ->
     #{wall_us := Wall, ideal_us := Ideal, shortest_us := Shortest, longest_us := Longest} = Run,
     io:format("~p took ~.3f s, ideally ~.3f s; run times ~.3f to ~.3f s; schedulers active ~s %~n", [
@@ -203,11 +172,11 @@ print(#{verdict := Verdict, finding := #{reason := Reason}} = Run) ->
     ]),
     io:format("~p ~s: ~ts~n", [time(), Verdict, Reason]).
 
--spec actives(run()) -> [string()].
+-spec actives(wait:collapse_run()) -> [string()].
 actives(#{active_percent := Percents}) ->
     lists:join(" / ", [integer_to_list(round(Percent)) || Percent <- Percents]).
 
--spec conclude([run(), ...], map()) -> {wait_verdict:verdict(), details()}.
+-spec conclude([wait:collapse_run(), ...], map()) -> {wait_verdict:verdict(), wait:collapse_details()}.
 conclude(Runs, Recipe) ->
     Verdicts = [Verdict || #{verdict := Verdict} <- Runs],
     Verdict = wait_verdict:overall(Verdicts),
@@ -223,7 +192,7 @@ conclude(Runs, Recipe) ->
     {Verdict, #{reason => Reason, runs => Runs, options => Recipe}}.
 
 %% The last run that has the overall verdict: the run with schedulers offline, if that one has it.
--spec example(wait_verdict:verdict(), [run(), ...]) -> io_lib:chars().
+-spec example(wait_verdict:verdict(), [wait:collapse_run(), ...]) -> io_lib:chars().
 example(Verdict, Runs) ->
     Numbered = lists:zip(lists:seq(1, length(Runs)), Runs),
     Like = [One || {_, #{verdict := V}} = One <- Numbered, V =:= Verdict],

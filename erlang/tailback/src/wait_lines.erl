@@ -1,3 +1,4 @@
+%% @private
 %% @doc The lines that a run prints.
 -module(wait_lines).
 

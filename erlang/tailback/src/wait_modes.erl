@@ -1,23 +1,10 @@
+%% @private
 %% @doc The kinds of call that a worker can make, and what one call costs on this machine.
 -module(wait_modes).
 
 -export([all/0, is_mode/1, max_work/1, needs_nif/1, needs_crypto/1, kind/1, needs_cpu/1]).
 -export([prepare/2, call/1, operand_bytes/1]).
--export_type([mode/0, job/0]).
-
--type mode() ::
-    md5
-    | md5_yield
-    | nif_busy
-    | nif_busy_charge
-    | nif_busy_dirty
-    | nif_busy_yield
-    | nif_sleep
-    | nif_charge
-    | nif_dirty
-    | nif_yield
-    | bignum
-    | bignum_yield.
+-export_type([job/0]).
 
 %% One call, ready to be made. Every worker gets a copy of it.
 -opaque job() ::
@@ -42,7 +29,7 @@
 -define(MAX_US, 600000000).
 
 %% @doc Every mode.
--spec all() -> [mode(), ...].
+-spec all() -> [wait:mode(), ...].
 all() ->
     [
         md5, md5_yield,
@@ -56,30 +43,30 @@ all() ->
 is_mode(Term) -> lists:member(Term, all()).
 
 %% @doc The most work that one call may have: in bytes for the MD5 modes, else in microseconds.
--spec max_work(mode()) -> pos_integer().
+-spec max_work(wait:mode()) -> pos_integer().
 max_work(Mode) when Mode =:= md5; Mode =:= md5_yield -> ?MD5_MAX;
 max_work(_) -> ?MAX_US.
 
 %% @doc Whether the mode calls the native library.
--spec needs_nif(mode()) -> boolean().
+-spec needs_nif(wait:mode()) -> boolean().
 needs_nif(Mode) -> native(Mode) =/= none.
 
 %% @doc Whether the mode calls the crypto application.
--spec needs_crypto(mode()) -> boolean().
+-spec needs_crypto(wait:mode()) -> boolean().
 needs_crypto(Mode) -> Mode =:= md5 orelse Mode =:= md5_yield.
 
 %% @doc The kind of scheduler that the calls run on.
--spec kind(mode()) -> normal | dirty_cpu.
+-spec kind(wait:mode()) -> normal | dirty_cpu.
 kind(Mode) when Mode =:= nif_dirty; Mode =:= nif_busy_dirty -> dirty_cpu;
 kind(_) -> normal.
 
 %% @doc Whether the calls need a CPU for as long as they last.
--spec needs_cpu(mode()) -> boolean().
+-spec needs_cpu(wait:mode()) -> boolean().
 needs_cpu(Mode) -> not lists:member(Mode, [nif_sleep, nif_charge, nif_dirty, nif_yield]).
 
 %% @doc Prepares a call. Returns it with its cost in microseconds if nothing disturbs it: the
 %% requested time in the NIF modes, measured once in the other modes.
--spec prepare(mode(), Work :: non_neg_integer()) ->
+-spec prepare(wait:mode(), Work :: non_neg_integer()) ->
     {ok, job(), CallUs :: float()} | {error, {atom(), binary()}}.
 prepare(md5, Bytes) -> prepare_md5([bytes(Bytes)]);
 prepare(md5_yield, Bytes) -> prepare_md5(parts(bytes(Bytes)));
@@ -110,7 +97,7 @@ call({squares, Digits, Times}) ->
 operand_bytes({squares, Digits, _}) -> wait_bignum:memory(Digits);
 operand_bytes(_) -> 0.
 
--spec native(mode()) -> none | native().
+-spec native(wait:mode()) -> none | native().
 native(nif_busy) -> busy;
 native(nif_busy_charge) -> busy_charge;
 native(nif_busy_dirty) -> busy_dirty;

@@ -1,3 +1,4 @@
+%% @private
 %% @doc Runs a function that may take schedulers offline, and brings them back afterwards.
 -module(wait_online).
 

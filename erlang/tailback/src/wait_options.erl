@@ -1,28 +1,13 @@
+%% @private
 %% @doc Checks the options of a run before anything is started.
 -module(wait_options).
 
 -export([check/1, from_strings/1]).
--export_type([options/0, plan/0, refusal/0]).
-
-%% What a caller may give. `mode' is md5 by default. `work' is the work of a call, in bytes for
-%% the MD5 modes, else in microseconds. `calls' is the number of calls of each process, and
-%% `iterations' the busy wait after them (default 0). `sample_ms' is the time between samples
-%% (default 20). `settle_ms' is the pause between the readiness of all processes and the first go
-%% (default 100). `tell' receives the phases.
--type options() :: #{
-    mode => wait_modes:mode(),
-    processes => pos_integer(),
-    work => non_neg_integer(),
-    calls => non_neg_integer(),
-    iterations => non_neg_integer(),
-    sample_ms => pos_integer(),
-    settle_ms => non_neg_integer(),
-    tell => tailback_tell:tell()
-}.
+-export_type([plan/0]).
 
 %% Checked options; all keys are present.
 -type plan() :: #{
-    mode := wait_modes:mode(),
+    mode := wait:mode(),
     processes := pos_integer(),
     work := non_neg_integer(),
     calls := non_neg_integer(),
@@ -32,8 +17,6 @@
     tell := tailback_tell:tell() | none
 }.
 
--type refusal() :: {error, {Kind :: atom(), Line :: binary()}}.
-
 %% Processes left free for what else the node starts meanwhile.
 -define(SPARE_PROCESSES, 64).
 %% The highest value that erl +P accepts.
@@ -41,7 +24,7 @@
 -define(HOUR_MS, 3600000).
 
 %% @doc Checks the options and fills in missing ones. An error names the first bad option.
--spec check(term()) -> {ok, plan()} | refusal().
+-spec check(term()) -> {ok, plan()} | wait:refusal().
 check(Options) when is_map(Options) ->
     Plan = maps:merge(defaults(), Options),
     case first_refusal(checks(Plan), Plan) of
@@ -52,7 +35,7 @@ check(Other) ->
     refused(bad_options, "options: ~0tP is no map", [Other, 10]).
 
 %% @doc Reads the arguments of `erl -run' or `erl -s': N, W, R and BW, optionally after a mode.
--spec from_strings([term()]) -> {ok, options()} | refusal().
+-spec from_strings([term()]) -> {ok, wait:options()} | wait:refusal().
 from_strings([_, _, _, _] = Numbers) ->
     from_strings([md5 | Numbers]);
 from_strings([Mode, N, W, R, BW]) ->
@@ -166,14 +149,14 @@ library_is_there(#{mode := Mode}) ->
         _ -> none
     end.
 
--spec nif_is_there(wait_modes:mode()) -> none | {atom(), binary()}.
+-spec nif_is_there(wait:mode()) -> none | {atom(), binary()}.
 nif_is_there(Mode) ->
     case tailback_nif:available() of
         true -> none;
         {false, Why} -> refusal(nif_unavailable, "mode ~s: ~ts", [Mode, Why])
     end.
 
--spec crypto_is_there(wait_modes:mode()) -> none | {atom(), binary()}.
+-spec crypto_is_there(wait:mode()) -> none | {atom(), binary()}.
 crypto_is_there(Mode) ->
     case code:ensure_loaded(crypto) of
         {module, crypto} ->
@@ -229,7 +212,7 @@ string(Text) when is_list(Text); is_binary(Text) ->
     end;
 string(_) -> "".
 
--spec refused(atom(), io:format(), [term()]) -> refusal().
+-spec refused(atom(), io:format(), [term()]) -> wait:refusal().
 refused(Kind, Format, Args) -> {error, refusal(Kind, Format, Args)}.
 
 -spec refusal(atom(), io:format(), [term()]) -> {atom(), binary()}.

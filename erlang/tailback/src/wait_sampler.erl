@@ -1,3 +1,4 @@
+%% @private
 %% @doc Reads the run queues at regular intervals, at priority `max'.
 %%
 %% The sampler is a process, so it stalls with the scheduler that it is on. While that scheduler
@@ -7,17 +8,10 @@
 -module(wait_sampler).
 
 -export([start/1, go/2, stop/1]).
--export_type([sample/0, seen/0]).
+-export_type([seen/0]).
 
-%% Time since the first go, in microseconds, and the queues.
--type sample() :: {
-    AtUs :: non_neg_integer(),
-    Normal :: [non_neg_integer(), ...],
-    DirtyCpu :: non_neg_integer(),
-    DirtyIo :: non_neg_integer()
-}.
 -type seen() :: #{
-    samples := [sample()],
+    samples := [wait:sample()],
     class_counts := #{wait_balance:class() => non_neg_integer()}
 }.
 
@@ -28,7 +22,7 @@
     last = none :: none | wait_balance:balance(),
     taken = 0 :: non_neg_integer(),
     stride = 1 :: pos_integer(),
-    samples = [] :: [sample()],
+    samples = [] :: [wait:sample()],
     kept = 0 :: non_neg_integer(),
     counts = #{even => 0, minority_zero => 0, unbalanced => 0} ::
         #{wait_balance:class() => non_neg_integer()}
@@ -103,7 +97,7 @@ keep({Normal, DirtyCpu, DirtyIo}, {Class, _} = Balance, Sampler) ->
         _ -> Counted
     end.
 
--spec add(sample(), #sampler{}) -> #sampler{}.
+-spec add(wait:sample(), #sampler{}) -> #sampler{}.
 add(Sample, #sampler{samples = Samples, kept = Kept} = Sampler) ->
     Sampler#sampler{samples = [Sample | Samples], kept = Kept + 1}.
 
@@ -117,7 +111,7 @@ thin(#sampler{kept = ?MAX_SAMPLES, samples = Samples, stride = Stride} = Sampler
 thin(Sampler) ->
     Sampler.
 
--spec every_other([sample()]) -> [sample()].
+-spec every_other([wait:sample()]) -> [wait:sample()].
 every_other([_, Sample | Rest]) -> [Sample | every_other(Rest)];
 every_other([]) -> [].
 

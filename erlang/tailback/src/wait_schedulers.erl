@@ -1,18 +1,11 @@
+%% @private
 %% @doc The VM's figures about its schedulers: their number, their queue lengths, and their use.
 -module(wait_schedulers).
 
 -export([count/1, lanes/2, run_queues/0, watch_use/0, unwatch_use/0, use_now/0, use/3, percent/1]).
--export_type([kind/0, use/0, use_mark/0, run_queues/0]).
+-export_type([kind/0, use_mark/0, run_queues/0]).
 
 -type kind() :: normal | dirty_cpu | dirty_io.
-
-%% Active and total wall-clock time of one scheduler, in microseconds.
--type use() :: #{
-    id := pos_integer(),
-    kind := kind(),
-    active_us := non_neg_integer(),
-    total_us := non_neg_integer()
-}.
 
 -opaque use_mark() :: {integer(), [{pos_integer(), integer(), integer()}]}.
 
@@ -82,7 +75,7 @@ use_now() ->
 %% id. Assumes that the schedulers had nothing to do between the first mark and that time.
 %%
 %% The VM counts in its own unit; the wall-clock time between the marks gives the scale.
--spec use(use_mark(), Since :: integer(), use_mark()) -> [use()].
+-spec use(use_mark(), Since :: integer(), use_mark()) -> [wait:scheduler_use()].
 use({FromTime, From}, Since, {ToTime, To}) ->
     TotalUs = micro(ToTime - Since),
     [
@@ -114,6 +107,6 @@ kind(Id) ->
     end.
 
 %% @doc Active time in per cent of the total.
--spec percent(use()) -> float().
+-spec percent(wait:scheduler_use()) -> float().
 percent(#{total_us := 0}) -> 0.0;
 percent(#{active_us := Active, total_us := Total}) -> 100.0 * Active / Total.

@@ -1,3 +1,4 @@
+%% @private
 %% @doc One-line messages.
 -module(wait_text).
 

@@ -1,3 +1,4 @@
+%% @private
 %% @doc One run: workers from one spawner, a `go' for each, samples, and the times of all workers.
 %%
 %% A run has a process of its own, the coordinator. It spawns the workers and is linked to them,
@@ -7,7 +8,7 @@
 -module(wait_trial).
 
 -export([run/2]).
--export_type([event/0, result/0]).
+-export_type([event/0]).
 
 %% The events, in this order; `changed' may come any number of times.
 -type event() ::
@@ -18,33 +19,6 @@
     | {monitor_loop, Seconds :: float()}
     | {changed, calendar:time(), wait_balance:balance(), wait_schedulers:run_queues()}
     | finished.
-
-%% Times are in microseconds. `run_times_us' is from the start of a worker to its finish, and
-%% `finish_us' from the first go to its finish. Both are in the order in which the workers were
-%% spawned. `first_go_us' is on the clock of the system, since 1970. `sent_us' is from the first
-%% go to the moment at which all were sent.
--type result() :: #{
-    mode := wait_modes:mode(),
-    processes := pos_integer(),
-    work := non_neg_integer(),
-    calls := non_neg_integer(),
-    iterations := non_neg_integer(),
-    call_us := float(),
-    iterations_us := float(),
-    ideal_us := float(),
-    lanes := pos_integer(),
-    lane_kind := normal | dirty_cpu,
-    schedulers_online := pos_integer(),
-    dirty_cpu_online := pos_integer(),
-    first_go_us := integer(),
-    sent_us := non_neg_integer(),
-    wall_us := non_neg_integer(),
-    run_times_us := [non_neg_integer(), ...],
-    finish_us := [non_neg_integer(), ...],
-    scheduler_use := [wait_schedulers:use()],
-    run_queues := [wait_sampler:sample()],
-    class_counts := #{wait_balance:class() => non_neg_integer()}
-}.
 
 -type prepared() :: #{
     job := wait_modes:job(), call_us := float(), iterations_us := float()
@@ -59,7 +33,7 @@
 %% @doc Runs a checked plan and returns the measurements. The coordinator calls `Report' with each
 %% event, but not between the first go and the last, since that would delay workers.
 -spec run(wait_options:plan(), fun((event()) -> any())) ->
-    {ok, result()} | {error, {atom(), binary()}}.
+    {ok, wait:result()} | {error, {atom(), binary()}}.
 run(Plan, Report) ->
     Caller = self(),
     {Coordinator, Monitor} = spawn_monitor(fun() -> coordinate(Caller, Plan, Report) end),
@@ -85,7 +59,7 @@ coordinate(Caller, Plan, Report) ->
     exit({done, Result}).
 
 -spec prepare_and_perform(wait_options:plan(), fun((event()) -> any())) ->
-    {ok, result()} | {error, {atom(), binary()}}.
+    {ok, wait:result()} | {error, {atom(), binary()}}.
 prepare_and_perform(#{mode := Mode, work := Work, iterations := Iterations} = Plan, Report) ->
     case wait_modes:prepare(Mode, Work) of
         {ok, Job, CallUs} ->
@@ -117,7 +91,7 @@ operands_fit(#{processes := Count, work := Work}, Job) ->
                     )}}
     end.
 
--spec perform(wait_options:plan(), prepared(), fun((event()) -> any())) -> result().
+-spec perform(wait_options:plan(), prepared(), fun((event()) -> any())) -> wait:result().
 perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Report) ->
     ok = wait_schedulers:watch_use(),
     Board = wait_worker:new_board(Count),
@@ -200,7 +174,7 @@ about(Plan, #{call_us := CallUs, iterations_us := IterationsUs}) ->
     {integer(), integer()},
     integer(),
     [{integer(), integer()}, ...],
-    [wait_schedulers:use()],
+    [wait:scheduler_use()],
     wait_sampler:seen()
 ) -> map().
 figures({SystemUs, FirstGo}, Sent, Times, Use, #{samples := Samples, class_counts := Counts}) ->

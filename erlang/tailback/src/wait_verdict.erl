@@ -26,7 +26,7 @@
 
 -type verdict() :: collapse | no_collapse | inconclusive.
 
-%% The part of {@link wait_trial:result()} that is judged.
+%% The part of {@link wait:result()} that is judged.
 -type facts() :: #{
     lanes_online := pos_integer(),
     sent_us := non_neg_integer(),

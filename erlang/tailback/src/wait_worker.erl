@@ -1,3 +1,4 @@
+%% @private
 %% @doc One worker of a run, and the board on which all workers note their times.
 %%
 %% Workers report through an array of atomic integers, so that not even a million workers fill a
