@@ -104,6 +104,10 @@ CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)
 STATIC := RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$(CURDIR)=/tailback \
   --remap-path-prefix=$(CRATES)=/cargo" \
   CFLAGS="$(CFLAGS) -ffile-prefix-map=$(CURDIR)=/tailback -ffile-prefix-map=$(CRATES)=/cargo"
+# `needs` fills this folder where libelf cannot be linked alone. It then comes first.
+LIBELF := $(abspath $(BUILD))/libelf
+export LIBBPF_SYS_LIBRARY_PATH = $(shell [ ! -e $(LIBELF)/libelf.a ] || printf '%s:' $(LIBELF); \
+  sed -n 's/^LIBBPF_SYS_LIBRARY_PATH = "\(.*\)"/\1/p' .cargo/config.toml)
 CROSS := $(if $(filter-out $(HOST),$(TARGET)),scripts/cross $(TARGET) $(BUILD))
 ARM64 := aarch64-unknown-linux-gnu
 
@@ -132,6 +136,7 @@ needs:
 	@command -v $(CARGO) >/dev/null || { \
 	  echo "cargo is not on the PATH: install Rust 1.95 (https://rustup.rs), and run make again" >&2; exit 1; }
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
+	@scripts/static-libelf $(LIBELF)
 
 # Test files by what they need. FAST: pure, or run against fakes. GUEST: boot a guest. ENDING: see
 # test-endings. BESIDE: run the binary, but need no verdict about this machine and do not look for
@@ -383,7 +388,9 @@ image: release
 	scripts/licences $(TARGET) > $(BUILD)/THIRD-PARTY.txt
 	scripts/image $(BINARY) $(BUILD)/THIRD-PARTY.txt $(BUILD)/tailback-$(VERSION).oci.tar
 
-packages: deb dist
+# The tarball has the binary of the Debian package.
+packages: deb
+	$(MAKE) -o release dist BINARY=$(BUILD)/debian/tailback/target/$(TARGET)/release/tailback
 	scripts/packages $(BUILD) $(TARGET)
 
 # Exit code 1 is the verdict `affected`, not an error.
@@ -396,7 +403,7 @@ picture: release
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
 
 site:
-	@scripts/need gcc libc6-dev ca-certificates
+	@scripts/need gcc libc6-dev ca-certificates erlang-base erlang-edoc
 	scripts/site $(BUILD)/site
 
 site-check: site

@@ -13,7 +13,7 @@ const ARCHIVED: &str = "commit";
 const SOURCES: [&str; 4] = ["crates", "erlang", "Cargo.toml", "Cargo.lock"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let release = variable("PROFILE") == "release";
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={ARCHIVED}");

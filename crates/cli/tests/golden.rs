@@ -59,12 +59,13 @@ fn alone_it_names_commands_to_try_here() {
 }
 
 #[test]
-fn a_debug_build_knows_its_version_and_no_commit() {
+fn its_version_is_told_as_text_and_as_json() {
     let built: serde_json::Value =
         serde_json::from_str(&printed(&["version", "--json"], 0)).unwrap();
     assert_eq!(built["version"], env!("CARGO_PKG_VERSION"));
     assert!(built["target"].as_str().unwrap().contains("linux"), "{built}");
-    assert!(printed(&["version"], 0).starts_with("tailback "));
+    let text = printed(&["version"], 0);
+    assert!(text.starts_with(concat!("tailback ", env!("CARGO_PKG_VERSION"), "\n")), "{text}");
 }
 
 #[test]

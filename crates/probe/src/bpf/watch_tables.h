@@ -189,9 +189,10 @@ static __noinline struct thread *entry_made(struct task_struct *task)
 	thread->nice = task->static_prio - PRIO_OF_NICE_0;
 	bpf_probe_read_kernel(thread->comm, COMM, task->comm);
 	thread->start = from->start_time;
-	/* If a wake-up is the first event of a thread, it slept since before watching began. But if
-	 * slots were taken from threads, it may be one of those, and have run meanwhile. */
-	if (!threads_lost)
+	/* If a wake-up is the first event of a thread, it slept since before watching began. But a
+	 * thread that is about to sleep still runs. And if slots were taken from threads, it may be
+	 * one of those, and have run meanwhile. */
+	if (!threads_lost && !is_running(task))
 		thread->asleep_from = thread->start;
 	touch(chosen);
 	return thread;
