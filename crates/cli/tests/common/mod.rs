@@ -271,17 +271,20 @@ pub fn erlang_or_skip() -> bool {
 /// Runs a study until it has a settled verdict. Returns None if the tool reports in every try
 /// that the machine is disturbed. An open study on an undisturbed machine is a failure.
 fn sure(args: &[&str]) -> Option<Ran> {
+    let mut reasons = Vec::new();
     let mut disturbed = false;
     for _ in 0..5 {
         let ran = Place::new().say(args);
-        let state = ran.json()["judgement"]["state"].as_str().unwrap().to_owned();
-        if ["affected", "not-affected"].contains(&state.as_str()) {
+        let judgement = &ran.json()["judgement"];
+        let state = judgement["state"].as_str().unwrap();
+        if ["affected", "not-affected"].contains(&state) {
             return Some(ran);
         }
         eprintln!("tried again, since it was {state}");
         disturbed |= state == "untrustworthy";
+        reasons.push(judgement["reasons"].to_string());
     }
-    assert!(disturbed, "no verdict in five tries");
+    assert!(disturbed, "no verdict in five tries: {reasons:#?}");
     testing::skipped(format_args!("something disturbs this machine each time: {args:?}"));
     None
 }
