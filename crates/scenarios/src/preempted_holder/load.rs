@@ -1,7 +1,7 @@
 //! The threads that share a lock: a generator that belongs to this scenario.
 
 use super::lock::Lock;
-use super::round::{Costs, Round, calibrated};
+use super::round::{Round, StepCost, calibrated};
 use super::spec::Spec;
 use hdrhistogram::Histogram;
 use load::protocol::{Failure, FailureKind};
@@ -29,7 +29,8 @@ pub struct SharersReport {
     pub rounds: u64,
     /// CPU time of all threads, in nanoseconds.
     pub cpu_ns: u64,
-    /// CPU time of the work alone, as calibrated, in nanoseconds.
+    /// CPU time of the work alone, in nanoseconds: its steps as calibrated, its page faults as
+    /// measured.
     pub work_ns: u64,
     /// Time of waits longer than a millisecond, of all threads together, in nanoseconds.
     pub stalled_ns: u64,
@@ -51,6 +52,7 @@ struct ThreadCounts {
     ended: Instant,
     rounds: u64,
     cpu_ns: u64,
+    faults_ns: u64,
     stalled_ns: u64,
     preempted_ns: u64,
     extended: u64,
@@ -69,21 +71,21 @@ fn prepare(spec: Value) -> Result<Work, Failure> {
     // The mask is set before anything else runs here, so the calibration uses the CPUs of the
     // threads.
     mask.apply().map_err(|error| failure(FailureKind::System, error))?;
-    let costs = calibrated(&spec).map_err(|error| failure(FailureKind::System, error))?;
+    let cost = calibrated();
     Ok(Box::new(move || {
-        let report = share_lock(&spec, &costs)?;
+        let report = share_lock(&spec, cost)?;
         serde_json::to_value(report).map_err(|error| failure(FailureKind::System, error))
     }))
 }
 
 /// Lets the threads share the lock until the time is over.
-fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
+fn share_lock(spec: &Spec, cost: StepCost) -> Result<SharersReport, Failure> {
     let shared = Arc::new((Lock::new(spec.lock), Barrier::new(spec.threads as usize + 1)));
     let before = minor_faults();
     let start = |_| {
         // The memory of a thread is mapped here, because a failure can still end the whole
         // generator.
-        let round = Round::new(spec, costs).map_err(|error| failure(FailureKind::Limit, error))?;
+        let round = Round::new(spec, cost).map_err(|error| failure(FailureKind::Limit, error))?;
         let (shared, spec) = (Arc::clone(&shared), spec.clone());
         std::thread::Builder::new()
             .spawn(move || {
@@ -105,7 +107,7 @@ fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
         .collect::<Result<_, _>>()
         .map_err(|error| failure(FailureKind::System, error))?;
     let faults = minor_faults().saturating_sub(before);
-    Ok(SharersReport { faults, ..together(&counts, costs.of_round(spec)) })
+    Ok(SharersReport { faults, ..together(&counts, cost.of_round(spec)) })
 }
 
 /// Page faults of this process so far that needed no disk access. 0 if /proc is missing.
@@ -130,6 +132,7 @@ fn one_thread(
         ended: began,
         rounds: 0,
         cpu_ns: 0,
+        faults_ns: 0,
         stalled_ns: 0,
         preempted_ns: 0,
         extended: 0,
@@ -154,6 +157,7 @@ fn one_thread(
         counts.note(time::whole_ns(taken - asked), held_ns.saturating_sub(spec.inside_ns));
     }
     counts.cpu_ns = time::thread_cpu_ns().saturating_sub(before);
+    counts.faults_ns = round.faults_ns();
     counts.ended = Instant::now();
     Ok(counts)
 }
@@ -169,7 +173,7 @@ impl ThreadCounts {
     }
 }
 
-fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
+fn together(threads: &[ThreadCounts], steps_ns_a_round: f64) -> SharersReport {
     let mut waits = histogram::empty();
     for thread in threads {
         // Both histograms have the same bounds, so this cannot fail.
@@ -183,7 +187,7 @@ fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
         window_ns: began.zip(ended).map_or(0, |(began, ended)| time::whole_ns(ended - began)),
         rounds,
         cpu_ns: sum(|thread| thread.cpu_ns),
-        work_ns: (rounds as f64 * work_ns_a_round) as u64,
+        work_ns: (rounds as f64 * steps_ns_a_round) as u64 + sum(|thread| thread.faults_ns),
         stalled_ns: sum(|thread| thread.stalled_ns),
         preempted_ns: sum(|thread| thread.preempted_ns),
         faults: 0,
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn threads_that_share_a_lock_report_what_they_did() {
         let spec = spec();
-        let report = share_lock(&spec, &calibrated(&spec).unwrap()).unwrap();
+        let report = share_lock(&spec, calibrated()).unwrap();
         assert!(report.rounds >= 3 && report.window_ns >= 20_000_000, "{report:?}");
         assert!(report.cpu_ns > 0 && report.work_ns > 0, "{report:?}");
         assert_eq!(histogram::decode(&report.waits).unwrap().len(), report.rounds);
@@ -227,11 +231,12 @@ mod tests {
     fn each_page_of_each_round_is_a_fault_that_counts_as_work() {
         for fault in [Fault::Minor, Fault::Before] {
             let spec = Spec { fault, ..spec() };
-            let costs = calibrated(&spec).unwrap();
-            let report = share_lock(&spec, &costs).unwrap();
+            let cost = calibrated();
+            let report = share_lock(&spec, cost).unwrap();
             assert!(report.faults >= report.rounds * 16, "{report:?}");
-            let none = costs.of_round(&Spec { fault: Fault::None, ..spec.clone() });
-            assert!(costs.of_round(&spec) > none, "{costs:?}");
+            let steps_ns = (report.rounds as f64 * cost.of_round(&spec)) as u64;
+            assert!(report.work_ns > steps_ns, "{report:?}");
+            assert!(report.work_ns <= steps_ns + report.cpu_ns, "{report:?}");
         }
     }
 

@@ -29,7 +29,7 @@ pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
     calibrate: None,
     cell: None,
     sketch: None,
-    judging: Some(|params| vec![plan::judging(params)]),
+    judging: None,
     expected: |params| params.duration.get() + plan::SET_UP,
     warm_up: None,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),

@@ -1,14 +1,13 @@
 //! Turns parameters into arms, and into settings for the threads.
 
 use super::lock::LockKind;
-use super::meta::META;
 use super::offers::Offers;
 use super::params::{Fault, LockFix, PreemptedHolderParams};
 use super::sentences::PreemptedHolderFact;
 use super::spec::Spec;
 use crate::params::YesNo;
 use crate::{Arms, Host, ScenarioError, cpus};
-use model::{Arm, Changed, Judging, LeftOut, Problem, Role, WhyLeftOut};
+use model::{Arm, Changed, LeftOut, Problem, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
@@ -23,22 +22,6 @@ const CPUS: u32 = 2;
 
 /// Default number of threads on each of these CPUs.
 const THREADS_ON_EACH: u32 = 4;
-
-/// How much case and control may differ with page faults, in percentage points.
-///
-/// The cost of a fault is calibrated before each trial, and differs from trial to trial. On a
-/// quiet machine with 2 CPUs, the difference between two arms with the same sleeping lock had a
-/// standard deviation of 7 points over 210 blocks. In 12 of them it was above 15 points
-/// (2026-11-23).
-const FAULT_MARGIN: f64 = 15.0;
-
-/// How trials of these parameters are judged.
-pub(super) fn judging(params: &PreemptedHolderParams) -> Judging {
-    match params.fault {
-        Fault::None => META.judging,
-        Fault::Minor | Fault::Before => Judging { margin: FAULT_MARGIN, ..META.judging },
-    }
-}
 
 /// The arms. The threads of the case wait as requested. The control has the same threads with a
 /// sleeping lock. Fixes that this machine does not support are left out.
@@ -215,14 +198,6 @@ mod tests {
         let expected = ["sleep", "case", "spin-then-sleep", "fewer-threads", "slice-extension"];
         assert_eq!(ids(&usual), expected);
         assert_eq!(usual.arms[3].settings.threads, 2);
-    }
-
-    #[test]
-    fn what_calibration_of_a_fault_may_be_wrong_by_counts_as_none() {
-        let margin = |fault| judging(&PreemptedHolderParams { fault, ..Default::default() }).margin;
-        assert!(margin(Fault::None) < 10.0);
-        // Twice the standard deviation of the difference between two equal arms.
-        assert!(margin(Fault::Minor) >= 14.0 && margin(Fault::Before) >= 14.0);
     }
 
     #[test]

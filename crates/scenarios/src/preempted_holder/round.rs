@@ -1,8 +1,8 @@
-//! A round of a thread: work and page faults, and their cost when nothing disturbs them.
+//! A round of a thread: work and page faults, and their CPU time.
 
 use super::params::Fault;
 use super::spec::Spec;
-use load::region::{PAGES, Region};
+use load::region::Region;
 use os::time::thread_cpu_ns;
 use std::hint::black_box;
 
@@ -12,23 +12,18 @@ const CALIBRATION: u64 = 200_000;
 /// Number of calibrations. The fastest one counts, because anything may interrupt the others.
 const CALIBRATIONS: u32 = 7;
 
-/// The cost of work on this machine, in nanoseconds of CPU time.
+/// CPU time of a step of work on this machine, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Costs {
-    step_ns: f64,
-    page_ns: f64,
-}
+pub(super) struct StepCost(f64);
 
-impl Costs {
-    /// CPU time of a round, in nanoseconds.
-    pub(super) fn of_round(&self, spec: &Spec) -> f64 {
-        let steps = self.steps(spec.inside_ns) + self.steps(spec.outside_ns);
-        let pages = if spec.fault == Fault::None { 0 } else { spec.pages };
-        steps as f64 * self.step_ns + f64::from(pages) * self.page_ns
+impl StepCost {
+    /// CPU time of the steps of a round, in nanoseconds.
+    pub(super) fn of_round(self, spec: &Spec) -> f64 {
+        (self.steps(spec.inside_ns) + self.steps(spec.outside_ns)) as f64 * self.0
     }
 
-    fn steps(&self, ns: u64) -> u64 {
-        (ns as f64 / self.step_ns).round() as u64
+    fn steps(self, ns: u64) -> u64 {
+        (ns as f64 / self.0).round() as u64
     }
 }
 
@@ -40,35 +35,48 @@ pub(super) struct Round {
     fault: Fault,
     pages: usize,
     region: Option<Region>,
+    faults_ns: u64,
 }
 
 impl Round {
     /// The rounds of a thread. It gets memory of its own if it has page faults.
-    pub(super) fn new(spec: &Spec, costs: &Costs) -> std::io::Result<Self> {
+    pub(super) fn new(spec: &Spec, cost: StepCost) -> std::io::Result<Self> {
         let faults = spec.fault != Fault::None;
         Ok(Round {
-            inside: costs.steps(spec.inside_ns),
-            outside: costs.steps(spec.outside_ns),
+            inside: cost.steps(spec.inside_ns),
+            outside: cost.steps(spec.outside_ns),
             fault: spec.fault,
             pages: spec.pages as usize,
             region: faults.then(|| Region::new(spec.huge)).transpose()?,
+            faults_ns: 0,
         })
+    }
+
+    /// CPU time of the page faults so far, in nanoseconds. It is measured around them, since the
+    /// cost of a fault changes within milliseconds: on a virtual machine of 2 CPUs from 1.6 to
+    /// 2.5 us between one process and the next.
+    pub(super) fn faults_ns(&self) -> u64 {
+        self.faults_ns
     }
 
     /// The part of a round before the thread asks for the lock.
     pub(super) fn before(&mut self) -> std::io::Result<()> {
         let Some(region) = &mut self.region else { return Ok(()) };
+        let before = thread_cpu_ns();
         region.make_room(self.pages)?;
         if self.fault == Fault::Before {
             region.touch(self.pages);
         }
+        self.faults_ns += thread_cpu_ns().saturating_sub(before);
         Ok(())
     }
 
     /// The part of a round with the lock held.
     pub(super) fn inside(&mut self) {
         if let (Fault::Minor, Some(region)) = (self.fault, &mut self.region) {
+            let before = thread_cpu_ns();
             region.touch(self.pages);
+            self.faults_ns += thread_cpu_ns().saturating_sub(before);
         }
         work(self.inside);
     }
@@ -79,37 +87,15 @@ impl Round {
     }
 }
 
-/// Measures the cost of work and of a page fault, on the CPUs of the calling thread.
-pub(super) fn calibrated(spec: &Spec) -> std::io::Result<Costs> {
-    let quickest = |took: &mut dyn FnMut() -> std::io::Result<u64>, of: f64| {
-        let mut best = u64::MAX;
-        for _ in 0..CALIBRATIONS {
-            best = best.min(took()?);
-        }
-        Ok::<f64, std::io::Error>(best.max(1) as f64 / of)
+/// Measures the cost of a step, on the CPUs of the calling thread.
+pub(super) fn calibrated() -> StepCost {
+    let once = |_| {
+        let before = thread_cpu_ns();
+        work(CALIBRATION);
+        thread_cpu_ns().saturating_sub(before)
     };
-    let step_ns = quickest(&mut || Ok(cpu_time_of(|| work(CALIBRATION))), CALIBRATION as f64)?;
-    let page_ns = if spec.fault == Fault::None {
-        0.0
-    } else {
-        let mut region = Region::new(spec.huge)?;
-        let once = &mut || {
-            let mut room = Ok(());
-            let ns = cpu_time_of(|| {
-                room = region.make_room(PAGES);
-                region.touch(PAGES);
-            });
-            room.map(|()| ns)
-        };
-        quickest(once, PAGES as f64)?
-    };
-    Ok(Costs { step_ns, page_ns })
-}
-
-fn cpu_time_of(what: impl FnOnce()) -> u64 {
-    let before = thread_cpu_ns();
-    what();
-    thread_cpu_ns().saturating_sub(before)
+    let best = (0..CALIBRATIONS).map(once).min().unwrap_or(1).max(1);
+    StepCost(best as f64 / CALIBRATION as f64)
 }
 
 /// Does `steps` steps of work: xorshift (Marsaglia 2003), since no compiler can shorten it.
