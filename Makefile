@@ -72,6 +72,7 @@
 # make dist     build a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
 # make bare     follow README on a Debian 12 that has only gcc, make and Rust; as root
 # make picture  take README's picture again, from RECORD
+# make demo     record README's terminal again
 # make site     build the site of the documentation in $(BUILD)/site, and check its links; needs no
 #               tailback. The tools for it are compiled once, in some minutes
 # make site-check  open each page of the site in a browser, at two widths. PICTURES=FOLDER keeps
@@ -82,7 +83,7 @@ SHELL := /bin/bash
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
   test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
-  packages image bare picture erlang kernels kernels-hz kernels-slice kernels-tree truth \
+  packages image bare picture demo erlang kernels kernels-hz kernels-slice kernels-tree truth \
   golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check \
   erlang-dependency erlang-suites dependency-needs
 
@@ -401,6 +402,10 @@ bare:
 RECORD ?= crates/cli/tests/golden/example.record.json.gz
 picture: release
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
+
+# The recording of README; as root, on a machine that does little else.
+demo: release
+	scripts/demo $(BINARY) docs/demo.svg
 
 site:
 	@scripts/need gcc libc6-dev ca-certificates erlang-base erlang-edoc
