@@ -25,9 +25,9 @@ pub(super) mod measure {
 /// How much case and control may differ, in percentage points of the threads' CPU time.
 ///
 /// Two arms with the same sleeping lock differed by at most 7.8 points in 100 blocks each, without
-/// page faults and with them; the standard deviations were 2.4 and 1.5 points (2 CPUs, 2026-11-28).
-/// The cost of system calls differs each time. Threads that spin for a preempted holder lose tens of
-/// points.
+/// page faults and with them. The standard deviations were 2.4 and 1.5 points (2 CPUs, 2026-11-28),
+/// since the cost of system calls differs each time. Threads that spin for a preempted holder lose
+/// tens of points.
 const MARGIN: f64 = 5.0;
 
 /// The description of `preempted-holder`.
