@@ -218,10 +218,10 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     // With the first connection, the node loads the code that accepts connections.
     let flood = format!(
         "[code:ensure_loaded(M) || M <- [dist_util, inet_tcp_dist, erl_distribution, auth]], \
-         P = spawn(fun() -> register(flooded, self()), \
-         {{ok, _}} = dets:open_file(t, [{{file, \"t.dets\"}}]), \
+         Me = self(), P = spawn(fun() -> register(flooded, self()), \
+         {{ok, _}} = dets:open_file(t, [{{file, \"t.dets\"}}]), Me ! open, \
          (fun L() -> dets:lookup(t, 1), L() end)() end), \
-         [P ! N || N <- lists:seq(1, 100000)], {SNAPSHOTS}"
+         receive open -> ok end, [P ! N || N <- lists:seq(1, 100000)], {SNAPSHOTS}"
     );
     let flags = ["-name", "flood@127.0.0.1", "-erl_epmd_port", &port, "+S", "2:2"];
     let node = Node::start(folder.path(), &flags, &flood, None);
