@@ -241,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn the_cpu_time_of_page_faults_is_work() {
+        let rounds_of_faults = Spec {
+            threads: 1,
+            fault: Fault::Minor,
+            inside_ns: 0,
+            outside_ns: 0,
+            pages: 512,
+            ..spec()
+        };
+        let report = share_lock(&rounds_of_faults, calibrated()).unwrap();
+        assert!(report.work_ns > report.cpu_ns / 2, "{report:?}");
+        assert!(report.work_ns <= report.cpu_ns, "{report:?}");
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         assert!(prepare(serde_json::json!({"threads": "many"})).is_err());
     }

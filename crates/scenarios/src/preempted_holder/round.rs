@@ -113,3 +113,15 @@ fn work(steps: u64) {
     }
     black_box(value);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each step has six operations, and each of them needs the result of the one before.
+    #[test]
+    fn no_compiler_shortens_the_work() {
+        let StepCost(step_ns) = calibrated();
+        assert!(step_ns > 0.5, "{step_ns} ns are less than six cycles at 12 GHz");
+    }
+}
