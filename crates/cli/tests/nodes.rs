@@ -72,6 +72,11 @@ impl Node {
         self.0.id().into()
     }
 
+    fn signal(&self, signal: &str) {
+        let mut kill = Command::new("kill");
+        assert!(kill.args([signal, &self.0.id().to_string()]).status().unwrap().success());
+    }
+
     /// Waits until the node has begun its work.
     fn wait(&self) {
         let until = Instant::now() + Duration::from_secs(30);
@@ -257,18 +262,34 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let is_as_before = |text: &str| text == before;
     assert_eq!(snapshot(folder.path(), is_as_before), before, "after a normal end");
     // This watch is killed while it runs.
-    let mut killed = Command::new(common::BINARY);
-    killed.args(["watch", "--json"]).args(asks).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut killed = Node(killed.spawn().unwrap());
-    let is_measured = |text: &str| text.contains(",false,false,");
-    let measured = snapshot(folder.path(), is_measured);
-    assert!(is_measured(&measured), "it was not asked: {measured}");
+    let begin = || {
+        let mut watch = Command::new(common::BINARY);
+        watch.args(["watch", "--json"]).args(asks).stdout(Stdio::null()).stderr(Stdio::null());
+        let watch = Node(watch.spawn().unwrap());
+        let measured = snapshot(folder.path(), is_measured);
+        assert!(is_measured(&measured), "it was not asked: {measured}");
+        watch
+    };
+    let mut killed = begin();
     for file in ["cmdline", "environ"] {
         let bytes = std::fs::read(format!("/proc/{}/{file}", killed.0.id())).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(COOKIE), "the cookie is in {file}");
     }
     killed.0.kill().unwrap();
     assert_eq!(snapshot(folder.path(), is_as_before), before, "after kill -9");
+    // This one is killed while it waits for an answer. The node must not connect to it later.
+    let unanswered = begin();
+    node.signal("-STOP");
+    std::thread::sleep(Duration::from_millis(1_500));
+    drop(unanswered);
+    node.signal("-CONT");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(snapshot(folder.path(), is_as_before), before, "after an answer to nobody");
+}
+
+/// Whether a snapshot shows that schedulers and the states of threads are measured.
+fn is_measured(text: &str) -> bool {
+    text.contains(",false,false,")
 }
 
 /// The reported problem of the first node that was asked.
@@ -304,15 +325,11 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     let live = look("2s", wrong);
     assert_eq!(problem(&live), "wrong-cookie", "{live:#}");
     sees(&live);
-    let signal = |signal: &str| {
-        let mut kill = Command::new("kill");
-        assert!(kill.args([signal, &node.0.id().to_string()]).status().unwrap().success());
-    };
-    signal("-STOP");
+    node.signal("-STOP");
     let live = look("5s", right);
     assert!(problem(&live)["silent"].as_u64().unwrap() >= 1_000, "{live:#}");
     sees(&live);
-    signal("-CONT");
+    node.signal("-CONT");
     let mut watching = Command::new(common::BINARY);
     watching.args(words("100s", right)).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut watching = watching.spawn().unwrap();
@@ -326,7 +343,7 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
         }
     };
     until(|inside| inside["figures"]["online"] == 1);
-    signal("-KILL");
+    node.signal("-KILL");
     let inside =
         until(|inside| inside["problem"] == "ended" || !inside["problem"]["connect"].is_null());
     assert_eq!(inside["figures"]["online"], 1, "its last figures are kept: {inside:#}");

@@ -1,11 +1,7 @@
-//! Calls of functions that every node has loaded, in the form that the node's own call server
-//! (`rex`) expects.
+//! Calls of functions that every node has loaded.
 
-use beam::term::{atom, list, tuple};
-use beam::{ExternalFun, Pid, Term};
-
-/// The registered name of that server, which the application kernel starts.
-pub const SERVER: &str = "rex";
+use beam::term::{atom, int, list, tuple};
+use beam::{ExternalFun, Term};
 
 /// A call of an exported function.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,31 +45,71 @@ impl Call {
         (tuple(what), list(self.arguments))
     }
 
-    /// The message to the call server that asks it to answer this process under this number.
-    pub fn request(self, from: &Pid, number: i32) -> Term {
-        let from = tuple(vec![Term::from(from.clone()), beam::term::int(number.into())]);
-        let (module, function) = (atom(self.module), atom(self.function));
-        // Output would go to the node's own `user`, but none of these calls writes any.
-        let call = vec![atom("call"), module, function, list(self.arguments), atom("user")];
-        tuple(vec![atom("$gen_call"), from, tuple(call)])
+    /// The same call in a process that ends with the call's value as its reason. A node sends the
+    /// reason of an end only over a connection that it still has. A message to us would make the
+    /// node look up our host and connect to us if we were gone.
+    ///
+    /// `erpc:execute_call/4` is what nodes call of each other, so every release keeps it.
+    pub fn reported(self) -> Self {
+        let call = vec![atom(self.module), atom(self.function), list(self.arguments)];
+        Call::new("erpc", "execute_call", [vec![int(0)], call].concat())
     }
 }
 
-/// The value of a call; None if the call failed.
-pub fn value(answer: Term) -> Option<Term> {
-    let failed = matches!(&answer, Term::Tuple(tuple)
-        if tuple.elements.first().is_some_and(|one| beam::term::as_atom(one) == Ok("badrpc")));
-    (!failed).then_some(answer)
+/// The answer to a call: the bytes of its value without the version byte; None if the call
+/// failed.
+pub type Answer = Option<Vec<u8>>;
+
+/// Reads the reason with which the process of a [`reported`](Call::reported) call ended, from the
+/// version byte on.
+pub fn answer(mut reason: Vec<u8>) -> Answer {
+    let value = value(&reason)?.len();
+    // The value may be large, so it is not copied.
+    reason.drain(..reason.len() - value);
+    Some(reason)
+}
+
+/// What follows `{0, return, ` in the external format.
+fn value(reason: &[u8]) -> Option<&[u8]> {
+    match reason.strip_prefix(&[131, 104, 3, 97, 0])? {
+        [115 | 119, 6, rest @ ..] | [100 | 118, 0, 6, rest @ ..] => rest.strip_prefix(b"return"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use beam::wire;
+
+    /// The bytes of a reason.
+    fn reason(of: Vec<Term>) -> Vec<u8> {
+        wire::encode(tuple(of))
+    }
 
     #[test]
-    fn a_call_that_failed_has_no_value() {
-        assert_eq!(value(tuple(vec![atom("badrpc"), atom("nodedown")])), None);
-        assert_eq!(value(atom("ok")), Some(atom("ok")));
+    fn only_a_call_that_returned_has_a_value() {
+        let returned = reason(vec![int(0), atom("return"), list(vec![atom("ok")])]);
+        let value = answer(returned).unwrap();
+        assert_eq!(wire::decode_inner(&value), Ok(list(vec![atom("ok")])));
+        for failed in [
+            reason(vec![int(0), atom("exit"), atom("ok")]),
+            reason(vec![int(1), atom("return"), atom("ok")]),
+            reason(vec![int(0), atom("error"), atom("undef"), list(Vec::new())]),
+            wire::encode(atom("killed")),
+            vec![131, 104, 3, 97, 0, 119],
+            Vec::new(),
+        ] {
+            assert_eq!(answer(failed.clone()), None, "{failed:?}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_outcome_is_read_in_each_of_its_forms() {
+        for form in [&[115, 6][..], &[119, 6], &[100, 0, 6], &[118, 0, 6]] {
+            let bytes = [&[131, 104, 3, 97, 0][..], form, b"return", &[97, 7]].concat();
+            assert_eq!(answer(bytes), Some(vec![97, 7]), "{form:?}");
+        }
     }
 
     #[test]
@@ -83,5 +119,8 @@ mod tests {
         let all = Call::all(vec![node, info]);
         assert_eq!((all.module, all.function), ("lists", "zipwith"));
         assert_eq!(all.arguments[2], list(vec![list(vec![]), list(vec![atom("otp_release")])]));
+        let reported = all.reported();
+        assert_eq!((reported.module, reported.function), ("erpc", "execute_call"));
+        assert_eq!(reported.arguments[..2], [int(0), atom("lists")]);
     }
 }

@@ -1,13 +1,13 @@
 //! A connection to a node, and questions over it.
 
-use crate::calls::{self, Call};
+use crate::calls::{self, Answer, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
 use crate::hello::{Greeting, greet, is_late, silent};
 use crate::name::NodeName;
 use crate::target::Target;
 use crate::timed::Timed;
-use beam::term::{atom, int, list, tuple};
+use beam::term::{self, atom, int, list, tuple};
 use beam::{Pid, Reference, Term, wire};
 use model::live::Problem;
 use std::io::{self, ErrorKind};
@@ -32,9 +32,12 @@ const TICK: Duration = Duration::from_secs(10);
 const UNASKED: u32 = 100_000;
 
 /// Operation codes of the protocol.
-const SEND: i64 = 2;
-const REG_SEND: i64 = 6;
+const MONITORED_ENDED: i64 = 28;
 const SPAWN_REQUEST: i64 = 29;
+const SPAWN_REPLY: i64 = 31;
+
+/// The same in each of our references.
+const REFERENCE: u32 = 0x1_bacc;
 
 /// A connection to a node.
 #[derive(Debug)]
@@ -42,7 +45,7 @@ pub struct Client {
     stream: TcpStream,
     frames: Frames,
     own: Pid,
-    number: i32,
+    number: u32,
     last_sent: Instant,
     unasked: u32,
 }
@@ -90,7 +93,7 @@ impl Client {
         // That process waits for a message that nobody sends, and ends with the link.
         let then = vec![atom("erlang"), atom("exit"), list(vec![atom("normal")])];
         let wait = Call::new("erlang", "hibernate", then);
-        self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
+        self.spawn(Call::all(vec![set, wait]), "link").map(drop)
     }
 
     /// Switches on a flag that the VM does not tie to a process. A linked process switches it off
@@ -107,7 +110,7 @@ impl Client {
         // flag off.
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
-        self.spawn(Call::all(vec![trap, on, wait]), vec![atom("link")])
+        self.spawn(Call::all(vec![trap, on, wait]), "link").map(drop)
     }
 
     /// Our name, as the node knows it.
@@ -115,24 +118,19 @@ impl Client {
         &self.own.node.name
     }
 
-    /// Asks for the value of a call. Returns the number that the answer will have.
+    /// Asks for the value of a call. Returns the number of the question.
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn ask(&mut self, call: Call) -> Result<i32, Problem> {
-        self.number = self.number.wrapping_add(1) & i32::MAX;
-        let own = Term::from(self.own.clone());
-        let control = tuple(vec![int(REG_SEND), own, atom(""), atom(calls::SERVER)]);
-        self.send(control, call.request(&self.own, self.number))?;
-        Ok(self.number)
+    pub fn ask(&mut self, call: Call) -> Result<u32, Problem> {
+        self.spawn(call.reported(), "monitor")
     }
 
-    /// Waits for the answer to a question. Returns its bytes without the version byte, or None if
-    /// the answer does not come in time.
+    /// Waits for the answer to a question. Returns None if the answer does not come in time.
     ///
     /// # Errors
     /// If the connection has ended, or the node violates the protocol.
-    pub fn wait(&mut self, number: i32, within: Duration) -> Result<Option<Vec<u8>>, Problem> {
+    pub fn wait(&mut self, number: u32, within: Duration) -> Result<Option<Answer>, Problem> {
         let until = Instant::now() + within;
         loop {
             let next = self.frames.next(&mut self.stream, until);
@@ -164,40 +162,45 @@ impl Client {
         }
     }
 
-    /// The bytes of the answer with this number; None if the message is something else.
-    pub(crate) fn answer(mut bytes: Vec<u8>, number: i32) -> Result<Option<Vec<u8>>, Problem> {
+    /// The answer to the question with this number; None if the message is something else.
+    pub(crate) fn answer(mut bytes: Vec<u8>, number: u32) -> Result<Option<Answer>, Problem> {
         let nonsense = Problem::Nonsense;
         let length = wire::first(&bytes).map_err(nonsense)?;
         let control = wire::decode(&bytes[..length]).map_err(nonsense)?;
-        let is_send = match &control {
-            Term::Tuple(control) => {
-                control.elements.first().is_some_and(|op| beam::term::as_i64(op) == Ok(SEND))
+        let Term::Tuple(control) = &control else { return Ok(None) };
+        let is_ours = |term: &Term| {
+            matches!(term, Term::Reference(one)
+            if one.id.get(..2) == Some(&[REFERENCE, number]))
+        };
+        Ok(match &control.elements[..] {
+            [kind, _, _, request]
+                if term::as_i64(kind) == Ok(MONITORED_ENDED) && is_ours(request) =>
+            {
+                bytes.drain(..length);
+                Some(calls::answer(bytes))
             }
-            _ => false,
-        };
-        let Some(body) = bytes[length..].strip_prefix(&[131, 104, 2]).filter(|_| is_send) else {
-            return Ok(None);
-        };
-        let wanted = u32::try_from(number).unwrap_or(0).to_be_bytes();
-        let answer = match body {
-            [97, small, rest @ ..] if wanted == [0, 0, 0, *small] => rest.len(),
-            [98, a, b, c, d, rest @ ..] if wanted == [*a, *b, *c, *d] => rest.len(),
-            _ => return Ok(None),
-        };
-        // The answer may be large, so it is not copied.
-        bytes.drain(..bytes.len() - answer);
-        Ok(Some(bytes))
+            // An atom instead of a process says why there is none.
+            [kind, request, _, _, Term::Atom(_)]
+                if term::as_i64(kind) == Ok(SPAWN_REPLY) && is_ours(request) =>
+            {
+                Some(None)
+            }
+            _ => None,
+        })
     }
 
-    /// Makes the node run a call in a new process.
-    fn spawn(&mut self, call: Call, options: Vec<Term>) -> Result<(), Problem> {
-        let id = vec![0, 0x7a11_bacc, self.own.creation];
+    /// Makes the node run a call in a new process, which is linked to us or monitored by us.
+    /// Returns the number of the request.
+    fn spawn(&mut self, call: Call, tie: &str) -> Result<u32, Problem> {
+        self.number = self.number.wrapping_add(1);
+        let id = vec![REFERENCE, self.number, self.own.creation];
         let request = Reference { node: self.own.node.clone(), id, creation: self.own.creation };
         let own = Term::from(self.own.clone());
         let (function, arguments) = call.spawned();
         let head = vec![int(SPAWN_REQUEST), Term::from(request), own.clone(), own];
-        let control = tuple([head, vec![function, list(options)]].concat());
-        self.send(control, arguments)
+        let control = tuple([head, vec![function, list(vec![atom(tie)])]].concat());
+        self.send(control, arguments)?;
+        Ok(self.number)
     }
 
     fn send(&mut self, control: Term, message: Term) -> Result<(), Problem> {

@@ -3,12 +3,12 @@
 use crate::client::Client;
 use crate::frames::{Frame, Frames};
 use crate::mailboxes::Pass;
-use crate::{calls, hello, links, micro, receives, view};
+use crate::{hello, links, micro, receives, view};
 use beam::{Pid, Term, wire};
 use std::time::{Duration, Instant};
 
 /// The number of the question that an answer has to match.
-const NUMBER: i32 = 1;
+const NUMBER: u32 = 1;
 
 /// Nothing is waited for: all bytes are there already.
 const LATER: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ pub fn connection(mut bytes: &[u8]) {
     let mut frames = Frames::default();
     while let Ok(frame) = frames.next(&mut bytes, Instant::now() + LATER) {
         let Frame::Terms(terms) = frame else { continue };
-        if let Ok(Some(bytes)) = Client::answer(terms, NUMBER) {
+        if let Ok(Some(Some(bytes))) = Client::answer(terms, NUMBER) {
             answer(&bytes);
         }
     }
@@ -30,7 +30,7 @@ fn answer(bytes: &[u8]) {
     if let Some(mut pass) = Pass::begin(bytes) {
         while pass.next().is_some() {}
     }
-    let Some(answer) = wire::decode_inner(bytes).ok().and_then(calls::value) else { return };
+    let Some(answer) = wire::decode_inner(bytes).ok() else { return };
     let _ = view::read(&answer);
     let _ = view::memory(&answer);
     let _ = view::read_label(&answer);

@@ -34,6 +34,7 @@ const ALERT: [u8; 2] = [21, 3];
 const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 0x8 // DIST_MONITOR
     | 0x10 // FUN_TAGS
+    | 0x20 // DIST_MONITOR_NAME
     | 0x80 // NEW_FUN_TAGS
     | 0x100 // EXTENDED_PIDS_PORTS
     | 0x200 // EXPORT_PTR_TAG
@@ -43,6 +44,7 @@ const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 0x1_0000 // UTF8_ATOMS
     | 0x2_0000 // MAP_TAGS
     | 0x4_0000 // BIG_CREATION
+    | 0x40_0000 // EXIT_PAYLOAD
     | 0x100_0000 // HANDSHAKE_23
     | 0x200_0000 // UNLINK_ID
     | 1 << 32 // SPAWN

@@ -1,10 +1,10 @@
 //! Asks Erlang nodes over their own distribution protocol.
 //!
-//! A client is a hidden node. It calls functions of kernel, stdlib and erts, through the call
-//! server that every node has. No module is loaded into the node, nothing is traced, and no
-//! message's content is read. The flags `scheduler_wall_time` and `microstate_accounting` must
-//! stay on meanwhile. Processes on the node hold these flags. They are linked to the connection
-//! and end with it, however it ends.
+//! A client is a hidden node. It calls functions of kernel, stdlib and erts in processes of the
+//! node. No module is loaded into the node, nothing is traced, and no message's content is read.
+//! The node sends us nothing that would make it connect to us once we are gone. The flags
+//! `scheduler_wall_time` and `microstate_accounting` must stay on meanwhile. Processes on the node
+//! hold these flags. They are linked to the connection and end with it, however it ends.
 //!
 //! Only the node itself gets a proof of the cookie: the owner of the other end and the name of
 //! the node are checked first ([`Target`], [`Cookie`]).

@@ -1,6 +1,6 @@
 //! A thread that asks a node again and again, and the latest answers.
 
-use crate::calls::{self, Call};
+use crate::calls::Call;
 use crate::client::Client;
 use crate::cookie::Cookie;
 use crate::frames;
@@ -293,16 +293,15 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks, and waits for the answer as long as it takes: a late node is not asked anything
-    /// else. Returns the bytes of the answer and the time it took; None if we are to end
+    /// else. Returns the bytes of the value; None if the call failed, or if we are to end
     /// meanwhile.
-    fn ask(&mut self, call: Call) -> Result<Option<(Vec<u8>, Duration)>, Problem> {
-        let began = Instant::now();
+    fn ask(&mut self, call: Call) -> Result<Option<Vec<u8>>, Problem> {
         let number = self.client.ask(call)?;
-        self.shared.answers().asked = Some(began);
+        self.shared.answers().asked = Some(Instant::now());
         while !self.shared.ends() {
             if let Some(answer) = self.client.wait(number, SAMPLE)? {
                 self.shared.answers().asked = None;
-                return Ok(Some((answer, began.elapsed())));
+                return Ok(answer);
             }
         }
         Ok(None)
@@ -310,9 +309,8 @@ impl<'a> Asking<'a> {
 
     /// The value of a call; None if it failed, or if we are to end meanwhile.
     fn value(&mut self, call: Call) -> Result<Option<Term>, Problem> {
-        let Some((answer, _)) = self.ask(call)? else { return Ok(None) };
-        let term = wire::decode_inner(&answer).map_err(Problem::Nonsense)?;
-        Ok(calls::value(term))
+        let Some(answer) = self.ask(call)? else { return Ok(None) };
+        wire::decode_inner(&answer).map(Some).map_err(Problem::Nonsense)
     }
 
     fn figures(&mut self) -> Result<(), Problem> {
@@ -409,9 +407,9 @@ impl<'a> Asking<'a> {
             self.next_slice = self.began + TOO_MANY;
             return Ok(());
         }
-        let Some((answer, took)) = self.ask(Pass::question())? else { return Ok(()) };
-        self.pass = Pass::begin(&answer);
-        self.next_slice = Instant::now() + (took * REST).min(REST_MOST_LIST);
+        let answer = self.ask(Pass::question())?;
+        self.pass = answer.and_then(|answer| Pass::begin(&answer));
+        self.next_slice = Instant::now() + (self.began.elapsed() * REST).min(REST_MOST_LIST);
         Ok(())
     }
 
@@ -441,8 +439,8 @@ impl<'a> Asking<'a> {
         if self.otp >= LABELS {
             // A label may be any term, even one that cannot be decoded here.
             let label = self.ask(view::label(pid))?;
-            let label = label.and_then(|(answer, _)| wire::decode_inner(&answer).ok());
-            name = label.and_then(calls::value).as_ref().and_then(view::read_label);
+            let label = label.and_then(|answer| wire::decode_inner(&answer).ok());
+            name = label.as_ref().and_then(view::read_label);
         }
         if name.is_none() {
             name = self.value(view::began(pid))?.as_ref().and_then(view::read_began);
