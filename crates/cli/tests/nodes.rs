@@ -7,7 +7,7 @@ mod common;
 use common::{Place, Ran};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use serde_json::Value;
-use std::fs::Permissions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -54,13 +54,15 @@ impl Drop for Node {
 
 impl Node {
     /// Starts a node with these flags in a folder. It evaluates this expression and then waits.
+    /// What it writes is in the file `log`.
     fn start(folder: &Path, flags: &[&str], eval: &str, group: Option<&BandwidthGroup>) -> Self {
         let mut command = Command::new("erl");
         command.current_dir(folder).args(["-noshell", "-noinput", "-setcookie", COOKIE]);
         command.args(flags).args(["-eval", &format!("{eval}, timer:sleep(infinity).")]);
         // epmd would outlive the test.
         command.args(["-start_epmd", "false"]).env("ERL_CRASH_DUMP_SECONDS", "0");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let log = OpenOptions::new().append(true).create(true).open(folder.join("log")).unwrap();
+        command.stdin(Stdio::null()).stdout(log).stderr(Stdio::null());
         let node = Node(command.spawn().unwrap());
         if let Some(group) = group {
             group.add(node.0.id()).unwrap();
@@ -277,14 +279,28 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     }
     killed.0.kill().unwrap();
     assert_eq!(snapshot(folder.path(), is_as_before), before, "after kill -9");
-    // This one is killed while it waits for an answer. The node must not connect to it later.
-    let unanswered = begin();
-    node.signal("-STOP");
-    std::thread::sleep(Duration::from_millis(1_500));
-    drop(unanswered);
-    node.signal("-CONT");
-    std::thread::sleep(Duration::from_secs(1));
-    assert_eq!(snapshot(folder.path(), is_as_before), before, "after an answer to nobody");
+    // These are killed while they wait for an answer. The node must not connect to them later.
+    for _ in 0..3 {
+        let unanswered = begin();
+        node.signal("-STOP");
+        common::wait_for("a question", || has_unread(&port).then_some(()));
+        drop(unanswered);
+        node.signal("-CONT");
+        assert_eq!(snapshot(folder.path(), is_as_before), before, "after an answer to nobody");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert_eq!(snapshot(folder.path(), is_as_before), before, "some time later");
+    assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "", "the node's log");
+}
+
+/// Whether a connection to this port of this machine has bytes that its server has not read.
+fn has_unread(port: &str) -> bool {
+    let port = format!(":{:04X}", port.parse::<u16>().unwrap());
+    std::fs::read_to_string("/proc/net/tcp").unwrap().lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (local, state, queues) = (words[1], words[3], words[4]);
+        local.ends_with(&port) && state == "01" && !queues.ends_with(":00000000")
+    })
 }
 
 /// Whether a snapshot shows that schedulers and the states of threads are measured.

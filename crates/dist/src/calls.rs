@@ -45,32 +45,21 @@ impl Call {
         (tuple(what), list(self.arguments))
     }
 
-    /// The same call in a process that ends with the call's value as its reason. A node sends the
-    /// reason of an end only over a connection that it still has. A message to us would make the
-    /// node look up our host and connect to us if we were gone.
+    /// The same call in a process that ends with the call's value as its reason. A linked node gets
+    /// that reason only over the connection that it still has. A message to us would make the node
+    /// look up our host and connect to us if we were gone.
     ///
-    /// `erpc:execute_call/4` is what nodes call of each other, so every release keeps it.
+    /// Nodes call `erpc:execute_call/4` of each other, from OTP 23 on.
     pub fn reported(self) -> Self {
         let call = vec![atom(self.module), atom(self.function), list(self.arguments)];
         Call::new("erpc", "execute_call", [vec![int(0)], call].concat())
     }
 }
 
-/// The answer to a call: the bytes of its value without the version byte; None if the call
-/// failed.
-pub type Answer = Option<Vec<u8>>;
-
-/// Reads the reason with which the process of a [`reported`](Call::reported) call ended, from the
-/// version byte on.
-pub fn answer(mut reason: Vec<u8>) -> Answer {
-    let value = value(&reason)?.len();
-    // The value may be large, so it is not copied.
-    reason.drain(..reason.len() - value);
-    Some(reason)
-}
-
-/// What follows `{0, return, ` in the external format.
-fn value(reason: &[u8]) -> Option<&[u8]> {
+/// The bytes of a call's value without the version byte, from the reason with which the process of
+/// a [`reported`](Call::reported) call ended. None if the call failed.
+pub fn value(reason: &[u8]) -> Option<&[u8]> {
+    // What follows `{0, return, ` in the external format.
     match reason.strip_prefix(&[131, 104, 3, 97, 0])? {
         [115 | 119, 6, rest @ ..] | [100 | 118, 0, 6, rest @ ..] => rest.strip_prefix(b"return"),
         _ => None,
@@ -90,8 +79,7 @@ mod tests {
     #[test]
     fn only_a_call_that_returned_has_a_value() {
         let returned = reason(vec![int(0), atom("return"), list(vec![atom("ok")])]);
-        let value = answer(returned).unwrap();
-        assert_eq!(wire::decode_inner(&value), Ok(list(vec![atom("ok")])));
+        assert_eq!(wire::decode_inner(value(&returned).unwrap()), Ok(list(vec![atom("ok")])));
         for failed in [
             reason(vec![int(0), atom("exit"), atom("ok")]),
             reason(vec![int(1), atom("return"), atom("ok")]),
@@ -100,7 +88,7 @@ mod tests {
             vec![131, 104, 3, 97, 0, 119],
             Vec::new(),
         ] {
-            assert_eq!(answer(failed.clone()), None, "{failed:?}");
+            assert_eq!(value(&failed), None, "{failed:?}");
         }
     }
 
@@ -108,7 +96,7 @@ mod tests {
     fn the_name_of_the_outcome_is_read_in_each_of_its_forms() {
         for form in [&[115, 6][..], &[119, 6], &[100, 0, 6], &[118, 0, 6]] {
             let bytes = [&[131, 104, 3, 97, 0][..], form, b"return", &[97, 7]].concat();
-            assert_eq!(answer(bytes), Some(vec![97, 7]), "{form:?}");
+            assert_eq!(value(&bytes), Some(&[97, 7][..]), "{form:?}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! A connection to a node, and questions over it.
 
-use crate::calls::{self, Answer, Call};
+use crate::calls::{self, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
-use crate::hello::{Greeting, greet, is_late, silent};
+use crate::hello::{Ends, Greeting, greet, is_late, silent};
 use crate::name::NodeName;
 use crate::target::Target;
 use crate::timed::Timed;
@@ -27,25 +27,44 @@ const WRITE: Duration = Duration::from_secs(3);
 /// Interval between our signs of life. A node that hears none for a minute ends the connection.
 const TICK: Duration = Duration::from_secs(10);
 
-/// Most messages between two answers that are no answer themselves. A late node sends only a sign
-/// of life every few seconds.
+/// Most messages between two answers that are no answer themselves. Each question has one more
+/// message, and a late node sends only a sign of life every few seconds.
 const UNASKED: u32 = 100_000;
 
 /// Operation codes of the protocol.
-const MONITORED_ENDED: i64 = 28;
+const LINKED_ENDED: i64 = 24;
 const SPAWN_REQUEST: i64 = 29;
 const SPAWN_REPLY: i64 = 31;
 
 /// The same in each of our references.
 const REFERENCE: u32 = 0x1_bacc;
 
+/// The answer to a question: the bytes of its value without the version byte; None if the call
+/// failed.
+pub type Answer = Option<Vec<u8>>;
+
+/// What a message says about our processes on the node.
+#[derive(Debug, PartialEq)]
+pub(crate) enum News {
+    /// The request with this number has started this process.
+    Began(u32, Pid),
+    /// The node starts no process for us, for this reason.
+    Refused(String),
+    /// This process has ended.
+    Ended(Pid, Answer),
+    /// Something else.
+    None,
+}
+
 /// A connection to a node.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
     frames: Frames,
-    own: Pid,
+    ends: Ends,
+    /// The number of the last request, and the process that the last question started.
     number: u32,
+    answers: Option<Pid>,
     last_sent: Instant,
     unasked: u32,
 }
@@ -78,10 +97,10 @@ impl Client {
         let name = name.ok_or_else(|| Problem::Host("the host name is too long".to_owned()))?;
         let stream = target.connect(cookie, within)?;
         let until = Instant::now() + within;
-        let own = greet(&stream, (&target.name, &name), cookie, until)?;
+        let ends = greet(&stream, (&target.name, &name), cookie, until)?;
         stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
         let (frames, last_sent) = (Frames::default(), Instant::now());
-        Ok(Client { stream, frames, own, number: 0, last_sent, unasked: 0 })
+        Ok(Client { stream, frames, ends, number: 0, answers: None, last_sent, unasked: 0 })
     }
 
     /// Makes a process on the node hold a system flag until the connection ends.
@@ -93,7 +112,7 @@ impl Client {
         // That process waits for a message that nobody sends, and ends with the link.
         let then = vec![atom("erlang"), atom("exit"), list(vec![atom("normal")])];
         let wait = Call::new("erlang", "hibernate", then);
-        self.spawn(Call::all(vec![set, wait]), "link").map(drop)
+        self.spawn(Call::all(vec![set, wait])).map(drop)
     }
 
     /// Switches on a flag that the VM does not tie to a process. A linked process switches it off
@@ -110,12 +129,12 @@ impl Client {
         // flag off.
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
-        self.spawn(Call::all(vec![trap, on, wait]), "link").map(drop)
+        self.spawn(Call::all(vec![trap, on, wait])).map(drop)
     }
 
     /// Our name, as the node knows it.
     pub fn own_name(&self) -> &str {
-        &self.own.node.name
+        &self.ends.own.node.name
     }
 
     /// Asks for the value of a call. Returns the number of the question.
@@ -123,13 +142,14 @@ impl Client {
     /// # Errors
     /// If the connection has ended.
     pub fn ask(&mut self, call: Call) -> Result<u32, Problem> {
-        self.spawn(call.reported(), "monitor")
+        self.answers = None;
+        self.spawn(call.reported())
     }
 
     /// Waits for the answer to a question. Returns None if the answer does not come in time.
     ///
     /// # Errors
-    /// If the connection has ended, or the node violates the protocol.
+    /// If the connection has ended, or the node starts no process or violates the protocol.
     pub fn wait(&mut self, number: u32, within: Duration) -> Result<Option<Answer>, Problem> {
         let until = Instant::now() + within;
         loop {
@@ -144,12 +164,15 @@ impl Client {
                 // Each sign of life is answered, but not more often than every `STEP`.
                 Ok(Frame::Tick) if self.last_sent.elapsed() < STEP => {}
                 Ok(Frame::Tick) => self.tick()?,
-                Ok(Frame::Terms(bytes)) => {
-                    if let Some(answer) = Self::answer(bytes, number)? {
-                        self.unasked = 0;
+                Ok(Frame::Terms(bytes)) => match news(bytes)? {
+                    News::Began(of, pid) if of == number => self.answers = Some(pid),
+                    News::Refused(why) => return Err(Problem::NoProcess(why)),
+                    News::Ended(pid, answer) if self.answers.as_ref() == Some(&pid) => {
+                        (self.answers, self.unasked) = (None, 0);
                         return Ok(Some(answer));
                     }
-                }
+                    _ => {}
+                },
                 Err(error) if is_late(&error) => {}
                 Err(error) => return Err(ended(&error)),
             }
@@ -162,43 +185,19 @@ impl Client {
         }
     }
 
-    /// The answer to the question with this number; None if the message is something else.
-    pub(crate) fn answer(mut bytes: Vec<u8>, number: u32) -> Result<Option<Answer>, Problem> {
-        let nonsense = Problem::Nonsense;
-        let length = wire::first(&bytes).map_err(nonsense)?;
-        let control = wire::decode(&bytes[..length]).map_err(nonsense)?;
-        let Term::Tuple(control) = &control else { return Ok(None) };
-        let is_ours = |term: &Term| {
-            matches!(term, Term::Reference(one)
-            if one.id.get(..2) == Some(&[REFERENCE, number]))
-        };
-        Ok(match &control.elements[..] {
-            [kind, _, _, request]
-                if term::as_i64(kind) == Ok(MONITORED_ENDED) && is_ours(request) =>
-            {
-                bytes.drain(..length);
-                Some(calls::answer(bytes))
-            }
-            // An atom instead of a process says why there is none.
-            [kind, request, _, _, Term::Atom(_)]
-                if term::as_i64(kind) == Ok(SPAWN_REPLY) && is_ours(request) =>
-            {
-                Some(None)
-            }
-            _ => None,
-        })
-    }
-
-    /// Makes the node run a call in a new process, which is linked to us or monitored by us.
-    /// Returns the number of the request.
-    fn spawn(&mut self, call: Call, tie: &str) -> Result<u32, Problem> {
+    /// Makes the node run a call in a new process, which is linked to us and so ends with the
+    /// connection. Returns the number of the request.
+    fn spawn(&mut self, call: Call) -> Result<u32, Problem> {
         self.number = self.number.wrapping_add(1);
-        let id = vec![REFERENCE, self.number, self.own.creation];
-        let request = Reference { node: self.own.node.clone(), id, creation: self.own.creation };
-        let own = Term::from(self.own.clone());
+        let Ends { own, init } = &self.ends;
+        let id = vec![REFERENCE, self.number, own.creation];
+        let request = Reference { node: own.node.clone(), id, creation: own.creation };
         let (function, arguments) = call.spawned();
-        let head = vec![int(SPAWN_REQUEST), Term::from(request), own.clone(), own];
-        let control = tuple([head, vec![function, list(vec![atom(tie)])]].concat());
+        // What the process writes or logs goes to its group leader. If that were a process of ours,
+        // the node would connect to us for it. `init` passes it on to the node's own `user`.
+        let head = [Term::from(request), Term::from(own.clone()), Term::from(init.clone())];
+        let link = list(vec![atom("link")]);
+        let control = tuple([&[int(SPAWN_REQUEST)], &head[..], &[function, link]].concat());
         self.send(control, arguments)?;
         Ok(self.number)
     }
@@ -219,11 +218,87 @@ impl Client {
     }
 }
 
+/// Reads a message.
+pub(crate) fn news(mut bytes: Vec<u8>) -> Result<News, Problem> {
+    let length = wire::first(&bytes).map_err(Problem::Nonsense)?;
+    let control = wire::decode(&bytes[..length]).map_err(Problem::Nonsense)?;
+    let Term::Tuple(control) = control else { return Ok(News::None) };
+    let kind = control.elements.first().and_then(|kind| term::as_i64(kind).ok());
+    Ok(match (kind, control.elements.get(1..).unwrap_or_default()) {
+        (Some(LINKED_ENDED), [Term::Pid(pid), _]) => {
+            let value = calls::value(&bytes[length..]).map(<[u8]>::len);
+            // A value may be large, so it is moved only once.
+            bytes.drain(..bytes.len() - value.unwrap_or(0));
+            News::Ended(pid.clone(), value.is_some().then_some(bytes))
+        }
+        (Some(SPAWN_REPLY), [Term::Reference(request), _, _, begun]) => {
+            match (&request.id[..], begun) {
+                ([REFERENCE, number, _], Term::Pid(pid)) => News::Began(*number, pid.clone()),
+                ([REFERENCE, ..], Term::Atom(why)) => News::Refused(os::terminal::line(&why.name)),
+                _ => News::None,
+            }
+        }
+        _ => News::None,
+    })
+}
+
 /// What an error of the connection means.
 fn ended(error: &io::Error) -> Problem {
     match error.kind() {
         ErrorKind::InvalidData => Problem::Nonsense(error.to_string()),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => silent(WRITE),
         _ => Problem::Ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pid(id: u32) -> Pid {
+        Pid::new("web@h", id, 0, 7)
+    }
+
+    /// A message of these terms.
+    fn message(control: Vec<Term>, more: Option<Term>) -> Vec<u8> {
+        let more = more.map(wire::encode).unwrap_or_default();
+        [wire::encode(tuple(control)), more].concat()
+    }
+
+    fn reply(words: &[u32], begun: Term) -> News {
+        let node = pid(1).node;
+        let request = Reference { node, id: words.to_vec(), creation: 9 };
+        let own = Term::from(pid(1));
+        news(message(vec![int(31), Term::from(request), own, int(1), begun], None)).unwrap()
+    }
+
+    fn ended(operation: i64, reason: Vec<Term>) -> News {
+        let control = vec![int(operation), Term::from(pid(5)), Term::from(pid(1))];
+        news(message(control, Some(tuple(reason)))).unwrap()
+    }
+
+    #[test]
+    fn a_process_is_known_by_the_request_that_started_it() {
+        assert_eq!(reply(&[REFERENCE, 3, 9], Term::from(pid(5))), News::Began(3, pid(5)));
+        assert_eq!(reply(&[REFERENCE + 1, 3, 9], Term::from(pid(5))), News::None);
+        assert_eq!(reply(&[REFERENCE], Term::from(pid(5))), News::None);
+        assert_eq!(reply(&[REFERENCE, 3, 9], int(5)), News::None);
+        let refused = News::Refused("system_limit".to_owned());
+        assert_eq!(reply(&[REFERENCE, 3, 9], atom("system_limit")), refused);
+        assert_eq!(reply(&[8, 3, 9], atom("system_limit")), News::None);
+    }
+
+    #[test]
+    fn the_end_of_a_process_has_the_value_of_its_call() {
+        let value = wire::encode(atom("ok")).split_off(1);
+        let returned = vec![int(0), atom("return"), atom("ok")];
+        assert_eq!(ended(24, returned.clone()), News::Ended(pid(5), Some(value)));
+        assert_eq!(ended(24, vec![int(0), atom("exit"), atom("ok")]), News::Ended(pid(5), None));
+        for other in [2, 3, 25, 26, 28] {
+            assert_eq!(ended(other, returned.clone()), News::None, "{other}");
+        }
+        assert_eq!(news(message(vec![], None)), Ok(News::None));
+        assert_eq!(news(wire::encode(atom("no_tuple"))), Ok(News::None));
+        assert!(news(vec![131]).is_err());
     }
 }

@@ -1,14 +1,11 @@
 //! For the fuzzer: takes any bytes as the answers of a node.
 
-use crate::client::Client;
+use crate::client::{self, News};
 use crate::frames::{Frame, Frames};
 use crate::mailboxes::Pass;
 use crate::{hello, links, micro, receives, view};
 use beam::{Pid, Term, wire};
 use std::time::{Duration, Instant};
-
-/// The number of the question that an answer has to match.
-const NUMBER: u32 = 1;
 
 /// Nothing is waited for: all bytes are there already.
 const LATER: Duration = Duration::from_secs(60);
@@ -19,7 +16,7 @@ pub fn connection(mut bytes: &[u8]) {
     let mut frames = Frames::default();
     while let Ok(frame) = frames.next(&mut bytes, Instant::now() + LATER) {
         let Frame::Terms(terms) = frame else { continue };
-        if let Ok(Some(Some(bytes))) = Client::answer(terms, NUMBER) {
+        if let Ok(News::Ended(_, Some(bytes))) = client::news(terms) {
             answer(&bytes);
         }
     }

@@ -34,7 +34,6 @@ const ALERT: [u8; 2] = [21, 3];
 const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 0x8 // DIST_MONITOR
     | 0x10 // FUN_TAGS
-    | 0x20 // DIST_MONITOR_NAME
     | 0x80 // NEW_FUN_TAGS
     | 0x100 // EXTENDED_PIDS_PORTS
     | 0x200 // EXPORT_PTR_TAG
@@ -66,7 +65,16 @@ impl From<Problem> for Greeting {
     }
 }
 
-/// Greets `node` under our name `own`. Returns the process that answers are sent to.
+/// The processes at both ends of a connection.
+#[derive(Debug, Clone)]
+pub struct Ends {
+    /// Ours, which exists only for the node: its processes are linked to it.
+    pub own: Pid,
+    /// The first process of the node.
+    pub init: Pid,
+}
+
+/// Greets `node` under our name `own`.
 ///
 /// # Errors
 /// If the node has another name, refuses us or does not know the cookie, or if the peer is no
@@ -76,7 +84,7 @@ pub fn greet(
     (node, own): (&NodeName, &NodeName),
     cookie: &Cookie,
     until: Instant,
-) -> Result<Pid, Greeting> {
+) -> Result<Ends, Greeting> {
     let mut messages = Messages {
         timed: Timed::new(stream, until, MOST),
         began: Instant::now(),
@@ -104,7 +112,8 @@ pub fn greet(
         Some((&ACK, _)) => return Err(Problem::WrongCookie.into()),
         _ => return Err(nonsense("a greeting without a proof").into()),
     }
-    Ok(Pid::new(name, 1, 0, creation))
+    let init = Pid::new(node.to_string(), 0, 0, start(&theirs));
+    Ok(Ends { own: Pid::new(name, 1, 0, creation), init })
 }
 
 /// The node's verdict on our name.
@@ -129,6 +138,14 @@ fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
     let at = if message.first() == Some(&OLD_CHALLENGE) { 7 } else { 9 };
     let number = message.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(without)?;
     Ok(u32::from_be_bytes(*number))
+}
+
+/// The number that tells starts of the node apart, from the message in which it announces itself;
+/// 0 in the older form, which has none.
+fn start(message: &[u8]) -> u32 {
+    let is_new = message.first() == Some(&CHALLENGE);
+    let bytes = message.get(13..).and_then(|rest| rest.first_chunk()).filter(|_| is_new);
+    bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 /// The proof for a number. Only a peer that knows the cookie can compute it.

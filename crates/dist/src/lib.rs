@@ -1,16 +1,16 @@
 //! Asks Erlang nodes over their own distribution protocol.
 //!
-//! A client is a hidden node. It calls functions of kernel, stdlib and erts in processes of the
-//! node. No module is loaded into the node, nothing is traced, and no message's content is read.
-//! The node sends us nothing that would make it connect to us once we are gone. The flags
-//! `scheduler_wall_time` and `microstate_accounting` must stay on meanwhile. Processes on the node
-//! hold these flags. They are linked to the connection and end with it, however it ends.
+//! A client is a hidden node. It starts processes on the node, which call functions of kernel,
+//! stdlib and erts. No module is loaded into the node, nothing is traced, and no message's content
+//! is read. The flags `scheduler_wall_time` and `microstate_accounting` must stay on meanwhile; a
+//! process holds each of them. All these processes are linked to us: they end with the connection,
+//! however it ends, and send us nothing that would make the node connect to us again.
 //!
 //! Only the node itself gets a proof of the cookie: the owner of the other end and the name of
 //! the node are checked first ([`Target`], [`Cookie`]).
 //!
 //! What a node sends is not trusted: the size of frames and the depth and memory of terms are
-//! bounded, and each wait ends.
+//! bounded, and each wait for bytes ends.
 
 mod calls;
 mod client;

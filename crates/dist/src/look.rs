@@ -199,6 +199,7 @@ fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
         | Problem::Silent(_) => Some(AGAIN),
         Problem::Ended => is_known.then_some(AGAIN),
         Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
+        Problem::NoProcess(_) => Some(AGAIN_LATER),
         // Only our name was sent so far, and no proof.
         Problem::Refused(_) | Problem::UnknownOwner(_) => Some(AGAIN_LATER),
         Problem::WrongCookie
@@ -408,8 +409,9 @@ impl<'a> Asking<'a> {
             return Ok(());
         }
         let answer = self.ask(Pass::question())?;
+        let took = self.began.elapsed();
         self.pass = answer.and_then(|answer| Pass::begin(&answer));
-        self.next_slice = Instant::now() + (self.began.elapsed() * REST).min(REST_MOST_LIST);
+        self.next_slice = Instant::now() + (took * REST).min(REST_MOST_LIST);
         Ok(())
     }
 

@@ -85,21 +85,29 @@ fn message(mut stream: &TcpStream) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// The reference of a question, as bytes; None if the message asks for no value.
-fn question(message: &[u8]) -> Option<&[u8]> {
+/// The reference of a question and the process that asks, as bytes; None if the message asks for
+/// no value.
+fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let name = b"execute_call";
     message.windows(name.len()).find(|window| window == name)?;
     let from = message.strip_prefix(&[112, 131, 104, 6, 97, 29])?;
     // A tag, how many words it has, the node's name, its start and the words.
-    from.get(..5 + usize::from(*from.get(4)?) + 4 + 3 * 4)
+    let (reference, rest) = from.split_at_checked(5 + usize::from(*from.get(4)?) + 4 + 3 * 4)?;
+    // A tag, the node's name and three numbers.
+    Some((reference, rest.get(..3 + usize::from(*rest.get(2)?) + 12)?))
 }
 
 /// Answers each question with a list of `count` copies of this term.
 fn answer_with(mut stream: &TcpStream, term: &[u8], count: u32) {
     while let Some(message) = message(stream) {
-        let Some(reference) = question(&message) else { continue };
+        let Some((reference, pid)) = question(&message) else { continue };
+        let began = [&[112, 131, 104, 5, 97, 31][..], reference, pid, &[97, 1], pid].concat();
+        let length = u32::try_from(began.len()).unwrap().to_be_bytes();
+        if stream.write_all(&[&length[..], &began].concat()).is_err() {
+            return;
+        }
         let value = b"\x83h\x03a\x00w\x06return";
-        let head = [&[112, 131, 104, 4, 97, 28, 106, 106][..], reference, value];
+        let head = [&[112, 131, 104, 3, 97, 24][..], pid, pid, value];
         let list = [&[108][..], &count.to_be_bytes()].concat();
         let length = head.concat().len() + list.len() + term.len() * count as usize + 1;
         let length = u32::try_from(length).unwrap().to_be_bytes();

@@ -52,6 +52,8 @@ pub enum Problem {
     Tls,
     /// It refuses connections from this tool.
     Refused(String),
+    /// It starts no process that could answer, for this reason.
+    NoProcess(String),
     /// Its OTP release is too old to be asked.
     Release(String),
     /// It did not answer for this many milliseconds.
