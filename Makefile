@@ -24,6 +24,8 @@
 #               and resumed. SEED=1, ONLY='cpu vm'
 # make contest  compare common alerts with tailback watch under the loads of make blind, and write
 #               docs/contest.md; same requirements as make blind. RUNS=126, SEED=1
+# make beside-tools  look at three stalls with perf, runqlat, offcputime, rtla and tailback watch,
+#               and write docs/tools.md; as root, on a quiet machine, ten minutes. ROUNDS=8
 # make alerting  let Debian's Prometheus scrape tailback watch, and check that the alerts of
 #               deploy/prometheus fire and end for a Redis with a quota; as root, three minutes
 # make unit-guest  install the package in a guest with systemd, and test its unit; as root, ten
@@ -81,7 +83,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest dose alerting \
+  test-alone test-fast engines fuzz torture blind advice oracle contest beside-tools dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
   packages image bare picture demo erlang kernels kernels-hz kernels-slice kernels-tree truth \
   golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check \
@@ -253,6 +255,12 @@ contest: release
 	  apache2-utils bpftrace
 	CONTEST=$(BUILD)/contest-$(or $(SEED),1) WRITE=1 scripts/contest $(abspath $(BINARY)) \
 	  $(or $(RUNS),126) $(or $(SEED),1) $(ONLY)
+
+beside-tools: release
+	@scripts/need jq gcc linux-perf libbpf-tools rtla
+	$(CARGO) build --release --locked -p tailback-probe --example turns
+	TOOLS=$(BUILD)/beside-tools WRITE=1 scripts/beside-tools $(BINARY) $(BUILD)/release/examples/turns \
+	  $(or $(ROUNDS),8)
 
 dose: release
 	@scripts/need gcc nodejs erlang-base erlang-dev
