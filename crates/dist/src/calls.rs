@@ -45,9 +45,9 @@ impl Call {
         (tuple(what), list(self.arguments))
     }
 
-    /// The same call in a process that ends with the call's value as its reason. A linked node gets
-    /// that reason only over the connection that it still has. A message to us would make the node
-    /// look up our host and connect to us if we were gone.
+    /// The same call in a process that ends with the call's value as its reason. The VM sends the
+    /// reason to a linked process only over the connection on which the link was made. A message to
+    /// us would make the node look up our host and connect to us if we were gone.
     ///
     /// Nodes call `erpc:execute_call/4` of each other, from OTP 23 on.
     pub fn reported(self) -> Self {

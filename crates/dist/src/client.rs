@@ -7,6 +7,7 @@ use crate::hello::{Ends, Greeting, greet, is_late, silent};
 use crate::name::NodeName;
 use crate::target::Target;
 use crate::timed::Timed;
+use crate::view;
 use beam::term::{self, atom, int, list, tuple};
 use beam::{Pid, Reference, Term, wire};
 use model::live::Problem;
@@ -27,8 +28,8 @@ const WRITE: Duration = Duration::from_secs(3);
 /// Interval between our signs of life. A node that hears none for a minute ends the connection.
 const TICK: Duration = Duration::from_secs(10);
 
-/// Most messages between two answers that are no answer themselves. Each question has one more
-/// message, and a late node sends only a sign of life every few seconds.
+/// Most messages between two answers that are no answer themselves. A question also brings a reply
+/// that its process has begun, and a late node sends only a sign of life every few seconds.
 const UNASKED: u32 = 100_000;
 
 /// Operation codes of the protocol.
@@ -48,8 +49,8 @@ pub type Answer = Option<Vec<u8>>;
 pub(crate) enum News {
     /// The request with this number has started this process.
     Began(u32, Pid),
-    /// The node starts no process for us, for this reason.
-    Refused(String),
+    /// The node starts no process for the request with this number, for this reason.
+    Refused(u32, String),
     /// This process has ended.
     Ended(Pid, Answer),
     /// Something else.
@@ -65,6 +66,8 @@ pub struct Client {
     /// The number of the last request, and the process that the last question started.
     number: u32,
     answers: Option<Pid>,
+    /// Whether a process that was to hold a flag was not started.
+    lacks_holder: bool,
     last_sent: Instant,
     unasked: u32,
 }
@@ -100,7 +103,16 @@ impl Client {
         let ends = greet(&stream, (&target.name, &name), cookie, until)?;
         stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
         let (frames, last_sent) = (Frames::default(), Instant::now());
-        Ok(Client { stream, frames, ends, number: 0, answers: None, last_sent, unasked: 0 })
+        Ok(Client {
+            stream,
+            frames,
+            ends,
+            number: 0,
+            answers: None,
+            lacks_holder: false,
+            last_sent,
+            unasked: 0,
+        })
     }
 
     /// Makes a process on the node hold a system flag until the connection ends.
@@ -130,6 +142,11 @@ impl Client {
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
         self.spawn(Call::all(vec![trap, on, wait])).map(drop)
+    }
+
+    /// Whether a process that was to hold a flag was not started since the last call.
+    pub fn take_lack_of_holder(&mut self) -> bool {
+        std::mem::take(&mut self.lacks_holder)
     }
 
     /// Our name, as the node knows it.
@@ -166,7 +183,10 @@ impl Client {
                 Ok(Frame::Tick) => self.tick()?,
                 Ok(Frame::Terms(bytes)) => match news(bytes)? {
                     News::Began(of, pid) if of == number => self.answers = Some(pid),
-                    News::Refused(why) => return Err(Problem::NoProcess(why)),
+                    News::Refused(of, why) => {
+                        self.lacks_holder |= of != number;
+                        return Err(Problem::NoProcess(why));
+                    }
                     News::Ended(pid, answer) if self.answers.as_ref() == Some(&pid) => {
                         (self.answers, self.unasked) = (None, 0);
                         return Ok(Some(answer));
@@ -193,8 +213,9 @@ impl Client {
         let id = vec![REFERENCE, self.number, own.creation];
         let request = Reference { node: own.node.clone(), id, creation: own.creation };
         let (function, arguments) = call.spawned();
-        // What the process writes or logs goes to its group leader. If that were a process of ours,
-        // the node would connect to us for it. `init` passes it on to the node's own `user`.
+        // What the process writes goes to its group leader, and what it logs also to that one's
+        // node. If that were ours, the node would connect to us for it. `init` passes on what is
+        // written to the node's own `user`.
         let head = [Term::from(request), Term::from(own.clone()), Term::from(init.clone())];
         let link = list(vec![atom("link")]);
         let control = tuple([&[int(SPAWN_REQUEST)], &head[..], &[function, link]].concat());
@@ -234,7 +255,9 @@ pub(crate) fn news(mut bytes: Vec<u8>) -> Result<News, Problem> {
         (Some(SPAWN_REPLY), [Term::Reference(request), _, _, begun]) => {
             match (&request.id[..], begun) {
                 ([REFERENCE, number, _], Term::Pid(pid)) => News::Began(*number, pid.clone()),
-                ([REFERENCE, ..], Term::Atom(why)) => News::Refused(os::terminal::line(&why.name)),
+                ([REFERENCE, number, _], Term::Atom(why)) => {
+                    News::Refused(*number, view::name(&why.name))
+                }
                 _ => News::None,
             }
         }
@@ -283,9 +306,13 @@ mod tests {
         assert_eq!(reply(&[REFERENCE + 1, 3, 9], Term::from(pid(5))), News::None);
         assert_eq!(reply(&[REFERENCE], Term::from(pid(5))), News::None);
         assert_eq!(reply(&[REFERENCE, 3, 9], int(5)), News::None);
-        let refused = News::Refused("system_limit".to_owned());
+        let refused = News::Refused(3, "system_limit".to_owned());
         assert_eq!(reply(&[REFERENCE, 3, 9], atom("system_limit")), refused);
         assert_eq!(reply(&[8, 3, 9], atom("system_limit")), News::None);
+        let News::Refused(3, why) = reply(&[REFERENCE, 3, 9], atom(&"x".repeat(9_000))) else {
+            panic!("it was not refused")
+        };
+        assert!(why.len() < 1_000, "{}", why.len());
     }
 
     #[test]

@@ -29,6 +29,10 @@ const LATE: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(5);
 
+/// The pause before a node that started no process is asked again. It logs each attempt. It ends a
+/// connection on which it hears nothing for a minute.
+const ROOM: Duration = Duration::from_secs(30);
+
 /// The pause for problems that last longer. For example the node is only being started, or it
 /// sent nonsense after the handshake. The node logs each attempt.
 const AGAIN_LATER: Duration = Duration::from_secs(60);
@@ -199,6 +203,7 @@ fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
         | Problem::Silent(_) => Some(AGAIN),
         Problem::Ended => is_known.then_some(AGAIN),
         Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
+        // Only while connected, and then the connection stays.
         Problem::NoProcess(_) => Some(AGAIN_LATER),
         // Only our name was sent so far, and no proof.
         Problem::Refused(_) | Problem::UnknownOwner(_) => Some(AGAIN_LATER),
@@ -280,15 +285,37 @@ impl<'a> Asking<'a> {
     fn run(&mut self) -> Result<(), Problem> {
         let mut next = Instant::now();
         while !self.shared.ends() {
-            if Instant::now() >= next {
-                next = Instant::now() + INTERVAL;
-                self.figures()?;
+            match self.step(&mut next) {
+                Err(Problem::NoProcess(why)) => self.wait_for_room(why)?,
+                done => done?,
             }
-            if Instant::now() >= self.next_slice {
-                self.go_on()?;
-            }
-            self.sample()?;
             pause(self.shared, SAMPLE);
+        }
+        Ok(())
+    }
+
+    /// What is due: figures, a slice of the pass, a sample.
+    fn step(&mut self, next: &mut Instant) -> Result<(), Problem> {
+        if Instant::now() >= *next {
+            *next = Instant::now() + INTERVAL;
+            self.figures()?;
+        }
+        if Instant::now() >= self.next_slice {
+            self.go_on()?;
+        }
+        self.sample()
+    }
+
+    /// Says that the node starts no process for us, and leaves it alone for a while. The connection
+    /// stays: a node without room for a process may end when it accepts another one.
+    fn wait_for_room(&mut self, why: String) -> Result<(), Problem> {
+        let mut told = self.shared.answers();
+        (told.look.state, told.asked) = (State::Failed(Problem::NoProcess(why)), None);
+        drop(told);
+        pause(self.shared, ROOM);
+        if self.client.take_lack_of_holder() {
+            self.client.hold("scheduler_wall_time")?;
+            (self.counting, self.holds_micro) = (Counting::Pause(Instant::now()), false);
         }
         Ok(())
     }
@@ -332,7 +359,7 @@ impl<'a> Asking<'a> {
         inside.queued = self.queued()?;
         let took = began.elapsed();
         let mut told = self.shared.answers();
-        told.look.inside = Some(inside);
+        (told.look.state, told.look.inside) = (State::Answering, Some(inside));
         told.look.took = took;
         told.at = Some(Instant::now());
         Ok(())

@@ -45,15 +45,28 @@ impl Fake {
         Fake { port, greeted }
     }
 
-    /// Asks it as `web@127.0.0.1` until it turns out that it cannot be asked.
-    fn problem(&self) -> Problem {
+    /// Asks it as `web@127.0.0.1`.
+    fn watcher(&self) -> Watcher {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("cookie");
         std::fs::write(&file, COOKIE).unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
         let cookie = Cookie::read(&file, Owner::Own).unwrap();
         let target = Target::read(&format!("web@127.0.0.1:{}", self.port), false).unwrap();
-        let watcher = Watcher::start(target, cookie).unwrap();
+        Watcher::start(target, cookie).unwrap()
+    }
+
+    /// Whether it stays without a figure and without a problem for this time.
+    fn is_silent_for(&self, time: Duration) -> bool {
+        let watcher = self.watcher();
+        std::thread::sleep(time);
+        let look = watcher.look();
+        look.inside.is_none() && !matches!(look.state, State::Failed(_))
+    }
+
+    /// Asks it until it turns out that it cannot be asked.
+    fn problem(&self) -> Problem {
+        let watcher = self.watcher();
         let until = Instant::now() + PATIENCE;
         loop {
             if let State::Failed(problem) = watcher.look().state {
@@ -97,13 +110,28 @@ fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((reference, rest.get(..3 + usize::from(*rest.get(2)?) + 12)?))
 }
 
+/// Asserts that the process of a question would be linked to us, and that its group leader is the
+/// node's first process: the node was started once, as number 1.
+fn assert_tied_to_the_connection(message: &[u8]) {
+    let init = b"Xw\x0dweb@127.0.0.1\0\0\0\0\0\0\0\0\0\0\0\x01";
+    assert!(message.windows(init.len()).any(|window| window == init), "{message:?}");
+    let link = b"l\0\0\0\x01w\x04linkj";
+    assert!(message.windows(link.len()).any(|window| window == link), "{message:?}");
+}
+
+/// The reply that this process has begun, or that there is none for this reason.
+fn reply(mut stream: &TcpStream, reference: &[u8], own: &[u8], begun: &[u8]) -> bool {
+    let reply = [&[112, 131, 104, 5, 97, 31][..], reference, own, &[97, 1], begun].concat();
+    let length = u32::try_from(reply.len()).unwrap().to_be_bytes();
+    stream.write_all(&[&length[..], &reply].concat()).is_ok()
+}
+
 /// Answers each question with a list of `count` copies of this term.
 fn answer_with(mut stream: &TcpStream, term: &[u8], count: u32) {
     while let Some(message) = message(stream) {
         let Some((reference, pid)) = question(&message) else { continue };
-        let began = [&[112, 131, 104, 5, 97, 31][..], reference, pid, &[97, 1], pid].concat();
-        let length = u32::try_from(began.len()).unwrap().to_be_bytes();
-        if stream.write_all(&[&length[..], &began].concat()).is_err() {
+        assert_tied_to_the_connection(&message);
+        if !reply(stream, reference, pid, pid) {
             return;
         }
         let value = b"\x83h\x03a\x00w\x06return";
@@ -149,6 +177,40 @@ fn a_message_that_is_too_long_is_said_so() {
     });
     let wanted = "a message of 57 MiB; the limit is 48 MiB";
     assert_eq!(fake.problem(), Problem::Nonsense(wanted.to_owned()));
+}
+
+#[test]
+fn an_end_of_another_process_is_no_answer() {
+    let fake = Fake::start("web@127.0.0.1", |mut stream| {
+        while let Some(message) = message(stream) {
+            let Some((reference, pid)) = question(&message) else { continue };
+            // The same process of an earlier start of the node.
+            let mut other = pid.to_vec();
+            *other.last_mut().unwrap() ^= 1;
+            let value = b"\x83h\x03a\x00w\x06returnj";
+            let end = [&[112, 131, 104, 3, 97, 24][..], &other, pid, value].concat();
+            let length = u32::try_from(end.len()).unwrap().to_be_bytes();
+            let sent = [&length[..], &end].concat();
+            if !reply(stream, reference, pid, pid) || stream.write_all(&sent).is_err() {
+                return;
+            }
+        }
+    });
+    assert!(fake.is_silent_for(Duration::from_secs(3)), "it was taken as an answer");
+}
+
+#[test]
+fn a_node_without_room_for_a_process_keeps_its_connection() {
+    let fake = Fake::start("web@127.0.0.1", |stream| {
+        while let Some(message) = message(stream) {
+            let Some((reference, pid)) = question(&message) else { continue };
+            if !reply(stream, reference, pid, b"w\x0csystem_limit") {
+                return;
+            }
+        }
+    });
+    assert_eq!(fake.problem(), Problem::NoProcess("system_limit".to_owned()));
+    assert_eq!(fake.greeted.load(Ordering::Relaxed), 1);
 }
 
 #[test]

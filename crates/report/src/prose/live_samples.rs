@@ -237,6 +237,7 @@ fn problems() -> Vec<String> {
         Problem::Tls,
         Problem::Refused("not_allowed".to_owned()),
         Problem::NoProcess("system_limit".to_owned()),
+        Problem::NoProcess("badarg".to_owned()),
         Problem::Release("24".to_owned()),
         Problem::Silent(3_000),
         Problem::Nonsense("a word".to_owned()),

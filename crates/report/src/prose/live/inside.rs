@@ -128,11 +128,13 @@ pub fn problem(problem: &Problem) -> String {
                 .to_owned()
         }
         Problem::Refused(why) => format!("it refuses the connection: {}", plain(why)),
-        Problem::NoProcess(why) => format!(
-            "it starts no process that could answer ({}); system_limit means that it has as many \
-             as +P allows; it is asked again",
-            plain(why)
-        ),
+        Problem::NoProcess(why) if why == "system_limit" => {
+            "it has as many processes as +P allows, so none can answer; it is asked again"
+                .to_owned()
+        }
+        Problem::NoProcess(why) => {
+            format!("it starts no process that could answer ({}); it is asked again", plain(why))
+        }
         Problem::Release(otp) => format!(
             "it is OTP {}, and tailback asks only OTP 25 and later; it is still watched from \
              outside",
