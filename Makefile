@@ -375,7 +375,8 @@ install: release
 # The source package of the last commit, and the package that is built from it. Debian's package
 # manager does not know a Rust from rustup: the build profile leaves Debian's own out.
 deb:
-	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config dpkg-dev debhelper
+	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev libzstd-dev pkg-config dpkg-dev \
+	  debhelper
 	rm -rf $(BUILD)/debian
 	scripts/debian-source $(BUILD)/debian
 	cd $(BUILD)/debian && dpkg-source --extract tailback_*.dsc tailback && cd tailback && \
