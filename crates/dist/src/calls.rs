@@ -49,15 +49,15 @@ impl Call {
     /// reason to a linked process only over the connection on which the link was made. A message to
     /// us would make the node look up our host and connect to us if we were gone.
     ///
-    /// Nodes call `erpc:execute_call/4` of each other, from OTP 23 on.
-    pub fn reported(self) -> Self {
+    /// From OTP 23 on, nodes start each other's `erpc:execute_call/4` to make such calls.
+    pub fn exits_with_value(self) -> Self {
         let call = vec![atom(self.module), atom(self.function), list(self.arguments)];
         Call::new("erpc", "execute_call", [vec![int(0)], call].concat())
     }
 }
 
 /// The bytes of a call's value without the version byte, from the reason with which the process of
-/// a [`reported`](Call::reported) call ended. None if the call failed.
+/// a [`Call::exits_with_value`] ended. None if the call failed.
 pub fn value(reason: &[u8]) -> Option<&[u8]> {
     // What follows `{0, return, ` in the external format.
     match reason.strip_prefix(&[131, 104, 3, 97, 0])? {
@@ -107,8 +107,8 @@ mod tests {
         let all = Call::all(vec![node, info]);
         assert_eq!((all.module, all.function), ("lists", "zipwith"));
         assert_eq!(all.arguments[2], list(vec![list(vec![]), list(vec![atom("otp_release")])]));
-        let reported = all.reported();
-        assert_eq!((reported.module, reported.function), ("erpc", "execute_call"));
-        assert_eq!(reported.arguments[..2], [int(0), atom("lists")]);
+        let exiting = all.exits_with_value();
+        assert_eq!((exiting.module, exiting.function), ("erpc", "execute_call"));
+        assert_eq!(exiting.arguments[..2], [int(0), atom("lists")]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::calls::{self, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
-use crate::hello::{Ends, Greeting, greet, is_late, silent};
+use crate::hello::{Greeting, Pids, greet, is_late, silent};
 use crate::name::NodeName;
 use crate::target::Target;
 use crate::timed::Timed;
@@ -29,32 +29,32 @@ const WRITE: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_secs(10);
 
 /// Most messages between two answers that are no answer themselves. A question also brings a reply
-/// that its process has begun, and a late node sends only a sign of life every few seconds.
+/// that its process has started, and a late node sends only a sign of life every few seconds.
 const UNASKED: u32 = 100_000;
 
-/// Operation codes of the protocol.
-const LINKED_ENDED: i64 = 24;
+/// Operation codes of the protocol, by the names of its documentation.
+const PAYLOAD_EXIT: i64 = 24;
 const SPAWN_REQUEST: i64 = 29;
 const SPAWN_REPLY: i64 = 31;
 
-/// The same in each of our references.
-const REFERENCE: u32 = 0x1_bacc;
+/// The first word of each of our references.
+const FIRST_WORD: u32 = 0x1_bacc;
 
 /// The answer to a question: the bytes of its value without the version byte; None if the call
 /// failed.
 pub type Answer = Option<Vec<u8>>;
 
-/// What a message says about our processes on the node.
+/// A message of the node about the processes that we asked it to start.
 #[derive(Debug, PartialEq)]
-pub(crate) enum News {
+pub(crate) enum Message {
     /// The request with this number has started this process.
-    Began(u32, Pid),
-    /// The node starts no process for the request with this number, for this reason.
-    Refused(u32, String),
-    /// This process has ended.
-    Ended(Pid, Answer),
-    /// Something else.
-    None,
+    Started(u32, Pid),
+    /// The request with this number has started no process, for this reason.
+    NotStarted(u32, String),
+    /// This process has exited. The answer is the value of its call.
+    Exited(Pid, Answer),
+    /// A message about something else.
+    Other,
 }
 
 /// A connection to a node.
@@ -62,12 +62,13 @@ pub(crate) enum News {
 pub struct Client {
     stream: TcpStream,
     frames: Frames,
-    ends: Ends,
-    /// The number of the last request, and the process that the last question started.
+    pids: Pids,
+    /// The number of the last request.
     number: u32,
-    answers: Option<Pid>,
-    /// Whether a process that was to hold a flag was not started.
-    lacks_holder: bool,
+    /// The process that answers the last question.
+    answering: Option<Pid>,
+    /// Whether the node has started no process for a flag.
+    holder_not_started: bool,
     last_sent: Instant,
     unasked: u32,
 }
@@ -100,16 +101,16 @@ impl Client {
         let name = name.ok_or_else(|| Problem::Host("the host name is too long".to_owned()))?;
         let stream = target.connect(cookie, within)?;
         let until = Instant::now() + within;
-        let ends = greet(&stream, (&target.name, &name), cookie, until)?;
+        let pids = greet(&stream, (&target.name, &name), cookie, until)?;
         stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
         let (frames, last_sent) = (Frames::default(), Instant::now());
         Ok(Client {
             stream,
             frames,
-            ends,
+            pids,
             number: 0,
-            answers: None,
-            lacks_holder: false,
+            answering: None,
+            holder_not_started: false,
             last_sent,
             unasked: 0,
         })
@@ -144,14 +145,22 @@ impl Client {
         self.spawn(Call::all(vec![trap, on, wait])).map(drop)
     }
 
-    /// Whether a process that was to hold a flag was not started since the last call.
-    pub fn take_lack_of_holder(&mut self) -> bool {
-        std::mem::take(&mut self.lacks_holder)
+    /// Whether the node has started no process for a flag since this was last asked.
+    pub fn take_holder_not_started(&mut self) -> bool {
+        std::mem::take(&mut self.holder_not_started)
+    }
+
+    /// Sends a sign of life if the last message is some time ago.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn stay(&mut self) -> Result<(), Problem> {
+        if self.last_sent.elapsed() >= TICK { self.tick() } else { Ok(()) }
     }
 
     /// Our name, as the node knows it.
     pub fn own_name(&self) -> &str {
-        &self.ends.own.node.name
+        &self.pids.own.node.name
     }
 
     /// Asks for the value of a call. Returns the number of the question.
@@ -159,8 +168,8 @@ impl Client {
     /// # Errors
     /// If the connection has ended.
     pub fn ask(&mut self, call: Call) -> Result<u32, Problem> {
-        self.answers = None;
-        self.spawn(call.reported())
+        self.answering = None;
+        self.spawn(call.exits_with_value())
     }
 
     /// Waits for the answer to a question. Returns None if the answer does not come in time.
@@ -181,14 +190,15 @@ impl Client {
                 // Each sign of life is answered, but not more often than every `STEP`.
                 Ok(Frame::Tick) if self.last_sent.elapsed() < STEP => {}
                 Ok(Frame::Tick) => self.tick()?,
-                Ok(Frame::Terms(bytes)) => match news(bytes)? {
-                    News::Began(of, pid) if of == number => self.answers = Some(pid),
-                    News::Refused(of, why) => {
-                        self.lacks_holder |= of != number;
+                Ok(Frame::Terms(bytes)) => match read(bytes)? {
+                    Message::Started(of, pid) if of == number => self.answering = Some(pid),
+                    Message::NotStarted(of, why) => {
+                        self.holder_not_started |= of != number;
                         return Err(Problem::NoProcess(why));
                     }
-                    News::Ended(pid, answer) if self.answers.as_ref() == Some(&pid) => {
-                        (self.answers, self.unasked) = (None, 0);
+                    Message::Exited(pid, answer) if self.answering.as_ref() == Some(&pid) => {
+                        self.answering = None;
+                        self.unasked = 0;
                         return Ok(Some(answer));
                     }
                     _ => {}
@@ -196,9 +206,7 @@ impl Client {
                 Err(error) if is_late(&error) => {}
                 Err(error) => return Err(ended(&error)),
             }
-            if self.last_sent.elapsed() >= TICK {
-                self.tick()?;
-            }
+            self.stay()?;
             if Instant::now() >= until {
                 return Ok(None);
             }
@@ -209,13 +217,13 @@ impl Client {
     /// connection. Returns the number of the request.
     fn spawn(&mut self, call: Call) -> Result<u32, Problem> {
         self.number = self.number.wrapping_add(1);
-        let Ends { own, init } = &self.ends;
-        let id = vec![REFERENCE, self.number, own.creation];
+        let Pids { own, init } = &self.pids;
+        let id = vec![FIRST_WORD, self.number, own.creation];
         let request = Reference { node: own.node.clone(), id, creation: own.creation };
         let (function, arguments) = call.spawned();
-        // What the process writes goes to its group leader, and what it logs also to that one's
-        // node. If that were ours, the node would connect to us for it. `init` passes on what is
-        // written to the node's own `user`.
+        // A process writes to its group leader, and its log events go to the group leader's node.
+        // With a group leader on our side, the node would connect to us to deliver them. `init`
+        // passes written text on to the node's own `user`.
         let head = [Term::from(request), Term::from(own.clone()), Term::from(init.clone())];
         let link = list(vec![atom("link")]);
         let control = tuple([&[int(SPAWN_REQUEST)], &head[..], &[function, link]].concat());
@@ -240,28 +248,28 @@ impl Client {
 }
 
 /// Reads a message.
-pub(crate) fn news(mut bytes: Vec<u8>) -> Result<News, Problem> {
+pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, Problem> {
     let length = wire::first(&bytes).map_err(Problem::Nonsense)?;
     let control = wire::decode(&bytes[..length]).map_err(Problem::Nonsense)?;
-    let Term::Tuple(control) = control else { return Ok(News::None) };
+    let Term::Tuple(control) = control else { return Ok(Message::Other) };
     let kind = control.elements.first().and_then(|kind| term::as_i64(kind).ok());
     Ok(match (kind, control.elements.get(1..).unwrap_or_default()) {
-        (Some(LINKED_ENDED), [Term::Pid(pid), _]) => {
+        (Some(PAYLOAD_EXIT), [Term::Pid(pid), _]) => {
             let value = calls::value(&bytes[length..]).map(<[u8]>::len);
             // A value may be large, so it is moved only once.
             bytes.drain(..bytes.len() - value.unwrap_or(0));
-            News::Ended(pid.clone(), value.is_some().then_some(bytes))
+            Message::Exited(pid.clone(), value.is_some().then_some(bytes))
         }
-        (Some(SPAWN_REPLY), [Term::Reference(request), _, _, begun]) => {
-            match (&request.id[..], begun) {
-                ([REFERENCE, number, _], Term::Pid(pid)) => News::Began(*number, pid.clone()),
-                ([REFERENCE, number, _], Term::Atom(why)) => {
-                    News::Refused(*number, view::name(&why.name))
+        (Some(SPAWN_REPLY), [Term::Reference(request), _, _, process]) => {
+            match (&request.id[..], process) {
+                ([FIRST_WORD, number, _], Term::Pid(pid)) => Message::Started(*number, pid.clone()),
+                ([FIRST_WORD, number, _], Term::Atom(why)) => {
+                    Message::NotStarted(*number, view::name(&why.name))
                 }
-                _ => News::None,
+                _ => Message::Other,
             }
         }
-        _ => News::None,
+        _ => Message::Other,
     })
 }
 
@@ -288,28 +296,29 @@ mod tests {
         [wire::encode(tuple(control)), more].concat()
     }
 
-    fn reply(words: &[u32], begun: Term) -> News {
+    fn reply(words: &[u32], begun: Term) -> Message {
         let node = pid(1).node;
         let request = Reference { node, id: words.to_vec(), creation: 9 };
         let own = Term::from(pid(1));
-        news(message(vec![int(31), Term::from(request), own, int(1), begun], None)).unwrap()
+        read(message(vec![int(31), Term::from(request), own, int(1), begun], None)).unwrap()
     }
 
-    fn ended(operation: i64, reason: Vec<Term>) -> News {
+    fn ended(operation: i64, reason: Vec<Term>) -> Message {
         let control = vec![int(operation), Term::from(pid(5)), Term::from(pid(1))];
-        news(message(control, Some(tuple(reason)))).unwrap()
+        read(message(control, Some(tuple(reason)))).unwrap()
     }
 
     #[test]
     fn a_process_is_known_by_the_request_that_started_it() {
-        assert_eq!(reply(&[REFERENCE, 3, 9], Term::from(pid(5))), News::Began(3, pid(5)));
-        assert_eq!(reply(&[REFERENCE + 1, 3, 9], Term::from(pid(5))), News::None);
-        assert_eq!(reply(&[REFERENCE], Term::from(pid(5))), News::None);
-        assert_eq!(reply(&[REFERENCE, 3, 9], int(5)), News::None);
-        let refused = News::Refused(3, "system_limit".to_owned());
-        assert_eq!(reply(&[REFERENCE, 3, 9], atom("system_limit")), refused);
-        assert_eq!(reply(&[8, 3, 9], atom("system_limit")), News::None);
-        let News::Refused(3, why) = reply(&[REFERENCE, 3, 9], atom(&"x".repeat(9_000))) else {
+        assert_eq!(reply(&[FIRST_WORD, 3, 9], Term::from(pid(5))), Message::Started(3, pid(5)));
+        assert_eq!(reply(&[FIRST_WORD + 1, 3, 9], Term::from(pid(5))), Message::Other);
+        assert_eq!(reply(&[FIRST_WORD], Term::from(pid(5))), Message::Other);
+        assert_eq!(reply(&[FIRST_WORD, 3, 9], int(5)), Message::Other);
+        let refused = Message::NotStarted(3, "system_limit".to_owned());
+        assert_eq!(reply(&[FIRST_WORD, 3, 9], atom("system_limit")), refused);
+        assert_eq!(reply(&[8, 3, 9], atom("system_limit")), Message::Other);
+        let Message::NotStarted(3, why) = reply(&[FIRST_WORD, 3, 9], atom(&"x".repeat(9_000)))
+        else {
             panic!("it was not refused")
         };
         assert!(why.len() < 1_000, "{}", why.len());
@@ -319,13 +328,16 @@ mod tests {
     fn the_end_of_a_process_has_the_value_of_its_call() {
         let value = wire::encode(atom("ok")).split_off(1);
         let returned = vec![int(0), atom("return"), atom("ok")];
-        assert_eq!(ended(24, returned.clone()), News::Ended(pid(5), Some(value)));
-        assert_eq!(ended(24, vec![int(0), atom("exit"), atom("ok")]), News::Ended(pid(5), None));
+        assert_eq!(ended(24, returned.clone()), Message::Exited(pid(5), Some(value)));
+        assert_eq!(
+            ended(24, vec![int(0), atom("exit"), atom("ok")]),
+            Message::Exited(pid(5), None)
+        );
         for other in [2, 3, 25, 26, 28] {
-            assert_eq!(ended(other, returned.clone()), News::None, "{other}");
+            assert_eq!(ended(other, returned.clone()), Message::Other, "{other}");
         }
-        assert_eq!(news(message(vec![], None)), Ok(News::None));
-        assert_eq!(news(wire::encode(atom("no_tuple"))), Ok(News::None));
-        assert!(news(vec![131]).is_err());
+        assert_eq!(read(message(vec![], None)), Ok(Message::Other));
+        assert_eq!(read(wire::encode(atom("no_tuple"))), Ok(Message::Other));
+        assert!(read(vec![131]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! For the fuzzer: takes any bytes as the answers of a node.
 
-use crate::client::{self, News};
+use crate::client::{self, Message};
 use crate::frames::{Frame, Frames};
 use crate::mailboxes::Pass;
 use crate::{hello, links, micro, receives, view};
@@ -16,7 +16,7 @@ pub fn connection(mut bytes: &[u8]) {
     let mut frames = Frames::default();
     while let Ok(frame) = frames.next(&mut bytes, Instant::now() + LATER) {
         let Frame::Terms(terms) = frame else { continue };
-        if let Ok(News::Ended(_, Some(bytes))) = client::news(terms) {
+        if let Ok(Message::Exited(_, Some(bytes))) = client::read(terms) {
             answer(&bytes);
         }
     }

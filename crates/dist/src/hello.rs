@@ -65,10 +65,10 @@ impl From<Problem> for Greeting {
     }
 }
 
-/// The processes at both ends of a connection.
+/// A process at each end of a connection.
 #[derive(Debug, Clone)]
-pub struct Ends {
-    /// Ours, which exists only for the node: its processes are linked to it.
+pub struct Pids {
+    /// Our process. It exists only as a number: processes on the node are linked to it.
     pub own: Pid,
     /// The first process of the node.
     pub init: Pid,
@@ -84,7 +84,7 @@ pub fn greet(
     (node, own): (&NodeName, &NodeName),
     cookie: &Cookie,
     until: Instant,
-) -> Result<Ends, Greeting> {
+) -> Result<Pids, Greeting> {
     let mut messages = Messages {
         timed: Timed::new(stream, until, MOST),
         began: Instant::now(),
@@ -112,8 +112,8 @@ pub fn greet(
         Some((&ACK, _)) => return Err(Problem::WrongCookie.into()),
         _ => return Err(nonsense("a greeting without a proof").into()),
     }
-    let init = Pid::new(node.to_string(), 0, 0, start(&theirs));
-    Ok(Ends { own: Pid::new(name, 1, 0, creation), init })
+    let init = Pid::new(node.to_string(), 0, 0, creation_of(&theirs));
+    Ok(Pids { own: Pid::new(name, 1, 0, creation), init })
 }
 
 /// The node's verdict on our name.
@@ -140,9 +140,9 @@ fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
     Ok(u32::from_be_bytes(*number))
 }
 
-/// The number that tells starts of the node apart, from the message in which it announces itself;
-/// 0 in the older form, which has none.
-fn start(message: &[u8]) -> u32 {
+/// The node's creation, which tells its starts apart, from the message in which it announces
+/// itself. The older form has none: 0.
+fn creation_of(message: &[u8]) -> u32 {
     let is_new = message.first() == Some(&CHALLENGE);
     let bytes = message.get(13..).and_then(|rest| rest.first_chunk()).filter(|_| is_new);
     bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))

@@ -29,9 +29,8 @@ const LATE: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The pause before a node that started no process is asked again. It logs each attempt. It ends a
-/// connection on which it hears nothing for a minute.
-const ROOM: Duration = Duration::from_secs(30);
+/// The pause before a node that started no process is asked again. The node logs each attempt.
+const FULL: Duration = Duration::from_secs(30);
 
 /// The pause for problems that last longer. For example the node is only being started, or it
 /// sent nonsense after the handshake. The node logs each attempt.
@@ -152,7 +151,8 @@ impl Watcher {
                 let Err((error, is_known)) = asked else { return };
                 let next = again(&error, is_known);
                 let mut told = of_thread.answers();
-                (told.look.state, told.asked) = (State::Failed(error), None);
+                told.look.state = State::Failed(error);
+                told.asked = None;
                 drop(told);
                 let Some(next) = next else { return };
                 pause(&of_thread, next);
@@ -262,7 +262,8 @@ impl<'a> Asking<'a> {
         client.hold("scheduler_wall_time")?;
         let mut told = shared.answers();
         // Earlier answers came over another connection, and maybe from another node.
-        (told.look.state, told.look.inside) = (State::Answering, None);
+        told.look.state = State::Answering;
+        told.look.inside = None;
         drop(told);
         let now = Instant::now();
         Ok(Asking {
@@ -286,7 +287,7 @@ impl<'a> Asking<'a> {
         let mut next = Instant::now();
         while !self.shared.ends() {
             match self.step(&mut next) {
-                Err(Problem::NoProcess(why)) => self.wait_for_room(why)?,
+                Err(Problem::NoProcess(why)) => self.wait_while_full(why)?,
                 done => done?,
             }
             pause(self.shared, SAMPLE);
@@ -306,16 +307,22 @@ impl<'a> Asking<'a> {
         self.sample()
     }
 
-    /// Says that the node starts no process for us, and leaves it alone for a while. The connection
-    /// stays: a node without room for a process may end when it accepts another one.
-    fn wait_for_room(&mut self, why: String) -> Result<(), Problem> {
+    /// Reports that the node starts no process for us, and asks nothing for a while. The connection
+    /// stays: a node that is full may end when it accepts another one.
+    fn wait_while_full(&mut self, why: String) -> Result<(), Problem> {
         let mut told = self.shared.answers();
-        (told.look.state, told.asked) = (State::Failed(Problem::NoProcess(why)), None);
+        told.look.state = State::Failed(Problem::NoProcess(why));
+        told.asked = None;
         drop(told);
-        pause(self.shared, ROOM);
-        if self.client.take_lack_of_holder() {
+        let until = Instant::now() + FULL;
+        while !self.shared.ends() && Instant::now() < until {
+            pause(self.shared, SAMPLE);
+            self.client.stay()?;
+        }
+        if self.client.take_holder_not_started() {
             self.client.hold("scheduler_wall_time")?;
-            (self.counting, self.holds_micro) = (Counting::Pause(Instant::now()), false);
+            self.counting = Counting::Pause(Instant::now());
+            self.holds_micro = false;
         }
         Ok(())
     }
@@ -359,7 +366,8 @@ impl<'a> Asking<'a> {
         inside.queued = self.queued()?;
         let took = began.elapsed();
         let mut told = self.shared.answers();
-        (told.look.state, told.look.inside) = (State::Answering, Some(inside));
+        told.look.state = State::Answering;
+        told.look.inside = Some(inside);
         told.look.took = took;
         told.at = Some(Instant::now());
         Ok(())

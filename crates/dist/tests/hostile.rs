@@ -110,8 +110,8 @@ fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((reference, rest.get(..3 + usize::from(*rest.get(2)?) + 12)?))
 }
 
-/// Asserts that the process of a question would be linked to us, and that its group leader is the
-/// node's first process: the node was started once, as number 1.
+/// Asserts that a question asks for a linked process whose group leader is the node's first
+/// process. The creation of the fake node is 1.
 fn assert_tied_to_the_connection(message: &[u8]) {
     let init = b"Xw\x0dweb@127.0.0.1\0\0\0\0\0\0\0\0\0\0\0\x01";
     assert!(message.windows(init.len()).any(|window| window == init), "{message:?}");
@@ -119,9 +119,10 @@ fn assert_tied_to_the_connection(message: &[u8]) {
     assert!(message.windows(link.len()).any(|window| window == link), "{message:?}");
 }
 
-/// The reply that this process has begun, or that there is none for this reason.
-fn reply(mut stream: &TcpStream, reference: &[u8], own: &[u8], begun: &[u8]) -> bool {
-    let reply = [&[112, 131, 104, 5, 97, 31][..], reference, own, &[97, 1], begun].concat();
+/// Replies to a request with the process that it has started, or with the reason why there is none.
+/// Returns whether the reply was sent.
+fn reply(mut stream: &TcpStream, reference: &[u8], own: &[u8], process: &[u8]) -> bool {
+    let reply = [&[112, 131, 104, 5, 97, 31][..], reference, own, &[97, 1], process].concat();
     let length = u32::try_from(reply.len()).unwrap().to_be_bytes();
     stream.write_all(&[&length[..], &reply].concat()).is_ok()
 }

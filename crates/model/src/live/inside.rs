@@ -52,7 +52,7 @@ pub enum Problem {
     Tls,
     /// It refuses connections from this tool.
     Refused(String),
-    /// It starts no process that could answer, for this reason.
+    /// It did not start the process that would have answered, for this reason.
     NoProcess(String),
     /// Its OTP release is too old to be asked.
     Release(String),

@@ -129,11 +129,12 @@ pub fn problem(problem: &Problem) -> String {
         }
         Problem::Refused(why) => format!("it refuses the connection: {}", plain(why)),
         Problem::NoProcess(why) if why == "system_limit" => {
-            "it has as many processes as +P allows, so none can answer; it is asked again"
+            "it has as many processes as +P allows and cannot start one to answer; tailback asks \
+             again"
                 .to_owned()
         }
         Problem::NoProcess(why) => {
-            format!("it starts no process that could answer ({}); it is asked again", plain(why))
+            format!("it did not start a process to answer ({}); tailback asks again", plain(why))
         }
         Problem::Release(otp) => format!(
             "it is OTP {}, and tailback asks only OTP 25 and later; it is still watched from \
