@@ -107,8 +107,8 @@
 
 -type policy() :: block | drop_new | drop_old.
 %% What happens when there is no room. `block': the sender waits. `drop_new': the sender gets
-%% `{error, dropped}'. `drop_old': the oldest waiting message is dropped. Only a sender that waits
-%% in {@link deliver/2} learns of it, by `{error, dropped}'.
+%% `{error, dropped}'. `drop_old': the oldest waiting message is dropped, an urgent one only if no
+%% other waits. Only a sender that waits in {@link deliver/2} learns of it, by `{error, dropped}'.
 
 -type reason() :: no_dam | dam_down | server_gone | closing | dropped | timeout | poisoned.
 %% Why a message was not accepted or delivered. {@link explain/1} says it in a line.
@@ -181,7 +181,7 @@ urgent(Dam, Message, Timeout) ->
 deliver(Dam, Message) -> deliver(Dam, Message, infinity).
 
 %% @doc As {@link cast/3}, but returns when the server has handled the message. After
-%% `{error, timeout}' the message may still be delivered.
+%% `{error, timeout}' or `{error, server_gone}' the message may still be delivered.
 -spec deliver(dam(), term(), timeout()) -> ok | {error, reason()}.
 deliver(Dam, Message, Timeout) ->
     tailback_dam_sender:submit(Dam, normal, confirm, {message, Message}, Timeout).

@@ -8,6 +8,7 @@
 -module(tailback_dam_flight).
 
 -export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).
+-export([release/1]).
 
 -export_type([flight/0, batch/0]).
 
@@ -80,6 +81,13 @@ lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
         _ ->
             {[], Again}
     end.
+
+%% @doc Takes the waiters off the rows that have to go out again, and returns the rows that had one.
+%% They still go out.
+-spec release(flight()) -> {[row()], flight()}.
+release(#flight{pending = Pending} = Flight) ->
+    Waiting = [Row || {_, {confirm, _}, _} = Row <- Pending],
+    {Waiting, Flight#flight{pending = [setelement(2, Row, none) || Row <- Pending]}}.
 
 -spec crashes(tailback_dam_queue:key(), none | {tailback_dam_queue:key(), pos_integer()}) ->
     pos_integer().

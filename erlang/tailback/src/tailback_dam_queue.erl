@@ -160,12 +160,14 @@ take(#handle{table = Table} = Handle, Max) ->
             end
     end.
 
-%% @doc Drops normal messages, oldest first, until the table is within its capacity. Returns the
-%% dropped rows.
+%% @doc Drops messages until the table is within its capacity: normal ones, oldest first, and then
+%% urgent ones, oldest first. Returns the dropped rows.
 -spec drop_oldest(handle()) -> [row()].
-drop_oldest(Handle) -> drop_oldest(Handle, ?NORMAL).
+drop_oldest(Handle) ->
+    Normal = drop_oldest(Handle, ?NORMAL),
+    Normal ++ drop_oldest(Handle, 0).
 
--spec drop_oldest(handle(), key()) -> [row()].
+-spec drop_oldest(handle(), non_neg_integer()) -> [row()].
 drop_oldest(#handle{table = Table, capacity = Capacity} = Handle, After) ->
     case ?MODULE:size(Handle) > Capacity andalso ets:next(Table, After) of
         Key when is_integer(Key) ->

@@ -169,7 +169,9 @@ check_gone(#state{link = down, options = #{gone_after := After}, queue = Queue} 
             ok = tailback_dam_queue:set_state(Queue, gone),
             Rejected = tailback_dam_queue:reject(Queue, {error, server_gone}),
             ok = tailback_dam_queue:count(Queue, rejected, Rejected),
-            State;
+            {Waiting, Flight} = tailback_dam_flight:release(State#state.flight),
+            ok = tell(Waiting, {error, server_gone}),
+            release(State#state{flight = Flight});
         _ ->
             State
     end;

@@ -73,6 +73,29 @@ a_gone_server_is_an_error_and_no_hang() ->
         ?assertEqual(ok, tailback_dam:cast(?DAM, more))
     end).
 
+who_waits_for_a_message_in_flight_learns_that_the_server_is_gone_test_() ->
+    {timeout, 300, fun who_waits_for_a_message_in_flight_learns_that_the_server_is_gone/0}.
+
+who_waits_for_a_message_in_flight_learns_that_the_server_is_gone() ->
+    with((?SMALL)#{gone_after => 50}, fun(Seen, _) ->
+        ok = tailback_dam:cast(?DAM, gate),
+        until(fun() -> gates(Seen) =:= 1 end),
+        %% In flight behind the gate.
+        Own = self(),
+        Deliver = spawn_link(fun() -> Own ! {self(), tailback_dam:deliver(?DAM, 1)} end),
+        Flush = spawn_link(fun() -> Own ! {self(), tailback_dam:flush(?DAM)} end),
+        until(fun() -> info(in_flight) =:= 3 end),
+        ok = tailback_dam_probe:kill(probe),
+        [?assertEqual({error, server_gone}, answer(Pid)) || Pid <- [Deliver, Flush]],
+        %% The message still comes.
+        Server = tailback_dam_probe:start(Seen),
+        up = tailback_dam:connect(?DAM),
+        until(fun() -> gates(Seen) =:= 2 end),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 100000),
+        ?assertEqual([gate, gate, 1], tailback_dam_probe:seen(Seen))
+    end).
+
 a_message_that_kills_is_given_up_test_() ->
     {timeout, 300, fun a_message_that_kills_is_given_up/0}.
 

@@ -123,6 +123,21 @@ drop_old_counts_what_it_drops_and_keeps_the_newest() ->
         ?assertEqual(lists:seq(101 - ?CAPACITY, 100), lists:nthtail(length(Kept) - ?CAPACITY, Kept))
     end).
 
+drop_old_bounds_urgent_messages_too_test_() ->
+    {timeout, 300, fun drop_old_bounds_urgent_messages_too/0}.
+
+drop_old_bounds_urgent_messages_too() ->
+    with(?SMALL#{policy => drop_old}, fun(Seen, Server) ->
+        _ = fill(),
+        [ok = tailback_dam:urgent(?DAM, {urgent, N}) || N <- lists:seq(1, 100)],
+        {ok, Handle} = tailback_dam:handle(?DAM),
+        ?assertEqual(?CAPACITY, tailback_dam_queue:size(Handle)),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 100000),
+        Urgent = [N || {urgent, N} <- tailback_dam_probe:seen(Seen)],
+        ?assertEqual(lists:seq(101 - ?CAPACITY, 100), Urgent)
+    end).
+
 a_flush_is_not_dropped_test_() ->
     {timeout, 300, fun a_flush_is_not_dropped/0}.
 
