@@ -2,8 +2,10 @@
 
 use crate::error::DebianError;
 use host::tool::Tool;
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -63,7 +65,10 @@ impl Member<'_> {
             return Err(DebianError::Torn { path: self.package.to_owned(), why });
         }
         let failed = |source| DebianError::Cache { path: to.to_owned(), source };
-        let mut file = File::create(to).map_err(failed)?;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        let flags = OFlags::NOFOLLOW.bits() as i32;
+        let mut file = options.custom_flags(flags).open(to).map_err(failed)?;
         std::io::copy(&mut self.entry.take(MOST), &mut file).map(drop).map_err(failed)
     }
 }

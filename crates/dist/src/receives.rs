@@ -176,11 +176,19 @@ impl<'a> Cursor<'a> {
             return Some(u64::from(first >> 5) << 8 | u64::from(self.byte()?));
         }
         let count = match first >> 5 {
-            7 => usize::try_from(self.plain()?).ok()?.checked_add(9)?,
+            7 => self.long_count()?,
             few => usize::from(few) + 2,
         };
         let bytes = self.bytes(count)?;
         Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// The length of a number that is too long for a length in its first byte. A length that is
+    /// itself such a number is refused: a hostile file could nest lengths without end.
+    fn long_count(&mut self) -> Option<usize> {
+        let first = self.byte()?;
+        let fits = first & 24 != 24;
+        usize::try_from(fits.then(|| self.value(first))??).ok()?.checked_add(9)
     }
 }
 
@@ -189,6 +197,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::process::Command;
+
+    #[test]
+    fn lengths_of_lengths_are_refused() {
+        // Each byte says that its length is the number that follows.
+        let endless = vec![0xf8; 1 << 22];
+        assert_eq!(Cursor(&endless).operand(), None);
+        // A number of nine bytes, whose length does not fit into the first byte.
+        let nine = [&[0xf8, 0x00][..], &[7; 9]].concat();
+        assert_eq!(Cursor(&nine).operand(), Some(0x0707_0707_0707_0707));
+    }
 
     #[test]
     fn functions_with_a_receive_are_told_from_those_without() {

@@ -13,6 +13,9 @@ const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
+/// The largest file in the archive, in bytes: ten times this program.
+const MOST_OF_FILE: u64 = 256 << 20;
+
 /// Folders that the guest's init uses as mount points, or that programs expect.
 const FOLDERS: &[&str] =
     &["dev", "proc", "sys", "tmp", "run", "root", "etc", "boot", "tailback", "root-of-host"];
@@ -49,8 +52,15 @@ pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, Gues
     archive.finish()
 }
 
+/// The content of a file. A larger one than any program or module is an error.
 fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
-    std::fs::read(path).map_err(|source| GuestError::File { path: path.to_owned(), source })
+    let failed = |source| GuestError::File { path: path.to_owned(), source };
+    let bytes = os::file::read_start(path, MOST_OF_FILE + 1).map_err(failed)?;
+    if bytes.len() as u64 > MOST_OF_FILE {
+        let why = format!("larger than {} MiB", MOST_OF_FILE >> 20);
+        return Err(failed(std::io::Error::other(why)));
+    }
+    Ok(bytes)
 }
 
 #[derive(Debug, Default)]

@@ -3,7 +3,6 @@
 
 use crate::cgroup::{Limit, Usage};
 use crate::cgroup_tree::GroupTree;
-pub use crate::hierarchy::Limited;
 use crate::hierarchy::{Hierarchy, Interface, depth_outside, group_in};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
@@ -11,6 +10,12 @@ use std::path::{Path, PathBuf};
 /// The first cgroup namespace, in which every machine starts; the kernel fixes its inode
 /// (`PROC_CGROUP_INIT_INO`).
 const FIRST_GROUPS: &str = "cgroup:[4026531835]";
+
+/// Longest name of a group, in bytes. The kernel allows 4,096, and users can make such groups.
+const LONGEST_NAME: usize = 512;
+
+/// Most groups above each other, the highest one included.
+const MOST_LEVELS: usize = 32;
 
 /// The weight of a group that uses only idle CPU time (`cpu.idle`).
 pub const IDLE_WEIGHT: u64 = 3;
@@ -65,11 +70,12 @@ impl CpuGroups {
         }
     }
 
-    /// The group of a process, such as `/` or `/system.slice/ssh.service`.
+    /// The group of a process, such as `/` or `/system.slice/ssh.service`. If its name is very
+    /// long or its level very deep, the nearest group above it that is neither.
     pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let group = group_in(&text, self.hierarchy.interface, "cpu")?;
-        self.hierarchy.name(&group)
+        self.hierarchy.name(&group).map(bounded)
     }
 
     /// The groups whose quota applies to a group: the group itself first, up to the highest
@@ -128,7 +134,7 @@ impl CpuGroups {
     }
 
     /// All groups that have a quota.
-    pub fn with_quota(&self) -> Limited {
+    pub fn with_quota(&self) -> Vec<String> {
         let has_limit = |folder: &Path| Limit::read(folder, self.hierarchy.interface).is_some();
         self.hierarchy.walk(&has_limit)
     }
@@ -138,10 +144,29 @@ impl CpuGroups {
     }
 }
 
+/// The nearest group above this one, or itself, whose name and level are within the limits.
+fn bounded(mut group: String) -> String {
+    let ends = group.match_indices('/').skip(1).map(|(at, _)| at).chain([group.len()]);
+    let most = ends.take(MOST_LEVELS - 1).take_while(|end| *end <= LONGEST_NAME).last();
+    group.truncate(most.unwrap_or(1));
+    group
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use testing::{CGROUP2, Tree};
+
+    #[test]
+    fn a_very_long_or_deep_group_counts_for_one_above_it() {
+        let of = |group: &str| bounded(group.to_owned());
+        assert_eq!((of("/"), of("/a"), of("/a/b")), ("/".into(), "/a".into(), "/a/b".into()));
+        let long = format!("/{}", "x".repeat(255));
+        assert_eq!(of(&format!("{long}{long}")), format!("{long}{long}"));
+        assert_eq!(of(&format!("{long}{long}/c")), format!("{long}{long}"));
+        assert_eq!(of(&format!("/{}", "y".repeat(LONGEST_NAME))), "/");
+        assert_eq!(of(&"/z".repeat(2_000)), "/z".repeat(MOST_LEVELS - 1));
+    }
 
     const CGROUP1: [(&str, &str); 2] = [
         (
@@ -178,7 +203,7 @@ mod tests {
         assert_eq!(groups.lineage(&own), ["/a/b", "/a", "/"]);
         let limit = Limit { quota_us: 50_000, period_us: 100_000 };
         assert_eq!((groups.limit("/a"), groups.limit("/a/b")), (Some(limit), None));
-        assert_eq!(groups.with_quota().groups, ["/a"]);
+        assert_eq!(groups.with_quota(), ["/a"]);
         assert_eq!(groups.usage("/a/b").nr_throttled, Some(2));
         assert_eq!(groups.of_process(&roots, 8), None);
         assert_eq!(groups.limit("/a/../../etc"), None);
@@ -201,7 +226,7 @@ mod tests {
         namespaced(&roots);
         let groups = CpuGroups::find(&roots).unwrap();
         assert!(groups.top_is_bound() && groups.hides_groups_above());
-        assert_eq!(groups.with_quota().groups, ["/"]);
+        assert_eq!(groups.with_quota(), ["/"]);
         assert_eq!(groups.lineage("/a"), ["/a", "/"]);
         assert!(groups.lineage("/../other").is_empty());
         // The groups of a container, with the machine's paths.
@@ -230,7 +255,7 @@ mod tests {
             ],
         );
         let groups = CpuGroups::find(&roots).unwrap();
-        assert_eq!((groups.version(), groups.with_quota().groups), ("v1", vec!["/a".to_owned()]));
+        assert_eq!((groups.version(), groups.with_quota()), ("v1", vec!["/a".to_owned()]));
         let usage = groups.usage("/a");
         assert_eq!((usage.usage_ns, usage.throttled_ns), (Some(99), Some(5)));
         assert_eq!(groups.of_process(&roots, 7).as_deref(), Some("/a"));

@@ -4,12 +4,15 @@ use crate::roots;
 use std::collections::VecDeque;
 use std::path::{Component, Path, PathBuf};
 
-/// Most group folders that are searched; on a host with more, the rest is left out and counted.
+/// Most group folders that are searched. On a machine with more, the rest is left out.
 const MOST_FOLDERS: usize = 8_192;
 
 /// Most folders of one parent that are searched for the top of a namespace. Without this limit, a
 /// user who may make groups could make so many that no other group is searched.
 const MOST_BELOW: usize = 512;
+
+/// The same limit where all groups are searched: an engine keeps its containers below one parent.
+const MOST_SIBLINGS: usize = 2_048;
 
 /// The interface of a hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,15 +36,6 @@ pub(crate) struct Hierarchy {
     /// The top of this process's cgroup namespace, if the mount also shows groups above it. The
     /// kernel names groups relative to this top, with `..` for those above.
     top: Option<PathBuf>,
-}
-
-/// The groups that were searched for, and the number of folders that were left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Limited {
-    /// The names of the groups.
-    pub groups: Vec<String>,
-    /// Folders that were left out.
-    pub left_out: usize,
 }
 
 impl Hierarchy {
@@ -91,8 +85,9 @@ impl Hierarchy {
         below(&self.point, &self.mounted, group)
     }
 
-    /// The groups whose folders satisfy `wanted`.
-    pub(crate) fn walk(&self, wanted: &dyn Fn(&Path) -> bool) -> Limited {
+    /// The groups whose folders satisfy `wanted`, sorted by name. On a machine with very many
+    /// groups some are left out.
+    pub(crate) fn walk(&self, wanted: &dyn Fn(&Path) -> bool) -> Vec<String> {
         walk(&self.point, &self.mounted, wanted)
     }
 }
@@ -135,25 +130,24 @@ pub(crate) fn depth_outside(path: &Path) -> usize {
     path.components().filter(|component| *component == Component::ParentDir).count()
 }
 
-/// The groups below a mount of `mounted` at `point` whose folders satisfy `wanted`.
-fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited {
-    let mut found = Limited::default();
-    let mut waiting = vec![(point.to_owned(), mounted.to_owned())];
-    let mut looked_at = 0;
-    while let Some((folder, group)) = waiting.pop() {
-        looked_at += 1;
-        if looked_at > MOST_FOLDERS {
-            found.left_out = waiting.len() + 1;
-            break;
-        }
+/// The groups below a mount of `mounted` at `point` whose folders satisfy `wanted`. High groups are
+/// searched first: a user may make groups only below some of them.
+fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = VecDeque::from([(point.to_owned(), mounted.to_owned())]);
+    let mut room = MOST_FOLDERS - 1;
+    while let Some((folder, group)) = waiting.pop_front() {
         if wanted(&folder) {
-            found.groups.extend(group.to_str().map(str::to_owned));
+            found.extend(group.to_str().map(str::to_owned));
         }
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
+        for entry in folders.take(MOST_SIBLINGS.min(room)) {
+            room -= 1;
+            waiting.push_back((entry.path(), group.join(entry.file_name())));
+        }
     }
-    found.groups.sort();
+    found.sort();
     found
 }
 
@@ -194,6 +188,15 @@ mod tests {
         let point = tree.root().to_owned();
         let of = Hierarchy::new(Interface::V2, point, mounted.into(), Path::new(own));
         (tree, of)
+    }
+
+    #[test]
+    fn many_groups_of_a_user_hide_no_other_group() {
+        let (tree, groups) = seen(&[("system/web/cpu.max", "max 100000\n")], "/", "/");
+        let user = tree.root().join("a/user");
+        (0..=MOST_FOLDERS)
+            .for_each(|at| std::fs::create_dir_all(user.join(at.to_string())).unwrap());
+        assert_eq!(groups.walk(&|folder| folder.join("cpu.max").exists()), ["/system/web"]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl MemoryGroups {
 
     /// The groups that have a `memory.high`.
     pub fn with_high(&self) -> Vec<String> {
-        self.hierarchy.walk(&|folder| high_of(folder).is_some()).groups
+        self.hierarchy.walk(&|folder| high_of(folder).is_some())
     }
 
     /// The `memory.high` of a group, in bytes; None if it is not set.

@@ -40,20 +40,23 @@ type Result<T> = std::result::Result<T, PrivateError>;
 
 /// Makes a folder that only the caller can write to, unless it exists; returns its real path.
 ///
-/// Nothing is made below a folder that others could change.
+/// Each folder and each symbolic link on the way must belong to the caller or root, as in
+/// [`reached`]. So nobody else can redirect the path later either. Nothing is made below a folder
+/// that others could change.
 ///
 /// # Errors
-/// If it cannot be made, if another user owns it, or if another user could change it or a folder
-/// above it.
+/// If it cannot be made, if another user owns it or a link on the way, or if another user could
+/// change it or a folder above it.
 pub fn folder(path: &Path) -> Result<PathBuf> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
     let there = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
-    if there != path {
-        // A folder above need not belong to the caller, so it is checked with the weaker rule.
-        ancestors(&there.canonicalize().map_err(failed("find it"))?, false)?;
-    }
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make it"))?;
-    let real = path.canonicalize().map_err(failed("find it"))?;
+    // A folder above need not belong to the caller, so it is checked with the weaker rule.
+    let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
+    let above = followed(there)?;
+    ancestors(&above, false)?;
+    let real = above.join(missing);
+    DirBuilder::new().recursive(true).mode(0o700).create(&real).map_err(failed("make it"))?;
+    let real = real.canonicalize().map_err(failed("find it"))?;
     ancestors(&real, true)?;
     Ok(real)
 }
@@ -308,6 +311,23 @@ mod tests {
             assert!(message.contains("owned by user 65534"), "{message}");
         }
         assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_refused_also_where_it_leads_to_our_own_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let ours = folder(&dir.path().join("ours")).unwrap();
+        let link = dir.path().join("link");
+        symlink(&ours, &link).unwrap();
+        assert_eq!(folder(&link.join("new")).unwrap(), ours.join("new"));
+        if std::os::unix::fs::lchown(&link, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a link away");
+        }
+        for path in [&link, &link.join("new"), &link.join("other")] {
+            let message = folder(path).unwrap_err().to_string();
+            assert!(message.contains("owned by user 65534"), "{message}");
+        }
+        assert_eq!(fs::read_dir(&ours).unwrap().count(), 1);
     }
 
     #[test]

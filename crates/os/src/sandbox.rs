@@ -38,6 +38,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_move_mount,
     libc::SYS_fsopen,
     libc::SYS_fsmount,
+    libc::SYS_fspick,
     libc::SYS_mount_setattr,
     libc::SYS_setns,
     libc::SYS_unshare,
@@ -59,6 +60,8 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
     libc::SYS_io_uring_setup,
     libc::SYS_mknodat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
     libc::SYS_personality,
 ];
 

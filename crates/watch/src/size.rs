@@ -13,6 +13,7 @@ impl Tick {
             size_of::<Tick>(),
             of(self.threads.capacity(), entry(&self.threads)),
             of(self.pairs.capacity(), entry(&self.pairs)),
+            of(self.chains.capacity(), entry(&self.chains)),
             of(self.readers.capacity(), entry(&self.readers)),
             of(self.groups.capacity(), entry(&self.groups)),
             self.nodes
@@ -23,8 +24,26 @@ impl Tick {
             of(self.outer_sessions.capacity(), 8),
             self.inside.iter().map(|inside| of(inside.places(), 4 * BESIDE)).sum(),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
+            of(self.workloads.capacity() + self.weights.capacity(), BESIDE),
+            of(self.spots.capacity() + self.runtimes.capacity() + self.full.capacity(), BESIDE),
+            self.memory.iter().map(|group| of(group.tasks.capacity() + 2, BESIDE)).sum(),
+            self.names_of_groups(),
         ];
         all.into_iter().fold(0, usize::saturating_add) as u64
+    }
+
+    /// Bytes of the names of groups. Users may choose long ones.
+    fn names_of_groups(&self) -> usize {
+        let groups = self.processes.values().filter_map(|process| process.group.as_ref());
+        // A process has its group once more in its job.
+        let of_processes = groups.flat_map(|group| [group, group]);
+        let lineages = self.lineages.iter().flat_map(|(group, above)| above.iter().chain([group]));
+        let named = self.workloads.keys().chain(self.weights.keys());
+        let quotas = self.groups.iter().map(|group| &group.group);
+        let memory = self.memory.iter().map(|group| &group.group);
+        let full = self.full.values().map(|full| &full.group);
+        let all = of_processes.chain(lineages).chain(named).chain(quotas).chain(memory).chain(full);
+        all.map(String::len).fold(0, usize::saturating_add)
     }
 }
 
@@ -45,5 +64,10 @@ mod tests {
             full.threads.push(thread(pid, 1, 1));
         }
         assert!(full.bytes() > empty.bytes() + 99 * 200);
+        let before = full.bytes();
+        let long = format!("/{}", "x".repeat(10_000));
+        full.lineages.insert(long.clone(), vec![long.clone(), "/".to_owned()]);
+        full.weights.insert(long, 1_024);
+        assert!(full.bytes() > before + 30_000);
     }
 }

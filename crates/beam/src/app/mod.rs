@@ -2,7 +2,7 @@
 
 mod nif;
 mod sources;
-mod trust;
+pub(crate) mod trust;
 mod write;
 
 use crate::error::BeamError;

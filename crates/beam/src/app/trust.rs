@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If it cannot be made, or if another user could change its content.
-pub(super) fn folder(path: &Path) -> Result<PathBuf, BeamError> {
+pub(crate) fn folder(path: &Path) -> Result<PathBuf, BeamError> {
     private::folder(path).map_err(refused)
 }
 

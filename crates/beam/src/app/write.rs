@@ -5,6 +5,7 @@ use crate::error::BeamError;
 use host::{Roots, Temporary};
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ impl App {
     pub fn write_to(&self, folder: &Path) -> Result<PathBuf, BeamError> {
         let failed =
             |source| BeamError::File { path: folder.to_owned(), what: "write to it", source };
-        fs::create_dir_all(folder).map_err(failed)?;
+        os::folders::make(folder).map_err(failed)?;
         let empty = fs::read_dir(folder).map_err(failed)?.next().is_none();
         if !empty && !folder.join(OURS).is_file() {
             return Err(BeamError::NotOurs { path: folder.to_owned() });
@@ -50,15 +51,19 @@ fn copy(from: &Path, to: &Path) -> Result<(), BeamError> {
     Ok(())
 }
 
-/// Copies through a new file: an existing symbolic link is replaced, not followed.
+/// Copies through a new file, in a folder that is held open: an existing symbolic link is replaced,
+/// not followed. For root, no folder is behind a link of another user.
 fn copy_file(from: &Path, to: &Path) -> Result<(), BeamError> {
     let copied = || -> io::Result<()> {
         let folder = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        fs::create_dir_all(folder)?;
-        let (whole, mut file) = Temporary::file(&Roots::real(), folder, ".copying-")?;
+        let name = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        os::folders::make(folder)?;
+        let held = os::folders::hold(folder)?;
+        let folder = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        let (whole, mut file) = Temporary::file(&Roots::real(), &folder, ".copying-")?;
         file.write_all(&fs::read(from)?)?;
         file.set_permissions(fs::Permissions::from_mode(0o644))?;
-        whole.put(to)
+        whole.put(&folder.join(name))
     };
     copied().map_err(|source| BeamError::File { path: to.to_owned(), what: "write it", source })
 }

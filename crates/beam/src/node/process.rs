@@ -3,7 +3,7 @@
 use super::child_setup::{ChildSetup, read_report};
 use super::options::NodeOptions;
 use super::reader::Pipes;
-use crate::app::App;
+use crate::app::{App, trust};
 use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::spawner;
@@ -11,12 +11,12 @@ use host::journal::Noted;
 use host::{Roots, temporary};
 use os::child::Child;
 use os::user::User;
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchown, mkdirat, openat};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -166,14 +166,16 @@ pub(crate) fn folder_at(path: &Path) -> io::Result<OwnedFd> {
 
 /// The folder for this user's dumps inside the common folder; created if missing.
 fn dumps_of(folder: &Path, user: User) -> io::Result<PathBuf> {
-    let own = folder.join(format!("user-{}", user.uid()));
-    match std::fs::create_dir(&own) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+    let name = format!("user-{}", user.uid());
+    let common = folder_at(folder)?;
+    match mkdirat(&common, &name, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
     }
-    // The common folder belongs to the caller, so nobody can put a link there.
-    lchown(&own, Some(user.uid()), Some(user.gid()))?;
-    Ok(own)
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let own = openat(&common, &name, flags, Mode::empty())?;
+    fchown(&own, Some(Uid::from_raw(user.uid())), Some(Gid::from_raw(user.gid())))?;
+    Ok(folder.join(name))
 }
 
 /// A path in the folder for dumps at which no file exists.
@@ -182,9 +184,7 @@ fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = &options.dumps else { return Ok(None) };
     let failed = |source| BeamError::File { path: folder.clone(), what: "make it", source };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    // The node may have another working folder.
-    let folder = std::path::absolute(folder).map_err(failed)?;
+    let folder = trust::folder(folder)?;
     let folder = match user {
         Some(user) => dumps_of(&folder, user).map_err(failed)?,
         None => folder,

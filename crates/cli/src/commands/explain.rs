@@ -77,8 +77,8 @@ impl Explain {
 
     fn write_trace(&self, record: &Judged) -> Result<(), Failure> {
         let Some(to) = &self.perfetto else { return Ok(()) };
-        std::fs::write(to, report::trace(record))
-            .map_err(|error| Failure::need(format!("--perfetto {}: {error}", to.display())))?;
+        runner::save_text(&report::trace(record), to)
+            .map_err(|error| Failure::need(format!("--perfetto {error}")))?;
         output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
         Ok(())
     }

@@ -48,12 +48,25 @@ impl Run for Completions {
 
 impl Run for Man {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        let folder = &self.folder;
-        std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to((session.command_line)(), folder))
-            .map_err(|error| {
-                Failure::usage(format!("cannot write man pages to {}: {error}", folder.display()))
-            })?;
+        let failed = |why: String| Failure::usage(format!("cannot write man pages: {why}"));
+        let shown = self.folder.display();
+        os::folders::make(&self.folder).map_err(|error| failed(format!("{shown}: {error}")))?;
+        let mut command = (session.command_line)().disable_help_subcommand(true);
+        command.build();
+        for page in pages(command) {
+            let mut text = Vec::new();
+            page.render(&mut text).map_err(|error| failed(error.to_string()))?;
+            let file = self.folder.join(page.get_filename());
+            runner::save_text(&String::from_utf8_lossy(&text), &file)
+                .map_err(|error| failed(error.to_string()))?;
+        }
         Ok(0)
     }
+}
+
+/// The pages of a command and of those below it that are shown.
+fn pages(command: clap::Command) -> Vec<clap_mangen::Man> {
+    let below = command.get_subcommands().filter(|one| !one.is_hide_set()).cloned();
+    let below: Vec<_> = below.flat_map(pages).collect();
+    below.into_iter().chain([clap_mangen::Man::new(command)]).collect()
 }

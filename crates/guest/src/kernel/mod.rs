@@ -9,7 +9,11 @@ pub(crate) mod package;
 use crate::error::GuestError;
 use ::debian::{Cache, sha256, sums};
 use os::arch::Arch;
+use os::file;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a kernel configuration that are read.
+const MOST_OF_CONFIG: u64 = 4 << 20;
 
 /// The folder of the cache with the kernels of `make kernels`.
 const BUILT: &str = "built";
@@ -47,8 +51,10 @@ impl Kernel {
     ///
     /// Without a configuration, virtiofs is assumed to be built in.
     pub fn lacks_virtiofs(&self) -> bool {
-        let config = self.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
-        let as_module = config.is_some_and(|text| text.lines().any(|l| l == "CONFIG_VIRTIO_FS=m"));
+        let config =
+            self.config.as_ref().and_then(|path| file::read_start(path, MOST_OF_CONFIG).ok());
+        let lines = config.iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
+        let as_module = lines.into_iter().any(|line| line == b"CONFIG_VIRTIO_FS=m");
         let is_virtiofs = |path: &PathBuf| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("virtiofs."))
         };

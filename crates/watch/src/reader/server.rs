@@ -24,6 +24,10 @@ const WAITING: usize = 64;
 /// question.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Most killed workers that have not ended yet. A file system that no longer answers can keep a
+/// worker from ending. With more of them, no question is answered.
+const DYING: usize = 16;
+
 /// The longest question and the longest answer, in bytes.
 const MOST_ASKED: usize = 64 << 10;
 pub const MOST_ANSWERED: usize = 512 << 10;
@@ -67,6 +71,7 @@ pub fn serve(socket: UnixStream) -> io::Result<()> {
         inbox: Vec::new(),
         waiting: VecDeque::new(),
         workers: Vec::new(),
+        dying: Vec::new(),
         counting: None,
     };
     while server.step()? {}
@@ -87,6 +92,8 @@ struct Server {
     inbox: Vec<u8>,
     waiting: VecDeque<(u64, Question)>,
     workers: Vec<Worker>,
+    /// Workers that were killed and not reaped yet.
+    dying: Vec<Pid>,
     counting: Option<Counting>,
 }
 
@@ -104,11 +111,14 @@ impl Server {
                 self.end(worker, is_done)?;
             }
         }
+        self.reap();
         while self.workers.len() < WORKERS {
             let Some((number, question)) = self.waiting.pop_front() else { break };
-            match start(number, &question) {
-                Ok(worker) => self.workers.push(worker),
-                Err(_) => self.say(number, &Answer::None)?,
+            let started = (self.dying.len() < DYING).then(|| start(number, &question));
+            match started {
+                Some(Ok(worker)) => self.workers.push(worker),
+                Some(Err(_)) => self.say(number, &Answer::None)?,
+                None => self.say(number, &Answer::GivenUp)?,
             }
         }
         Ok(true)
@@ -158,13 +168,18 @@ impl Server {
         }
     }
 
-    /// Ends a worker, and passes on its answer.
-    fn end(&self, worker: Worker, is_done: bool) -> io::Result<()> {
-        // A worker that is done may still be ending.
+    /// Ends a worker, and passes on its answer. Does not wait for its end: the kernel cannot kill a
+    /// worker while a file system has its request.
+    fn end(&mut self, worker: Worker, is_done: bool) -> io::Result<()> {
         let _ = kill_process(worker.pid, Signal::KILL);
-        let _ = waitpid(Some(worker.pid), WaitOptions::empty());
+        self.dying.push(worker.pid);
         let said = is_done.then(|| serde_json::from_slice(&worker.bytes).ok()).flatten();
         self.say(worker.number, &said.unwrap_or(Answer::GivenUp))
+    }
+
+    /// Reaps the killed workers that have ended.
+    fn reap(&mut self) {
+        self.dying.retain(|pid| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)));
     }
 
     fn say(&self, number: u64, answer: &Answer) -> io::Result<()> {

@@ -32,7 +32,7 @@ impl Groups {
     /// Adds what the counters gained to a tick.
     pub fn add(&mut self, tick: &mut Tick) {
         if self.interval.is_multiple_of(OLD) {
-            self.names = self.groups.with_quota().groups;
+            self.names = self.groups.with_quota();
             self.unlimited.clear();
         }
         self.interval += 1;

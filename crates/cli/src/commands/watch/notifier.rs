@@ -12,7 +12,7 @@ use os::child::Child;
 use os::user::User;
 use os::{death, sandbox};
 use rustix::io::Errno;
-use rustix::process::{Signal, geteuid, setsid};
+use rustix::process::{Signal, geteuid, getppid, setsid};
 use rustix::thread::CapabilitySet;
 use signal_hook::consts::SIGHUP;
 use std::fs::File;
@@ -130,7 +130,9 @@ impl Notifier {
             self.complain("the last incidents could not be passed on");
         }
         self.pipe = None;
-        let _ = self.process.wait_until(until);
+        if self.process.wait_until(until).is_none() {
+            self.complain("the program still runs; incidents that wait for it are lost");
+        }
     }
 
     /// Reports only the first problem.
@@ -160,6 +162,7 @@ impl Run for NotifierFlags {
         self.restrict().map_err(|why| {
             Failure::need(format!("--on-finding {}: {why}", self.program.display()))
         })?;
+        let watch = getppid();
         let mut input = BufReader::new(std::io::stdin());
         let mut next = Instant::now();
         loop {
@@ -170,6 +173,10 @@ impl Run for NotifierFlags {
                 return Ok(0);
             }
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            // Lines that wait in the pipe are lost when `watch` has ended.
+            if getppid() != watch {
+                return Ok(0);
+            }
             next = Instant::now() + RATE;
             if let Some(why) = wrong(start(&self.program, line, LONGEST)) {
                 output::complain(&format!("--on-finding {}: {why}", self.program.display()));
