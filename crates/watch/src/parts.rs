@@ -91,8 +91,9 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
         *part = of_others + of_own;
         (others, own) = (others - of_others, own - of_own);
     }
-    parts.own_program_ns = own;
-    share_out(&mut parts, key, sums, Left(others));
+    let confined_own = sums.confined_own_ns.min(own);
+    parts.own_program_ns = own - confined_own;
+    share_out(&mut parts, key, sums, Left(others), confined_own);
     parts
 }
 
@@ -122,14 +123,14 @@ fn share_of_busy(taken_ns: Option<u64>, machine: &MachineTick) -> f64 {
 
 /// Shares out the time behind other programs. A policy explains its part in any case. Of the
 /// rest, an idle CPU explains what another CPU would have spared, and what remains is explained
-/// by who ran.
-fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left) {
+/// by who ran. `confined_own` is what another CPU would have spared its threads behind each other.
+fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left, confined_own: u64) {
     let mut behind = behind(sums, left.0);
     behind.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(b.0)));
     let forced: u64 = behind.iter().filter(|one| is_forced(&one.3)).map(|one| one.2).sum();
     let mut fair = Left(left.0 - forced.min(left.0));
     if let Some((cpus, _, idle_share)) = &sums.confined {
-        let ns = left.spend(fair.spend(sums.confined_ns));
+        let ns = left.spend(fair.spend(sums.confined_ns)) + confined_own;
         let part = ConfinedPart { cpus: os::cpulist::format(cpus), ns, idle_share: *idle_share };
         parts.confined = Some(part).filter(|part| part.ns > 0);
     }

@@ -4,7 +4,10 @@
 //! is no finding is not enough: a loss without a finding is reported with its largest part.
 
 use model::Live;
-use model::live::{AnswerState, Finding, Program, Scope, Source, SourceUse, Victim, Why};
+use model::live::{
+    AnswerState, Finding, NotMeasurable, Program, Scope, Source, SourceUse, Victim, VictimThread,
+    Why,
+};
 use serde::Serialize;
 
 /// The least loss that is noticed, in milliseconds a second: a tenth of a thread's time.
@@ -34,8 +37,20 @@ pub enum Summary {
     Near(Loss),
     /// No program loses noticeably. This is the program that loses most, if any loses time.
     AllWell(Option<Loss>),
-    /// No program waits noticeably for a CPU, but other causes were not measured.
+    /// No program loses noticeably, but the hypervisor takes CPU time.
+    Stolen(Stolen),
+    /// No program was seen to lose noticeably, but not every cause or thread was measured.
     PartlyMeasured,
+}
+
+/// CPU time that the hypervisor takes. A program that runs when it does loses that time without
+/// being ready, so it is in no program's loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stolen {
+    /// The time, in milliseconds a second.
+    pub ms_per_s: f64,
+    /// Its share of the CPU time that programs wanted.
+    pub share: f64,
 }
 
 /// What a program loses, and its largest part.
@@ -103,8 +118,11 @@ pub fn summary(live: &Live) -> Summary {
     };
     match (worst(1.0), worst(NEAR)) {
         (Some(loss), _) => Summary::Loses(loss),
+        _ if stolen(live).is_some() => {
+            stolen(live).map_or(Summary::PartlyMeasured, Summary::Stolen)
+        }
         (None, Some(loss)) => Summary::Near(loss),
-        (None, None) if !sees_waits(live) => Summary::PartlyMeasured,
+        (None, None) if !sees_all(live) => Summary::PartlyMeasured,
         (None, None) => Summary::AllWell(worst(0.0)),
     }
 }
@@ -137,14 +155,35 @@ fn explained(live: &Live, loss: &Loss) -> f64 {
     own.map(|finding| finding.cost_ms_per_s).sum()
 }
 
-/// Whether waits were seen one by one, with their causes.
-fn sees_waits(live: &Live) -> bool {
-    let is_missing = |one: &SourceUse| one.source == Source::Scheduler && one.missing.is_some();
-    !live.sources.iter().any(is_missing)
+/// What the hypervisor takes, if that is noticeable.
+fn stolen(live: &Live) -> Option<Stolen> {
+    let (steal, busy) = (live.machine.steal_ns?, live.machine.busy_ns?);
+    let ms_per_s = rate(steal, live.over_ns);
+    let share = steal as f64 / steal.saturating_add(busy).max(1) as f64;
+    let is_noticed = ms_per_s >= NOTICED_MS_PER_S && share >= NOTICED_SHARE;
+    is_noticed.then_some(Stolen { ms_per_s, share })
 }
 
-/// Whether what a program loses is above this part of the limits.
+/// Whether all that counts as a loss was seen, of all threads.
+fn sees_all(live: &Live) -> bool {
+    let needed = [Source::Scheduler, Source::MmapLock, Source::Reclaim];
+    let is_missing = |one: &SourceUse| needed.contains(&one.source) && one.missing.is_some();
+    let full = AnswerState::NotMeasurable(NotMeasurable::TableFull);
+    !live.sources.iter().any(is_missing) && live.answers.iter().all(|one| one.state != full)
+}
+
+/// Whether what a program loses is above this part of the limits, or what one of its threads
+/// loses: in a large program, one thread that does not run is a small part.
 fn is_noticed(victim: &Victim, over_ns: u64, part: f64) -> bool {
+    is_much(victim, over_ns, part) || victim.threads.iter().any(|one| is_starved(one, over_ns))
+}
+
+/// Whether a thread was ready for longer than it ran, and for a noticeable time.
+fn is_starved(thread: &VictimThread, over_ns: u64) -> bool {
+    rate(thread.ready_ns, over_ns) >= NOTICED_MS_PER_S && thread.ready_ns > thread.ran_ns
+}
+
+fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {
     let lost = victim.lost_ns();
     // Freeing memory takes CPU time, which must not count twice.
     let off_cpu = lost.saturating_sub(victim.memory.ns);
@@ -196,7 +235,7 @@ fn rate(ns: u64, over_ns: u64) -> f64 {
 mod tests {
     use super::*;
     use model::live::{
-        Answer, AsleepBehind, LockWaits, MemoryWaits, Missing, NeighbourPart, NotMeasurable, Parts,
+        Answer, AsleepBehind, LockWaits, MachineLoad, MemoryWaits, Missing, NeighbourPart, Parts,
     };
     use model::not_seen::NoPrograms;
 
@@ -277,6 +316,33 @@ mod tests {
     }
 
     #[test]
+    fn one_thread_that_does_not_run_is_noticed_in_a_large_program() {
+        let mut large = live(950);
+        let thread = VictimThread { ran_ns: 50 * MS, ready_ns: 950 * MS, ..Default::default() };
+        let workers = VictimThread { ran_ns: 1_000 * MS, ..Default::default() };
+        large.victims[0].ran_ns = 31_000 * MS;
+        large.victims[0].threads = vec![workers.clone(), workers];
+        assert!(matches!(summary(&large), Summary::AllWell(_)));
+        large.victims[0].threads.push(thread);
+        let Summary::Loses(loss) = summary(&large) else { panic!() };
+        assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 950.0));
+    }
+
+    #[test]
+    fn nothing_is_well_where_the_hypervisor_takes_much() {
+        let of = |steal, busy, lost| {
+            let (steal_ns, busy_ns) = (Some(steal * MS), Some(busy * MS));
+            let machine = MachineLoad { steal_ns, busy_ns, ..MachineLoad::default() };
+            summary(&Live { machine, ..live(lost) })
+        };
+        let Summary::Stolen(stolen) = of(1_000, 1_000, 10) else { panic!() };
+        assert_eq!((stolen.ms_per_s, stolen.share), (1_000.0, 0.5));
+        assert!(matches!(of(150, 1_500, 10), Summary::AllWell(_)));
+        assert!(matches!(of(90, 10, 10), Summary::AllWell(_)));
+        assert!(matches!(of(1_000, 1_000, 250), Summary::Loses(_)));
+    }
+
+    #[test]
     fn where_nothing_is_measured_nothing_is_well() {
         let mut none = live(10);
         none.answers[0].state = AnswerState::NotMeasurable(NotMeasurable::NoNode);
@@ -284,6 +350,10 @@ mod tests {
         let missing = Some(Missing::NoPrograms(NoPrograms::PidNamespace));
         let sources = vec![SourceUse { source: Source::Scheduler, missing }];
         assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
+        let mut full = live(10);
+        let state = AnswerState::NotMeasurable(NotMeasurable::TableFull);
+        full.answers.push(Answer { stall: "neighbour".to_owned(), state });
+        assert_eq!(summary(&full), Summary::PartlyMeasured);
         let scope = Scope { comm: Some("web".to_owned()), ..Scope::default() };
         let unseen = Live { scope, victims: Vec::new(), ..live(10) };
         assert_eq!(summary(&unseen), Summary::NoFigures);

@@ -44,6 +44,8 @@ pub struct Sums {
     pub neighbours: HashMap<Key, Behind>,
     /// The part of the time behind others in which a CPU outside its allowed ones was idle.
     pub confined_ns: u64,
+    /// The same of the time behind its own threads.
+    pub confined_own_ns: u64,
     /// The CPUs to which it is confined, how long its threads were seen, and the share of that
     /// time in which another CPU was idle.
     pub confined: Option<(Vec<u32>, u64, f64)>,
@@ -181,9 +183,9 @@ impl Sums {
         all.kernel_ns = all.kernel_ns.saturating_add(more.kernel_ns);
     }
 
-    /// Adds that one of its threads is confined to these CPUs, while others were idle for this
-    /// share of an interval.
-    pub fn confine(&mut self, cpus: &[u32], behind_ns: u64, over_ns: u64, idle: f64) {
+    /// Adds that this thread of it is confined to these CPUs, while others were idle for this share
+    /// of an interval.
+    pub fn confine(&mut self, cpus: &[u32], thread: &ThreadCounts, over_ns: u64, idle: f64) {
         let (known, seen_ns, share) = self.confined.get_or_insert_default();
         if known.is_empty() {
             *known = cpus.to_vec();
@@ -196,7 +198,9 @@ impl Sums {
         let all = seen_ns.saturating_add(over_ns);
         *share = (*share * *seen_ns as f64 + idle * over_ns as f64) / all.max(1) as f64;
         *seen_ns = all;
-        self.confined_ns = self.confined_ns.saturating_add((behind_ns as f64 * idle) as u64);
+        let spared = |ns: u64| (ns as f64 * idle) as u64;
+        self.confined_ns = self.confined_ns.saturating_add(spared(thread.others_ns));
+        self.confined_own_ns = self.confined_own_ns.saturating_add(spared(thread.own_ns));
     }
 
     /// Keeps only what matters most, for a window that goes on. Each of hundreds of programs

@@ -30,6 +30,9 @@ const MOST_GROUPS: usize = 4_096;
 /// dropped.
 const MOST_NODES: usize = 64;
 
+/// At least this share of a time is nearly all of it.
+const NEARLY_ALL: f64 = 0.9;
+
 /// Who reads whose memory map, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReadingKey {
@@ -77,6 +80,8 @@ struct Names<'a> {
     tick: &'a Tick,
     /// For each session, one of its processes that still existed.
     sessions: HashMap<u32, &'a Process>,
+    /// For each process that has ended, one of its threads.
+    ended: HashMap<u32, &'a ThreadCounts>,
 }
 
 impl<'a> Names<'a> {
@@ -84,7 +89,20 @@ impl<'a> Names<'a> {
         let known = tick.threads.iter().filter_map(|thread| {
             Some((thread.session, tick.processes.get(&thread.pid)?)).filter(|(id, _)| *id != 0)
         });
-        Names { tick, sessions: known.collect() }
+        let has_ended = |thread: &&ThreadCounts| {
+            !is_outside(thread.pid) && !tick.processes.contains_key(&thread.pid)
+        };
+        let ended = tick.threads.iter().filter(has_ended).map(|thread| (thread.pid, thread));
+        Names { tick, sessions: known.collect(), ended: ended.collect() }
+    }
+
+    /// The program of a victim: of a known process, or of one that has ended in the interval.
+    fn victim(&self, pid: u32) -> Option<Key> {
+        let of_ended = || {
+            let thread = self.ended.get(&pid)?;
+            Some(self.key(pid, &thread.name, thread.session))
+        };
+        self.of_process(pid).or_else(of_ended)
     }
 
     /// The program of a known process.
@@ -238,7 +256,7 @@ impl Window {
         let confined = process.filter(is_free).and_then(|process| process.confined.as_deref());
         if let Some(cpus) = confined {
             let idle = idle_outside(&names.tick.idle_shares, cpus);
-            sums.confine(cpus, thread.others_ns, names.tick.over_ns, idle);
+            sums.confine(cpus, thread, names.tick.over_ns, idle);
         }
         if let Some(spot) = names.tick.spots.get(&thread.pid) {
             sums.spot = Some(spot.clone());
@@ -257,13 +275,11 @@ impl Window {
 
     /// The time that quotas throttled a thread, by group. The kernel tells the level of the
     /// group, which may be above all groups that are seen here. If the kernel could not tell the
-    /// level, the only group that it can have been is taken, or None.
+    /// level, the group that it must have been is taken, or None.
     fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
-        let mut limited = lineage.iter().filter(|group| self.groups.contains_key(*group));
-        let only = limited.next().filter(|_| limited.next().is_none());
-        let only = only.filter(|group| self.groups[*group].gained.nr_throttled != Some(0));
+        let only = self.only_throttled(lineage);
         let times = thread.throttled_ns.iter().enumerate().filter(|(_, ns)| **ns > 0);
         let named = times.map(|(level, ns)| {
             let group = if level + 1 < LEVELS { lineage.get(level) } else { only };
@@ -272,12 +288,27 @@ impl Window {
         named.collect()
     }
 
+    /// The one of these groups that was throttled. If several were, the one with nearly all of the
+    /// throttled time.
+    fn only_throttled<'a>(&self, lineage: &'a [String]) -> Option<&'a String> {
+        let throttled = |group: &&String| {
+            let gained = &self.groups.get(*group)?.gained;
+            (gained.nr_throttled != Some(0)).then(|| gained.throttled_ns.unwrap_or(0))
+        };
+        let all: Vec<(&String, u64)> =
+            lineage.iter().filter_map(|group| Some((group, throttled(&group)?))).collect();
+        let most = all.iter().max_by_key(|one| one.1)?;
+        let sum = all.iter().map(|one| one.1).fold(0, u64::saturating_add);
+        let is_most = all.len() == 1 || most.1 as f64 >= sum as f64 * NEARLY_ALL;
+        is_most.then_some(most.0)
+    }
+
     fn pair(&mut self, pair: &PairCounts, names: &Names) {
-        let Some(victim) = names.tick.processes.get(&pair.victim) else { return };
-        let why = names.tick.processes.get(&pair.culprit);
-        let why = why.map_or(Why::Unknown, |culprit| by_weight(names.tick, victim, culprit));
+        let process = |pid| names.tick.processes.get(&pid);
+        let why = process(pair.victim).zip(process(pair.culprit));
+        let why = why.map_or(Why::Unknown, |(one, other)| by_weight(names.tick, one, other));
         let culprit = names.key(pair.culprit, &pair.name, pair.session);
-        let Some(victim) = names.of_process(pair.victim) else { return };
+        let Some(victim) = names.victim(pair.victim) else { return };
         if let Some(sums) = self.programs.get_mut(&victim) {
             sums.behind(culprit, pair, why);
         }
@@ -464,5 +495,38 @@ mod tests {
         // If the level is not known, the only group there is taken, if it was throttled at all.
         assert_eq!(held(LEVELS - 1, 5).as_deref(), Some("/a"));
         assert_eq!(held(LEVELS - 1, 0), None);
+    }
+
+    #[test]
+    fn of_two_quotas_the_one_that_throttled_is_taken_where_the_level_is_not_known() {
+        let held = |pod: (u64, u64), container: (u64, u64)| {
+            let mut tick = held_by_quota(LEVELS - 1, 400);
+            tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
+            tick.groups.push(group("/a", 50, 400, pod));
+            tick.groups.push(group("/a/b", 50, 400, container));
+            let window = Window::of([&tick]);
+            let (_, sums) = window.victims().next().unwrap();
+            sums.quota.keys().next().cloned().unwrap()
+        };
+        assert_eq!(held((0, 0), (9, 400)).as_deref(), Some("/a/b"));
+        assert_eq!(held((1, 20), (9, 400)).as_deref(), Some("/a/b"));
+        assert_eq!(held((9, 380), (9, 400)), None);
+    }
+
+    #[test]
+    fn what_ran_instead_of_a_process_that_has_ended_is_not_lost() {
+        let mut tick = second();
+        process(&mut tick, 2, "hog", None);
+        let mut ended = thread(1, 100, 300);
+        ended.name = "cc1".into();
+        (ended.session, ended.others_ns) = (5, 300 * MS);
+        tick.threads = vec![ended, thread(2, 900, 0)];
+        let mut pair = pair(1, 2, "hog", 300);
+        pair.forced_ns = 200 * MS;
+        tick.pairs = vec![pair];
+        let window = Window::of([&tick]);
+        let key = Key { name: "cc1".into(), group: None, job: Job::Session(5) };
+        let behind = window.programs[&key].neighbours.values().next().unwrap();
+        assert_eq!((behind.ns, behind.forced_ns), (300 * MS, 200 * MS));
     }
 }

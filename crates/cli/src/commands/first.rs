@@ -41,7 +41,7 @@ fn introduction(able: &[&str], unable: &[(Vec<&str>, String)], root: bool, look:
     )];
     if let Some(first) = able.first() {
         let count =
-            format!("provokes {} of the {all} known stalls, in two minutes at most", able.len());
+            format!("provokes {} of the {all} known stalls, in about two minutes", able.len());
         tries.push(("tailback check".to_owned(), count));
         tries.push((
             format!("tailback run {first}"),

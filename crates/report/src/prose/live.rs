@@ -17,7 +17,7 @@ pub use node::node;
 use os::terminal::line as plain;
 use watch::findings::find;
 pub use watch::findings::words::{group_of, program, short_name};
-use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Summary, To, summary};
+use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, summary};
 
 /// Finds the declaration of a scenario by its id.
 pub type MetaOf = fn(&str) -> Option<&'static Meta>;
@@ -117,7 +117,7 @@ pub(super) fn sleepers(finding: &Finding) -> Option<String> {
         let mostly = |ms: f64| ms > one.ms_per_s / 2.0;
         let place = match () {
             () if mostly(one.futex_ms_per_s) => " in locks (futex)",
-            () if mostly(one.input_ms_per_s) => " for a pipe, a socket or another process",
+            () if mostly(one.input_ms_per_s) => " for its messages (answers, or new work)",
             () => "",
         };
         let time = figure(one.ms_per_s, Unit::MillisecondsPerSecond);
@@ -415,8 +415,16 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
     match summary {
         Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
         Summary::PartlyMeasured => format!(
-            "No program waits {} for a CPU; other kinds of stalls could not be measured here.",
-            figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond)
+            "No program was seen to lose both {} and {} of its time, but not everything could be \
+             measured here.",
+            figure(NOTICED_MS_PER_S, Unit::MillisecondsPerSecond),
+            percent(NOTICED_SHARE),
+        ),
+        Summary::Stolen(Stolen { ms_per_s, share }) => format!(
+            "No finding, but the hypervisor takes {}: {} of the CPU time that programs want. Look for \
+             the reason on the host.",
+            figure(*ms_per_s, Unit::MillisecondsPerSecond),
+            percent(*share),
         ),
         Summary::NoFigures => {
             format!("No figures for {}: it did not run, or does not exist.", scope(&live.scope))

@@ -12,7 +12,7 @@ use model::live::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use watch::workload::sentence;
-use watch::{Loss, Summary, To};
+use watch::{Loss, Stolen, Summary, To};
 
 /// All sentences, one per line.
 pub fn samples() -> Vec<String> {
@@ -126,7 +126,8 @@ fn scopes() -> Vec<String> {
     let watched = watched.chain([format!("watch: {}", looked_at(&container))]);
     let found = Live { findings: watch::findings::samples(), ..Live::default() };
     let unseen = Live { scope: by_name, ..Live::default() };
-    let own = [Summary::NothingMeasured, Summary::PartlyMeasured, Summary::AllWell(None)];
+    let stolen = Summary::Stolen(Stolen { ms_per_s: 1_000.0, share: 0.5 });
+    let own = [Summary::NothingMeasured, Summary::PartlyMeasured, Summary::AllWell(None), stolen];
     let own = own.map(|one| last_line(&one, &found));
     let ends = [last_line(&Summary::Finding, &found), last_line(&Summary::NoFigures, &unseen)];
     let of_losses = losses().into_iter().flat_map(|loss| {

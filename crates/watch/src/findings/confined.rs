@@ -31,8 +31,11 @@ pub struct Facts {
     cpus: String,
     /// Share of the time in which another CPU was idle.
     idle_share: f64,
-    /// All time that it waited for others on these CPUs, in milliseconds a second.
+    /// All time that it waited on these CPUs, in milliseconds a second.
     behind_ms_per_s: f64,
+    /// Whether it waited mostly for its own threads.
+    #[serde(default)]
+    own: bool,
 }
 
 /// What fixes it.
@@ -70,6 +73,7 @@ impl Stall for Confined {
         let others: Vec<String> =
             finding.culprits.iter().take(NAMED).map(words::short_name).collect();
         let behind = match others.is_empty() {
+            _ if facts.own => "its own threads".to_owned(),
             true => "others".to_owned(),
             false => others.join(", "),
         };
@@ -92,14 +96,17 @@ impl Stall for Confined {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let facts = Facts { cpus: "0".to_owned(), idle_share: 0.52, behind_ms_per_s: 610.0 };
-        vec![(facts, vec![Fix::Widen])]
+        let cpus = "0".to_owned();
+        let facts = Facts { cpus, idle_share: 0.52, behind_ms_per_s: 610.0, own: false };
+        let own = Facts { own: true, ..facts.clone() };
+        vec![(facts, vec![Fix::Widen]), (own, vec![Fix::Widen])]
     }
 }
 
 /// Programs that lose time in this way.
 fn confined(window: &Window) -> impl Iterator<Item = (&Key, &Sums, Parts, ConfinedPart)> {
-    window.victims().filter(|(_, sums)| sums.confined_ns > 0).filter_map(|(key, sums)| {
+    let is_confined = |sums: &Sums| sums.confined_ns > 0 || sums.confined_own_ns > 0;
+    window.victims().filter(move |(_, sums)| is_confined(sums)).filter_map(|(key, sums)| {
         let mut parts = parts(key, sums, &window.machine);
         let part = parts.confined.take()?;
         Some((key, sums, parts, part))
@@ -116,11 +123,13 @@ fn finding(
         cpus: part.cpus.clone(),
         idle_share: part.idle_share,
         behind_ms_per_s: window.rate(part.ns.saturating_add(parts.neighbours_ns())),
+        own: sums.confined_own_ns > sums.confined_ns,
     };
     let mut behind: Vec<(&Key, u64)> =
         sums.neighbours.iter().map(|(who, behind)| (who, behind.ns)).collect();
     behind.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let named = behind.iter().take(NAMED).map(|(who, _)| program(who, 0, 1));
+    let named = if facts.own { 0 } else { NAMED };
+    let named = behind.iter().take(named).map(|(who, _)| program(who, 0, 1));
     let worst = sums.neighbours.values().map(|behind| behind.worst_ns).max();
     Finding {
         victim: program_of(key, sums),
@@ -159,6 +168,16 @@ mod tests {
         let victim = window.victims().find(|(key, _)| key.name == "web").unwrap();
         let parts = parts(victim.0, victim.1, &window.machine);
         assert_eq!((parts.neighbours[0].ns, parts.sum_ns()), (300 * MS, 600 * MS));
+        // The same behind its own threads.
+        let mut own = tick(0.5);
+        (own.threads[0].others_ns, own.threads[0].own_ns) = (0, 600 * MS);
+        own.pairs.clear();
+        let window = Window::of([&own]);
+        let all = Confined::find(&window);
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((found.cost_ms_per_s, facts.behind_ms_per_s), (300.0, 300.0));
+        assert!(Confined::cause(found, &facts).contains("for its own threads for 300 ms/s"));
         assert!(Confined::find(&Window::of([&tick(0.1)])).is_empty());
         assert!(Confined::find(&Window::of([&tick(0.0)])).is_empty());
     }

@@ -22,6 +22,10 @@ use std::iter;
 /// A group that used less than this share of its quota on average works in bursts.
 const BURSTS: f64 = 0.8;
 
+/// And it was throttled in at most this share of its periods. A burst saves no more than the quota
+/// of one period, so it cannot help a group that is throttled in many periods in a row.
+const BURST_PERIODS: f64 = 0.5;
+
 /// A quota throttles the victim.
 pub struct CpuQuota;
 
@@ -106,7 +110,8 @@ impl Stall for CpuQuota {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let bursts = Facts { used: Some(0.5), whose: Whose::Ancestor, ..sample() };
+        let bursts = Facts { used: Some(0.5), throttled_periods: 0.4, ..sample() };
+        let bursts = Facts { whose: Whose::Ancestor, ..bursts };
         let few = Facts { threads: 1, used: None, ..sample() };
         let with = |cause| sample().with(cause);
         let settings = vec![Setting::ActiveProcessorCount(1), Setting::ParallelGcThreads(1)];
@@ -171,9 +176,13 @@ fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
         Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
         Cause::Spun(_) => iter::once(Fix::StopSpinning).chain(fewer).collect(),
         // Its average use would have fitted into the quota.
-        Cause::UsedUp if facts.used.is_some_and(|used| used < BURSTS) => vec![Fix::Burst, raise],
+        Cause::UsedUp if is_bursty(facts) => vec![Fix::Burst, raise],
         Cause::UsedUp => iter::once(raise).chain(fewer).collect(),
     }
+}
+
+fn is_bursty(facts: &Facts) -> bool {
+    facts.used.is_some_and(|used| used < BURSTS) && facts.throttled_periods <= BURST_PERIODS
 }
 
 /// The same in the lab: the same quota, period and number of threads.

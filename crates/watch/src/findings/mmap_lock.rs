@@ -35,6 +35,9 @@ const MOST_IN_LAB: u32 = 100;
 /// Most readers that are named.
 const NAMED: usize = 3;
 
+/// Files whose most important figures are in status and statm too.
+const SUMS: [&str; 2] = ["smaps", "smaps_rollup"];
+
 /// Another process reads the victim's memory map and holds its lock.
 pub struct MmapLock;
 
@@ -207,7 +210,10 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
     if facts.preempted >= MUCH {
         fixes.push(Fix::RaiseReader);
     }
-    fixes.extend([Fix::ReadLess, Fix::ReadSeldom]);
+    // Only these files have figures that are in the others too.
+    let is_sums = facts.file.as_deref().is_some_and(|file| SUMS.contains(&file));
+    fixes.extend(is_sums.then_some(Fix::ReadLess));
+    fixes.push(Fix::ReadSeldom);
     fixes
 }
 

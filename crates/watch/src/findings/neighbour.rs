@@ -3,9 +3,9 @@
 //! If two programs compete evenly for a machine without an idle CPU, both are slower, and neither
 //! is to blame: a build beside a build. So a victim is a program that gets less than its half. It
 //! is outnumbered, or weighs less, or sleeps now and then and finds its CPU taken each time it
-//! wakes. Programs of a session count together, since a build consists of many. If the user named
-//! the programs to watch, even competition counts too. Time that an idle CPU would have spared is
-//! another finding.
+//! wakes. Programs of a session or a group count together, since a build consists of many. If the
+//! user named the programs to watch, even competition counts too. Time that an idle CPU would have
+//! spared is another finding.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -170,20 +170,20 @@ fn most(window: &Window) -> f64 {
 
 /// Each program in scope, with the program of another job that takes most from it.
 fn held_up(window: &Window) -> Vec<Found<'_>> {
-    let mut sessions: HashMap<&Job, u64> = HashMap::new();
+    let mut jobs: HashMap<&Job, u64> = HashMap::new();
     for (key, sums) in &window.programs {
-        if matches!(key.job, Job::Session(_) | Job::Outside(_)) {
-            let ran = sessions.entry(&key.job).or_default();
+        if !matches!(key.job, Job::Unknown | Job::Kernel) {
+            let ran = jobs.entry(&key.job).or_default();
             *ran = ran.saturating_add(sums.all.ran_ns);
         }
     }
-    window.victims().filter_map(|(key, sums)| worst(window, &sessions, key, sums)).collect()
+    window.victims().filter_map(|(key, sums)| worst(window, &jobs, key, sums)).collect()
 }
 
-/// CPU time that a program got, together with all of its session.
-fn ran(window: &Window, sessions: &HashMap<&Job, u64>, key: &Key) -> u64 {
+/// CPU time that a program got, together with all of its session or group.
+fn ran(window: &Window, jobs: &HashMap<&Job, u64>, key: &Key) -> u64 {
     let own = || window.programs.get(key).map_or(0, |sums| sums.all.ran_ns);
-    sessions.get(&key.job).copied().unwrap_or_else(own)
+    jobs.get(&key.job).copied().unwrap_or_else(own)
 }
 
 /// A victim, and the program of another job that takes most from it.
@@ -204,7 +204,7 @@ struct Found<'a> {
 
 fn worst<'a>(
     window: &'a Window,
-    sessions: &HashMap<&Job, u64>,
+    jobs: &HashMap<&Job, u64>,
     key: &'a Key,
     sums: &'a Sums,
 ) -> Option<Found<'a>> {
@@ -218,7 +218,7 @@ fn worst<'a>(
         strangers.max_by(|a, b| fair(a.1).cmp(&fair(b.1)).then_with(|| b.0.cmp(a.0)))?;
     let ns = fair(behind);
     let share = ns as f64 / wanted.max(1) as f64;
-    let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
+    let (own, others) = (ran(window, jobs, key), ran(window, jobs, culprit));
     let half = own.midpoint(others);
     let short = half.saturating_sub(own);
     let lacks_ns = if window.asked { ns } else { short.min(ns) };
@@ -317,6 +317,11 @@ mod tests {
         assert!(Neighbour::find(&Window::of([&tick])).is_empty());
         tick.processes.get_mut(&3).unwrap().job = Job::Session(3);
         assert_eq!(Neighbour::find(&Window::of([&tick])).len(), 1);
+        // The same in a group, as of a container.
+        for pid in [1, 3] {
+            tick.processes.get_mut(&pid).unwrap().job = Job::Group("/a".to_owned());
+        }
+        assert!(Neighbour::find(&Window::of([&tick])).is_empty());
     }
 
     #[test]

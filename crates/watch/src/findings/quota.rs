@@ -11,6 +11,7 @@ use model::live::{Finding, Sure};
 use model::prose::figures::percent;
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Time throttled by a quota, in milliseconds a second: 1% of a thread's time. A group reaches
 /// this figure if it is throttled for 10 ms in one of ten periods of 100 ms.
@@ -35,6 +36,20 @@ const SPUN: f64 = 0.3;
 /// A thread that used less than one part in this many of the busiest thread's time is not at
 /// work. Examples are timers and compilers of a runtime, beside its one thread that works.
 const IDLE: u64 = 10;
+
+/// How the names of a JVM's threads begin that its settings limit, by pool.
+const OF_JVM: [&str; 10] = [
+    "GC Thread#",
+    "GC task thread",
+    "Gang worker",
+    "G1 ",
+    "ParGC",
+    "Shenandoah GC",
+    "ZWorker",
+    "C1 Compiler",
+    "C2 Compiler",
+    "ForkJoinPool.co",
+];
 
 /// A quota, what was used of it, and why it was used up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -291,8 +306,8 @@ fn holding<'a>(
         users.first().is_some_and(|(user, _)| user == of)
             && runtime.is_some_and(|it| is_limited(it.runtime, thread))
     };
-    let limited = at_work.iter().filter(is_limited).count();
-    let limited = u32::try_from(limited).unwrap_or(u32::MAX);
+    let limited: Vec<&ThreadSums> = at_work.iter().filter(is_limited).map(|one| one.1).collect();
+    let limited = runtime.map_or(0, |it| largest_pool(it.runtime, &limited));
     Held { quota, counted, online: window.machine.cpus, runtime, limited, found }
 }
 
@@ -369,24 +384,28 @@ fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)
 /// Whether a setting of a runtime limits how many threads of this kind exist or run at once. A
 /// program's own threads are as many as it starts, whatever the settings of its runtime.
 fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
-    const OF_JVM: [&str; 10] = [
-        "GC Thread#",
-        "GC task thread",
-        "Gang worker",
-        "G1 ",
-        "ParGC",
-        "Shenandoah GC",
-        "ZWorker",
-        "C1 Compiler",
-        "C2 Compiler",
-        "ForkJoinPool.co",
-    ];
     match runtime {
         LiveRuntime::Jvm => OF_JVM.iter().any(|start| thread.name.starts_with(start)),
-        // All threads but the first, since those belong to its pool.
-        LiveRuntime::Node => thread.tid != thread.pid,
+        // Newer versions name the threads of the pool. In older ones, all threads but the first
+        // have its name.
+        LiveRuntime::Node => {
+            let is_named = thread.name.starts_with("libuv-worker");
+            is_named || thread.tid != thread.pid && &*thread.name == "node"
+        }
         LiveRuntime::Go | LiveRuntime::Beam => true,
     }
+}
+
+/// The threads of the largest pool among these. A JVM always has one compiler of each kind, however
+/// few CPUs it is told to use.
+fn largest_pool(runtime: LiveRuntime, limited: &[&ThreadSums]) -> u32 {
+    let mut pools: HashMap<Option<usize>, u32> = HashMap::new();
+    for thread in limited {
+        let of_jvm = || OF_JVM.iter().position(|start| thread.name.starts_with(start));
+        let pool = (runtime == LiveRuntime::Jvm).then(of_jvm).flatten();
+        *pools.entry(pool).or_default() += 1;
+    }
+    pools.into_values().max().unwrap_or(0)
 }
 
 fn started(runtime: LiveRuntime, settings: Settings) -> Started {

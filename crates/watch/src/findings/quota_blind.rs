@@ -22,6 +22,10 @@ use serde::{Deserialize, Serialize};
 /// plus one thread is throttled up to 25% longer.
 const AT_ONCE: f64 = 1.3;
 
+/// A thread that has to pause for less than this share of a period hardly does. Under such a quota
+/// one thread more than it allows is throttled for a whole period, and so are others with it.
+const HARDLY: f64 = 0.1;
+
 /// A runtime uses up the victim's quota too early in the period.
 pub struct QuotaBlind;
 
@@ -163,7 +167,10 @@ fn at_once(held: &Held) -> bool {
     let rest_us = facts.period_us.saturating_sub(facts.quota_us / u64::from(cpus.max(1)));
     let most_us = rest_us.saturating_mul(u64::from(cpus));
     let each_us = held_ns as f64 / 1e3 / (periods as f64).max(1.0);
-    periods > 0 && facts.threads > cpus && each_us > most_us as f64 * AT_ONCE
+    let period_us = facts.period_us as f64;
+    let is_whole = (rest_us as f64) < period_us * HARDLY;
+    let most_us = if is_whole { period_us } else { most_us as f64 * AT_ONCE };
+    periods > 0 && facts.threads > cpus && each_us > most_us
 }
 
 fn finding(held: Held) -> Option<Finding> {
@@ -264,6 +271,11 @@ mod tests {
         // Throttled as long as a single thread would be: it only wants more than it has.
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
         assert_eq!(fixes_of(&tick), None);
+        // Under a quota of whole CPUs, any throttling is more than a single thread's.
+        tick.groups = vec![group("/a/b", 100, 1_000, (10, 900))];
+        assert_eq!(fixes_of(&tick), None);
+        tick.groups = vec![group("/a/b", 100, 1_000, (10, 1_500))];
+        assert!(fixes_of(&tick).is_some());
         // The same for a program whose runtime is not known.
         tick.runtimes.clear();
         tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
@@ -288,7 +300,9 @@ mod tests {
     fn threads_that_no_setting_makes_fewer_are_the_programs_own() {
         let jvm = |names| tick(LiveRuntime::Jvm, Settings::default(), names);
         assert_eq!(fixes_of(&jvm(["Thread-0", "Thread-1"])), None);
-        assert!(fixes_of(&jvm(["GC Thread#0", "C2 CompilerThre"])).is_some());
+        // There is always one compiler of each kind.
+        assert_eq!(fixes_of(&jvm(["C1 CompilerThre", "C2 CompilerThre"])), None);
+        assert!(fixes_of(&jvm(["GC Thread#0", "GC Thread#1"])).is_some());
         // Threads that hardly run do not count either.
         let mut idle = jvm(["GC Thread#0", "VM Periodic Tas"]);
         idle.threads.iter_mut().skip(1).for_each(|thread| thread.ran_ns = 10_000_000);

@@ -5,6 +5,7 @@ use super::stall::{Seen, Stall};
 use super::words;
 use crate::parts::{program, program_of};
 use crate::sums::{Behind, Key, Sums, largest, ms};
+use crate::tick::Job;
 use crate::why::by_policy;
 use crate::window::Window;
 use model::live::{AnswerState, Finding, Source, Why};
@@ -70,7 +71,8 @@ impl Stall for RealTime {
         match fix {
             Fix::Demote(pid) => {
                 format!(
-                    "Give process {pid} the usual policy (chrt --other --pid 0 {pid}), or less work."
+                    "Give process {pid} the usual policy (chrt --all-tasks --other --pid 0 {pid}), or \
+                     less work."
                 )
             }
             Fix::Raise(pid, priority) => format!(
@@ -111,7 +113,9 @@ fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Wo
     let culprit = culprit.unwrap_or_else(|| program(who, 0, 1));
     let victim = program_of(key, sums);
     let policy = by_policy(behind.prio, behind.victim_prio);
-    let fixes = fixes(&policy, culprit.pid, victim.pid);
+    // The policy of a kernel thread is the kernel's own.
+    let demotes = if who.job == Job::Kernel { 0 } else { culprit.pid };
+    let fixes = fixes(&policy, demotes, victim.pid);
     Finding {
         victim,
         cost_ms_per_s: window.rate(ns),

@@ -48,7 +48,9 @@ impl Gained {
 
     /// Puts what the sums gained into a tick.
     pub fn add_to(&mut self, counts: Counts, tick: &mut Tick) {
-        if self.threads.len() > MOST_THREADS {
+        // The sums of threads that are forgotten would all count as gained now.
+        let is_forgotten = self.threads.len() > MOST_THREADS;
+        if is_forgotten {
             self.threads.clear();
         }
         let ended = std::mem::take(&mut self.ended);
@@ -67,7 +69,7 @@ impl Gained {
                 gained.fault_ns,
             ];
             let lost = of.into_iter().fold(0, u64::saturating_add);
-            if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
+            if !is_forgotten && lost.saturating_add(gained.ran_ns) >= LEAST_NS {
                 tick.threads.push(gained);
             }
             if thread.state == ThreadState::Gone {

@@ -11,7 +11,7 @@ use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
 use probe::live::is_outside;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most processes that are looked up in an interval. For the others, only what the programs in
 /// the kernel know is used.
@@ -96,9 +96,8 @@ impl Processes {
     fn forget(&mut self) {
         self.known.retain(|_, known| self.interval - known.looked < FORGOTTEN);
         self.known.shrink_to_fit();
-        let groups: HashSet<_> =
-            self.known.values().filter_map(|k| k.process.group.as_ref()).collect();
-        self.lineages.retain(|group, _| groups.contains(group));
+        // A group may get the controller later, and with it a quota.
+        self.lineages.clear();
     }
 
     /// Adds the weights of groups that compete for CPUs.
@@ -321,6 +320,25 @@ mod tests {
         assert_eq!(processes.look(7, None), None);
         tree.put("proc/7/status", zombie(2));
         assert_eq!(processes.look(7, None).unwrap().group, None);
+    }
+
+    #[test]
+    fn a_group_that_gets_the_controller_later_is_a_level_of_its_own() {
+        let in_group = [("proc/7/cgroup", "0::/a/b\n"), ("proc/7/status", SHELL)];
+        let above = [("sys/fs/cgroup/a/cpu.max", "max 100000\n"), ("sys/fs/cgroup/a/b/x", "")];
+        let tree = testing::Tree::new(&[&testing::CGROUP2[..], &in_group, &above].concat());
+        let roots = Roots::at(tree.root());
+        let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
+        let mut lineage = || {
+            let mut tick = second();
+            tick.threads.push(thread(7, 10, 20));
+            processes.name(&mut tick);
+            tick.lineages["/a/b"].clone()
+        };
+        assert_eq!(lineage(), ["/a", "/"]);
+        tree.put("sys/fs/cgroup/a/b/cpu.max", "20000 100000\n");
+        let later = (0..OLD).map(|_| lineage()).last().unwrap();
+        assert_eq!(later, ["/a/b", "/a", "/"]);
     }
 
     #[test]

@@ -463,6 +463,7 @@ fn code(summary: &Summary) -> u8 {
         | Summary::Loses(_)
         | Summary::Near(_)
         | Summary::AllWell(_)
+        | Summary::Stolen(_)
         | Summary::PartlyMeasured => 0,
     }
 }
