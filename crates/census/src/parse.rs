@@ -12,6 +12,7 @@ use model::brief::{Ground, LeftOutOfBrief, MOST_BYTES};
 use model::census::Why;
 use model::identity::HostName;
 use model::record::RecordError;
+use model::tested::{CaseTested, Wins};
 use model::{Facts, Identity, Judgement, Machine, Role, State, Tested, Unit};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -269,7 +270,7 @@ impl<'a> Reader<'a> {
             let excused = head.left_out.is_some_and(|left_out| left_out.tests);
             return Ok(!settled || excused || head.scenario == "watch");
         }
-        if !tests.iter().all(Tested::holds_together) {
+        if !tests.iter().all(can_be_of_a_study) {
             return Ok(false);
         }
         let tainted = head.ground.tainted != 0;
@@ -294,6 +295,19 @@ impl<'a> Reader<'a> {
         }
         state
     }
+}
+
+/// Whether these counts can come from one study. A list by control ends with the last control that
+/// counts, so controls whose arms were all robbed are missing at its end.
+fn can_be_of_a_study(tested: &Tested) -> bool {
+    let (all, there) = (tested.together.len(), tested.together_net.len());
+    let counts = |case: &CaseTested| !case.robbed && case.control as usize >= there;
+    if there >= all || tested.cases.iter().any(counts) {
+        return tested.holds_together();
+    }
+    let mut whole = tested.clone();
+    whole.together_net.resize(all, Wins::default());
+    whole.holds_together()
 }
 
 /// Everything that the verdict of some counts depends on.
@@ -419,4 +433,58 @@ fn fingerprint(what: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tested() -> Tested {
+        let wins = Wins { control: 1, other: 0 };
+        let case = |control, robbed| CaseTested {
+            arm: format!("busy-{control}"),
+            control,
+            plain: wins,
+            net: wins,
+            worse: 1,
+            alike: 0,
+            better: 0,
+            hung_more_often: false,
+            robbed,
+        };
+        Tested {
+            measure: "stall".to_owned(),
+            margin: 1.0,
+            control_limit: 50.0,
+            error_rate: 0.05,
+            error_rate_not_affected: 0.05,
+            blocks: 1,
+            cases: vec![case(0, false), case(1, true)],
+            together: vec![wins, wins],
+            together_net: vec![wins, wins],
+            shows_above: None,
+            tells: true,
+        }
+    }
+
+    #[test]
+    fn a_control_whose_arms_were_all_robbed_has_no_counts_of_its_own() {
+        let whole = tested();
+        assert!(can_be_of_a_study(&whole));
+        let of = |change: &dyn Fn(&mut Tested)| {
+            let mut changed = tested();
+            changed.together_net.truncate(1);
+            change(&mut changed);
+            can_be_of_a_study(&changed)
+        };
+        assert!(of(&|_| {}));
+        assert!(!of(&|tested| tested.cases[1].robbed = false));
+        assert!(!of(&|tested| tested.together_net.clear()), "the first control counts");
+        assert!(!of(&|tested| tested.blocks = 0));
+        let nobody = |tested: &mut Tested| {
+            tested.together_net.clear();
+            tested.cases[0].robbed = true;
+        };
+        assert!(of(&nobody));
+    }
 }
