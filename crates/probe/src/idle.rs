@@ -46,10 +46,16 @@ impl Idle {
         self.interrupts_ns.saturating_sub(before.interrupts_ns)
     }
 
-    /// How long a CPU was idle since an earlier reading.
+    /// The numbers of the CPUs that are online.
+    pub fn cpus(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ns.keys().copied()
+    }
+
+    /// How long a CPU was idle since an earlier reading. A CPU that was offline then counts as
+    /// busy.
     pub fn since(&self, before: &Idle, cpu: u32) -> u64 {
-        let of = |idle: &Idle| idle.ns.get(&cpu).copied().unwrap_or(0);
-        of(self).saturating_sub(of(before))
+        let both = self.ns.get(&cpu).zip(before.ns.get(&cpu));
+        both.map_or(0, |(now, before)| now.saturating_sub(*before))
     }
 }
 
@@ -62,7 +68,8 @@ mod tests {
     fn idle_time_is_that_of_one_cpu() {
         let text = "cpu  9 9 9 999 9 9\ncpu0 1 2 3 40 5 6\ncpu1 1 2 3 70 0\nintr 5\n";
         let now = Idle::parse(text, 10);
-        assert_eq!(now.since(&Idle::default(), 0), 450);
+        assert_eq!(now.since(&Idle::parse("cpu0 0 0 0 0 0", 10), 0), 450);
+        assert_eq!(now.since(&Idle::default(), 0), 0, "it was offline before");
         assert_eq!(now.since(&Idle::parse("cpu1 1 2 3 60 0", 10), 1), 100);
         assert_eq!(now.since(&Idle::default(), 7), 0);
         assert_eq!(now.interrupts_since(&Idle::default()), 60);

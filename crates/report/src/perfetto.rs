@@ -95,7 +95,7 @@ fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Valu
 
 /// A finding, from the time when it was first seen to the end.
 fn found(finding: &Finding, live: &Live) -> Value {
-    let (begin, end) = (finding.since_s.max(0.0) * 1e6, live.over_ns as f64 / 1e3);
+    let (begin, end) = (finding.since_s.unwrap_or(0.0).max(0.0) * 1e6, live.over_ns as f64 / 1e3);
     let culprits: Vec<String> =
         finding.culprits.iter().map(|culprit| plain(&culprit.name)).collect();
     json!({

@@ -44,10 +44,10 @@ impl Since {
         self.begun
     }
 
-    /// Notes it in findings. A finding that no single interval shows counts from the start.
+    /// Notes it in findings. A finding that the last interval does not show may be over.
     pub fn note(&self, findings: &mut [Finding]) {
         for finding in findings {
-            finding.since_s = self.first.get(&id(finding)).copied().unwrap_or(0.0);
+            finding.since_s = self.first.get(&id(finding)).copied();
         }
     }
 }
@@ -77,6 +77,9 @@ mod tests {
         }
         let mut found = findings::all(&bad);
         since.note(&mut found);
-        assert_eq!(found[0].since_s, 2.0);
+        assert_eq!(found[0].since_s, Some(2.0));
+        since.look(&good, 4.0);
+        since.note(&mut found);
+        assert_eq!(found[0].since_s, None);
     }
 }

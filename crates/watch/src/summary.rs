@@ -166,7 +166,7 @@ fn stolen(live: &Live) -> Option<Stolen> {
 
 /// Whether all that counts as a loss was seen, of all threads.
 fn sees_all(live: &Live) -> bool {
-    let needed = [Source::Scheduler, Source::MmapLock, Source::Reclaim];
+    let needed = [Source::Scheduler, Source::MmapLock, Source::Reclaim, Source::Pressure];
     let is_missing = |one: &SourceUse| needed.contains(&one.source) && one.missing.is_some();
     let full = AnswerState::NotMeasurable(NotMeasurable::TableFull);
     !live.sources.iter().any(is_missing) && live.answers.iter().all(|one| one.state != full)

@@ -30,8 +30,10 @@ pub struct Finding {
     pub limit_ms_per_s: f64,
     /// The longest single wait, in milliseconds; 0 if single waits are not seen.
     pub worst_ms: f64,
-    /// When it was first seen, in seconds after the start of the watch.
-    pub since_s: f64,
+    /// When it was first seen, in seconds after the start of the watch. Absent if the last interval
+    /// alone does not show it: it comes and goes, or is over, or only the sum is large enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_s: Option<f64>,
     /// How certain it is.
     pub sure: Sure,
     /// The facts of this case. Only the stall's own file reads them.

@@ -73,6 +73,9 @@ pub enum Missing {
     NoGroups,
     /// There is no memory controller of cgroup v2; v1 has no memory.high.
     NoMemoryGroups,
+    /// The kernel does not account stalls (PSI): it was built without, or booted with `psi=0`, or
+    /// its default is off.
+    NoPressure,
     /// /proc shows only processes of this PID namespace.
     PidNamespace,
     /// Control groups above the container's group are not visible here.

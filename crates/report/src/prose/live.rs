@@ -41,14 +41,15 @@ pub struct FindingText {
 /// The sentences of a finding.
 pub fn finding(finding: &Finding, meta_of: MetaOf) -> FindingText {
     let since = match finding.since_s {
-        at if at < 0.05 => "since the start".to_owned(),
-        at => format!("since second {at:.0}"),
+        None => String::new(),
+        Some(at) if at < 0.05 => " since the start".to_owned(),
+        Some(at) => format!(" since second {at:.0}"),
     };
     let run = finding.run.as_ref();
     let cause = find(&finding.stall).and_then(|stall| stall.cause(finding));
     FindingText {
         loss: format!(
-            "{} {since}{}.{}{}",
+            "{}{since}{}.{}{}",
             loses(finding),
             worst(finding),
             near(finding),
@@ -345,6 +346,7 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoSamples => {
             "this kernel does not let programs sample what others run (perf_event_open)"
         }
+        Missing::NoPressure => "pressure stall information is off; boot the kernel with psi=1",
         Missing::NoReclaimTracepoints => "this kernel has no tracepoints of direct reclaim",
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
@@ -535,7 +537,7 @@ mod tests {
             ..Finding::default()
         };
         let text = finding(&strange, |_| None);
-        assert!(text.loss.ends_with(" loses 5 ms/s since the start."), "{text:?}");
+        assert!(text.loss.ends_with(" loses 5 ms/s."), "{text:?}");
         assert!(text.cause.contains("does not know") && text.fixes.is_empty(), "{text:?}");
         let live = Live { findings: vec![strange], ..Live::default() };
         assert!(!conclusion(&live).contains('\u{1b}'));

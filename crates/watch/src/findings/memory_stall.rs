@@ -102,7 +102,9 @@ impl Stall for MemoryStall {
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let lost = |(key, sums): (&Key, &Sums)| seen.window.rate(seen.window.memory_ns(key, sums));
         let most = largest(seen.window.victims().map(lost));
-        Some(seen.measured_by::<Self>(Source::Reclaim, most, LIMIT_MS_PER_S))
+        let state = seen.measured_by::<Self>(Source::Reclaim, most, LIMIT_MS_PER_S);
+        // Without it the kernel does not mark who sleeps for memory.
+        Some(seen.unless_missing(Source::Pressure, state))
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {

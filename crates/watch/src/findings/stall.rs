@@ -239,7 +239,7 @@ fn sample(found: Finding) -> Finding {
         culprits: vec![program("backup", 8, 3)],
         cost_ms_per_s: 412.5,
         worst_ms: 31.0,
-        since_s: 3.0,
+        since_s: Some(3.0),
         ..found
     }
 }

@@ -10,35 +10,32 @@ use std::time::Duration;
 pub struct Machine {
     before: Snapshot,
     idle: Idle,
-    cpus: u32,
 }
 
 impl Machine {
     /// Reads the counters.
     pub fn start(roots: &Roots) -> Self {
-        let cpus = host::machine(roots).cpus.len();
-        Machine {
-            before: Snapshot::take(roots),
-            idle: Idle::read(roots),
-            cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1),
-        }
+        Machine { before: Snapshot::take(roots), idle: Idle::read(roots) }
     }
 
-    /// What the counters gained in this time, and the share of it in which each CPU was idle.
+    /// What the counters gained in this time, and the share of it in which each CPU was idle, by
+    /// its number.
     pub fn gained(&mut self, roots: &Roots, over: Duration) -> (MachineTick, Vec<f64>) {
         let (now, idle) = (Snapshot::take(roots), Idle::read(roots));
         let gained = self.before.until(&now);
         let ns = |ms: Option<f64>| ms.map(|ms| (ms * 1e6) as u64);
         let steal_ns = ns(gained.steal_ms);
-        let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(self.cpus.into());
-        let idle_ns: u64 = (0..self.cpus).map(|cpu| idle.since(&self.idle, cpu)).sum();
+        let cpus = u32::try_from(idle.cpus().count()).unwrap_or(u32::MAX).max(1);
+        let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(cpus.into());
+        let idle_ns: u64 = idle.cpus().map(|cpu| idle.since(&self.idle, cpu)).sum();
         let busy = all.saturating_sub(idle_ns).saturating_sub(steal_ns.unwrap_or(0));
         let interrupts_ns = Some(idle.interrupts_since(&self.idle));
         let share = |cpu| idle.since(&self.idle, cpu) as f64 / over.as_nanos().max(1) as f64;
-        let idle_shares = (0..self.cpus).map(|cpu| share(cpu).min(1.0)).collect();
+        let highest = idle.cpus().max().unwrap_or(0);
+        let idle_shares = (0..=highest).map(|cpu| share(cpu).min(1.0)).collect();
         (self.before, self.idle) = (now, idle);
         let machine = MachineTick {
-            cpus: self.cpus,
+            cpus,
             busy_ns: Some(busy),
             steal_ns,
             interrupts_ns,

@@ -85,7 +85,11 @@ impl Sampler {
         let full = memory_groups.map(|groups| FullGroups::new(roots, groups));
         let memory = with_high.map(|groups| Memory::new(roots, scope, groups));
         let nodes = Nodes::find(roots, &mut readers);
-        let sources = sources(&probe, cpu_groups.as_ref(), memory.is_some());
+        let memory_is_missing = match memory {
+            None => Some(Missing::NoMemoryGroups),
+            Some(_) => pressure_is_missing(roots),
+        };
+        let sources = sources(roots, &probe, cpu_groups.as_ref(), memory_is_missing);
         let mut sampler = Sampler {
             roots: roots.clone(),
             scope: scope.clone(),
@@ -235,10 +239,17 @@ impl Sampler {
     }
 }
 
+/// Why the kernel does not count the time that tasks stand still for memory, if it does not.
+fn pressure_is_missing(roots: &Roots) -> Option<Missing> {
+    let read = host::roots::read_text(&roots.proc.join("pressure/memory"));
+    read.is_err().then_some(Missing::NoPressure)
+}
+
 fn sources(
+    roots: &Roots,
     probe: &Result<LiveProbe, NoPrograms>,
     groups: Option<&CpuGroups>,
-    memory: bool,
+    memory: Option<Missing>,
 ) -> Vec<SourceUse> {
     let of = |source, missing: Option<Missing>| SourceUse { source, missing };
     let seen = probe.as_ref().map(LiveProbe::seen);
@@ -257,8 +268,8 @@ fn sources(
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, groups.is_none().then_some(Missing::NoGroups)),
-        of(Source::MemoryEvents, (!memory).then_some(Missing::NoMemoryGroups)),
-        of(Source::Pressure, None),
+        of(Source::MemoryEvents, memory),
+        of(Source::Pressure, pressure_is_missing(roots)),
         of(Source::Steal, None),
     ];
     all.extend(mapping);

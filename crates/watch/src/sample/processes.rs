@@ -42,8 +42,8 @@ pub struct Processes {
     weights: HashMap<String, u64>,
     /// Whether the kernel shares the CPUs between sessions (autogroup).
     has_sessions: bool,
-    /// CPUs of the machine.
-    cpus: u32,
+    /// How many CPUs the machine has.
+    cpus: usize,
     interval: u64,
 }
 
@@ -64,7 +64,7 @@ impl Processes {
             lineages: HashMap::new(),
             weights: HashMap::new(),
             has_sessions: has_sessions(roots),
-            cpus: u32::try_from(host::machine(roots).cpus.len()).unwrap_or(u32::MAX),
+            cpus: host::machine(roots).cpus.len(),
             interval: 0,
         }
     }
@@ -201,13 +201,14 @@ fn nice(pid: u32) -> i32 {
     pid.and_then(|pid| rustix::process::getpriority_process(Some(pid)).ok()).unwrap_or(0)
 }
 
-/// The CPUs that a process may use; None if these are all `cpus`.
-fn confined(pid: u32, cpus: u32) -> Option<Vec<u32>> {
+/// The CPUs that a process may use; None if these are all `cpus` that the machine has.
+fn confined(pid: u32, cpus: usize) -> Option<Vec<u32>> {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
     let may = rustix::thread::sched_getaffinity(Some(pid)).ok()?;
-    let all = cpus.min(u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX));
+    // CPUs that are offline leave gaps in the numbers.
+    let all = u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     let own: Vec<u32> = (0..all).filter(|cpu| may.is_set(*cpu as usize)).collect();
-    (!own.is_empty() && own.len() < all as usize).then_some(own)
+    (!own.is_empty() && own.len() < cpus).then_some(own)
 }
 
 /// The processes in a tick, sorted by what they lost and used.

@@ -99,7 +99,7 @@ impl WatchSession {
         let before_s = self.all.seconds() - live.over_ns as f64 / 1e9;
         live.from = record::seconds_after(&self.from, before_s);
         for finding in &mut live.findings {
-            finding.since_s = (finding.since_s - before_s).max(0.0);
+            finding.since_s = finding.since_s.map(|since_s| (since_s - before_s).max(0.0));
         }
         live.intervals = ticks.rev().take(KEPT).map(interval).collect();
         live.intervals.reverse();
