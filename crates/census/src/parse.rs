@@ -315,7 +315,8 @@ fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
     let coarse = tested.shows_above.is_some_and(|s| s > tested.margin + tested.control_limit);
     let flags = u64::from(tainted) | u64::from(coarse) << 1 | u64::from(tested.tells) << 2;
     let rates = [tested.error_rate.to_bits(), tested.error_rate_not_affected.to_bits()];
-    let mut key = vec![flags, rates[0], rates[1], tested.cases.len() as u64];
+    let lengths = [tested.cases.len(), tested.together.len()].map(|length| length as u64);
+    let mut key = vec![flags, rates[0], rates[1], lengths[0], lengths[1]];
     for wins in tested.together.iter().chain(&tested.together_net) {
         key.push(u64::from(wins.control) << 32 | u64::from(wins.other));
     }

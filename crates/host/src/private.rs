@@ -49,6 +49,7 @@ type Result<T> = std::result::Result<T, PrivateError>;
 /// change it or a folder above it.
 pub fn folder(path: &Path) -> Result<PathBuf> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
+    let path = &std::path::absolute(path).map_err(failed("find it"))?;
     let there = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     // A folder above need not belong to the caller, so it is checked with the weaker rule.
     let missing = path.strip_prefix(there).unwrap_or(Path::new(""));

@@ -93,7 +93,8 @@ fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Valu
     })
 }
 
-/// A finding, from the time when it was first seen to the end.
+/// A finding, from the time when it was first seen to the end. If that time is not known, over the
+/// whole time.
 fn found(finding: &Finding, live: &Live) -> Value {
     let (begin, end) = (finding.since_s.unwrap_or(0.0).max(0.0) * 1e6, live.over_ns as f64 / 1e3);
     let culprits: Vec<String> =

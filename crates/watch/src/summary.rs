@@ -116,14 +116,12 @@ pub fn summary(live: &Live) -> Summary {
         let all = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, limit));
         all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
     };
-    match (worst(1.0), worst(NEAR)) {
-        (Some(loss), _) => Summary::Loses(loss),
-        _ if stolen(live).is_some() => {
-            stolen(live).map_or(Summary::PartlyMeasured, Summary::Stolen)
-        }
-        (None, Some(loss)) => Summary::Near(loss),
-        (None, None) if !sees_all(live) => Summary::PartlyMeasured,
-        (None, None) => Summary::AllWell(worst(0.0)),
+    match (worst(1.0), stolen(live), worst(NEAR)) {
+        (Some(loss), _, _) => Summary::Loses(loss),
+        (None, Some(stolen), _) => Summary::Stolen(stolen),
+        (None, None, Some(loss)) => Summary::Near(loss),
+        (None, None, None) if !sees_all(live) => Summary::PartlyMeasured,
+        (None, None, None) => Summary::AllWell(worst(0.0)),
     }
 }
 

@@ -299,7 +299,7 @@ impl Window {
             lineage.iter().filter_map(|group| Some((group, throttled(&group)?))).collect();
         let most = all.iter().max_by_key(|one| one.1)?;
         let sum = all.iter().map(|one| one.1).fold(0, u64::saturating_add);
-        let is_most = all.len() == 1 || most.1 as f64 >= sum as f64 * NEARLY_ALL;
+        let is_most = all.len() == 1 || sum > 0 && most.1 as f64 >= sum as f64 * NEARLY_ALL;
         is_most.then_some(most.0)
     }
 
@@ -511,6 +511,7 @@ mod tests {
         assert_eq!(held((0, 0), (9, 400)).as_deref(), Some("/a/b"));
         assert_eq!(held((1, 20), (9, 400)).as_deref(), Some("/a/b"));
         assert_eq!(held((9, 380), (9, 400)), None);
+        assert_eq!(held((1, 0), (1, 0)), None);
     }
 
     #[test]

@@ -241,7 +241,7 @@ info(Dam) ->
 -spec explain(reason()) -> binary().
 explain(no_dam) -> <<"dam: no dam of this name runs; start it, or take a new handle">>;
 explain(dam_down) -> <<"dam: it ended while the sender waited; the message was not delivered">>;
-explain(server_gone) -> <<"dam: its server is gone; start the server again, then send again">>;
+explain(server_gone) -> <<"dam: its server is gone; start it, then send again (deliver: may come twice)">>;
 explain(closing) -> <<"dam: it is being stopped and takes no new messages">>;
 explain(dropped) -> <<"dam: full, and its policy is to drop; send less, or choose policy block">>;
 explain(timeout) -> <<"dam: no room or no answer within the time limit; try again later">>;

@@ -168,8 +168,8 @@ check_gone(#state{link = down, options = #{gone_after := After}, queue = Queue} 
         Ms when Ms >= After ->
             ok = tailback_dam_queue:set_state(Queue, gone),
             Rejected = tailback_dam_queue:reject(Queue, {error, server_gone}),
-            ok = tailback_dam_queue:count(Queue, rejected, Rejected),
             {Waiting, Flight} = tailback_dam_flight:release(State#state.flight),
+            ok = tailback_dam_queue:count(Queue, rejected, Rejected + length(Waiting)),
             ok = tell(Waiting, {error, server_gone}),
             release(State#state{flight = Flight});
         _ ->

@@ -87,6 +87,7 @@ who_waits_for_a_message_in_flight_learns_that_the_server_is_gone() ->
         until(fun() -> info(in_flight) =:= 3 end),
         ok = tailback_dam_probe:kill(probe),
         [?assertEqual({error, server_gone}, answer(Pid)) || Pid <- [Deliver, Flush]],
+        ?assertEqual(2, info(rejected)),
         %% The message still comes.
         Server = tailback_dam_probe:start(Seen),
         up = tailback_dam:connect(?DAM),

@@ -161,7 +161,8 @@ pub struct Parts {
     /// All other programs that ran on its CPU.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_neighbours_ns: u64,
-    /// Other programs ran on its CPU, and it is confined to some CPUs while another CPU was idle.
+    /// Other programs or its own threads ran on its CPU, and it is confined to some CPUs while
+    /// another CPU was idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<ConfinedPart>,
     /// Other programs ran on its CPU while another allowed CPU was idle.
@@ -312,8 +313,8 @@ pub enum WeightOf {
     Unknown,
 }
 
-/// Time behind other programs on the CPUs to which a program is confined, while another CPU was
-/// idle.
+/// Time behind other programs or its own threads on the CPUs to which a program is confined, while
+/// another CPU was idle.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfinedPart {

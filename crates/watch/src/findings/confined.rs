@@ -31,9 +31,10 @@ pub struct Facts {
     cpus: String,
     /// Share of the time in which another CPU was idle.
     idle_share: f64,
-    /// All time that it waited on these CPUs, in milliseconds a second.
+    /// All time that it waited on these CPUs for those that it waited for most, in milliseconds a
+    /// second: for others, or for its own threads.
     behind_ms_per_s: f64,
-    /// Whether it waited mostly for its own threads.
+    /// Whether these are its own threads.
     #[serde(default)]
     own: bool,
 }
@@ -42,7 +43,10 @@ pub struct Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
+    /// More CPUs, or the others elsewhere.
     Widen,
+    /// More CPUs, for a program that waits for its own threads.
+    WidenAlone,
 }
 
 impl Stall for Confined {
@@ -91,6 +95,7 @@ impl Stall for Confined {
             Fix::Widen => "Let it use more CPUs (taskset, cpuset.cpus), or let the others not use \
                            these."
                 .to_owned(),
+            Fix::WidenAlone => "Let it use more CPUs (taskset, cpuset.cpus).".to_owned(),
         }
     }
 
@@ -99,7 +104,7 @@ impl Stall for Confined {
         let cpus = "0".to_owned();
         let facts = Facts { cpus, idle_share: 0.52, behind_ms_per_s: 610.0, own: false };
         let own = Facts { own: true, ..facts.clone() };
-        vec![(facts, vec![Fix::Widen]), (own, vec![Fix::Widen])]
+        vec![(facts, vec![Fix::Widen]), (own, vec![Fix::WidenAlone])]
     }
 }
 
@@ -119,11 +124,17 @@ fn finding(
     parts: &Parts,
     part: &ConfinedPart,
 ) -> Finding {
+    let own = sums.confined_own_ns > sums.confined_ns;
+    let spared_own = sums.confined_own_ns.min(part.ns);
+    let behind_ns = match own {
+        true => spared_own.saturating_add(parts.own_program_ns),
+        false => (part.ns - spared_own).saturating_add(parts.neighbours_ns()),
+    };
     let facts = Facts {
         cpus: part.cpus.clone(),
         idle_share: part.idle_share,
-        behind_ms_per_s: window.rate(part.ns.saturating_add(parts.neighbours_ns())),
-        own: sums.confined_own_ns > sums.confined_ns,
+        behind_ms_per_s: window.rate(behind_ns),
+        own,
     };
     let mut behind: Vec<(&Key, u64)> =
         sums.neighbours.iter().map(|(who, behind)| (who, behind.ns)).collect();
@@ -136,7 +147,7 @@ fn finding(
         culprits: named.collect(),
         cost_ms_per_s: window.rate(part.ns),
         worst_ms: ms(worst.unwrap_or(0)),
-        ..Confined::found(&facts, &[Fix::Widen])
+        ..Confined::found(&facts, &[if own { Fix::WidenAlone } else { Fix::Widen }])
     }
 }
 
@@ -176,8 +187,8 @@ mod tests {
         let all = Confined::find(&window);
         let [found] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found.facts.read().unwrap();
-        assert_eq!((found.cost_ms_per_s, facts.behind_ms_per_s), (300.0, 300.0));
-        assert!(Confined::cause(found, &facts).contains("for its own threads for 300 ms/s"));
+        assert_eq!((found.cost_ms_per_s, facts.behind_ms_per_s), (300.0, 600.0));
+        assert!(Confined::cause(found, &facts).contains("for its own threads for 600 ms/s"));
         assert!(Confined::find(&Window::of([&tick(0.1)])).is_empty());
         assert!(Confined::find(&Window::of([&tick(0.0)])).is_empty());
     }

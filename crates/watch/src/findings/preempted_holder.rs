@@ -158,7 +158,10 @@ fn loss(window: &Window, key: &Key, sums: &Sums) -> Option<Loss> {
         return None;
     }
     let share = all.spins as f64 / all.samples as f64;
-    let behind_own = window.rate(parts(key, sums, &window.machine).own_program_ns);
+    // Of a confined program, a part of that time counts as confined.
+    let spared = sums.confined_own_ns.min(all.own_ns);
+    let own = parts(key, sums, &window.machine).own_program_ns.saturating_add(spared);
+    let behind_own = window.rate(own);
     Some(Loss { spun: window.rate(all.ran_ns) * share, share, behind_own })
 }
 
@@ -231,6 +234,16 @@ mod tests {
         assert_eq!(facts.spot.as_ref().unwrap().function.as_deref(), Some("s_lock"));
         assert_eq!((found.victim.name.as_str(), found.culprits.len()), ("db", 1));
         assert_eq!(found.run.as_ref().unwrap().parameters.0["threads"].to_string(), "4");
+    }
+
+    #[test]
+    fn a_confined_program_is_found_as_well() {
+        let mut confined = tick("db", 12, 400);
+        confined.processes.get_mut(&7).unwrap().confined = Some(vec![0, 1]);
+        confined.idle_shares = vec![0.0, 0.0, 1.0];
+        let all = PreemptedHolder::find(&Window::of([&confined]));
+        let facts: Facts = all[0].facts.read().unwrap();
+        assert_eq!(facts.behind_own_ms_per_s, 1600.0);
     }
 
     #[test]

@@ -37,7 +37,7 @@ type Facts = Quota<Cause>;
 pub struct Cause {
     /// The runtime that had more threads at work at once than the quota allows.
     runtime: LiveRuntime,
-    /// How many of its threads at work a setting of the runtime limits.
+    /// How many threads at work has the largest of its pools that a setting of the runtime limits.
     #[serde(default)]
     limited: u32,
 }

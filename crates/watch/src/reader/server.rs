@@ -118,7 +118,7 @@ impl Server {
             match started {
                 Some(Ok(worker)) => self.workers.push(worker),
                 Some(Err(_)) => self.say(number, &Answer::None)?,
-                None => self.say(number, &Answer::GivenUp)?,
+                None => self.say(number, &Answer::None)?,
             }
         }
         Ok(true)

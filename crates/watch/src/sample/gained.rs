@@ -11,9 +11,6 @@ use std::hash::Hash;
 /// Most threads that are remembered: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
 
-/// Most readers of memory maps that are remembered: twice as many as the kernel's table holds.
-const MOST_READERS: usize = 4_096;
-
 /// A table with room for this many times its content gives some room back.
 const SPARE: usize = 8;
 
@@ -84,6 +81,8 @@ impl Gained {
             self.ended.remove(&id);
         }
         give_back(&mut self.threads);
+        // All readers come with each reading.
+        let mut readers = HashMap::new();
         for mut reader in counts.readers {
             let id = (reader.reader, reader.target, reader.call, reader.file.clone());
             let before = self.readers.remove(&id).unwrap_or_default();
@@ -107,11 +106,9 @@ impl Gained {
                     ..reader.clone()
                 });
             }
-            self.readers.insert(id, reader);
+            readers.insert(id, reader);
         }
-        if self.readers.len() > MOST_READERS {
-            self.readers.clear();
-        }
+        self.readers = readers;
         tick.chains = self.chains(counts.chains);
         tick.pairs = counts.pairs;
         tick.unnamed_ns = counts.unnamed_ns;

@@ -42,7 +42,7 @@ pub struct Processes {
     weights: HashMap<String, u64>,
     /// Whether the kernel shares the CPUs between sessions (autogroup).
     has_sessions: bool,
-    /// How many CPUs the machine has.
+    /// How many CPUs are online.
     cpus: usize,
     interval: u64,
 }
@@ -64,7 +64,7 @@ impl Processes {
             lineages: HashMap::new(),
             weights: HashMap::new(),
             has_sessions: has_sessions(roots),
-            cpus: host::machine(roots).cpus.len(),
+            cpus: 0,
             interval: 0,
         }
     }
@@ -72,6 +72,7 @@ impl Processes {
     /// Names the processes of a tick, those that matter most first.
     pub fn name(&mut self, tick: &mut Tick) {
         self.interval += 1;
+        self.cpus = tick.machine.cpus as usize;
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
         }
@@ -201,7 +202,7 @@ fn nice(pid: u32) -> i32 {
     pid.and_then(|pid| rustix::process::getpriority_process(Some(pid)).ok()).unwrap_or(0)
 }
 
-/// The CPUs that a process may use; None if these are all `cpus` that the machine has.
+/// The CPUs that a process may use; None if these are all `cpus` that are online.
 fn confined(pid: u32, cpus: usize) -> Option<Vec<u32>> {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
     let may = rustix::thread::sched_getaffinity(Some(pid)).ok()?;

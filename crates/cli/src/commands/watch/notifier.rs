@@ -131,7 +131,7 @@ impl Notifier {
         }
         self.pipe = None;
         if self.process.wait_until(until).is_none() {
-            self.complain("the program still runs; incidents that wait for it are lost");
+            self.complain("it did not end in time and is ended; the last incidents may be lost");
         }
     }
 
