@@ -141,7 +141,11 @@ fn finding(
     behind.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let named = if facts.own { 0 } else { NAMED };
     let named = behind.iter().take(named).map(|(who, _)| program(who, 0, 1));
-    let worst = sums.neighbours.values().map(|behind| behind.worst_ns).max();
+    // Waits for its own threads are not told apart from others.
+    let worst = match own {
+        true => Some(sums.all.worst_ns),
+        false => sums.neighbours.values().map(|behind| behind.worst_ns).max(),
+    };
     Finding {
         victim: program_of(key, sums),
         culprits: named.collect(),
@@ -182,12 +186,14 @@ mod tests {
         // The same behind its own threads.
         let mut own = tick(0.5);
         (own.threads[0].others_ns, own.threads[0].own_ns) = (0, 600 * MS);
+        own.threads[0].worst_ns = 20 * MS;
         own.pairs.clear();
         let window = Window::of([&own]);
         let all = Confined::find(&window);
         let [found] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((found.cost_ms_per_s, facts.behind_ms_per_s), (300.0, 600.0));
+        assert_eq!(found.worst_ms, 20.0);
         assert!(Confined::cause(found, &facts).contains("for its own threads for 600 ms/s"));
         assert!(Confined::find(&Window::of([&tick(0.1)])).is_empty());
         assert!(Confined::find(&Window::of([&tick(0.0)])).is_empty());
