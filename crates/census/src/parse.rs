@@ -297,8 +297,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether these counts can come from one study. A list by control ends with the last control that
-/// counts, so controls whose arms were all robbed are missing at its end.
+/// Whether these counts can come from one study. Without the time without a CPU, robbed arms do not
+/// count, and the list of controls ends with the last one that has another arm.
 fn can_be_of_a_study(tested: &Tested) -> bool {
     let (all, there) = (tested.together.len(), tested.together_net.len());
     let counts = |case: &CaseTested| !case.robbed && case.control as usize >= there;

@@ -130,8 +130,8 @@ pub(crate) fn depth_outside(path: &Path) -> usize {
     path.components().filter(|component| *component == Component::ParentDir).count()
 }
 
-/// The groups below a mount of `mounted` at `point` whose folders satisfy `wanted`. High groups are
-/// searched first: a user may make groups only below some of them.
+/// The groups below a mount of `mounted` at `point` whose folders satisfy `wanted`. Groups near the
+/// top are searched first: a user may make groups only further down.
 fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = VecDeque::from([(point.to_owned(), mounted.to_owned())]);

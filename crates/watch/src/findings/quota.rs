@@ -218,8 +218,8 @@ pub struct Held<'a> {
     pub online: u32,
     /// The runtime of the program that used most of it; None if it is not known.
     pub runtime: Option<RuntimeTick>,
-    /// How many threads at work has the largest pool of that program that a setting of its runtime
-    /// limits.
+    /// Threads at work in the largest pool of that program. Only pools count that a setting of its
+    /// runtime limits.
     pub limited: u32,
     /// An incomplete finding: who is held up, by whom, and at what cost.
     pub found: Finding,

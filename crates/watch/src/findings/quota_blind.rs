@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 /// plus one thread is throttled up to 25% longer.
 const AT_ONCE: f64 = 1.3;
 
-/// A thread that has to pause for less than this share of a period hardly does. Under such a quota
-/// one thread more than it allows is throttled for a whole period, and so are others with it.
-const HARDLY: f64 = 0.1;
+/// If the threads that a quota allows pause for less than this share of a period, it is a quota of
+/// whole CPUs. With one thread more, all of them together are throttled for one period in each
+/// period.
+const WHOLE_CPUS: f64 = 0.1;
 
 /// A runtime uses up the victim's quota too early in the period.
 pub struct QuotaBlind;
@@ -37,7 +38,7 @@ type Facts = Quota<Cause>;
 pub struct Cause {
     /// The runtime that had more threads at work at once than the quota allows.
     runtime: LiveRuntime,
-    /// How many threads at work has the largest of its pools that a setting of the runtime limits.
+    /// Threads at work in its largest pool. Only pools count that a setting of the runtime limits.
     #[serde(default)]
     limited: u32,
 }
@@ -168,7 +169,7 @@ fn at_once(held: &Held) -> bool {
     let most_us = rest_us.saturating_mul(u64::from(cpus));
     let each_us = held_ns as f64 / 1e3 / (periods as f64).max(1.0);
     let period_us = facts.period_us as f64;
-    let is_whole = (rest_us as f64) < period_us * HARDLY;
+    let is_whole = (rest_us as f64) < period_us * WHOLE_CPUS;
     let most_us = if is_whole { period_us } else { most_us as f64 * AT_ONCE };
     periods > 0 && facts.threads > cpus && each_us > most_us
 }

@@ -85,11 +85,7 @@ impl Sampler {
         let full = memory_groups.map(|groups| FullGroups::new(roots, groups));
         let memory = with_high.map(|groups| Memory::new(roots, scope, groups));
         let nodes = Nodes::find(roots, &mut readers);
-        let memory_is_missing = match memory {
-            None => Some(Missing::NoMemoryGroups),
-            Some(_) => pressure_is_missing(roots),
-        };
-        let sources = sources(roots, &probe, cpu_groups.as_ref(), memory_is_missing);
+        let sources = sources(roots, &probe, cpu_groups.as_ref(), memory.is_some());
         let mut sampler = Sampler {
             roots: roots.clone(),
             scope: scope.clone(),
@@ -249,7 +245,7 @@ fn sources(
     roots: &Roots,
     probe: &Result<LiveProbe, NoPrograms>,
     groups: Option<&CpuGroups>,
-    memory: Option<Missing>,
+    memory: bool,
 ) -> Vec<SourceUse> {
     let of = |source, missing: Option<Missing>| SourceUse { source, missing };
     let seen = probe.as_ref().map(LiveProbe::seen);
@@ -260,6 +256,8 @@ fn sources(
     let mapping = seen.as_ref().ok().and_then(|seen| seen.mapping);
     let mapping =
         mapping.map(|there| of(Source::MappingLock, (!there).then_some(Missing::NoSymbols)));
+    let pressure = pressure_is_missing(roots);
+    let events = if memory { pressure.clone() } else { Some(Missing::NoMemoryGroups) };
     let mut all = vec![
         of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
         of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
@@ -268,8 +266,8 @@ fn sources(
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, groups.is_none().then_some(Missing::NoGroups)),
-        of(Source::MemoryEvents, memory),
-        of(Source::Pressure, pressure_is_missing(roots)),
+        of(Source::MemoryEvents, events),
+        of(Source::Pressure, pressure),
         of(Source::Steal, None),
     ];
     all.extend(mapping);

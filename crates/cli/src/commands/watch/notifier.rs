@@ -131,7 +131,7 @@ impl Notifier {
         }
         self.pipe = None;
         if self.process.wait_until(until).is_none() {
-            self.complain("it did not end in time and is ended; the last incidents may be lost");
+            self.complain("its process does not end and is killed; the last incidents may be lost");
         }
     }
 
