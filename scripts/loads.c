@@ -38,10 +38,11 @@
  *       longer than 50 us; hoards: nothing.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It prints nothing.
- *   loads server PORT WORK_MS, loads client PORT [PERIOD_MS]
+ *   loads server PORT WORK_MS, loads client PORT [WORK_MS]
  *       a server on 127.0.0.1 that works for WORK_MS for each request. The client asks 5 ms after
- *       each answer, or once in each period. Lost: server: time in which its work stood still;
- *       client: its waits for answers, minus that work.
+ *       each answer, or works for WORK_MS then and asks. Lost: server, and client with WORK_MS:
+ *       time in which its work stood still; client without: its waits for answers, minus the
+ *       server's work.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -338,7 +339,7 @@ static void server(int port, int64_t ns)
 	}
 }
 
-static void client(int port, int64_t period)
+static void client(int port, int64_t ns)
 {
 	struct sockaddr_in address;
 	int to = local_socket(port, &address);
@@ -348,10 +349,10 @@ static void client(int port, int64_t period)
 		sleep_until(wall() + 50 * MS);
 	began = told = wall();
 	for (;;) {
-		int64_t start = wall(), worked;
+		int64_t worked, still = ns ? work(ns) : 0, start = wall();
 		check(write(to, &byte, 1) == 1 && read(to, &worked, sizeof worked) == sizeof worked, "the server");
-		lose(wall() - start - worked);
-		sleep_until(period ? start + period : wall() + 5 * MS);
+		lose(ns ? still : wall() - start - worked);
+		sleep_until(wall() + 5 * MS);
 	}
 }
 

@@ -145,8 +145,8 @@ class Confined(Finding):
         return delay / (ended - began) * 1e3 * idle / max(ticks, 1.0)
 
 
-class AsleepInLock(Finding):
-    name, stall = "asleep behind, in a lock", "asleep-behind"
+class AsleepBehind(Finding):
+    name = stall = "asleep-behind"
     victim = "wanter"
     other = "a single time of about 20 ms (limit 10 ms)"
     truth = "the holder's clock: how long it stood still with the lock"
@@ -163,21 +163,6 @@ class AsleepInLock(Finding):
 
     def is_it(self, finding):
         return super().is_it(finding) and finding["facts"]["sleeps"] == "lock"
-
-
-class AsleepForInput(AsleepInLock):
-    name = "asleep behind, for input"
-    victim = "client"
-    truth = "the server's clock: how long it stood still before an answer"
-
-    def start(self, x, dose):
-        group = self.bench.group(self.QUOTA, self.PERIOD)
-        self.bench.port += 1
-        _, self.own = self.bench.load("server", "server", self.bench.port, self.WORK_MS, group=group)
-        self.bench.load("client", "client", self.bench.port, self.STALL_MS * 1e3 / x)
-
-    def is_it(self, finding):
-        return Finding.is_it(self, finding) and finding["facts"]["sleeps"] == "input"
 
 
 class OwnMmapLock(Finding):
@@ -360,4 +345,4 @@ class MailboxFlood(Node):
 
 
 ALL = [MmapLock, OwnMmapLock, CpuQuota, QuotaBlind, RealTime, Neighbour, Confined, PreemptedHolder, Reclaim,
-       AsleepInLock, AsleepForInput, NifAsleep, NifComputing, MoreSchedulers, UnevenQueues, MailboxFlood]
+       AsleepBehind, NifAsleep, NifComputing, MoreSchedulers, UnevenQueues, MailboxFlood]

@@ -188,19 +188,27 @@ fn memory(sums: &Sums, ns: u64) -> MemoryWaits {
 /// More than this share of a sleep counts as most of it.
 const MOSTLY: f64 = 0.5;
 
-/// How long a program slept behind a holder that had its own reason not to run: a quota, or, for
-/// a lock, its lower priority. A quota that throttles the sleeper's own program is another
-/// finding. Processes of one name, of whatever session, pass a lock on by messages too, as
-/// PostgreSQL does with the lock of a row.
-pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
+/// How long a program slept in a lock whose holder had its own reason not to run: under a quota,
+/// and at a lower priority, in nanoseconds. A quota that throttles the sleeper's own program is
+/// another finding. Sleep for messages does not count: nobody can see from outside whether a
+/// message is an answer or new work. But processes of one name, of whatever session, pass locks on
+/// by messages, as PostgreSQL does with the lock of a row. So an inversion counts for them.
+pub fn held_in_lock(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> (u64, u64) {
     let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
     let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
-    let is_lock = mostly(asleep.futex_ns) || is_alike && mostly(asleep.input_ns);
-    let inverted = if is_lock { asleep.inverted_ns } else { 0 };
-    let by_quota = if sleeper == holder { 0 } else { asleep.by_quota_ns };
     // A sleeping kernel thread waits for work.
-    let is_work = sleeper.job == Job::Kernel;
-    if is_work { 0 } else { by_quota.max(inverted).min(asleep.ns) }
+    let (by_quota, inverted) = match sleeper.job == Job::Kernel {
+        false if mostly(asleep.futex_ns) => (sleeper != holder, true),
+        false if mostly(asleep.input_ns) => (false, is_alike),
+        _ => (false, false),
+    };
+    (if by_quota { asleep.by_quota_ns } else { 0 }, if inverted { asleep.inverted_ns } else { 0 })
+}
+
+/// The same for whichever of the two is longer.
+pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
+    let (by_quota, inverted) = held_in_lock(sleeper, holder, asleep);
+    by_quota.max(inverted).min(asleep.ns)
 }
 
 /// The programs whose threads were runnable while it slept. Those with their own reason come

@@ -20,6 +20,8 @@ pub enum Source {
     /// eBPF on the tracepoints of direct reclaim: threads that have to free memory before they
     /// get any.
     Reclaim,
+    /// The system calls of threads that are woken: whether they slept in a lock, or for a message.
+    Calls,
     /// Counters of a group's run queue, read in the kernel: how long a quota throttled each
     /// thread.
     Throttled,
@@ -67,6 +69,8 @@ pub enum Missing {
     NoSamples,
     /// The kernel does not allow programs to observe direct reclaim.
     NoReclaimTracepoints,
+    /// The kernel does not tell in which system call a thread is; kernels since 5.15 do.
+    NoCalls,
     /// The kernel does not count the throttled time of a run queue.
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.

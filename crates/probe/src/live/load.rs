@@ -137,6 +137,7 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
             lock: has.lock,
             reclaim: has.reclaim,
             file: has.lock && has_helper(btf),
+            calls: has_helper(btf),
             throttled: field("throttled_clock_self_time")
                 || field("throttled_clock_pelt_time")
                 || field("throttled_clock_task_time"),

@@ -10,6 +10,8 @@ pub struct Seen {
     pub reclaim: bool,
     /// The name of the file that is read.
     pub file: bool,
+    /// In which system call a thread sleeps.
+    pub calls: bool,
     /// How long a quota throttled a thread, to the microsecond.
     pub throttled: bool,
     /// Active waiting of threads.

@@ -347,6 +347,7 @@ pub fn missing(why: &Missing) -> String {
             "this kernel does not let programs sample what others run (perf_event_open)"
         }
         Missing::NoPressure => "pressure stall information is off; boot the kernel with psi=1",
+        Missing::NoCalls => "this kernel does not tell in which system call a program sleeps; Linux 5.15 and later do",
         Missing::NoReclaimTracepoints => "this kernel has no tracepoints of direct reclaim",
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
@@ -395,6 +396,7 @@ pub fn source(source: Source) -> &'static str {
         Source::MappingLock => "who reads a single mapping of another program",
         Source::Throttled => "how long a quota held each thread",
         Source::Reclaim => "who frees memory itself",
+        Source::Calls => "in which system call programs sleep",
         Source::Samples => "who spins",
         Source::Schedstat => "/proc/PID/schedstat",
         Source::CpuStat => "cpu.stat",

@@ -97,6 +97,7 @@ fn about_sources() -> Vec<String> {
         (Source::MmapLock, Some(Missing::NoLockTracepoints)),
         (Source::MappingLock, Some(Missing::NoSymbols)),
         (Source::Throttled, Some(Missing::NoThrottledTime)),
+        (Source::Calls, Some(Missing::NoCalls)),
         (Source::Samples, Some(Missing::NoSamples)),
         (Source::Schedstat, None),
         (Source::CpuStat, Some(Missing::NoGroups)),

@@ -1,16 +1,19 @@
-//! Programs that sleep while the thread that has to wake them is runnable but has no CPU. That
-//! thread is the holder of a lock, or has to answer.
+//! Programs that sleep in a lock while the thread that holds it is runnable but has no CPU.
 //!
-//! A thread that waits for work sleeps too. On a busy machine, the thread that has the work is
-//! runnable now and then. So this is a finding only if the other thread has its own reason not to
-//! run. Either a quota throttles it, or it holds a lock and has a higher nice value or a lower
-//! weight than the thread that waits (priority inversion). A sleeping kernel thread waits for
-//! work. If both threads only share a busy machine, the wait follows from the machine's load
+//! This is a finding only if the holder has its own reason not to run: either a quota throttles
+//! it, or it has a higher nice value or a lower weight than the thread that waits (priority
+//! inversion). If both threads only share a busy machine, the wait follows from the machine's load
 //! alone.
+//!
+//! A thread that waits for a message sleeps too. The message is an answer that it needs, or new
+//! work. A server whose client is throttled sleeps between two requests, and loses nothing. From
+//! outside the two look alike. So the finding about the quota names who sleeps for its messages,
+//! and there is no finding about the sleeper. Only processes of one name in one group, which pass
+//! locks on by messages, have one, for an inversion.
 
 use super::stall::{Seen, Stall};
 use super::words;
-use crate::parts::{program, program_of, stalled_ns};
+use crate::parts::{held_in_lock, program, program_of, stalled_ns};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
@@ -56,12 +59,10 @@ pub struct Facts {
 #[serde(rename_all = "kebab-case")]
 pub enum Sleeps {
     /// In a lock or a condition (futex).
-    Lock,
-    /// For a pipe, a socket or another process.
-    Input,
-    /// In several ways, or in another way.
     #[default]
-    Otherwise,
+    Lock,
+    /// For a message of another process of its name.
+    Input,
 }
 
 /// What fixes it.
@@ -100,7 +101,8 @@ impl Stall for AsleepBehind {
             )
         };
         let most = largest(sleepers(seen.window).map(of));
-        Some(seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S))
+        let state = seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S);
+        Some(seen.unless_missing(Source::Calls, state))
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
@@ -108,7 +110,6 @@ impl Stall for AsleepBehind {
         let sleeps = match facts.sleeps {
             Sleeps::Lock => "It sleeps in a lock (futex)",
             Sleeps::Input => "It sleeps for a pipe, a socket or another process",
-            Sleeps::Otherwise => "It sleeps",
         };
         let time = percent(facts.inverted);
         let why = match &facts.weights {
@@ -141,7 +142,8 @@ impl Stall for AsleepBehind {
             Fix::RaiseQuota => "Raise the quota of the other program.",
             Fix::SameWeight => {
                 "Give both the same weight where their groups part (cpu.weight, v1: cpu.shares, \
-                 cpu.idle; for a session /proc/PID/autogroup)."
+                 cpu.idle; a unit: CPUWeight=; a pod: its CPU request; a session: \
+                 /proc/PID/autogroup)."
             }
             Fix::UsualPolicy => {
                 "Give the other program the usual policy (chrt --all-tasks --other --pid 0 PID)."
@@ -175,10 +177,8 @@ impl Stall for AsleepBehind {
             weighed(WeightOf::IdlePolicy),
             weighed(WeightOf::Session(10)),
             of(Sleeps::Lock, 0.0, 0.0),
-            of(Sleeps::Lock, 0.9, 0.0),
-            of(Sleeps::Input, 0.9, 0.9),
+            of(Sleeps::Lock, 0.9, 0.9),
             of(Sleeps::Input, 0.0, 0.0),
-            of(Sleeps::Otherwise, 0.9, 0.0),
         ]
     }
 }
@@ -220,14 +220,11 @@ fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
 
 fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     let share = |ns: u64| ns as f64 / asleep.ns.max(1) as f64;
+    let (by_quota, inverted) = held_in_lock(key, who, asleep);
     let facts = Facts {
-        sleeps: match () {
-            () if share(asleep.futex_ns) > MOSTLY => Sleeps::Lock,
-            () if share(asleep.input_ns) > MOSTLY => Sleeps::Input,
-            () => Sleeps::Otherwise,
-        },
-        by_quota: share(asleep.by_quota_ns),
-        inverted: share(asleep.inverted_ns),
+        sleeps: if share(asleep.futex_ns) > MOSTLY { Sleeps::Lock } else { Sleeps::Input },
+        by_quota: share(by_quota),
+        inverted: share(inverted),
         weights: asleep.weights.clone(),
         through_others: share(asleep.through_others_ns),
     };
@@ -297,16 +294,24 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_behind_a_throttled_program_is_a_victim() {
-        let all = found(ChainKey { slept: SleptIn::Input, by_quota: true, ..ChainKey::default() });
+    fn who_sleeps_in_the_lock_of_a_throttled_program_is_a_victim() {
+        let lock = ChainKey { slept: SleptIn::Futex, by_quota: true, ..ChainKey::default() };
+        let all = found(lock);
         let [one] = &all[..] else { panic!("{all:?}") };
         assert_eq!((one.victim.name.as_str(), one.culprits[0].name.as_str()), ("web", "db"));
         assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
     }
 
     #[test]
+    fn who_sleeps_for_messages_of_a_throttled_program_may_wait_for_work() {
+        let input = ChainKey { slept: SleptIn::Input, by_quota: true, ..ChainKey::default() };
+        assert!(found(input).is_empty());
+    }
+
+    #[test]
     fn a_thread_of_the_kernel_waits_for_work() {
-        let mut tick = tick(ChainKey { by_quota: true, ..ChainKey::default() });
+        let mut tick =
+            tick(ChainKey { slept: SleptIn::Futex, by_quota: true, ..ChainKey::default() });
         assert_eq!(AsleepBehind::find(&Window::of([&tick])).len(), 1);
         tick.processes.get_mut(&1).unwrap().job = Job::Kernel;
         assert!(AsleepBehind::find(&Window::of([&tick])).is_empty());
@@ -318,6 +323,20 @@ mod tests {
         let mut own = tick(key);
         own.chains[0].key.holder = 1;
         assert!(AsleepBehind::find(&Window::of([&own])).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_count_is_not_the_cause() {
+        let lock = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
+        let mut own = tick(lock);
+        own.chains[0].key.holder = 1;
+        let mut throttled = own.chains[0].clone();
+        throttled.key = ChainKey { by_quota: true, inverted: false, ..throttled.key };
+        throttled.ns *= 2;
+        own.chains.push(throttled);
+        let all = AsleepBehind::find(&Window::of([&own]));
+        let [one] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(one.fixes.read::<Vec<Fix>>().unwrap(), [Fix::SameNice, Fix::Inherit]);
     }
 
     #[test]
@@ -339,7 +358,6 @@ mod tests {
         assert_eq!(by(quota).as_deref(), Some("quota"));
         let nice = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
         assert_eq!(by(nice).as_deref(), Some("nice"));
-        assert_eq!(by(ChainKey { slept: SleptIn::Input, ..quota }), None);
         let of = |of| {
             let weight = |weight| Weight { weight, of: WeightOf::Nice(0) };
             let weights = Some((Weight { weight: 3, of }, weight(1024)));

@@ -170,13 +170,21 @@ fn of_group(finding: &Finding, facts: &Facts) -> String {
         Some(named) => format!(", {named},"),
         None => format!(" {}", plain(group)),
     });
-    let limit = facts.limit_bytes.map(|bytes| format!(" of {}", figure(bytes as f64, Unit::Bytes)));
+    let limit = match facts.limit_bytes {
+        Some(bytes) => {
+            let bytes = figure(bytes as f64, Unit::Bytes);
+            format!(" of {bytes} (memory.max, v1: memory.limit_in_bytes)")
+        }
+        // No group was seen at its hard limit.
+        None => {
+            ", or a group above is (memory.max, memory.high; v1: memory.limit_in_bytes)".to_owned()
+        }
+    };
     let most = (!finding.culprits.is_empty())
         .then(|| format!(", and {} holds most of that memory", words::culprit(finding)));
     format!(
-        "Its memory group{} is at its limit{} (memory.max, v1: memory.limit_in_bytes){}.",
+        "Its memory group{} is at its limit{limit}{}.",
         name.unwrap_or_default(),
-        limit.unwrap_or_default(),
         most.unwrap_or_default()
     )
 }
@@ -238,7 +246,7 @@ mod tests {
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (300.0, 40.0));
         let cause = |found: &Finding| MemoryStall::cause(found, &found.facts.read().unwrap());
-        assert!(cause(found).contains("memory.max"));
+        assert!(cause(found).contains("or a group above is (memory.max, memory.high"));
         tick.threads[0].group_reclaim_ns = 0;
         let all = MemoryStall::find(&Window::of([&tick]));
         assert!(cause(&all[0]).contains("machine"));
@@ -268,7 +276,7 @@ mod tests {
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.culprits[0].pid, found.culprits[0].name.as_str()), (7, "cache"));
         let cause = MemoryStall::cause(found, &found.facts.read().unwrap());
-        assert!(cause.contains("/app is at its limit of 64 MiB"), "{cause}");
+        assert!(cause.contains("/app is at its limit of 64 MiB (memory.max, v1"), "{cause}");
         assert!(cause.contains("read back"), "{cause}");
         tick.full.insert(1, Full { read_back_ns: 400 * MS, ..full.clone() });
         assert_eq!(MemoryStall::find(&Window::of([&tick]))[0].cost_ms_per_s, 700.0);

@@ -113,16 +113,24 @@ impl Stall for Neighbour {
         match fix {
             Fix::Separate => "Give each of the two its own CPUs (cpuset, taskset).".to_owned(),
             Fix::Weigh => {
-                "Give the victim more weight than the other (cpu.weight, nice).".to_owned()
+                "Give the victim more weight than the other (cpu.weight, nice; between sessions \
+                 /proc/PID/autogroup)."
+                    .to_owned()
             }
             Fix::Renice => "Lower the nice value of the victim (renice).".to_owned(),
             Fix::ReniceSession(pid) => format!(
                 "Lower the nice value of the victim's session: echo -10 >/proc/{pid}/autogroup"
             ),
             Fix::WeighGroup(group) => {
-                format!("Raise cpu.weight of {} (v1: cpu.shares).", plain(group))
+                format!(
+                    "Raise cpu.weight of {} (v1: cpu.shares; a unit: CPUWeight=; a pod: its CPU \
+                     request).",
+                    plain(group)
+                )
             }
-            Fix::WakeGroup(group) => format!("Write 0 to cpu.idle of {}.", plain(group)),
+            Fix::WakeGroup(group) => {
+                format!("Write 0 to cpu.idle of {} (a unit: CPUWeight=100).", plain(group))
+            }
             Fix::UsualPolicy(pid) => {
                 format!("Give the victim the usual policy: chrt --all-tasks --other --pid 0 {pid}")
             }

@@ -220,6 +220,7 @@ impl Sampler {
                         Source::MmapLock,
                         Source::Throttled,
                         Source::Reclaim,
+                        Source::Calls,
                         Source::MappingLock,
                         Source::Samples,
                     ];
@@ -263,6 +264,7 @@ fn sources(
         of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
         of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
         of(Source::Reclaim, unless(|seen| seen.reclaim, Missing::NoReclaimTracepoints)),
+        of(Source::Calls, unless(|seen| seen.calls, Missing::NoCalls)),
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, groups.is_none().then_some(Missing::NoGroups)),

@@ -7,6 +7,7 @@ use crate::runtime::{LiveRuntime, Settings};
 use crate::tick::{GroupTick, RuntimeTick, Tick};
 use host::process_files;
 use host::roots::Roots;
+use probe::live::ThreadCounts;
 use std::collections::{BTreeMap, HashMap};
 
 /// Most processes that are looked up in an interval.
@@ -38,7 +39,8 @@ impl Runtimes {
             self.settings.clear();
         }
         for (pid, name) in wanted(tick) {
-            if let Some(runtime) = self.runtime(pid, &name, readers) {
+            let node = is_node_24(tick, pid, &name).then_some(LiveRuntime::Node);
+            if let Some(runtime) = node.or_else(|| self.runtime(pid, &name, readers)) {
                 let settings = self.settings(pid, &name, runtime, readers);
                 tick.runtimes.insert(pid, RuntimeTick { runtime, settings });
             }
@@ -48,7 +50,8 @@ impl Runtimes {
     fn runtime(&mut self, pid: u32, name: &str, readers: &mut Readers) -> Option<LiveRuntime> {
         match name {
             "java" => return Some(LiveRuntime::Jvm),
-            "node" => return Some(LiveRuntime::Node),
+            // Its first thread before Node.js 24, and from 25 on.
+            "node" | "node-MainThread" => return Some(LiveRuntime::Node),
             "beam.smp" => return Some(LiveRuntime::Beam),
             _ => {}
         }
@@ -83,6 +86,13 @@ impl Runtimes {
         self.settings.insert(key, settings);
         settings
     }
+}
+
+/// Whether this is Node.js 24. The name of its first thread would fit any program, so its pool has
+/// to be at work.
+fn is_node_24(tick: &Tick, pid: u32, name: &str) -> bool {
+    let is_pool = |thread: &ThreadCounts| thread.pid == pid && thread.name == "libuv-worker";
+    name == "MainThread" && tick.threads.iter().any(is_pool)
 }
 
 /// The processes that used most CPU time in throttled groups, and their names.
@@ -122,6 +132,19 @@ mod tests {
         let mut runtimes = Runtimes::new(&Roots::real());
         let mut of = |name| runtimes.runtime(std::process::id(), name, &mut Readers::Here);
         assert_eq!((of("web"), of("java")), (None, Some(LiveRuntime::Jvm)));
+    }
+
+    #[test]
+    fn each_version_of_node_names_its_first_thread_otherwise() {
+        let mut runtimes = Runtimes::new(&Roots::real());
+        let mut of = |name| runtimes.runtime(std::process::id(), name, &mut Readers::Here);
+        assert_eq!([of("node"), of("node-MainThread")], [Some(LiveRuntime::Node); 2]);
+        let mut tick = second();
+        tick.threads = vec![thread(7, 100, 0)];
+        assert!(!is_node_24(&tick, 7, "MainThread"));
+        tick.threads[0].name = "libuv-worker".to_owned();
+        assert!(is_node_24(&tick, 7, "MainThread") && !is_node_24(&tick, 8, "MainThread"));
+        assert!(!is_node_24(&tick, 7, "python3"), "a program with libuv");
     }
 
     #[test]
