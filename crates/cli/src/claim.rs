@@ -8,10 +8,11 @@
 use crate::paths;
 use host::journal::Noted;
 use host::{Roots, private, temporary};
-use std::fs::{DirBuilder, File, TryLockError};
+use rustix::fs::{AtFlags, unlinkat};
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ pub enum Claim {
 /// The lock of a record; dropping this value releases the lock.
 #[derive(Debug)]
 pub struct Held {
-    path: PathBuf,
+    folder: OwnedFd,
+    name: String,
     /// The open file; it holds the lock.
     _file: File,
     /// The journal entry that removes the lock file if this run is killed.
@@ -46,7 +48,7 @@ pub struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // If the file stays, nobody holds its lock, and the next run takes it.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
         self.noted.take().into_iter().for_each(Noted::undone);
     }
 }
@@ -62,17 +64,15 @@ pub fn take(record: &Path) -> Claim {
     take_in(&locks(), record)
 }
 
-/// Claims a record by a lock in `folder`.
+/// Claims a record by a lock in `folder`. The folder is opened once: root may use the state folder
+/// of another user, who could then put another folder in its place.
 pub fn take_in(folder: &Path, record: &Path) -> Claim {
-    let above = folder.parent().map_or(Ok(()), os::folders::make);
     // The mode keeps other users from holding or removing a lock here.
-    let made = above.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(folder));
-    if made.is_err() {
-        return Claim::NoLocks;
-    }
-    let path = folder.join(name(record));
-    let noted = temporary::announce(&Roots::real(), &path);
-    let mut claim = lock(path);
+    let locks = os::folders::make_own(folder).ok().filter(private::is_ours);
+    let Some(locks) = locks else { return Claim::NoLocks };
+    let name = name(record);
+    let noted = temporary::announce(&Roots::real(), &folder.join(&name));
+    let mut claim = lock(locks, name);
     match &mut claim {
         Claim::HeldByUs(held) => held.noted = noted,
         Claim::HeldByOther(_) | Claim::NoLocks => noted.into_iter().for_each(Noted::undone),
@@ -81,15 +81,16 @@ pub fn take_in(folder: &Path, record: &Path) -> Claim {
 }
 
 /// Takes the lock in this file.
-fn lock(path: PathBuf) -> Claim {
+fn lock(folder: OwnedFd, name: String) -> Claim {
     let mut theirs = None;
     for _ in 0..MOST_TRIES {
-        let Ok(mut file) = private::lock_file(&path) else { return Claim::NoLocks };
+        let opened = private::lock_file_in(&folder, name.as_ref());
+        let Ok(mut file) = opened else { return Claim::NoLocks };
         match file.try_lock() {
-            Ok(()) if private::is_still_at(&file, &path) => {
+            Ok(()) if private::is_still_in(&file, &folder, name.as_ref()) => {
                 // The process number is only for people to read; the lock itself counts.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-                return Claim::HeldByUs(Held { path, _file: file, noted: None });
+                return Claim::HeldByUs(Held { folder, name, _file: file, noted: None });
             }
             // The holder has just removed this file. Try the file that is there by now.
             Ok(()) => {}
@@ -169,6 +170,36 @@ mod tests {
         assert!(private::is_still_at(&file, &lock));
         std::fs::remove_file(&lock).unwrap();
         assert!(!private::is_still_at(&file, &lock));
+    }
+
+    #[test]
+    fn a_folder_that_another_user_could_change_has_no_locks() {
+        use std::os::unix::fs::{chown, lchown, symlink};
+        if !testing::root_or_skip() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir(at("etc")).unwrap();
+        symlink(at("etc"), at("link")).unwrap();
+        lchown(at("link"), Some(65_534), None).unwrap();
+        std::fs::create_dir(at("theirs")).unwrap();
+        chown(at("theirs"), Some(65_534), None).unwrap();
+        for folder in ["link", "link/locks", "theirs"] {
+            let claim = take_in(&at(folder), &at("a.json"));
+            assert!(matches!(claim, Claim::NoLocks), "{folder}: {claim:?}");
+        }
+        assert_eq!(std::fs::read_dir(at("etc")).unwrap().count(), 0);
+        // The folder is replaced while the lock is held.
+        let held = take_in(&at("locks"), &at("a.json"));
+        assert!(matches!(held, Claim::HeldByUs(_)));
+        std::fs::rename(at("locks"), at("moved")).unwrap();
+        symlink(at("etc"), at("locks")).unwrap();
+        let kept = at("etc").join(name(&at("a.json")));
+        std::fs::write(&kept, "").unwrap();
+        drop(held);
+        assert!(kept.exists());
+        assert_eq!(std::fs::read_dir(at("moved")).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Finds the record of an undecided study that a run can continue.
 
 use crate::claim::{self, Claim, Held};
-use crate::{output, paths, records};
+use crate::{output, paths};
 use model::record::Plan;
 use model::{Facts, Machine, Settings, Value};
+use rustix::fs::{Mode, OFlags, openat};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -104,12 +107,26 @@ fn claimed(locks: &Path, path: &Path) -> Option<Held> {
 /// The record in a file that only this user can write, and that is recent and small enough. A
 /// record that another user could have written is no evidence.
 fn own(path: &Path) -> Option<Facts> {
-    let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    // The checks are of the open file. Another user may exchange it if the folder is theirs.
+    let file = opened(path).ok()?;
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
     let mine =
         metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && paths::holds_record(path);
-    if fit { records::read(path).ok() } else { None }
+    if metadata.len() > MOST_BYTES || age > OLDEST || !mine {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+    Facts::from_json(&text).ok()
+}
+
+/// Opens a file, without waiting for a writer of a pipe, and not through a link.
+fn opened(path: &Path) -> std::io::Result<File> {
+    let folder = os::folders::hold(&paths::folder_of(path))?;
+    let name = path.file_name().unwrap_or_default();
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// The last records of a scenario, newest first. Their names begin with the scenario and the
@@ -205,5 +222,35 @@ mod tests {
         let link = folder.path().join("b.json");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(own(&link).is_none());
+    }
+
+    #[test]
+    fn a_record_that_is_exchanged_meanwhile_is_not_taken() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        if !testing::root_or_skip() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["a.json", "b.json"].map(|name| folder.path().join(name));
+        let mut record = crate::testing::affected_record();
+        std::fs::write(&path, record.to_json()).unwrap();
+        let ours = record.plan.seed;
+        record.plan.seed = ours + 1;
+        std::fs::write(&other, record.to_json()).unwrap();
+        std::os::unix::fs::chown(&other, Some(65_534), None).unwrap();
+        let ends = AtomicBool::new(false);
+        let seeds: Vec<u64> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &path, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            let taken = std::iter::repeat_with(|| own(&path)).flatten().take(100);
+            let seeds = taken.map(|record| record.plan.seed).collect();
+            ends.store(true, Ordering::Relaxed);
+            seeds
+        });
+        assert!(seeds.iter().all(|seed| *seed == ours), "{seeds:?}");
     }
 }

@@ -119,6 +119,30 @@ fn a_module_ends_when_nobody_waits_for_its_answer() {
 }
 
 #[test]
+fn a_folder_that_was_put_in_the_place_of_ansibles_keeps_its_files() {
+    let place = Place::new();
+    let arguments = r#"{"scenarios": ["mmap-lock"], "jitter": "100s"}"#;
+    let folder = copied(&place, arguments);
+    let mut command = command(&place, &folder);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    common::wait_for("its folder", || {
+        let mut all = files(&place.path("")).into_iter();
+        all.find(|path| path.to_str().unwrap().contains("tailback-module"))
+    });
+    let [moved, other] = ["moved", "other"].map(|name| place.path(name));
+    std::fs::rename(&folder, &moved).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let kept = ["args", "AnsiballZ_tailback"].map(|name| other.join(name));
+    kept.iter().for_each(|path| std::fs::write(path, "").unwrap());
+    std::os::unix::fs::symlink(&other, &folder).unwrap();
+    drop(child.stdout.take());
+    let ended = common::wait_for("its end", || child.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(130));
+    assert!(kept.iter().all(|path| path.exists()));
+    assert_eq!(files(&moved), Vec::<PathBuf>::new());
+}
+
+#[test]
 fn brief_records_go_into_a_file_of_a_folder_whatever_the_verdict() {
     if !common::two_cpus_or_skip() {
         return;

@@ -3,6 +3,7 @@
 use crate::error::DebianError;
 use host::tool::Tool;
 use rustix::fs::OFlags;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -24,6 +25,10 @@ const MOST_UNPACKED: u64 = 4 << 30;
 
 /// The most members of a package. Some thousand are usual.
 const MOST_MEMBERS: usize = 200_000;
+
+/// The most bytes of an archive before the content of a member: its headers and long names, which
+/// the library keeps in memory. A path has at most 4096 bytes.
+const MOST_HEADERS: u64 = 64 << 10;
 
 /// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -117,7 +122,9 @@ pub fn each_of_archive(
     take: &mut dyn FnMut(Member<'_>) -> Result<(), DebianError>,
 ) -> Result<(), DebianError> {
     let torn = |why: String| DebianError::Torn { path: name.to_owned(), why };
-    let mut archive = tar::Archive::new(archive.take(MOST_UNPACKED));
+    let left = Cell::new(MOST_HEADERS);
+    let bounded = Bounded { archive: archive.take(MOST_UNPACKED), left: &left };
+    let mut archive = tar::Archive::new(bounded);
     let deadline = Instant::now() + LIMIT;
     let entries = archive.entries().map_err(|error| torn(error.to_string()))?;
     for (count, entry) in entries.enumerate() {
@@ -135,6 +142,12 @@ pub fn each_of_archive(
             torn(format!("damaged, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
         })?;
         let kind = entry.header().entry_type();
+        // A sparse file claims a size without its holes.
+        let stored = match kind.is_gnu_sparse() {
+            true => entry.header().entry_size().unwrap_or(0),
+            false => entry.size(),
+        };
+        left.set(stored.saturating_add(MOST_HEADERS));
         let link = kind.is_symlink().then(|| entry.link_name().ok().flatten()).flatten();
         let link = link.and_then(|target| target.to_str().map(str::to_owned));
         let Some(parts) = entry.path().ok().and_then(|path| parts(&path)) else { continue };
@@ -146,6 +159,24 @@ pub fn each_of_archive(
         take(Member { package: name, parts: &parts, link, entry: &mut entry, size, executable })?;
     }
     Ok(())
+}
+
+/// An archive of which only so many more bytes can be read.
+struct Bounded<'a, R> {
+    archive: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.left.get() == 0 {
+            let why = format!("a member has more than {} KiB of headers", MOST_HEADERS >> 10);
+            return Err(std::io::Error::other(why));
+        }
+        let count = self.archive.by_ref().take(self.left.get()).read(into)?;
+        self.left.set(self.left.get() - count as u64);
+        Ok(count)
+    }
 }
 
 /// The parts of a member's path. None if the path leads upwards or is not valid UTF-8.
@@ -201,6 +232,46 @@ mod tests {
         })
         .unwrap();
         assert_eq!(seen, [("usr/a".to_owned(), None), ("usr/b".to_owned(), Some("a".to_owned()))]);
+    }
+
+    fn members(archive: &[u8]) -> Result<Vec<String>, DebianError> {
+        let mut names = Vec::new();
+        each_of_archive(archive, Path::new("k.deb"), &|| false, &mut |member| {
+            names.push(member.parts().join("/"));
+            Ok(())
+        })
+        .map(|()| names)
+    }
+
+    /// An archive with a record of this kind, then a file.
+    fn archive(kind: tar::EntryType, content: &[u8]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (path, kind, content) in
+            [("record", kind, content), ("usr/a", tar::EntryType::Regular, b"text")]
+        {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_path(path).unwrap();
+            header.set_size(content.len() as u64);
+            header.set_cksum();
+            builder.append(&header, content).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_name_is_read_up_to_a_limit_and_a_file_is_not_limited_by_it() {
+        let path = vec![b'a'; 4096];
+        let (name, link) = (tar::EntryType::GNULongName, tar::EntryType::GNULongLink);
+        assert_eq!(members(&archive(name, &path)).unwrap(), [String::from_utf8(path).unwrap()]);
+        let long = vec![b'a'; 1 << 20];
+        for kind in [name, link, tar::EntryType::XHeader] {
+            let found = members(&archive(kind, &long)).map(|names| names.len());
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains("more than 64 KiB of headers"), "{error}");
+        }
+        let regular = archive(tar::EntryType::Regular, &long);
+        assert_eq!(members(&regular).unwrap(), ["record", "usr/a"]);
     }
 
     /// An endless archive of empty members.

@@ -4,9 +4,11 @@
 //! With `sudo -E`, root has the cache folders of the user who called sudo. Anything that this
 //! user or others could have put there is refused.
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, statat};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -167,23 +169,40 @@ pub fn open(path: &Path) -> Result<File> {
 /// # Errors
 /// If it cannot be opened, or is a link.
 pub fn lock_file(path: &Path) -> Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let opened = options.custom_flags(flags.bits() as i32).open(path);
-    opened.map_err(|source| PrivateError::File {
+    lock_file_in(CWD, path).map_err(|source| PrivateError::File {
         path: path.to_owned(),
         what: "open it without following links",
         source,
     })
 }
 
+/// The same, for a file of a folder that is open.
+///
+/// # Errors
+/// As [`lock_file`].
+pub fn lock_file_in(folder: impl AsFd, name: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mode = Mode::RUSR | Mode::WUSR;
+    Ok(openat(folder, name, flags | OFlags::CLOEXEC, mode)?.into())
+}
+
 /// Whether `path` still leads to the file that was opened there. After locking, this shows
 /// whether the file was removed in between, so that others lock another file.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
-    let at = |metadata: &Metadata| (metadata.dev(), metadata.ino());
-    let there = path.symlink_metadata().map(|metadata| at(&metadata));
-    matches!((file.metadata(), there), (Ok(own), Ok(there)) if at(&own) == there)
+    is_still_in(file, CWD, path)
+}
+
+/// The same, for a file of a folder that is open.
+pub fn is_still_in(file: &File, folder: impl AsFd, name: &Path) -> bool {
+    let there = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    let at = |stat: Stat| (stat.st_dev, stat.st_ino);
+    matches!((fstat(file), there), (Ok(own), Ok(there)) if at(own) == at(there))
+}
+
+/// Whether an open folder belongs to the caller alone.
+pub fn is_ours(folder: &OwnedFd) -> bool {
+    let metadata = folder.try_clone().and_then(|folder| File::from(folder).metadata());
+    metadata.is_ok_and(|metadata| metadata.is_dir() && objection(&metadata, true).is_none())
 }
 
 fn ancestors(real: &Path, is_ours: bool) -> Result<()> {

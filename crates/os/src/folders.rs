@@ -2,7 +2,9 @@
 //!
 //! A folder that is not an absolute path counts as not set, as the specification says.
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawMode, mkdirat, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -36,7 +38,7 @@ fn folder(name: &str, at_home: &str, get: impl Fn(&str) -> Option<OsString>) -> 
 /// # Errors
 /// If it does not exist, or is behind such a link.
 pub fn hold(path: &Path) -> io::Result<OwnedFd> {
-    walk(path, false, rustix::process::geteuid().as_raw())
+    walk(path, None, rustix::process::geteuid().as_raw())
 }
 
 /// Makes a folder and its missing parents, with the same rule for links.
@@ -44,10 +46,20 @@ pub fn hold(path: &Path) -> io::Result<OwnedFd> {
 /// # Errors
 /// If it cannot be made, or is behind such a link.
 pub fn make(path: &Path) -> io::Result<()> {
-    walk(path, true, rustix::process::geteuid().as_raw()).map(drop)
+    walk(path, Some(0o777), rustix::process::geteuid().as_raw()).map(drop)
 }
 
-fn walk(path: &Path, make: bool, caller: u32) -> io::Result<OwnedFd> {
+/// Makes a folder that other users cannot enter, unless it exists, and opens it; with the same
+/// rule for links.
+///
+/// # Errors
+/// As [`make`].
+pub fn make_own(path: &Path) -> io::Result<OwnedFd> {
+    walk(path, Some(0o700), rustix::process::geteuid().as_raw())
+}
+
+/// `make` is the mode of the folder, if missing folders are made.
+fn walk(path: &Path, make: Option<RawMode>, caller: u32) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = || openat(CWD, c"/", flags, Mode::empty());
     let parts = |path: &[u8]| -> VecDeque<OsString> {
@@ -59,8 +71,9 @@ fn walk(path: &Path, make: bool, caller: u32) -> io::Result<OwnedFd> {
     while let Some(part) = left.pop_front() {
         match openat(&folder, &part, flags, Mode::empty()) {
             Ok(next) => folder = next,
-            Err(Errno::NOENT) if make => {
-                match mkdirat(&folder, &part, Mode::from_raw_mode(0o777)) {
+            Err(Errno::NOENT) if let Some(mode) = make => {
+                let mode = if left.is_empty() { mode } else { 0o777 };
+                match mkdirat(&folder, &part, Mode::from_raw_mode(mode)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -144,7 +157,7 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(&aim).unwrap().count(), 0);
         // Other users go wherever the kernel lets them.
-        walk(&link, false, 1000).unwrap();
+        walk(&link, None, 1000).unwrap();
     }
 
     #[test]

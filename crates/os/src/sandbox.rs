@@ -13,7 +13,10 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
     set_capabilities, set_no_new_privs,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter_all_threads,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,6 +66,17 @@ const REFUSED: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_mknod,
     libc::SYS_personality,
+];
+
+/// Flags by which `clone` makes a namespace. It has none for time: that bit is part of the signal.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
 ];
 
 /// Network access that is left.
@@ -143,12 +157,34 @@ pub fn restrict(files: Files, network: Network) -> Result<bool, RulesetError> {
 /// # Errors
 /// If the kernel has no system call filters, or refuses.
 pub fn refuse_calls() -> io::Result<()> {
-    let rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    filters()?.iter().try_for_each(|one| apply_filter_all_threads(one).map_err(io::Error::other))
+}
+
+/// The filters; together they refuse what any of them refuses.
+fn filters() -> io::Result<[BpfProgram; 2]> {
+    let mut rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    rules.insert(libc::SYS_clone, NAMESPACES.iter().map(makes).collect::<io::Result<_>>()?);
+    // The flags of clone3 are in memory, where no filter sees them. Without this call, C libraries
+    // start threads by clone.
+    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([filter(rules, libc::EPERM)?, filter(clone3, libc::ENOSYS)?])
+}
+
+/// Applies to a `clone` with this flag. The kernel reads 32 bits of its flags.
+fn makes(flag: &libc::c_int) -> io::Result<SeccompRule> {
+    let flag = u64::from(flag.cast_unsigned());
+    let is_set = SeccompCmpOp::MaskedEq(flag);
+    SeccompCondition::new(0, SeccompCmpArgLen::Dword, is_set, flag)
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
+}
+
+/// Answers these calls with an error, and allows all others.
+fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, error: libc::c_int) -> io::Result<BpfProgram> {
     let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
-    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    let refused = SeccompAction::Errno(error.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch);
-    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
-    apply_filter_all_threads(&program).map_err(io::Error::other)
+    filter.and_then(TryInto::try_into).map_err(io::Error::other)
 }
 
 /// Limits the address space of this process, in bytes. A limit that is lower already stays.
@@ -186,6 +222,7 @@ fn lower(resource: Resource, to: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Pid, WaitOptions, waitpid};
     use std::process::Command;
 
     /// Runs in a new thread, which ends afterwards. Only that thread is restricted.
@@ -226,6 +263,39 @@ mod tests {
         if let Some(tried) = tried {
             assert_eq!(tried, (true, true, false, false));
         }
+    }
+
+    /// The error of a `clone` with these flags. A child that was made ends at once.
+    fn clone_error(flags: libc::c_int) -> Option<i32> {
+        let flags = libc::c_long::from(flags | libc::SIGCHLD);
+        // SAFETY: without CLONE_VM the child has memory of its own, and it only ends.
+        let made = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+        if made == 0 {
+            // SAFETY: ends this process without running anything of it.
+            unsafe { libc::_exit(0) };
+        }
+        if made < 0 {
+            return io::Error::last_os_error().raw_os_error();
+        }
+        let child = i32::try_from(made).ok().and_then(Pid::from_raw);
+        waitpid(child, WaitOptions::empty()).unwrap();
+        None
+    }
+
+    #[test]
+    fn no_namespace_is_made_and_threads_and_processes_still_start() {
+        let (errors, plain, clone3, thread) = apart(|| {
+            let refuse = |one: &BpfProgram| seccompiler::apply_filter(one).unwrap();
+            filters().unwrap().iter().for_each(refuse);
+            let errors: Vec<_> = NAMESPACES.iter().map(|flag| clone_error(*flag)).collect();
+            // SAFETY: the kernel reads nothing of a structure of this size.
+            let made = unsafe { libc::syscall(libc::SYS_clone3, 0, 0) };
+            let clone3 = (made, io::Error::last_os_error().raw_os_error());
+            let thread = std::thread::Builder::new().spawn(|| 7).map(|run| run.join().unwrap());
+            (errors, clone_error(0), clone3, thread.unwrap())
+        });
+        assert_eq!(errors, [Some(libc::EPERM); 7]);
+        assert_eq!((plain, clone3, thread), (None, (-1, Some(libc::ENOSYS)), 7));
     }
 
     #[test]

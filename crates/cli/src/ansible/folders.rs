@@ -5,8 +5,12 @@ use crate::guard;
 use crate::session::Session;
 use host::Roots;
 use host::temporary::Temporary;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, openat, statat, unlinkat};
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,12 +18,18 @@ use std::time::Duration;
 /// The age after which a copy of the module that no process runs counts as left behind.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// There is no folder of Ansible.
+const NO_FOLDER: io::ErrorKind = io::ErrorKind::NotFound;
+
 /// The folders of the module: the folder of Ansible with the program and its arguments, and one
 /// for records and caches.
 pub struct ModuleFolders<'a> {
     session: &'a Session,
-    /// The file of arguments. It is in the same folder as the program.
-    arguments: PathBuf,
+    /// The folder of Ansible; None if it cannot be opened, or is behind a link of another user.
+    ansibles: Option<AnsiblesFolder>,
     work: std::io::Result<Temporary>,
     /// Whether the folder of locks existed before.
     had_locks: bool,
@@ -28,7 +38,8 @@ pub struct ModuleFolders<'a> {
 impl<'a> ModuleFolders<'a> {
     /// Makes the folder. It is in the journal, so it is removed even if this process is killed.
     pub fn begin(arguments: &Path, session: &'a Session) -> Self {
-        sweep(arguments);
+        let ansibles = AnsiblesFolder::of(arguments).ok();
+        ansibles.as_ref().into_iter().for_each(sweep);
         // Ansible lets only its own user run the program, but the load may run as another user.
         // Nobody else can enter the folder.
         let _ = fs::set_permissions("/proc/self/exe", fs::Permissions::from_mode(0o755));
@@ -38,7 +49,7 @@ impl<'a> ModuleFolders<'a> {
         // answer.
         session.guard.watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
-        ModuleFolders { session, arguments: arguments.to_owned(), work, had_locks }
+        ModuleFolders { session, ansibles, work, had_locks }
     }
 
     /// The folder for records and caches.
@@ -78,45 +89,90 @@ impl<'a> ModuleFolders<'a> {
         if !self.had_locks {
             guard::remove_locks();
         }
+        let _ = self.ansibles.map(AnsiblesFolder::remove);
+    }
+}
+
+/// A folder of Ansible with a copy of the module. It stays open, with the folder that it is in:
+/// where root runs the module, it belongs to another user, who may put a link in its place.
+struct AnsiblesFolder {
+    above: OwnedFd,
+    name: OsString,
+    folder: OwnedFd,
+    program: OsString,
+    arguments: OsString,
+}
+
+impl AnsiblesFolder {
+    /// The folder in which these arguments are. A path that is not absolute is not one of
+    /// Ansible.
+    fn of(arguments: &Path) -> io::Result<Self> {
         let program = std::env::args_os().next().map(PathBuf::from);
-        let folder = self.arguments.parent().filter(|folder| folder.is_absolute());
-        // Only these two files are removed, by name: the user owns the folder and may swap it.
-        let _ = program.map(fs::remove_file);
-        let _ = fs::remove_file(&self.arguments);
-        let _ = folder.map(fs::remove_dir);
+        let folder = arguments.parent().filter(|folder| folder.is_absolute());
+        let (above, name) =
+            folder.and_then(|own| own.parent().zip(own.file_name())).ok_or(NO_FOLDER)?;
+        let program = program.as_deref().and_then(Path::file_name).ok_or(NO_FOLDER)?;
+        let arguments = arguments.file_name().ok_or(NO_FOLDER)?;
+        Self::open(os::folders::hold(above)?, name, program, arguments)
+    }
+
+    fn open(above: OwnedFd, name: &OsStr, program: &OsStr, file: &OsStr) -> io::Result<Self> {
+        let folder = openat(&above, name, FOLDER | OFlags::PATH, Mode::empty())?;
+        let [name, program, arguments] = [name, program, file].map(OsStr::to_owned);
+        Ok(AnsiblesFolder { above, name, folder, program, arguments })
+    }
+
+    /// The names of other folders of Ansible beside this one.
+    fn names_beside(&self) -> io::Result<Vec<OsString>> {
+        let all = Dir::new(openat(&self.above, ".", FOLDER, Mode::empty())?)?;
+        let names =
+            all.flatten().map(|entry| OsString::from_vec(entry.file_name().to_bytes().into()));
+        let is_other = |name: &OsString| *name != self.name;
+        let ansibles = |name: &OsString| name.as_bytes().starts_with(b"ansible-tmp-");
+        Ok(names.filter(ansibles).filter(is_other).collect())
+    }
+
+    /// The folder with this name beside this one, where the same module was copied.
+    fn beside(&self, name: &OsStr) -> io::Result<Self> {
+        Self::open(self.above.try_clone()?, name, &self.program, "args".as_ref())
+    }
+
+    /// Whether it is old, and has a copy of the module that no process runs.
+    fn is_left_behind(&self) -> bool {
+        let Ok(copied) = statat(&self.folder, &self.program, AtFlags::SYMLINK_NOFOLLOW) else {
+            return false;
+        };
+        let folder = self.folder.try_clone().and_then(|folder| fs::File::from(folder).metadata());
+        let changed = folder.and_then(|folder| folder.modified());
+        let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+        age.is_some_and(|age| age > LEFT_BEHIND) && !runs(&copied)
+    }
+
+    /// Removes both files, and the folder if nothing else is in it.
+    fn remove(self) -> rustix::io::Result<()> {
+        let _ = unlinkat(&self.folder, &self.program, AtFlags::empty());
+        let _ = unlinkat(&self.folder, &self.arguments, AtFlags::empty());
+        unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR)
     }
 }
 
 /// Removes the folders beside this one that an earlier run of Ansible left behind. That run was
 /// stopped between copying the module and running it.
-fn sweep(arguments: &Path) {
-    let own = arguments.parent().filter(|own| own.is_absolute());
-    let program = std::env::args_os().next().map(PathBuf::from);
-    let name = program.as_deref().and_then(Path::file_name);
-    let (Some(own), Some(name)) = (own, name) else { return };
-    let Some(Ok(beside)) = own.parent().map(fs::read_dir) else { return };
-    for folder in beside.flatten().map(|entry| entry.path()).filter(|folder| folder != own) {
-        let is_ansibles = folder
-            .file_name()
-            .is_some_and(|name| name.to_str().is_some_and(|name| name.starts_with("ansible-tmp-")));
-        let copied = folder.join(name);
-        if is_ansibles && is_old(&folder) && copied.exists() && !runs(&copied) {
-            let _ = [copied, folder.join("args")].map(fs::remove_file);
-            let _ = fs::remove_dir(&folder);
-        }
+fn sweep(own: &AnsiblesFolder) {
+    let names = own.names_beside().unwrap_or_default();
+    let folders = names.iter().filter_map(|name| own.beside(name).ok());
+    for folder in folders.filter(AnsiblesFolder::is_left_behind) {
+        // What is left is tried again by the next run.
+        let _ = folder.remove();
     }
 }
 
-fn is_old(folder: &Path) -> bool {
-    let changed = fs::symlink_metadata(folder).and_then(|found| found.modified());
-    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > LEFT_BEHIND))
-}
-
 /// Whether any process runs this program.
-fn runs(program: &Path) -> bool {
+fn runs(program: &Stat) -> bool {
     let Ok(all) = fs::read_dir("/proc") else { return true };
     all.flatten().any(|process| {
-        fs::read_link(process.path().join("exe")).is_ok_and(|running| running == program)
+        let running = rustix::fs::stat(process.path().join("exe"));
+        running.is_ok_and(|one| (one.st_dev, one.st_ino) == (program.st_dev, program.st_ino))
     })
 }
 
@@ -143,9 +199,17 @@ mod tests {
         let fresh = make("ansible-tmp-3", name, hour / 2);
         let other = make("ansible-tmp-4", "AnsiballZ_copy.py".as_ref(), hour * 2);
         let unlike = make("notes", name, hour * 2);
-        sweep(&own.join("args"));
+        // A link to an old folder, which another user could make.
+        let aim = make("aim", name, hour * 2);
+        fs::write(aim.join("args"), "").unwrap();
+        let link = above.path().join("ansible-tmp-5");
+        std::os::unix::fs::symlink(&aim, &link).unwrap();
+        let old_time = rustix::fs::Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
+        let times = rustix::fs::Timestamps { last_access: old_time, last_modification: old_time };
+        rustix::fs::utimensat(rustix::fs::CWD, &link, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        sweep(&AnsiblesFolder::of(&own.join("args")).unwrap());
         assert!(!old.exists());
-        for kept in [own, fresh, other, unlike] {
+        for kept in [own, fresh, other, unlike, aim.join(name), aim.join("args"), link] {
             assert!(kept.exists(), "{}", kept.display());
         }
     }

@@ -3,12 +3,12 @@
 use crate::exit::Failure;
 use crate::paths;
 use bisect::Boot;
+use rustix::fs::{FlockOperation, Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Schema of the lines.
@@ -109,21 +109,17 @@ impl Log {
         if named.is_none() {
             os::folders::make(&paths::state_folder()).map_err(|error| wrong(&error))?;
         }
-        let (lines, length) = read(&path).map_err(|why| wrong(&why))?;
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.create(true).append(true).mode(0o600).custom_flags(nofollow());
-            options.open(&path)
-        };
+        // Opened once: another user may own the folder and exchange the file.
+        let file = opened(&path).map_err(|error| wrong(&error))?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| wrong(&"another bisection is using it"))?;
+        let (lines, length) = read(&file).map_err(|why| wrong(&why))?;
         if !matches!(lines.first(), None | Some(Line::Asked(_))) {
             return Err(wrong(&"it is not a log of a bisection"));
         }
         if matches!(lines.first(), Some(Line::Asked(other)) if other != asked) {
             return Err(wrong(&"it is the log of another bisection"));
         }
-        let file = open().map_err(|error| wrong(&error))?;
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| wrong(&"another bisection is using it"))?;
         // An incomplete last line is cut off. The log of a bisection that ended is emptied.
         let ended = fresh || lines.contains(&Line::Ended);
         file.set_len(if ended { 0 } else { length }).map_err(|error| wrong(&error))?;
@@ -222,14 +218,23 @@ impl Log {
     }
 }
 
-/// The lines of a log, and their length in bytes. No lines if there is no file. An incomplete
-/// last line is left out.
-fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
-    let bytes = match os::file::read_start(path, LONGEST) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
-        Err(error) => return Err(error.to_string()),
-    };
+/// Opens a log, and makes it if necessary. Only a regular file is opened, and not through a link.
+fn opened(path: &Path) -> std::io::Result<File> {
+    let folder = os::folders::hold(&paths::folder_of(path))?;
+    let name = path.file_name().unwrap_or_default();
+    let new = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+    let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(openat(folder, name, new | safe, Mode::RUSR | Mode::WUSR)?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("not a regular file")),
+    }
+}
+
+/// The lines of a log, and their length in bytes. An incomplete last line is left out.
+fn read(file: &File) -> Result<(Vec<Line>, u64), String> {
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let text = String::from_utf8_lossy(&bytes[..end]);
     let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
@@ -238,11 +243,6 @@ fn read(path: &Path) -> Result<(Vec<Line>, u64), String> {
         Ok(lines) if !none => Ok((lines, end as u64)),
         _ => Err("it is not a log of a bisection".to_owned()),
     }
-}
-
-/// The flag of open(2) that refuses symbolic links.
-fn nofollow() -> i32 {
-    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -282,7 +282,7 @@ mod tests {
         log.add_threshold(50.0).unwrap();
         drop(log);
         // An incomplete line, as a killed program leaves it.
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
         file.write_all(b"{\"booted\":{\"vers").unwrap();
         let mut log = reopened(&path).unwrap();
         assert_eq!(log.booted("a", 1), Some(&Boot::Good));
@@ -293,13 +293,15 @@ mod tests {
         assert!(used.line.contains("is using it"), "{used:?}");
         log.add_restored().unwrap();
         drop(log);
-        let mut log = reopened(&path).unwrap();
+        let log = reopened(&path).unwrap();
         assert_eq!((log.booted("a", 2), log.boots()), (Some(&Boot::Bad), 2));
         assert_eq!(log.was(), None);
+        drop(log);
         let other = Asked { good: "c".to_owned(), ..asked() };
         assert_ne!(other.file_name(), asked().file_name());
         let failure = unused(|| Log::open(&other, Some(&path), false)).err().unwrap();
         assert!(failure.line.contains("another bisection"), "{failure:?}");
+        let mut log = reopened(&path).unwrap();
         log.end().unwrap();
         drop(log);
         assert_eq!(reopened(&path).unwrap().boots(), 0, "it is asked afresh");
@@ -307,5 +309,28 @@ mod tests {
             std::fs::write(&path, other).unwrap();
             assert!(reopened(&path).err().unwrap().line.contains("not a log"));
         }
+    }
+
+    #[test]
+    fn a_file_that_is_put_in_the_logs_place_stays_as_it_is() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["log", "other"].map(|name| folder.path().join(name));
+        drop(Log::open(&asked(), Some(&path), false).unwrap());
+        let letter = "keep me\n".repeat(1000);
+        std::fs::write(&other, &letter).unwrap();
+        let ends = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &path, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            (0..1000).for_each(|_| drop(Log::open(&asked(), Some(&path), false)));
+            ends.store(true, Ordering::Relaxed);
+        });
+        let texts = [path, other].map(|path| std::fs::read_to_string(path).unwrap());
+        assert!(texts.contains(&letter), "it was cut off");
     }
 }
