@@ -32,6 +32,8 @@ fn many_blocks(place: &Place) -> std::process::Command {
         "400ms",
         "--hang-after",
         "50ms",
+        "--size",
+        "8MiB",
         "--record",
         record.to_str().unwrap(),
     ])

@@ -14,8 +14,18 @@ use std::process::Command;
 const NOBODY: u32 = 65534;
 
 /// Two blocks of three short arms.
-const SHORT: &[&str] =
-    &["run", "mmap-lock", "--quick", "--samples", "2", "--duration", "50ms", "--json"];
+const SHORT: &[&str] = &[
+    "run",
+    "mmap-lock",
+    "--quick",
+    "--samples",
+    "2",
+    "--size",
+    "4MiB",
+    "--duration",
+    "50ms",
+    "--json",
+];
 
 /// Fails unless a short study was complete, whatever its verdict.
 fn assert_complete(ran: &Ran) {

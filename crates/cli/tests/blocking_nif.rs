@@ -20,7 +20,7 @@ fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_help() 
     }
     let _turn = turn::take();
     let fixes = "+sfwi 10; +swt very_low";
-    let args = ["run", "blocking-nif", "--fixes", fixes, "--json"];
+    let args = ["run", "blocking-nif", "--fixes", fixes, "--no-probe", "--json"];
     let both = ["+sfwi 10", "+swt very_low"];
     let shows = |record: &Value| both.iter().all(|flags| helped(fix(record, flags)));
     let Some(ran) = says_with("affected", &args, shows) else { return };

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 fn file(place: &Place, name: &str, more: &str) -> String {
     let text = format!(
         "scenario = \"mmap-lock\"\nblocks = 2\nfactors.busy = [1]\n[fixed]\nduration = \"20ms\"\n\
-         hang-after = \"20ms\"\n{more}"
+         hang-after = \"20ms\"\nsize = \"4MiB\"\n{more}"
     );
     let path = place.path(name);
     std::fs::write(&path, text).unwrap();

@@ -25,6 +25,7 @@ fn what_says_nothing_about_a_commit_skips_it_and_what_no_commit_can_fix_stops() 
     let place = Place::new();
     // One block settles nothing.
     let one = ["mmap-lock", "--samples", "1", "--quick", "--no-probe", "--no-fixes", "--fresh"];
+    let one = [&one[..], &["--size", "4MiB"]].concat();
     if common::two_cpus_or_skip() {
         assert_eq!(codes(&place, &one, None), [4, 125]);
     }

@@ -194,6 +194,7 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     let text = format!(
         "scenario = \"mmap-lock\"\ncontrol = {{ kernel = \"{KERNEL}\", busy = 0 }}\nblocks = 1\n\
          guest = {{ cpus = 2, memory = \"1GiB\" }}\nfixed.duration = \"200ms\"\n\
+         fixed.size = \"4MiB\"\n\
          factors.kernel = [\"{KERNEL}\"]\nfactors.busy = [0, 2]\n"
     );
     std::fs::write(&file, text).unwrap();
@@ -290,6 +291,8 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
     let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--root", "host", "--"];
     let command = ["run", "blocking-nif", "--quick", "--fixes", "", "--no-probe"];
     let command = [&command[..], &["--samples", "1", "--json"]].concat();
+    // Compiles the Erlang application here. The emulated compiler takes a minute.
+    place.start(vm(&place, &command)).end_within(PATIENCE).assert_no_panic();
     let ran = booted(&place, &[&words[..], &command].concat());
     ran.assert_no_panic();
     if ran.code() == 3 && ran.err.contains("fetching") {
@@ -388,7 +391,8 @@ fn a_guest_whose_kernel_panics_at_boot_is_booted_once_more() {
 #[test]
 fn a_guest_of_a_matrix_whose_kernel_panics_at_boot_is_booted_once_more() {
     let words = ["matrix", "mmap-lock", "--kernels", KERNEL, "--accel", "tcg", "--json", "--"];
-    booted_once_more(&[&words[..], &["--samples", "1", "--busy", "1"]].concat(), |ran| {
+    let short = ["--samples", "1", "--busy", "1", "--size", "4MiB", "--duration", "50ms"];
+    booted_once_more(&[&words[..], &short, &["--no-probe"]].concat(), |ran| {
         let row = &ran.json()["rows"][0];
         assert_eq!(row["kernel"], KERNEL);
         row["result"] == "inconclusive"

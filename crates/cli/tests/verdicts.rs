@@ -118,7 +118,9 @@ fn readers_of_smaps_stall_this_kernel() {
         return;
     }
     let _turn = turn::take();
-    let (place, ran) = study_that_is("affected", &["run", "mmap-lock", "--quick", "--json"]);
+    // Nothing here asks for the verdict of a fix, which takes longer.
+    let args = ["run", "mmap-lock", "--quick", "--time", "15s", "--json"];
+    let (place, ran) = study_that_is("affected", &args);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let record = ran.json();
     assert_eq!(record["ended"], "complete");
@@ -153,7 +155,8 @@ fn the_control_against_itself_is_not_affected() {
 /// Two blocks of four short arms with this seed.
 fn two_blocks(place: &Place, seed: &str) -> Ran {
     let mut args = vec!["run", "mmap-lock", "--busy", "0,1", "--duration", "50ms"];
-    args.extend(["--samples", "2", "--json", "--seed", seed]);
+    args.extend(["--size", "4MiB", "--hang-after", "20ms", "--samples", "2", "--json"]);
+    args.extend(["--seed", seed]);
     place.say(&args)
 }
 
@@ -200,7 +203,7 @@ fn progress_names_blocks_and_seed_and_nothing_is_coloured_in_a_pipe() {
     let place = Place::new();
     let record = place.path("record.json");
     let mut args = vec!["run", "mmap-lock", "--quick", "--duration", "50ms", "--samples", "2"];
-    args.extend(["--seed", "4711", "--record", record.to_str().unwrap()]);
+    args.extend(["--size", "4MiB", "--seed", "4711", "--record", record.to_str().unwrap()]);
     let ran = place.say(&args);
     let lines = ran.complaints();
     assert!(lines[0].contains("3 arms") && lines[0].ends_with("seed 4711"), "{ran:?}");
