@@ -151,9 +151,8 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden h
   undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel
 ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
-BESIDE_TESTS := alerts ansible bad_input bad_machines census check compare_runs compat debian \
-  exit_for_bisect explain hostile_records ktap node_evidence other_readers page probe_calls real \
-  studies
+BESIDE_TESTS := alerts ansible bad_input census check compare_runs compat debian exit_for_bisect \
+  explain hostile_records ktap node_evidence other_readers page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))

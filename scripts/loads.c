@@ -38,11 +38,11 @@
  *       longer than 50 us; hoards: nothing.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It prints nothing.
- *   loads server PORT WORK_MS, loads client PORT [WORK_MS]
- *       a server on 127.0.0.1 that works for WORK_MS for each request. The client asks 5 ms after
- *       each answer, or works for WORK_MS then and asks. Lost: server, and client with WORK_MS:
- *       time in which its work stood still; client without: its waits for answers, minus the
- *       server's work.
+ *   loads server PORT WORK_MS [pool], loads client PORT [WORK_MS]
+ *       a server on 127.0.0.1 that works for WORK_MS for each request, or with pool has another
+ *       thread answer at once. The client asks 5 ms after each answer, or works for WORK_MS then
+ *       and asks. Lost: server, and client with WORK_MS: time in which its work stood still; client
+ *       without: its waits for answers, minus the server's work.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -322,8 +322,42 @@ static int local_socket(int port, struct sockaddr_in *address)
 	return one;
 }
 
-static void server(int port, int64_t ns)
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER;
+static int waiting_work, asking;
+
+static void add_work(void)
 {
+	pthread_mutex_lock(&pool_lock);
+	waiting_work++;
+	pthread_cond_signal(&pool_work);
+	pthread_mutex_unlock(&pool_lock);
+}
+
+static void take_work(void)
+{
+	pthread_mutex_lock(&pool_lock);
+	while (!waiting_work)
+		pthread_cond_wait(&pool_work, &pool_lock);
+	waiting_work--;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+static void *answers(void *none)
+{
+	int64_t ns = 0;
+	for (;;) {
+		take_work();
+		if (write(asking, &ns, sizeof ns) != sizeof ns)
+			return none;
+	}
+}
+
+static void server(int port, int64_t ns, int pool)
+{
+	pthread_t thread;
+	for (int i = 0; pool && i < 4; i++)
+		check(!pthread_create(&thread, 0, answers, 0), "pthread_create");
 	struct sockaddr_in address;
 	int listener = local_socket(port, &address);
 	char byte;
@@ -331,8 +365,12 @@ static void server(int port, int64_t ns)
 	for (;;) {
 		int client = accept(listener, NULL, NULL);
 		while (client >= 0 && read(client, &byte, 1) == 1) {
-			lose(work(ns));
-			if (write(client, &ns, sizeof ns) != sizeof ns)
+			asking = client;
+			if (pool)
+				add_work();
+			else
+				lose(work(ns));
+			if (!pool && write(client, &ns, sizeof ns) != sizeof ns)
 				break;
 		}
 		close(client);
@@ -521,18 +559,10 @@ static void *map_again(void *none)
 	return none;
 }
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER;
-static int waiting_work;
-
 static void *works(void *none)
 {
 	for (;;) {
-		pthread_mutex_lock(&pool_lock);
-		while (!waiting_work)
-			pthread_cond_wait(&pool_work, &pool_lock);
-		waiting_work--;
-		pthread_mutex_unlock(&pool_lock);
+		take_work();
 		for (volatile int i = 0; i < 200000; i++)
 			;
 	}
@@ -543,10 +573,7 @@ static void *gives_work(void *none)
 {
 	for (;;) {
 		sleep_until(wall() + MS);
-		pthread_mutex_lock(&pool_lock);
-		waiting_work++;
-		pthread_cond_signal(&pool_work);
-		pthread_mutex_unlock(&pool_lock);
+		add_work();
 	}
 	return none;
 }
@@ -605,7 +632,7 @@ int main(int count, char **words)
 	if (!strcmp(name, "pool") && count > 2)
 		run_threads(atoi(words[2]) + 1, works, gives_work);
 	if (!strcmp(name, "server") && count > 3)
-		server(atoi(words[2]), ms_of(words[3]));
+		server(atoi(words[2]), ms_of(words[3]), count > 4);
 	if (!strcmp(name, "client") && count > 2)
 		client(atoi(words[2]), count > 3 ? ms_of(words[3]) : 0);
 	if (!strcmp(name, "protects") && count > 3)

@@ -21,7 +21,7 @@ fn a_holder_at_nice_19_keeps_others_asleep_and_short_sections_do_not() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let args = ["run", "held-mutex", "--no-fixes", "--quick", "--no-probe", "--json"];
+    let args = ["run", "held-mutex", "--no-fixes", "--quick", "--json"];
     if let Some(ran) = says("affected", &args) {
         let [usual, case] = medians(&ran, "off_cpu");
         assert!(case > 2.0 * usual, "the holder had no CPU: {usual} and {case}");

@@ -370,8 +370,8 @@ fn every_known_stall_has_an_answer_without_programs_too() {
     let answers = live["answers"].as_array().unwrap();
     for scenario in scenarios::ALL {
         let id = scenario.meta().id;
-        // On live systems this stall has a wider name: the task that should wake another one may
-        // hold no lock.
+        // On live systems this stall has a wider name: the sleeper may wait at a condition
+        // variable, or for a message that passes a lock on.
         let stall = if id == "held-mutex" { "asleep-behind" } else { id };
         let answer = answers.iter().find(|one| one["stall"] == stall).unwrap();
         let is_honest = !answer["state"]["not-measurable"].is_null();

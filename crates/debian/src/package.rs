@@ -142,12 +142,11 @@ pub fn each_of_archive(
             torn(format!("damaged, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
         })?;
         let kind = entry.header().entry_type();
-        // A sparse file claims a size without its holes.
-        let stored = match kind.is_gnu_sparse() {
-            true => entry.header().entry_size().unwrap_or(0),
-            false => entry.size(),
-        };
-        left.set(stored.saturating_add(MOST_HEADERS));
+        // Of such a file, the size says nothing about what the archive holds. dpkg makes none.
+        if kind.is_gnu_sparse() {
+            return Err(torn("it has a sparse file".to_owned()));
+        }
+        left.set(entry.size().saturating_add(MOST_HEADERS));
         let link = kind.is_symlink().then(|| entry.link_name().ok().flatten()).flatten();
         let link = link.and_then(|target| target.to_str().map(str::to_owned));
         let Some(parts) = entry.path().ok().and_then(|path| parts(&path)) else { continue };
@@ -253,6 +252,7 @@ mod tests {
             header.set_entry_type(kind);
             header.set_path(path).unwrap();
             header.set_size(content.len() as u64);
+            header.as_gnu_mut().unwrap().realsize = *b"00000000000\0";
             header.set_cksum();
             builder.append(&header, content).unwrap();
         }
@@ -270,6 +270,8 @@ mod tests {
             let error = found.unwrap_err().to_string();
             assert!(error.contains("more than 64 KiB of headers"), "{error}");
         }
+        let error = members(&archive(tar::EntryType::GNUSparse, b"")).unwrap_err().to_string();
+        assert!(error.contains("sparse"), "{error}");
         let regular = archive(tar::EntryType::Regular, &long);
         assert_eq!(members(&regular).unwrap(), ["record", "usr/a"]);
     }

@@ -199,7 +199,7 @@ pub fn is_still_in(file: &File, folder: impl AsFd, name: &Path) -> bool {
     matches!((fstat(file), there), (Ok(own), Ok(there)) if at(own) == at(there))
 }
 
-/// Whether an open folder belongs to the caller alone.
+/// Whether an open folder belongs to the caller or to root, and nobody else can write to it.
 pub fn is_ours(folder: &OwnedFd) -> bool {
     let metadata = folder.try_clone().and_then(|folder| File::from(folder).metadata());
     metadata.is_ok_and(|metadata| metadata.is_dir() && objection(&metadata, true).is_none())

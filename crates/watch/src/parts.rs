@@ -7,7 +7,7 @@ use model::live::{
     AsleepBehind, ConfinedPart, GroupPart, LockWaits, MemoryWaits, NeighbourPart, Parts, Program,
     Victim, VictimThread, Why,
 };
-use probe::live::is_outside;
+use probe::live::{Slept, is_outside};
 
 /// Most neighbours that are named.
 const NAMED: usize = 3;
@@ -46,7 +46,7 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> 
             own_worst_ns: sums.all.own_lock_worst_ns,
         },
         memory: memory(sums, memory_ns),
-        asleep: asleep(key, sums),
+        asleep: asleep(sums),
         compared: sums.compared,
         threads: threads(sums),
     }
@@ -185,39 +185,33 @@ fn memory(sums: &Sums, ns: u64) -> MemoryWaits {
     }
 }
 
-/// More than this share of a sleep counts as most of it.
-const MOSTLY: f64 = 0.5;
-
-/// How long a program slept in a lock whose holder had its own reason not to run: under a quota,
-/// and at a lower priority, in nanoseconds. A quota that throttles the sleeper's own program is
-/// another finding. Sleep for messages does not count: nobody can see from outside whether a
-/// message is an answer or new work. But processes of one name, of whatever session, pass locks on
-/// by messages, as PostgreSQL does with the lock of a row. So an inversion counts for them.
-pub fn held_in_lock(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> (u64, u64) {
-    let mostly = |ns: u64| ns as f64 > asleep.ns as f64 * MOSTLY;
+/// Whether sleep of this kind behind a holder is a stall: if a quota throttles the holder, and if
+/// the holder has the lower priority. A quota that throttles the sleeper's own program is another
+/// finding. Sleep for messages is none: nobody can see from outside whether a message is an answer
+/// or new work. But processes of one name, of whatever session, pass locks on by messages, as
+/// PostgreSQL does with the lock of a row. So a lower priority counts for them.
+pub fn stalls(sleeper: &Key, holder: &Key, slept: Slept) -> (bool, bool) {
     let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
-    // A sleeping kernel thread waits for work.
-    let (by_quota, inverted) = match sleeper.job == Job::Kernel {
-        false if mostly(asleep.futex_ns) => (sleeper != holder, true),
-        false if mostly(asleep.input_ns) => (false, is_alike),
-        _ => (false, false),
-    };
-    (if by_quota { asleep.by_quota_ns } else { 0 }, if inverted { asleep.inverted_ns } else { 0 })
+    match slept {
+        // A sleeping kernel thread waits for work.
+        _ if sleeper.job == Job::Kernel => (false, false),
+        Slept::Futex => (sleeper != holder, true),
+        Slept::Input => (false, is_alike),
+        Slept::Otherwise => (false, false),
+    }
 }
 
-/// The same for whichever of the two is longer.
-pub fn stalled_ns(sleeper: &Key, holder: &Key, asleep: &AsleepBehind) -> u64 {
-    let (by_quota, inverted) = held_in_lock(sleeper, holder, asleep);
-    by_quota.max(inverted).min(asleep.ns)
+/// How long a program was stalled in its sleep behind a holder, in nanoseconds.
+pub fn stalled_ns(asleep: &AsleepBehind) -> u64 {
+    asleep.by_quota_ns.max(asleep.inverted_ns).min(asleep.ns)
 }
 
 /// The programs whose threads were runnable while it slept. Those with their own reason come
 /// first, then those behind which it slept longest.
-fn asleep(key: &Key, sums: &Sums) -> Vec<AsleepBehind> {
+fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
-        // Waits for its mmap lock and for memory are losses of their own.
-        stalled_ns: stalled_ns(key, who, one).min(one.futex_ns.saturating_add(one.input_ns)),
+        stalled_ns: stalled_ns(one),
         ..one.clone()
     };
     let mut all: Vec<(&Key, AsleepBehind)> =

@@ -164,7 +164,8 @@ fn stolen(live: &Live) -> Option<Stolen> {
 
 /// Whether all that counts as a loss was seen, of all threads.
 fn sees_all(live: &Live) -> bool {
-    let needed = [Source::Scheduler, Source::MmapLock, Source::Reclaim, Source::Pressure];
+    let needed =
+        [Source::Scheduler, Source::MmapLock, Source::Reclaim, Source::Calls, Source::Pressure];
     let is_missing = |one: &SourceUse| needed.contains(&one.source) && one.missing.is_some();
     let full = AnswerState::NotMeasurable(NotMeasurable::TableFull);
     !live.sources.iter().any(is_missing) && live.answers.iter().all(|one| one.state != full)
@@ -347,6 +348,8 @@ mod tests {
         assert_eq!(summary(&none), Summary::NothingMeasured);
         let missing = Some(Missing::NoPrograms(NoPrograms::PidNamespace));
         let sources = vec![SourceUse { source: Source::Scheduler, missing }];
+        assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
+        let sources = vec![SourceUse { source: Source::Calls, missing: Some(Missing::NoCalls) }];
         assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
         let mut full = live(10);
         let state = AnswerState::NotMeasurable(NotMeasurable::TableFull);

@@ -149,20 +149,24 @@ impl Sums {
     }
 
     /// Adds that it slept while a thread of another program was runnable. `weights` are those of
-    /// the holder and of the sleeper, if the holder's weight is the lower one.
+    /// the holder and of the sleeper, if the holder's weight is the lower one. `stalls` says
+    /// whether a quota and a lower priority of the holder count.
     pub fn asleep_behind(
         &mut self,
         key: Key,
         chain: &ChainCounts,
         weights: Option<(Weight, Weight)>,
+        stalls: (bool, bool),
     ) {
+        let weights = weights.filter(|_| stalls.1);
+        let inverted = stalls.1 && (chain.key.inverted || weights.is_some());
         count(&mut self.asleep, key, |asleep| {
             let sums = [
                 (&mut asleep.ns, true),
                 (&mut asleep.futex_ns, chain.key.slept == Slept::Futex),
                 (&mut asleep.input_ns, chain.key.slept == Slept::Input),
-                (&mut asleep.by_quota_ns, chain.key.by_quota),
-                (&mut asleep.inverted_ns, chain.key.inverted || weights.is_some()),
+                (&mut asleep.by_quota_ns, stalls.0 && chain.key.by_quota),
+                (&mut asleep.inverted_ns, inverted),
                 (&mut asleep.through_others_ns, chain.key.steps > 1),
             ];
             for (sum, _) in sums.into_iter().filter(|(_, is_so)| *is_so) {

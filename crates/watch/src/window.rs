@@ -2,6 +2,7 @@
 
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
+use crate::parts::stalls;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::{by_weight, inverted};
@@ -321,9 +322,10 @@ impl Window {
         let in_scope = tick.processes[&chain.key.sleeper].in_scope;
         let both = (tick.processes.get(&chain.key.holder), &tick.processes[&chain.key.sleeper]);
         let weights = both.0.and_then(|it| inverted(tick, it, both.1));
+        let stalls = stalls(&sleeper, &holder, chain.key.slept);
         let sums = self.programs.entry(sleeper).or_default();
         sums.in_scope |= in_scope;
-        sums.asleep_behind(holder, chain, weights);
+        sums.asleep_behind(holder, chain, weights, stalls);
     }
 
     fn reader(&mut self, reader: &ReaderCounts, names: &Names) {

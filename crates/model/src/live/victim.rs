@@ -49,8 +49,8 @@ impl Victim {
         waits.into_iter().chain(asleep).fold(0, u64::max)
     }
 
-    /// Time asleep behind threads that a quota, a higher nice value or a lower weight kept from
-    /// running.
+    /// Time asleep in locks behind threads that a quota, a higher nice value or a lower weight kept
+    /// from running.
     pub fn stalled_ns(&self) -> u64 {
         self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
     }
@@ -70,9 +70,10 @@ pub struct AsleepBehind {
     pub futex_ns: u64,
     /// Part of `ns`: for a pipe, a socket or another process.
     pub input_ns: u64,
-    /// Part of `ns`: a quota throttled the holder.
+    /// Part of `ns`: in locks, and a quota throttled the holder, a thread of another program.
     pub by_quota_ns: u64,
-    /// Part of `ns`: the holder had the higher nice value or the lower weight.
+    /// Part of `ns`: in locks, and the holder had the higher nice value or the lower weight.
+    /// Between programs of one name in one group, also for messages.
     pub inverted_ns: u64,
     /// The weights of holder and sleeper at the level where their groups or sessions differ, if
     /// the holder has the lower weight.
@@ -80,10 +81,8 @@ pub struct AsleepBehind {
     pub weights: Option<(Weight, Weight)>,
     /// Part of `ns`: through at least one more thread that slept itself.
     pub through_others_ns: u64,
-    /// Part of `ns` with a cause of its own: a quota throttled the holder while the program slept
-    /// in a lock or for a message, or the holder of a lock had the higher nice value or the lower
-    /// weight. The remaining time is behind holders on a busy machine, or it counts as another
-    /// loss.
+    /// Part of `ns` with a cause of its own: the larger of `by_quota_ns` and `inverted_ns`. The
+    /// remaining time is behind holders on a busy machine, for messages, or another loss.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled_ns: u64,
 }

@@ -116,14 +116,14 @@ static __always_inline u64 overlap(u64 from, u64 to, u64 other_from, u64 other_t
 	return end > begin ? end - begin : 0;
 }
 
-static __always_inline void add_chain(struct thread *sleeper, struct held *held, u8 slept)
+static __always_inline void add_chain(struct thread *sleeper, struct held *held)
 {
 	struct chain_key key = {};
 	struct chain *chain;
 
 	key.sleeper = sleeper->tgid;
 	key.holder = held->holder;
-	key.slept = slept;
+	key.slept = held->slept;
 	key.steps = held->steps;
 	key.why = held->why;
 	key.inverted = held->nice > sleeper->nice;
@@ -231,11 +231,14 @@ static __always_inline void is_woken_by(struct thread *thread, struct task_struc
 	if (held.ns < LEAST_STRETCH && behind.ns < LEAST_STRETCH)
 		return;
 	slept = slept_in(task);
+	held.slept = slept;
+	if (behind.slept == SLEPT_IN_FUTEX)
+		behind.slept = slept;
 	if (held.ns >= LEAST_STRETCH)
-		add_chain(thread, &held, slept);
+		add_chain(thread, &held);
 	if (behind.ns >= LEAST_STRETCH) {
 		behind.steps++;
-		add_chain(thread, &behind, slept);
+		add_chain(thread, &behind);
 	}
 	/* The longer of the two is passed on. */
 	thread->held = held.ns >= behind.ns ? held : behind;

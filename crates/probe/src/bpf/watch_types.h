@@ -74,7 +74,9 @@ struct held {
 	u32 holder;
 	u8 steps;
 	u8 why;
-	u8 pad[2];
+	/* In locks alone, or else what the first sleeper of the chain slept in that was none. */
+	u8 slept;
+	u8 pad;
 	s32 nice;
 	char comm[COMM];
 	u32 pad2;

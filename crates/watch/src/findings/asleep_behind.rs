@@ -1,9 +1,10 @@
-//! Programs that sleep in a lock while the thread that holds it is runnable but has no CPU.
+//! Programs that sleep in a lock (futex) while the thread that wakes them is runnable but has no
+//! CPU. A condition variable looks like a lock.
 //!
-//! This is a finding only if the holder has its own reason not to run: either a quota throttles
-//! it, or it has a higher nice value or a lower weight than the thread that waits (priority
-//! inversion). If both threads only share a busy machine, the wait follows from the machine's load
-//! alone.
+//! This is a finding only if that thread, the holder, has its own reason not to run: either a quota
+//! throttles it, or it has a higher nice value or a lower weight than the thread that waits
+//! (priority inversion). If both threads only share a busy machine, the wait follows from the
+//! machine's load alone.
 //!
 //! A thread that waits for a message sleeps too. The message is an answer that it needs, or new
 //! work. A server whose client is throttled sleeps between two requests, and loses nothing. From
@@ -13,13 +14,14 @@
 
 use super::stall::{Seen, Stall};
 use super::words;
-use crate::parts::{held_in_lock, program, program_of, stalled_ns};
+use crate::parts::{program, program_of, stalled_ns, stalls};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
 use model::live::{AnswerState, AsleepBehind as Slept, Finding, Source, Weight, WeightOf};
 use model::prose::figures::percent;
 use model::suggestion::{Command, Run};
+use probe::live::Slept as SleptIn;
 use scenarios::held_mutex::{Cause, HeldMutexParams, META};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,7 @@ pub enum Sleeps {
     #[default]
     Lock,
     /// For a message of another process of its name.
+    #[serde(alias = "otherwise")]
     Input,
 }
 
@@ -89,18 +92,16 @@ impl Stall for AsleepBehind {
     type Fix = Fix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let cost = |one: &Found| window.rate(stalled_ns(one.0, one.2, one.3));
+        let cost = |one: &Found| window.rate(stalled_ns(one.3));
         let all = held_up(window).filter(|one| cost(one) >= LIMIT_MS_PER_S);
         all.map(|found| finding(window, found)).collect()
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
-        let of = |(key, sums): (&Key, &Sums)| {
-            largest(
-                sums.asleep.iter().map(|(who, one)| seen.window.rate(stalled_ns(key, who, one))),
-            )
+        let of = |(_, sums): (&Key, &Sums)| {
+            largest(sums.asleep.values().map(|one| seen.window.rate(stalled_ns(one))))
         };
-        let most = largest(sleepers(seen.window).map(of));
+        let most = largest(seen.window.victims().map(of));
         let state = seen.measured_by::<Self>(Source::Scheduler, most, LIMIT_MS_PER_S);
         Some(seen.unless_missing(Source::Calls, state))
     }
@@ -204,27 +205,23 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
 /// A program, and the program behind which it sleeps.
 type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
-fn sleepers(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
-    window.victims().filter(|(key, _)| key.job != Job::Kernel)
-}
-
 fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
-    sleepers(window).filter_map(|(key, sums)| {
+    window.victims().filter_map(|(key, sums)| {
         let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
-        let worst = long.max_by(|a, b| {
-            stalled_ns(key, a.0, a.1).cmp(&stalled_ns(key, b.0, b.1)).then_with(|| b.0.cmp(a.0))
-        });
+        let worst =
+            long.max_by(|a, b| stalled_ns(a.1).cmp(&stalled_ns(b.1)).then_with(|| b.0.cmp(a.0)));
         worst.map(|(who, asleep)| (key, sums, who, asleep))
     })
 }
 
 fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     let share = |ns: u64| ns as f64 / asleep.ns.max(1) as f64;
-    let (by_quota, inverted) = held_in_lock(key, who, asleep);
+    // Only for some programs messages count.
+    let is_input = stalls(key, who, SleptIn::Input).1 && asleep.input_ns > asleep.futex_ns;
     let facts = Facts {
-        sleeps: if share(asleep.futex_ns) > MOSTLY { Sleeps::Lock } else { Sleeps::Input },
-        by_quota: share(by_quota),
-        inverted: share(inverted),
+        sleeps: if is_input { Sleeps::Input } else { Sleeps::Lock },
+        by_quota: share(asleep.by_quota_ns),
+        inverted: share(asleep.inverted_ns),
         weights: asleep.weights.clone(),
         through_others: share(asleep.through_others_ns),
     };
@@ -237,7 +234,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     Finding {
         victim: program_of(key, sums),
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
-        cost_ms_per_s: window.rate(stalled_ns(key, who, asleep)),
+        cost_ms_per_s: window.rate(stalled_ns(asleep)),
         worst_ms: ms(asleep.worst_ns),
         run: run(&facts),
         ..AsleepBehind::found(&facts, &fixes)
@@ -276,7 +273,7 @@ mod tests {
 
     use crate::testing::{MS, process, second, thread};
     use crate::tick::Tick;
-    use probe::live::{ChainCounts, ChainKey, Slept as SleptIn};
+    use probe::live::{ChainCounts, ChainKey};
 
     fn tick(key: ChainKey) -> Tick {
         let mut tick = second();
@@ -306,6 +303,12 @@ mod tests {
     fn who_sleeps_for_messages_of_a_throttled_program_may_wait_for_work() {
         let input = ChainKey { slept: SleptIn::Input, by_quota: true, ..ChainKey::default() };
         assert!(found(input).is_empty());
+        // Nor does it count if the sleeper also waits in a lock of that program.
+        let mut both = tick(ChainKey { slept: SleptIn::Futex, ..input });
+        both.chains.push(ChainCounts { key: input, ns: 300 * MS, ..both.chains[0].clone() });
+        both.chains[1].key.sleeper = 1;
+        both.chains[1].key.holder = 2;
+        assert_eq!(AsleepBehind::find(&Window::of([&both]))[0].cost_ms_per_s, 400.0);
     }
 
     #[test]

@@ -160,6 +160,9 @@ mod tests {
         let why = Missing::NoSymbols;
         hidden.push(SourceUse { source: Source::MappingLock, missing: Some(why.clone()) });
         assert_eq!(state(&hidden, "mmap-lock"), not(&why));
+        let mut hidden = sources(&[]);
+        hidden.push(SourceUse { source: Source::Calls, missing: Some(Missing::NoCalls) });
+        assert_eq!(state(&hidden, "asleep-behind"), not(&Missing::NoCalls));
         let none = sources(&[(Source::CpuStat, Missing::NoGroups)]);
         assert_eq!(state(&none, "cpu-quota"), not(&Missing::NoGroups));
         let node = AnswerState::NotMeasurable(NotMeasurable::NoNode);

@@ -7,7 +7,7 @@ use crate::window::Window;
 use model::live::{Program, Sleeper};
 
 /// The least time asleep behind a victim that is reported, in milliseconds a second: half of what
-/// makes a finding of its own.
+/// makes a finding of its own in a lock.
 const TOLD_MS_PER_S: f64 = super::asleep_behind::LIMIT_MS_PER_S / 2.0;
 
 /// Most programs that are reported.

@@ -39,7 +39,7 @@ impl Runtimes {
             self.settings.clear();
         }
         for (pid, name) in wanted(tick) {
-            let node = is_node_24(tick, pid, &name).then_some(LiveRuntime::Node);
+            let node = is_main_thread_of_node(tick, pid, &name).then_some(LiveRuntime::Node);
             if let Some(runtime) = node.or_else(|| self.runtime(pid, &name, readers)) {
                 let settings = self.settings(pid, &name, runtime, readers);
                 tick.runtimes.insert(pid, RuntimeTick { runtime, settings });
@@ -50,7 +50,7 @@ impl Runtimes {
     fn runtime(&mut self, pid: u32, name: &str, readers: &mut Readers) -> Option<LiveRuntime> {
         match name {
             "java" => return Some(LiveRuntime::Jvm),
-            // Its first thread before Node.js 24, and from 25 on.
+            // Newer versions name their first thread.
             "node" | "node-MainThread" => return Some(LiveRuntime::Node),
             "beam.smp" => return Some(LiveRuntime::Beam),
             _ => {}
@@ -88,9 +88,9 @@ impl Runtimes {
     }
 }
 
-/// Whether this is Node.js 24. The name of its first thread would fit any program, so its pool has
-/// to be at work.
-fn is_node_24(tick: &Tick, pid: u32, name: &str) -> bool {
+/// Whether this is a Node.js whose first thread has a name that would fit any program. So its pool
+/// has to be at work.
+fn is_main_thread_of_node(tick: &Tick, pid: u32, name: &str) -> bool {
     let is_pool = |thread: &ThreadCounts| thread.pid == pid && thread.name == "libuv-worker";
     name == "MainThread" && tick.threads.iter().any(is_pool)
 }
@@ -141,10 +141,13 @@ mod tests {
         assert_eq!([of("node"), of("node-MainThread")], [Some(LiveRuntime::Node); 2]);
         let mut tick = second();
         tick.threads = vec![thread(7, 100, 0)];
-        assert!(!is_node_24(&tick, 7, "MainThread"));
+        assert!(!is_main_thread_of_node(&tick, 7, "MainThread"));
         tick.threads[0].name = "libuv-worker".to_owned();
-        assert!(is_node_24(&tick, 7, "MainThread") && !is_node_24(&tick, 8, "MainThread"));
-        assert!(!is_node_24(&tick, 7, "python3"), "a program with libuv");
+        assert!(
+            is_main_thread_of_node(&tick, 7, "MainThread")
+                && !is_main_thread_of_node(&tick, 8, "MainThread")
+        );
+        assert!(!is_main_thread_of_node(&tick, 7, "python3"), "a program with libuv");
     }
 
     #[test]
