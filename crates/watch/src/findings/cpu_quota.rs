@@ -291,6 +291,19 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_works_now_and_then_needs_what_it_lacks_while_it_works() {
+        let mut tick = tick(0, 400);
+        // Four fifths of its quota, in four of ten periods.
+        tick.groups.push(group("/a/b", 50, 400, (4, 200)));
+        let found = CpuQuota::find(&Window::of([&tick]));
+        assert_eq!(fixes_of(&found[0]), [Fix::RaiseQuota(1.1)]);
+        // No period was counted.
+        tick.groups = vec![group("/a/b", 50, 500, (0, 200))];
+        let found = CpuQuota::find(&Window::of([&tick]));
+        assert_eq!(fixes_of(&found[0]), [Fix::RaiseQuota(0.8)]);
+    }
+
+    #[test]
     fn a_quota_that_active_waiting_uses_up_is_spun_away() {
         let mut tick = tick(0, 400);
         (tick.threads[0].samples, tick.threads[0].spins) = (40, 30);

@@ -71,6 +71,9 @@ pub struct Quota<C> {
     /// Time for which its CPUs were throttled, all together, in milliseconds a second, according
     /// to cpu.stat.
     pub throttled_ms_per_s: f64,
+    /// That time in its throttled periods, divided by their length: the CPUs that it lacked then.
+    #[serde(default)]
+    pub lacked_cpus: f64,
     /// CPU time that it used, divided by what the quota allows in that time; absent if it is not
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,6 +133,7 @@ impl<C> Quota<C> {
             changed: self.changed,
             throttled_periods: self.throttled_periods,
             throttled_ms_per_s: self.throttled_ms_per_s,
+            lacked_cpus: self.lacked_cpus,
             used: self.used,
             threads: self.threads,
             started: self.started,
@@ -147,11 +151,12 @@ impl<C> Quota<C> {
         self.quota_us as f64 / self.period_us.max(1) as f64
     }
 
-    /// The least quota that would have been enough, in CPUs. No thread can use more than one CPU.
-    /// The throttled time of all CPUs may be more, since a thread that wakes for a moment on
-    /// another CPU is throttled there too.
+    /// The quota that would have been enough in its throttled periods, in CPUs. A group that works
+    /// now and then lacks little on average, and needs as much as it lacks while it works. No
+    /// thread can use more than one CPU. The throttled time of all CPUs may be more, since a thread
+    /// that wakes for a moment on another CPU is throttled there too.
     pub fn wanted_cpus(&self) -> f64 {
-        let wanted = self.cpus() + self.throttled_ms_per_s / 1e3;
+        let wanted = self.cpus() + self.lacked_cpus;
         if self.threads == 0 { wanted } else { wanted.min(f64::from(self.threads)) }
     }
 
@@ -286,6 +291,7 @@ fn holding<'a>(
         changed: counted.changed,
         throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
         throttled_ms_per_s: throttled_ms_per_s(counted),
+        lacked_cpus: lacked_cpus(counted),
         used: used(counted),
         threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
@@ -323,6 +329,16 @@ fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
     let over_s = counted.over_ns as f64 / 1e9;
     let throttled = counted.gained.throttled_ns.filter(|_| over_s > 0.0);
     throttled.map_or(0.0, |ns| ms(ns) / over_s)
+}
+
+/// If no throttled period was counted, the average over the whole time.
+fn lacked_cpus(counted: &GroupSums) -> f64 {
+    let periods = counted.gained.nr_throttled.unwrap_or(0);
+    let length_ns = counted.limit.period_us.saturating_mul(1000).saturating_mul(periods);
+    match counted.gained.throttled_ns {
+        Some(ns) if length_ns > 0 => ns as f64 / length_ns as f64,
+        _ => throttled_ms_per_s(counted) / 1e3,
+    }
 }
 
 /// CPU time that was used, divided by what the quota allows in that time.
@@ -451,6 +467,7 @@ pub fn sample() -> Quota<Cause> {
         period_us: 100_000,
         throttled_periods: 0.9,
         throttled_ms_per_s: 480.0,
+        lacked_cpus: 0.48,
         used: Some(0.98),
         threads: 4,
         ..Quota::default()
