@@ -29,6 +29,8 @@ pub struct Bound<'a> {
     pub period_us: u64,
     /// Share of its periods in which it was throttled, under this quota.
     pub throttled_periods: f64,
+    /// The CPUs that it lacked in these periods.
+    pub lacked_cpus: f64,
     /// Whether it had another quota before.
     pub changed: bool,
 }
@@ -45,6 +47,7 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
         cpus: counted.limit.cpus(),
         period_us: counted.limit.period_us,
         throttled_periods: throttled(counted),
+        lacked_cpus: counted.lacked_cpus(),
         changed: counted.changed,
     })
 }

@@ -160,12 +160,13 @@ impl Sums {
     ) {
         let weights = weights.filter(|_| stalls.1);
         let inverted = stalls.1 && (chain.key.inverted || weights.is_some());
+        let by_quota = stalls.0 && chain.key.by_quota;
         count(&mut self.asleep, key, |asleep| {
             let sums = [
                 (&mut asleep.ns, true),
                 (&mut asleep.futex_ns, chain.key.slept == Slept::Futex),
                 (&mut asleep.input_ns, chain.key.slept == Slept::Input),
-                (&mut asleep.by_quota_ns, stalls.0 && chain.key.by_quota),
+                (&mut asleep.by_quota_ns, by_quota),
                 (&mut asleep.inverted_ns, inverted),
                 (&mut asleep.through_others_ns, chain.key.steps > 1),
             ];
@@ -173,6 +174,9 @@ impl Sums {
                 *sum = sum.saturating_add(chain.ns);
             }
             asleep.worst_ns = asleep.worst_ns.max(chain.worst_ns);
+            if by_quota || inverted {
+                asleep.stalled_worst_ns = asleep.stalled_worst_ns.max(chain.worst_ns);
+            }
             if weights.is_some() {
                 asleep.weights = weights;
             }
@@ -411,12 +415,14 @@ pub struct GroupSums {
     pub gained: Usage,
     /// How long it has had this quota, in nanoseconds.
     pub over_ns: u64,
+    /// The most throttled periods in an interval.
+    pub most_throttled: u64,
 }
 
 impl GroupSums {
     /// Empty sums of a group with this quota.
     pub fn new(limit: Limit) -> Self {
-        GroupSums { limit, changed: false, gained: Usage::ZERO, over_ns: 0 }
+        GroupSums { limit, changed: false, gained: Usage::ZERO, over_ns: 0, most_throttled: 0 }
     }
 
     /// Adds an interval. What was counted under another quota says nothing about this one, and
@@ -428,6 +434,22 @@ impl GroupSums {
         }
         self.gained = both(&self.gained, &more.gained);
         self.over_ns = self.over_ns.saturating_add(over_ns);
+        self.most_throttled = self.most_throttled.max(more.gained.nr_throttled.unwrap_or(0));
+    }
+
+    /// The CPUs that it lacked in its throttled periods; on average over the whole time if no such
+    /// period was counted. A throttled CPU counts as one that was lacked throughout. That may be
+    /// far too much: work that is done after some throttled periods would have fitted into one
+    /// quota for each of them and one more.
+    pub fn lacked_cpus(&self) -> f64 {
+        let ns = self.gained.throttled_ns.unwrap_or(0) as f64;
+        let periods = self.gained.nr_throttled.unwrap_or(0);
+        let length_ns = self.limit.period_us as f64 * 1e3 * periods as f64;
+        if length_ns > 0.0 {
+            (ns / length_ns).min(self.limit.cpus() * self.most_throttled as f64)
+        } else {
+            ns / (self.over_ns as f64).max(1.0)
+        }
     }
 }
 

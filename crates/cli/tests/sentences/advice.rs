@@ -1,4 +1,5 @@
-//! Whether `scripts/advice` knows each fix of `watch`: it tries it, or says why it does not.
+//! Whether `scripts/advice` knows each fix that has a sample: it has a function that applies it, or
+//! says why not.
 
 use report::prose::live;
 use std::io::Write;
@@ -7,12 +8,23 @@ use std::process::{Command, Stdio};
 
 /// The lines that a function of the script prints, each split at its tab.
 fn printed_by(function: &str) -> Vec<(String, String)> {
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/advice-fixes");
     let mut bash = Command::new("bash");
-    let ran = bash.args(["-c", ". \"$0\" && \"$1\""]).arg(script).arg(function).output().unwrap();
+    let run = bash.args(["-c", ". \"$0\" && \"$1\""]).arg(script()).arg(function);
+    let ran = run.output().unwrap();
     let text = String::from_utf8(ran.stdout).unwrap();
     let of = |line: &str| line.split_once('\t').map(|(one, other)| (one.into(), other.into()));
     text.lines().map(|line| of(line).unwrap()).collect()
+}
+
+/// Whether the script has a function of this name.
+fn is_function(name: &str) -> bool {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", ". \"$0\" && declare -F \"$1\""]).arg(script()).arg(name);
+    bash.output().unwrap().status.success()
+}
+
+fn script() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/advice-fixes")
 }
 
 /// The lines that fit an extended regular expression as a whole.
@@ -38,6 +50,7 @@ fn each_fix_is_tried_by_a_script_or_has_a_reason() {
     for (function, pattern) in printed_by("known_fixes") {
         let fitting = fitting(&pattern, &printed);
         assert!(!fitting.is_empty(), "{function}: no finding prints {pattern}");
+        assert!(is_function(&function), "{function} is not there");
         left.retain(|fix| !fitting.contains(fix));
     }
     for (begin, reason) in printed_by("untried_fixes") {

@@ -63,9 +63,9 @@ pub struct Sleeper {
     pub program: Program,
     /// How long it sleeps, over all its threads, in milliseconds a second.
     pub ms_per_s: f64,
-    /// Part of that time: in locks (futex).
+    /// Part of that time: all sleepers of the chain slept in locks (futex).
     pub futex_ms_per_s: f64,
-    /// Part of that time: for a pipe, a socket or another process.
+    /// Part of that time: a sleeper of the chain slept for a pipe, a socket or another process.
     pub input_ms_per_s: f64,
 }
 

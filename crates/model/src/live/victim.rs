@@ -43,7 +43,7 @@ impl Victim {
 
     /// The longest single wait of any of these kinds.
     pub fn worst_ns(&self) -> u64 {
-        let asleep = self.asleep.iter().filter(|one| one.stalled_ns > 0).map(|one| one.worst_ns);
+        let asleep = self.asleep.iter().map(|one| one.stalled_worst_ns);
         let lock = self.lock.worst_ns.max(self.lock.own_worst_ns);
         let waits = [self.parts.worst_ns, lock, self.memory.worst_ns];
         waits.into_iter().chain(asleep).fold(0, u64::max)
@@ -66,9 +66,9 @@ pub struct AsleepBehind {
     pub ns: u64,
     /// The longest single sleep.
     pub worst_ns: u64,
-    /// Part of `ns`: in locks (futex).
+    /// Part of `ns`: all sleepers of the chain slept in locks (futex).
     pub futex_ns: u64,
-    /// Part of `ns`: for a pipe, a socket or another process.
+    /// Part of `ns`: a sleeper of the chain slept for a pipe, a socket or another process.
     pub input_ns: u64,
     /// Part of `ns`: in locks, and a quota throttled the holder, a thread of another program.
     pub by_quota_ns: u64,
@@ -85,6 +85,9 @@ pub struct AsleepBehind {
     /// remaining time is behind holders on a busy machine, for messages, or another loss.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled_ns: u64,
+    /// The longest single sleep with such a cause.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stalled_worst_ns: u64,
 }
 
 /// The runnable time of the same threads over the same time, from two sources.

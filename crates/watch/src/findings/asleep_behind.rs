@@ -43,7 +43,8 @@ pub struct AsleepBehind;
 pub struct Facts {
     /// Where it sleeps.
     sleeps: Sleeps,
-    /// Share of that time in which a quota throttled the other thread.
+    /// Share of the time in locks, or for messages of an alike program, in which a quota throttled
+    /// the other thread.
     by_quota: f64,
     /// Share of that time in which the other thread had the higher nice value or the lower
     /// weight.
@@ -207,7 +208,7 @@ type Found<'a> = (&'a Key, &'a Sums, &'a Key, &'a Slept);
 
 fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
     window.victims().filter_map(|(key, sums)| {
-        let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.worst_ns) >= WORST_MS);
+        let long = sums.asleep.iter().filter(|(_, asleep)| ms(asleep.stalled_worst_ns) >= WORST_MS);
         let worst =
             long.max_by(|a, b| stalled_ns(a.1).cmp(&stalled_ns(b.1)).then_with(|| b.0.cmp(a.0)));
         worst.map(|(who, asleep)| (key, sums, who, asleep))
@@ -215,9 +216,12 @@ fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
 }
 
 fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
-    let share = |ns: u64| ns as f64 / asleep.ns.max(1) as f64;
     // Only for some programs messages count.
-    let is_input = stalls(key, who, SleptIn::Input).1 && asleep.input_ns > asleep.futex_ns;
+    let counts_input = stalls(key, who, SleptIn::Input).1;
+    let is_input = counts_input && asleep.input_ns > asleep.futex_ns;
+    let input_ns = if counts_input { asleep.input_ns } else { 0 };
+    let counted_ns = asleep.futex_ns.saturating_add(input_ns).max(1);
+    let share = |ns: u64| (ns as f64 / counted_ns as f64).min(1.0);
     let facts = Facts {
         sleeps: if is_input { Sleeps::Input } else { Sleeps::Lock },
         by_quota: share(asleep.by_quota_ns),
@@ -235,7 +239,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         victim: program_of(key, sums),
         culprits: vec![culprit.unwrap_or_else(|| program(who, 0, 1))],
         cost_ms_per_s: window.rate(stalled_ns(asleep)),
-        worst_ms: ms(asleep.worst_ns),
+        worst_ms: ms(asleep.stalled_worst_ns),
         run: run(&facts),
         ..AsleepBehind::found(&facts, &fixes)
     }
@@ -308,7 +312,13 @@ mod tests {
         both.chains.push(ChainCounts { key: input, ns: 300 * MS, ..both.chains[0].clone() });
         both.chains[1].key.sleeper = 1;
         both.chains[1].key.holder = 2;
-        assert_eq!(AsleepBehind::find(&Window::of([&both]))[0].cost_ms_per_s, 400.0);
+        both.chains[1].worst_ns = 200 * MS;
+        let one = &AsleepBehind::find(&Window::of([&both]))[0];
+        assert_eq!((one.cost_ms_per_s, one.worst_ms), (400.0, 90.0));
+        assert_eq!(one.facts.read::<Facts>().unwrap().by_quota, 1.0);
+        // A single time in the lock is too short.
+        both.chains[0].worst_ns = 5 * MS;
+        assert!(AsleepBehind::find(&Window::of([&both])).is_empty());
     }
 
     #[test]

@@ -199,7 +199,8 @@ fn run(facts: &Facts) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{group, held_by_quota as tick};
+    use crate::testing::{MS, group, held_by_quota as tick, thread};
+    use crate::tick::Tick;
     use model::live::Sure;
 
     fn fixes_of(finding: &Finding) -> Vec<Fix> {
@@ -290,6 +291,10 @@ mod tests {
         assert_eq!((facts.cause, &fixes_of(&found[0])[0]), (Cause::UsedUp, &Fix::Burst));
     }
 
+    fn thread_of(pid: u32, number: u32) -> probe::live::ThreadCounts {
+        probe::live::ThreadCounts { tid: pid + number, pid, ..thread(pid, 10, 100) }
+    }
+
     #[test]
     fn a_group_that_works_now_and_then_needs_what_it_lacks_while_it_works() {
         let mut tick = tick(0, 400);
@@ -297,6 +302,15 @@ mod tests {
         tick.groups.push(group("/a/b", 50, 400, (4, 200)));
         let found = CpuQuota::find(&Window::of([&tick]));
         assert_eq!(fixes_of(&found[0]), [Fix::RaiseQuota(1.1)]);
+        // A burst of 32 threads, throttled for the rest of one period on all CPUs: it needs two
+        // quotas in one period.
+        let many = (0..32).map(|number| thread_of(1, number));
+        let mut burst = Tick { threads: many.collect(), ..tick.clone() };
+        burst.threads[0].throttled_ns[0] = 400 * MS;
+        burst.machine.cpus = 64;
+        burst.groups = vec![group("/a/b", 200, 500, (1, 3_000))];
+        let found = CpuQuota::find(&Window::of([&burst]));
+        assert_eq!(fixes_of(&found[0]).last(), Some(&Fix::RaiseQuota(4.4)));
         // No period was counted.
         tick.groups = vec![group("/a/b", 50, 500, (0, 200))];
         let found = CpuQuota::find(&Window::of([&tick]));

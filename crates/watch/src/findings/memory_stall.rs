@@ -131,7 +131,7 @@ impl Stall for MemoryStall {
 
     fn fix(fix: &Fix) -> String {
         match fix {
-            Fix::RaiseLimit => "Raise that limit.",
+            Fix::RaiseLimit => "Raise the memory limit of the full group.",
             Fix::FreeMemory => "Give the machine more memory, or run less on it.",
             Fix::ReclaimEarlier => {
                 "Have the kernel free memory earlier in the background \

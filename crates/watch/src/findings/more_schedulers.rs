@@ -120,7 +120,8 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
         set_by_flag: held.node.facts.online.is_some(),
     };
     let fewer = fewer(cpus, held.node.facts.configured);
-    let roomy = words::roomy(cpus + held.held / 1e3, machine_cpus);
+    // No scheduler can use more than one CPU.
+    let roomy = words::roomy((cpus + held.bound.lacked_cpus).min(online.into()), machine_cpus);
     // What the earlier quota throttled says nothing about this one.
     let roomy = (!held.bound.changed).then_some(Fix::RaiseQuota(roomy));
     let fixes: Vec<Fix> = std::iter::once(fewer).chain(roomy).collect();

@@ -71,7 +71,7 @@ pub struct Quota<C> {
     /// Time for which its CPUs were throttled, all together, in milliseconds a second, according
     /// to cpu.stat.
     pub throttled_ms_per_s: f64,
-    /// That time in its throttled periods, divided by their length: the CPUs that it lacked then.
+    /// The CPUs that it lacked in its throttled periods.
     #[serde(default)]
     pub lacked_cpus: f64,
     /// CPU time that it used, divided by what the quota allows in that time; absent if it is not
@@ -291,7 +291,7 @@ fn holding<'a>(
         changed: counted.changed,
         throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
         throttled_ms_per_s: throttled_ms_per_s(counted),
-        lacked_cpus: lacked_cpus(counted),
+        lacked_cpus: counted.lacked_cpus(),
         used: used(counted),
         threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
@@ -329,16 +329,6 @@ fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
     let over_s = counted.over_ns as f64 / 1e9;
     let throttled = counted.gained.throttled_ns.filter(|_| over_s > 0.0);
     throttled.map_or(0.0, |ns| ms(ns) / over_s)
-}
-
-/// If no throttled period was counted, the average over the whole time.
-fn lacked_cpus(counted: &GroupSums) -> f64 {
-    let periods = counted.gained.nr_throttled.unwrap_or(0);
-    let length_ns = counted.limit.period_us.saturating_mul(1000).saturating_mul(periods);
-    match counted.gained.throttled_ns {
-        Some(ns) if length_ns > 0 => ns as f64 / length_ns as f64,
-        _ => throttled_ms_per_s(counted) / 1e3,
-    }
 }
 
 /// CPU time that was used, divided by what the quota allows in that time.

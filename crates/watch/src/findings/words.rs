@@ -136,8 +136,8 @@ pub fn of_node(name: Option<&str>) -> String {
     name.map(|name| format!(" of node {}", plain(name))).unwrap_or_default()
 }
 
-/// A quota with some room, in CPUs: a tenth more than would have been enough on average, rounded
-/// up, since work comes unevenly. At most as many CPUs as the machine has.
+/// A quota with some room, in CPUs: a tenth more than would have been enough, rounded up, since
+/// work comes unevenly. At most as many CPUs as the machine has.
 pub fn roomy(cpus: f64, online: u32) -> f64 {
     let roomy = (cpus * 11.0).ceil() / 10.0;
     if online == 0 { roomy } else { roomy.min(online.into()) }
