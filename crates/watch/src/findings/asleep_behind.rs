@@ -196,7 +196,8 @@ fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
         return vec![Fix::RaiseQuota];
     }
     let same = match facts.weights.as_ref().map(|(other, _)| &other.of) {
-        Some(WeightOf::IdlePolicy) => Fix::UsualPolicy,
+        // Such a holder hardly runs beside others, however little it does under the lock.
+        Some(WeightOf::IdlePolicy) => return vec![Fix::UsualPolicy],
         Some(_) => Fix::SameWeight,
         None => other_session.map_or(Fix::SameNice, Fix::SameNiceOfSessions),
     };
