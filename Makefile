@@ -182,7 +182,7 @@ test-erlang:
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
 	scripts/erlang-dependency
 
-# The longest lane, since its guests are emulated. So it comes first, where root starts it.
+# The longest lane, since its guests are emulated. So it has a higher priority, which needs root.
 test-guests:
 	MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 nice -n -5 $(RUST_TESTS) $(GUEST_TESTS:%=--test %)
 

@@ -187,9 +187,9 @@ fn memory(sums: &Sums, ns: u64) -> MemoryWaits {
 
 /// Whether sleep of this kind behind a holder is a stall: if a quota throttles the holder, and if
 /// the holder has the lower priority. A quota that throttles the sleeper's own program is another
-/// finding. Sleep for messages is none: nobody can see from outside whether a message is an answer
-/// or new work. But processes of one name, of whatever session, pass locks on by messages, as
-/// PostgreSQL does with the lock of a row. So a lower priority counts for them.
+/// finding. Sleep for messages is no stall: nobody can see from outside whether a message is an
+/// answer or new work. But processes of one name, of whatever session, pass locks on by messages,
+/// as PostgreSQL does with the lock of a row. So a lower priority counts for them.
 pub fn stalls(sleeper: &Key, holder: &Key, slept: Slept) -> (bool, bool) {
     let is_alike = sleeper.name == holder.name && sleeper.group == holder.group;
     match slept {

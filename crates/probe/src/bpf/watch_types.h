@@ -74,7 +74,7 @@ struct held {
 	u32 holder;
 	u8 steps;
 	u8 why;
-	/* In locks alone, or else what the first sleeper of the chain slept in that was none. */
+	/* SLEPT_IN_FUTEX if all sleepers of the chain slept so, else how another one slept. */
 	u8 slept;
 	u8 pad;
 	s32 nice;

@@ -9,8 +9,8 @@
 //! A thread that waits for a message sleeps too. The message is an answer that it needs, or new
 //! work. A server whose client is throttled sleeps between two requests, and loses nothing. From
 //! outside the two look alike. So the finding about the quota names who sleeps for its messages,
-//! and there is no finding about the sleeper. Only processes of one name in one group, which pass
-//! locks on by messages, have one, for an inversion.
+//! and there is no finding about the sleeper. Processes of one name in one group pass locks on by
+//! messages. So between these an inversion counts for messages too.
 
 use super::stall::{Seen, Stall};
 use super::words;
