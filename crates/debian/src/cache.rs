@@ -89,11 +89,19 @@ impl Cache {
     /// # Errors
     /// If the file is larger than `most` bytes, is not a regular file, or cannot be copied.
     pub fn copy_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
-        self.make(&self.0)?;
-        let unreadable = |source| DebianError::File { path: file.to_owned(), source };
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let from = File::options().read(true).custom_flags(flags.bits() as i32).open(file);
-        let from = from.map_err(unreadable)?;
+        let from = from.map_err(|source| DebianError::File { path: file.to_owned(), source })?;
+        self.copy_of(&from, file, most)
+    }
+
+    /// The same, for a file that is open. `name` is its path in messages.
+    ///
+    /// # Errors
+    /// Those of [`Cache::copy_in`].
+    pub fn copy_of(&self, from: &File, name: &Path, most: u64) -> Result<Temporary, DebianError> {
+        self.make(&self.0)?;
+        let unreadable = |source| DebianError::File { path: name.to_owned(), source };
         let metadata = from.metadata().map_err(unreadable)?;
         if !metadata.is_file() || metadata.len() > most {
             let why = format!("not a regular file of at most {} MiB", most >> 20);

@@ -1,11 +1,14 @@
 //! Unpacks files of a Debian package, with limits on size, number and time.
 
+use crate::cache::Cache;
 use crate::error::DebianError;
+use host::Temporary;
 use host::tool::Tool;
 use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path};
 use std::process::Stdio;
@@ -84,14 +87,31 @@ impl Member<'_> {
 /// If the file cannot be read.
 pub fn is_package(path: &Path) -> Result<bool, DebianError> {
     let file = |source| DebianError::File { path: path.to_owned(), source };
-    let mut start = Vec::new();
-    let most = MAGIC.len() as u64;
-    File::open(path).and_then(|f| f.take(most).read_to_end(&mut start)).map_err(file)?;
+    let start = os::file::read_start(path, MAGIC.len() as u64).map_err(file)?;
     Ok(start == MAGIC)
 }
 
+/// Copies a package that the user named into the cache. The copy is deleted on drop. Its checksum
+/// and what is unpacked are then of the same bytes, even if another user can exchange or change
+/// the file.
+///
+/// # Errors
+/// If it is not a regular file of at most [`MOST_PACKAGE`] bytes, if it cannot be copied, or if
+/// root would have to follow a symbolic link of another user.
+pub fn take_in(path: &Path, cache: &Cache) -> Result<Temporary, DebianError> {
+    let file = open(path).map_err(|source| DebianError::File { path: path.to_owned(), source })?;
+    cache.copy_of(&file, path, MOST_PACKAGE)
+}
+
+/// Opens a regular file for reading. For root, no link of another user is followed.
+fn open(path: &Path) -> io::Result<File> {
+    let found = os::folders::hold_file(path)?;
+    // By its number, this is the file that was found, whatever is at the path now.
+    os::file::open_regular(Path::new(&format!("/proc/self/fd/{}", found.as_raw_fd())))
+}
+
 /// Calls `take` for each file and each symbolic link of a package. `name` is the name of the
-/// package in messages.
+/// package in messages. Where the content matters, nobody else may be able to change the file.
 ///
 /// # Errors
 /// If the package is damaged or too large, if `take` fails, or if the run is interrupted.
@@ -194,6 +214,47 @@ fn parts(member: &Path) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{lchown, symlink};
+
+    #[test]
+    fn a_package_is_taken_in_through_links_but_root_follows_none_of_another_user() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let cache = Cache::at(at("cache"));
+        std::fs::create_dir(at("far")).unwrap();
+        std::fs::write(at("far/k.deb"), "content").unwrap();
+        symlink("far", at("folder")).unwrap();
+        symlink("../far/k.deb", at("far/near")).unwrap();
+        symlink(at("far/near"), at("link")).unwrap();
+        for name in ["far/k.deb", "folder/near", "link"] {
+            let copy = take_in(&at(name), &cache).unwrap();
+            assert_eq!(copy.path().parent(), Some(cache.folder()));
+            assert_eq!(std::fs::read_to_string(copy.path()).unwrap(), "content", "{name}");
+        }
+        assert_eq!(std::fs::read_dir(cache.folder()).unwrap().count(), 0);
+        for name in ["link", "folder"] {
+            if lchown(at(name), Some(65_534), None).is_err() {
+                return testing::skipped("only root can give a link away");
+            }
+        }
+        for name in ["link", "folder/k.deb"] {
+            let error = take_in(&at(name), &cache).unwrap_err().to_string();
+            assert!(error.contains("is a symbolic link of user 65534"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_large_is_not_taken_in() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let cache = Cache::at(at("cache"));
+        symlink("loop", at("loop")).unwrap();
+        File::create(at("large")).unwrap().set_len(MOST_PACKAGE + 1).unwrap();
+        for path in [at("loop"), at("none"), at("large"), "/dev/null".into(), "/".into()] {
+            let error = take_in(&path, &cache).unwrap_err();
+            assert!(matches!(error, DebianError::File { .. }), "{error}");
+        }
+    }
 
     #[test]
     fn a_path_that_leads_upwards_is_left_out() {

@@ -1,5 +1,6 @@
 //! A connection to a node, and questions over it.
 
+use crate::budget::{Budget, Full};
 use crate::calls::{self, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
@@ -31,6 +32,10 @@ const TICK: Duration = Duration::from_secs(10);
 /// Most messages between two answers that are no answer themselves. A question also brings a reply
 /// that its process has started, and a late node sends only a sign of life every few seconds.
 const UNASKED: u32 = 100_000;
+
+/// The longest first term of a message that is decoded, in bytes. It says what the message is
+/// about; those that are read have some hundred bytes.
+const MOST_CONTROL: usize = 64 << 10;
 
 /// Operation codes of the protocol, by the names of its documentation.
 const PAYLOAD_EXIT: i64 = 24;
@@ -74,13 +79,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects, as a hidden node.
+    /// Connects, as a hidden node. What the node sends counts towards this budget.
     ///
     /// # Errors
     /// If the node cannot be reached, or refuses us.
-    pub fn connect(target: &Target, cookie: &Cookie, within: Duration) -> Result<Self, Problem> {
+    pub fn connect(
+        target: &Target,
+        cookie: &Cookie,
+        within: Duration,
+        budget: &Budget,
+    ) -> Result<Self, Problem> {
         for number in 1..=NAMES {
-            match Self::connect_as(number, target, cookie, within) {
+            match Self::connect_as(number, target, cookie, within, budget) {
                 Err(Greeting::NameTaken) => {}
                 Err(Greeting::Failed(error)) => return Err(error),
                 Ok(client) => return Ok(client),
@@ -95,6 +105,7 @@ impl Client {
         target: &Target,
         cookie: &Cookie,
         within: Duration,
+        budget: &Budget,
     ) -> Result<Self, Greeting> {
         // Our name uses the node's host part: names are either all long or all short.
         let name = NodeName::read(&format!("tailback_{number}@{}", target.name.host()));
@@ -103,7 +114,7 @@ impl Client {
         let until = Instant::now() + within;
         let pids = greet(&stream, (&target.name, &name), cookie, until)?;
         stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
-        let (frames, last_sent) = (Frames::default(), Instant::now());
+        let (frames, last_sent) = (Frames::new(budget), Instant::now());
         Ok(Client {
             stream,
             frames,
@@ -213,6 +224,24 @@ impl Client {
         }
     }
 
+    /// The value in an answer. Its memory counts towards the budget until the next answer is waited
+    /// for, so it has to be dropped before.
+    ///
+    /// # Errors
+    /// If it is malformed or takes too much memory.
+    pub fn value(&mut self, answer: &[u8]) -> Result<Term, Problem> {
+        let takes = wire::memory_inner(answer).map_err(Problem::Nonsense)?;
+        let takes = usize::try_from(takes).unwrap_or(usize::MAX);
+        self.frames.hold(takes)?;
+        wire::decode_inner(answer).map_err(Problem::Nonsense)
+    }
+
+    /// The last answer no longer counts towards the budget: its owner counts it from now on.
+    pub fn forget(&mut self) {
+        // A smaller share always fits.
+        let _ = self.frames.hold(0);
+    }
+
     /// Makes the node run a call in a new process, which is linked to us and so ends with the
     /// connection. Returns the number of the request.
     fn spawn(&mut self, call: Call) -> Result<u32, Problem> {
@@ -250,6 +279,9 @@ impl Client {
 /// Reads a message.
 pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, Problem> {
     let length = wire::first(&bytes).map_err(Problem::Nonsense)?;
+    if length > MOST_CONTROL {
+        return Ok(Message::Other);
+    }
     let control = wire::decode(&bytes[..length]).map_err(Problem::Nonsense)?;
     let Term::Tuple(control) = control else { return Ok(Message::Other) };
     let kind = control.elements.first().and_then(|kind| term::as_i64(kind).ok());
@@ -275,6 +307,9 @@ pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, Problem> {
 
 /// What an error of the connection means.
 fn ended(error: &io::Error) -> Problem {
+    if let Some(full) = error.get_ref().and_then(|inner| inner.downcast_ref::<Full>()) {
+        return Problem::from(*full);
+    }
     match error.kind() {
         ErrorKind::InvalidData => Problem::Nonsense(error.to_string()),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => silent(WRITE),
@@ -336,6 +371,9 @@ mod tests {
         for other in [2, 3, 25, 26, 28] {
             assert_eq!(ended(other, returned.clone()), Message::Other, "{other}");
         }
+        // A hostile node could make a small first term take much memory.
+        let long = vec![int(24), Term::from(pid(5)), list(vec![int(1_000); MOST_CONTROL])];
+        assert_eq!(read(message(long, Some(tuple(returned)))), Ok(Message::Other));
         assert_eq!(read(message(vec![], None)), Ok(Message::Other));
         assert_eq!(read(wire::encode(atom("no_tuple"))), Ok(Message::Other));
         assert!(read(vec![131]).is_err());

@@ -1,7 +1,8 @@
 //! For the fuzzer: takes any bytes as the answers of a node.
 
+use crate::budget::Budget;
 use crate::client::{self, Message};
-use crate::frames::{Frame, Frames};
+use crate::frames::{self, Frame, Frames};
 use crate::mailboxes::Pass;
 use crate::{hello, links, micro, receives, view};
 use beam::{Pid, Term, wire};
@@ -13,7 +14,7 @@ const LATER: Duration = Duration::from_secs(60);
 /// Takes the bytes of a connection, and each message as the answer to every question.
 pub fn connection(mut bytes: &[u8]) {
     let _ = hello::announced(bytes);
-    let mut frames = Frames::default();
+    let mut frames = Frames::new(&Budget::new(2 * frames::MOST));
     while let Ok(frame) = frames.next(&mut bytes, Instant::now() + LATER) {
         let Frame::Terms(terms) = frame else { continue };
         if let Ok(Message::Exited(_, Some(bytes))) = client::read(terms) {

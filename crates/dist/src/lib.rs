@@ -10,8 +10,9 @@
 //! the node are checked first ([`Target`], [`Cookie`]).
 //!
 //! What a node sends is not trusted: the size of frames and the depth and memory of terms are
-//! bounded, and each wait for bytes ends.
+//! bounded, and each wait for bytes ends. The answers of all nodes together have a [`Budget`].
 
+mod budget;
 mod calls;
 mod client;
 mod cookie;
@@ -32,6 +33,7 @@ mod target;
 mod timed;
 mod view;
 
+pub use budget::Budget;
 pub use cookie::{Cookie, Owner};
 pub use error::DistError;
 pub use look::{Look, State, Watcher};

@@ -1,5 +1,6 @@
 //! A thread that asks a node again and again, and the latest answers.
 
+use crate::budget::{Budget, Share};
 use crate::calls::Call;
 use crate::client::Client;
 use crate::cookie::Cookie;
@@ -10,7 +11,7 @@ use crate::micro;
 use crate::receives;
 use crate::target::Target;
 use crate::view::{self, Inside, Mailbox};
-use beam::{Pid, Term, wire};
+use beam::{Pid, Term};
 use model::live::Problem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,18 +133,18 @@ impl Shared {
 }
 
 impl Watcher {
-    /// Starts to ask.
+    /// Starts to ask. The answers count towards this budget.
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn start(target: Target, cookie: Cookie) -> std::io::Result<Self> {
+    pub fn start(target: Target, cookie: Cookie, budget: Budget) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let (name, of_thread) = (target.name(), Arc::clone(&shared));
         let work = move || {
             while !of_thread.ends() {
-                let asked = match Client::connect(&target, &cookie, CONNECT) {
+                let asked = match Client::connect(&target, &cookie, CONNECT, &budget) {
                     Ok(client) => {
-                        let asked = Asking::begin(client, &target, &of_thread);
+                        let asked = Asking::begin(client, &target, &of_thread, &budget);
                         asked.and_then(|mut asking| asking.run()).map_err(|error| (error, true))
                     }
                     Err(error) => Err((error, false)),
@@ -201,7 +202,7 @@ fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
         | Problem::NotThere
         | Problem::Connect(_)
         | Problem::Silent(_) => Some(AGAIN),
-        Problem::Ended => is_known.then_some(AGAIN),
+        Problem::Ended | Problem::Memory(_) => is_known.then_some(AGAIN),
         Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
         // Only while connected, and then the connection stays.
         Problem::NoProcess(_) => Some(AGAIN_LATER),
@@ -242,6 +243,9 @@ struct Asking<'a> {
     name: String,
     shared: &'a Shared,
     pass: Option<Pass>,
+    /// The memory of the pass, and that of the functions that wait for a message.
+    listed: Share,
+    known: Share,
     began: Instant,
     next_slice: Instant,
     longest: Vec<Length>,
@@ -258,7 +262,12 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn begin(mut client: Client, target: &Target, shared: &'a Shared) -> Result<Self, Problem> {
+    fn begin(
+        mut client: Client,
+        target: &Target,
+        shared: &'a Shared,
+        budget: &Budget,
+    ) -> Result<Self, Problem> {
         client.hold("scheduler_wall_time")?;
         let mut told = shared.answers();
         // Earlier answers came over another connection, and maybe from another node.
@@ -271,6 +280,8 @@ impl<'a> Asking<'a> {
             name: target.name(),
             shared,
             pass: None,
+            listed: budget.share(),
+            known: budget.share(),
             began: now,
             next_slice: now,
             longest: Vec::new(),
@@ -342,16 +353,17 @@ impl<'a> Asking<'a> {
         Ok(None)
     }
 
-    /// The value of a call; None if it failed, or if we are to end meanwhile.
+    /// The value of a call; None if it failed, or if we are to end meanwhile. It has to be dropped
+    /// before the next question: only until then does it count towards the budget.
     fn value(&mut self, call: Call) -> Result<Option<Term>, Problem> {
         let Some(answer) = self.ask(call)? else { return Ok(None) };
-        wire::decode_inner(&answer).map(Some).map_err(Problem::Nonsense)
+        self.client.value(&answer).map(Some)
     }
 
     fn figures(&mut self) -> Result<(), Problem> {
         let began = Instant::now();
-        let answer = self.value(view::question())?;
-        let Some(mut inside) = answer.as_ref().and_then(view::read) else {
+        let inside = self.value(view::question())?.as_ref().and_then(view::read);
+        let Some(mut inside) = inside else {
             let why = || Problem::Nonsense("it has no scheduler figures".to_owned());
             return if self.shared.ends() { Ok(()) } else { Err(why()) };
         };
@@ -360,8 +372,8 @@ impl<'a> Asking<'a> {
         if self.otp < OLDEST {
             return Err(Problem::Release(inside.otp));
         }
-        let memory = self.value(view::memory_question())?;
-        inside.memory = memory.as_ref().map(view::memory).unwrap_or_default();
+        let memory = self.value(view::memory_question())?.as_ref().map(view::memory);
+        inside.memory = memory.unwrap_or_default();
         inside.micro = self.micro()?;
         inside.queued = self.queued()?;
         let took = began.elapsed();
@@ -379,8 +391,8 @@ impl<'a> Asking<'a> {
         if matches!(self.counting, Counting::Pause(until) if Instant::now() < until) {
             return Ok(None);
         }
-        let answer = self.value(micro::question())?;
-        let Some(micro) = answer.as_ref().and_then(micro::read) else { return Ok(None) };
+        let micro = self.value(micro::question())?.as_ref().and_then(micro::read);
+        let Some(micro) = micro else { return Ok(None) };
         let total = micro::total(&micro);
         let (next, is_counted) = match self.counting {
             Counting::Pause(_) => (Counting::Before(total), false),
@@ -409,6 +421,7 @@ impl<'a> Asking<'a> {
     fn queued(&mut self) -> Result<Vec<(String, u64)>, Problem> {
         let Some(answer) = self.value(links::question())? else { return Ok(Vec::new()) };
         let links = links::read(&answer, self.client.own_name());
+        drop(answer);
         if links.is_empty() {
             return Ok(Vec::new());
         }
@@ -422,6 +435,7 @@ impl<'a> Asking<'a> {
         let Some(pids) = pass.next() else {
             if let Some(pass) = self.pass.take() {
                 self.longest = pass.into_found();
+                self.listed.clear();
             }
             self.shared.answers().look.pass = Some(self.began.elapsed());
             self.next_slice = Instant::now().max(self.began + PASS);
@@ -445,7 +459,16 @@ impl<'a> Asking<'a> {
         }
         let answer = self.ask(Pass::question())?;
         let took = self.began.elapsed();
-        self.pass = answer.and_then(|answer| Pass::begin(&answer));
+        if let Some(answer) = answer {
+            self.client.forget();
+            // A pass takes less memory than the answer of which it is made.
+            if self.listed.set(answer.len()).is_err() {
+                self.next_slice = self.began + TOO_MANY;
+                return Ok(());
+            }
+            self.pass = Pass::begin(&answer);
+            self.listed.set(self.pass.as_ref().map_or(0, Pass::memory))?;
+        }
         self.next_slice = Instant::now() + (took * REST).min(REST_MOST_LIST);
         Ok(())
     }
@@ -461,6 +484,8 @@ impl<'a> Asking<'a> {
         if !self.receives.contains_key(&frame.module) && self.receives.len() < MODULES {
             let answer = self.value(receives::question(&frame.module))?;
             let functions = answer.as_ref().and_then(receives::read).unwrap_or_default();
+            let takes = functions.iter().map(|name| name.len() + size_of::<String>());
+            self.known.add(takes.sum())?;
             self.receives.insert(frame.module.clone(), functions);
         }
         let of_module = self.receives.get(&frame.module);
@@ -476,7 +501,7 @@ impl<'a> Asking<'a> {
         if self.otp >= LABELS {
             // A label may be any term, even one that cannot be decoded here.
             let label = self.ask(view::label(pid))?;
-            let label = label.and_then(|answer| wire::decode_inner(&answer).ok());
+            let label = label.and_then(|answer| self.client.value(&answer).ok());
             name = label.as_ref().and_then(view::read_label);
         }
         if name.is_none() {
@@ -540,7 +565,7 @@ mod tests {
                 assert_eq!(again(&next, is_known), Some(AGAIN), "{next:?}");
             }
         }
-        for ended in [Problem::Ended, Problem::Nonsense(text())] {
+        for ended in [Problem::Ended, Problem::Memory(1), Problem::Nonsense(text())] {
             assert_eq!(again(&ended, false), None, "{ended:?}");
             assert!(again(&ended, true).is_some(), "{ended:?}");
         }

@@ -50,6 +50,11 @@ impl Pass {
         Some(Pass { left, node, found: Vec::new() })
     }
 
+    /// The memory of the processes that are still to be asked about, in bytes.
+    pub fn memory(&self) -> usize {
+        self.left.capacity() * size_of::<[u32; 3]>()
+    }
+
     /// Processes of the next slice.
     pub fn next(&mut self) -> Option<Vec<Pid>> {
         if self.left.is_empty() {
@@ -144,7 +149,9 @@ mod tests {
     #[test]
     fn all_processes_are_asked_about_once() {
         let all: Vec<Term> = (0..2_500).map(|id| Term::from(pid(id))).collect();
-        let mut pass = Pass::begin(&encoded(list(all))).unwrap();
+        let answer = encoded(list(all));
+        let mut pass = Pass::begin(&answer).unwrap();
+        assert!((2_500 * 12..answer.len()).contains(&pass.memory()), "{}", pass.memory());
         let mut seen = Vec::new();
         while let Some(slice) = pass.next() {
             assert!(slice.len() <= SLICE);

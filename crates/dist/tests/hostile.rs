@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use dist::{Cookie, Owner, State, Target, Watcher};
+use dist::{Budget, Cookie, Owner, State, Target, Watcher};
 use erl_dist::handshake::{HandshakeStatus, ServerSideHandshake};
 use erl_dist::node::LocalNode;
 use futures::executor::block_on;
@@ -25,6 +25,7 @@ const COOKIE: &str = "GEHEIM";
 struct Fake {
     port: u16,
     greeted: Arc<AtomicU32>,
+    budget: Budget,
 }
 
 impl Fake {
@@ -42,7 +43,7 @@ impl Fake {
                 }
             }
         });
-        Fake { port, greeted }
+        Fake { port, greeted, budget: Budget::new(128 << 20) }
     }
 
     /// Asks it as `web@127.0.0.1`.
@@ -53,7 +54,7 @@ impl Fake {
         std::fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
         let cookie = Cookie::read(&file, Owner::Own).unwrap();
         let target = Target::read(&format!("web@127.0.0.1:{}", self.port), false).unwrap();
-        Watcher::start(target, cookie).unwrap()
+        Watcher::start(target, cookie, self.budget.clone()).unwrap()
     }
 
     /// Whether it stays without a figure and without a problem for this time.
@@ -178,6 +179,13 @@ fn a_message_that_is_too_long_is_said_so() {
     });
     let wanted = "a message of 57 MiB; the limit is 48 MiB";
     assert_eq!(fake.problem(), Problem::Nonsense(wanted.to_owned()));
+}
+
+#[test]
+fn a_node_that_would_take_the_memory_of_all_fails_with_one_line() {
+    let fake = Fake::start("web@127.0.0.1", |stream| answer_with(stream, &[97, 1], 3_000_000));
+    let fake = Fake { budget: Budget::new(4 << 20), ..fake };
+    assert_eq!(fake.problem(), Problem::Memory(4));
 }
 
 #[test]

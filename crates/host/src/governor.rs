@@ -1,10 +1,11 @@
 //! Holds the CPU frequencies at their highest during a measurement, and restores them afterwards.
 
-use crate::cpufreq::{self, PERFORMANCE, Setting};
-use crate::journal::{self, Change, Noted};
+use crate::cpufreq::{self, Absent, PERFORMANCE, Setting};
+use crate::journal::{self, Change, Noted, Undone};
 use crate::roots::Roots;
+use rustix::io::Errno;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Sets the governors and energy preferences of all CPUs to `performance`. Dropping it restores
 /// the old values; after a kill, the journal restores them.
@@ -67,9 +68,11 @@ impl Governor {
 
     fn restore(&mut self) {
         for (saved, noted) in self.changed.drain(..) {
-            // If a CPU went offline meanwhile, there is nothing to restore.
-            let _ = Setting::at(&self.roots, &saved.path).map(|setting| setting.set(&saved.value));
-            noted.undone();
+            // What could not be written stays in the journal, and the next restore tries again.
+            match undo(&self.roots, &saved.path, &saved.value, PERFORMANCE) {
+                Undone::Failed(..) => {}
+                _ => noted.undone(),
+            }
         }
     }
 }
@@ -128,6 +131,34 @@ fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
             noted.undone();
             Err(refused(error.to_string()))
         }
+    }
+}
+
+/// Gives a file its old value back, if it still has the value that tailback set.
+pub(crate) fn undo(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
+    // A CPU that went offline meanwhile comes back with the kernel's defaults.
+    let gone = || Undone::Left("the file is gone".to_owned());
+    let failed = |error: std::io::Error| Undone::Failed(path.to_owned(), error.to_string());
+    let setting = match Setting::at(roots, path) {
+        Ok(setting) => setting,
+        Err(Absent::Gone) => return gone(),
+        Err(Absent::Foreign(why)) => return Undone::Refused(why),
+    };
+    let now = match setting.value() {
+        Ok(Some(now)) => now,
+        Ok(None) => return gone(),
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            return Undone::Refused("it is a link, not a file".to_owned());
+        }
+        Err(error) => return failed(error),
+    };
+    if set != PERFORMANCE || !setting.takes(was) {
+        return Undone::Refused("not a value that tailback sets or restores".to_owned());
+    }
+    match now.as_str() {
+        now if now == was => Undone::Before,
+        now if now != set => Undone::Left(format!("somebody else has set it to {now:?}")),
+        _ => setting.set(was).map_or_else(failed, |()| Undone::Now),
     }
 }
 
@@ -192,6 +223,17 @@ mod tests {
         drop(governor);
         let back = [G0, E0, G1, policy.0].map(|file| tree.read(file));
         assert_eq!(back, ["powersave", "balance_power", "schedutil", "ondemand\n"]);
+    }
+
+    #[test]
+    fn what_somebody_else_has_set_meanwhile_stays() {
+        let tree = Tree::new(&[(G0, "powersave\n"), (G1, "powersave\n")]);
+        let governor = Governor::performance(&tree.roots);
+        fs::write(tree.path(G0), "schedutil\n").unwrap();
+        fs::remove_file(tree.path(G1)).unwrap();
+        drop(governor);
+        assert_eq!(tree.read(G0), "schedutil\n");
+        assert!(!tree.path(G1).exists());
     }
 
     #[test]

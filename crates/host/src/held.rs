@@ -2,6 +2,7 @@
 //! following links, so that nobody can replace them after the check.
 
 use crate::private;
+use os::folders::mount_of;
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -65,14 +66,6 @@ fn check(folder: &OwnedFd) -> io::Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// The mount that an open file is on.
-pub(crate) fn mount_of(file: &impl AsFd) -> io::Result<u64> {
-    let info = format!("/proc/self/fdinfo/{}", file.as_fd().as_raw_fd());
-    let text = std::fs::read_to_string(info)?;
-    let number = text.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
-    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// The magic number of the file system that an open file is on.

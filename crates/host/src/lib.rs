@@ -64,7 +64,7 @@ pub use memory_groups::MemoryGroups;
 pub use otps::otps;
 pub use placement::Placement;
 pub use process_files::{MappedFile, ProcessFiles};
-pub use resident::resident_bytes;
+pub use resident::{Resident, held_alone, resident_bytes};
 pub use restore::{Restored, restore};
 pub use roots::Roots;
 pub use temporary::Temporary;

@@ -62,6 +62,15 @@ impl MemoryGroups {
         numbers.reduce(u64::saturating_add)
     }
 
+    /// How often a group reached its limit so far, without the groups below if the kernel tells
+    /// them apart.
+    pub fn hits(&self, group: &str) -> Option<u64> {
+        match self.hierarchy.interface {
+            Interface::V1 => text::number_in(&self.folder(group)?.join("memory.failcnt")),
+            Interface::V2 => self.usage(group).max_events,
+        }
+    }
+
     fn limit_if_full(&self, group: &str) -> Option<u64> {
         let (limit, held) = match self.hierarchy.interface {
             Interface::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),

@@ -7,7 +7,7 @@
 mod tests;
 
 use crate::cgroup::{controller, left_group};
-use crate::cpufreq::{Absent, PERFORMANCE, Setting};
+use crate::governor;
 use crate::journal::{self, Change, Entry, Left, Undone};
 use crate::owner::Owner;
 use crate::private;
@@ -191,39 +191,12 @@ fn shown(change: &Change) -> String {
 
 fn undo(roots: &Roots, owner: &Owner, change: &Change) -> Undone {
     match change {
-        Change::File { path, was, set } => undo_file(roots, path, was, set),
+        Change::File { path, was, set } => governor::undo(roots, path, was, set),
         Change::Controller { controller, group, children } => {
             controller::withdraw(roots, *controller, group, children)
         }
         Change::Group { path } => left_group::remove(roots, path, owner),
         Change::Temporary { path } => temporary::remove(path, owner),
-    }
-}
-
-fn undo_file(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
-    // A CPU that went offline meanwhile comes back with the kernel's defaults.
-    let gone = || Undone::Left("the file is gone".to_owned());
-    let failed = |error: std::io::Error| Undone::Failed(path.to_owned(), error.to_string());
-    let setting = match Setting::at(roots, path) {
-        Ok(setting) => setting,
-        Err(Absent::Gone) => return gone(),
-        Err(Absent::Foreign(why)) => return Undone::Refused(why),
-    };
-    let now = match setting.value() {
-        Ok(Some(now)) => now,
-        Ok(None) => return gone(),
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            return Undone::Refused("it is a link, not a file".to_owned());
-        }
-        Err(error) => return failed(error),
-    };
-    if set != PERFORMANCE || !setting.takes(was) {
-        return Undone::Refused("not a value that tailback sets or restores".to_owned());
-    }
-    match now.as_str() {
-        now if now == was => Undone::Before,
-        now if now != set => Undone::Left(format!("somebody else has set it to {now:?}")),
-        _ => setting.set(was).map_or_else(failed, |()| Undone::Now),
     }
 }
 

@@ -95,6 +95,9 @@ pub struct MachineLoad {
     /// CPU time that the hypervisor took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
+    /// What all programs in scope lost together, also those that are not listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_ns: Option<u64>,
     /// Share of the time in which some task waited for a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,

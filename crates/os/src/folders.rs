@@ -2,19 +2,20 @@
 //!
 //! A folder that is not an absolute path counts as not set, as the specification says.
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawMode, mkdirat, openat, readlinkat, statat,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, RawMode, fstat, mkdirat, openat, readlinkat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// Most links that are followed on the way to a folder; the kernel has the same limit.
 const MOST_LINKS: u32 = 40;
+
+/// How a file is opened to look at it, and a link to look at the link.
+const ITSELF: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The folder for data that is kept: `$XDG_STATE_HOME`, else `~/.local/state`.
 pub fn state() -> Option<PathBuf> {
@@ -58,6 +59,38 @@ pub fn make_own(path: &Path) -> io::Result<OwnedFd> {
     walk(path, Some(0o700), rustix::process::geteuid().as_raw())
 }
 
+/// Opens what is at this path (`O_PATH`), with the same rule for links, also for those of the last
+/// part.
+///
+/// # Errors
+/// If it does not exist, or is behind such a link.
+pub fn hold_file(path: &Path) -> io::Result<OwnedFd> {
+    let caller = rustix::process::geteuid().as_raw();
+    let mut path = std::path::absolute(path)?;
+    for _ in 0..=MOST_LINKS {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let open = openat(walk(folder, None, caller)?, name, ITSELF, Mode::empty())?;
+        match target(&open, name, caller)? {
+            Some(leads) => path = folder.join(OsStr::from_bytes(&leads)),
+            None => return Ok(open),
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// The mount that an open file is on.
+///
+/// # Errors
+/// If /proc is not mounted.
+pub fn mount_of(file: &impl AsFd) -> io::Result<u64> {
+    let info = format!("/proc/self/fdinfo/{}", file.as_fd().as_raw_fd());
+    let text = std::fs::read_to_string(info)?;
+    let number = text.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// `make` is the mode of the folder, if missing folders are made.
 fn walk(path: &Path, make: Option<RawMode>, caller: u32) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -96,25 +129,31 @@ fn walk(path: &Path, make: Option<RawMode>, caller: u32) -> io::Result<OwnedFd> 
 
 /// The target of a link, if root may follow it.
 fn link(folder: &OwnedFd, part: &OsStr, caller: u32) -> io::Result<Vec<u8>> {
-    let stat = statat(folder, part, AtFlags::SYMLINK_NOFOLLOW)?;
+    let open = openat(folder, part, ITSELF, Mode::empty())?;
+    target(&open, part, caller)?.ok_or_else(|| Errno::NOTDIR.into())
+}
+
+/// The target of a link that is open itself, if root may follow it; None if it is no link. It is
+/// open, so nobody can exchange it between the check and the reading.
+fn target(open: &OwnedFd, name: &OsStr, caller: u32) -> io::Result<Option<Vec<u8>>> {
+    let stat = fstat(open)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-        return Err(Errno::NOTDIR.into());
+        return Ok(None);
     }
     if caller == 0 && stat.st_uid != 0 {
-        let shown = crate::terminal::line(&part.to_string_lossy());
+        let shown = crate::terminal::line(&name.to_string_lossy());
         let why = format!(
             "{shown} is a symbolic link of user {}, which root does not follow",
             stat.st_uid
         );
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
-    Ok(readlinkat(folder, part, Vec::new())?.into_bytes())
+    Ok(Some(readlinkat(open, c"", Vec::new())?.into_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{lchown, symlink};
 
     fn real(folder: &OwnedFd) -> PathBuf {

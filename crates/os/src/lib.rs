@@ -7,7 +7,7 @@
 //! - [`pin`]: the CPUs of a thread; [`cpulist`]: CPU lists in the kernel's format; [`policy`]:
 //!   scheduling policies.
 //! - [`mod@file`]: reading files whose path another user may control.
-//! - [`folders`]: where the user's state and caches belong.
+//! - [`folders`]: where the user's state and caches belong; [`removal`]: removing a folder.
 //! - [`memory`]: how much memory there is, and giving it back; [`random`]: numbers that nobody
 //!   can guess.
 //! - [`time`]: durations as numbers, and clocks.
@@ -27,6 +27,7 @@ pub mod pipe;
 pub mod policy;
 pub mod quote;
 pub mod random;
+pub mod removal;
 pub mod sandbox;
 pub mod terminal;
 pub mod time;

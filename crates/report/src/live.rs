@@ -131,6 +131,7 @@ fn row(victim: &Victim, over_ns: u64) -> String {
 fn accounts(text: &mut String, live: &Live, look: Look) {
     let told = match watch::summary(live) {
         Summary::Loses(loss) | Summary::Near(loss) | Summary::FindingBeside(loss) => Some(loss),
+        Summary::Together(all) => Some(all.most),
         _ => None,
     };
     let is_told = |victim: &&Victim| {

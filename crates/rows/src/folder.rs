@@ -5,13 +5,17 @@
 //! removes it.
 
 use crate::error::RowsError;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with, syncfs};
+use rustix::fs::{
+    Access, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, accessat, flock,
+    fstat, mkdirat, openat, renameat_with, statat, syncfs,
+};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The file that marks a folder as written by tailback. Parquet readers skip names with this
@@ -51,7 +55,9 @@ struct Mark {
 #[derive(Debug)]
 pub struct Folder {
     target: PathBuf,
-    parent: PathBuf,
+    /// The folder above it. It stays open: where root takes a census, it may belong to another
+    /// user, who may put a link in its place.
+    above: OwnedFd,
 }
 
 impl Folder {
@@ -61,15 +67,15 @@ impl Folder {
     /// If something else is there, or the parent folder is not writable.
     pub fn at(path: &Path) -> Result<Self, RowsError> {
         let target = std::path::absolute(path).map_err(RowsError::io(path))?;
-        let parent = target.parent().unwrap_or(Path::new("/")).to_owned();
-        if target.file_name().is_none() {
+        let (Some(parent), Some(_)) = (target.parent(), target.file_name()) else {
             return Err(foreign(path, "the root of the file system"));
-        }
-        let folder = Folder { target, parent };
+        };
+        let failed = |error: io::Error| RowsError::io(parent)(error);
+        let above = os::folders::hold(parent).map_err(failed)?;
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        accessat(&above, ".", access, AtFlags::empty()).map_err(|error| failed(error.into()))?;
+        let folder = Folder { target, above };
         folder.check()?;
-        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-        rustix::fs::access(&folder.parent, access)
-            .map_err(|error| RowsError::io(&folder.parent)(error.into()))?;
         folder.sweep();
         Ok(folder)
     }
@@ -79,26 +85,31 @@ impl Folder {
     /// # Errors
     /// If it cannot be created.
     pub fn nameless(&self) -> Result<File, RowsError> {
-        tempfile::tempfile_in(&self.parent).map_err(RowsError::io(&self.parent))
+        let above = format!("/proc/self/fd/{}", self.above.as_raw_fd());
+        let parent = self.target.parent().unwrap_or(&self.target);
+        tempfile::tempfile_in(above).map_err(RowsError::io(parent))
+    }
+
+    /// The name of the folder.
+    fn name(&self) -> &OsStr {
+        self.target.file_name().unwrap_or_default()
     }
 
     /// Whether the folder exists and was written by tailback.
     fn check(&self) -> Result<bool, RowsError> {
-        let found = match fs::symlink_metadata(&self.target) {
-            Ok(found) => found,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(RowsError::io(&self.target)(error)),
-        };
-        if !found.is_dir() {
-            return Err(foreign(&self.target, "not a folder"));
+        let failed = |error: Errno| RowsError::io(&self.target)(error.into());
+        match statat(&self.above, self.name(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+            Ok(_) => return Err(foreign(&self.target, "not a folder")),
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(failed(error)),
         }
-        let entries = fs::read_dir(&self.target).map_err(RowsError::io(&self.target))?;
+        let folder = opened(&self.above, self.name()).map_err(failed)?;
         let (mut marked, mut any) = (false, false);
-        for entry in entries {
-            let name = entry.map_err(RowsError::io(&self.target))?.file_name();
+        for name in names(&folder).map_err(failed)? {
             any = true;
             if name == MARK {
-                marked = is_mark(&self.target.join(MARK));
+                marked = has_mark(&folder);
             } else if !TABLES.iter().any(|table| name == *table) {
                 return Err(foreign(&self.target, &os::terminal::line(&name.to_string_lossy())));
             }
@@ -111,33 +122,40 @@ impl Folder {
 
     /// Creates the hidden folder.
     pub(crate) fn begin(&self) -> Result<Beside<'_>, RowsError> {
-        let name = self.target.file_name().unwrap_or_default();
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}{SUFFIX}", std::process::id()));
-        let path = self.parent.join(hidden);
-        fs::create_dir(&path).map_err(RowsError::io(&path))?;
-        let lock = lock(&path);
-        Ok(Beside { folder: self, path, _lock: lock })
+        let mut name = OsString::from(".");
+        name.push(self.name());
+        name.push(format!(".{}{SUFFIX}", std::process::id()));
+        let path = self.target.with_file_name(&name);
+        let make = || {
+            mkdirat(&self.above, &name, Mode::from_raw_mode(0o777))?;
+            opened(&self.above, &name)
+        };
+        let folder = make().map_err(|error| RowsError::io(&path)(error.into()))?;
+        // Only a writer that sweeps looks at the lock; a file system without locks has no other.
+        let _ = flock(&folder, FlockOperation::NonBlockingLockExclusive);
+        Ok(Beside { target: self, name, path, folder })
     }
 
     /// Removes the hidden folders of killed writers: those that nobody has locked.
     fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(&self.parent) else { return };
-        let own = rustix::process::geteuid().as_raw();
-        let name = self.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let begin = format!(".{name}.");
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let ours = name.strip_prefix(&begin).and_then(|rest| rest.strip_suffix(SUFFIX));
-            let is_writer = ours.is_some_and(|pid| pid.parse::<u32>().is_ok());
-            let mine = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
-            if is_writer && mine() && lock(&entry.path()).is_some() {
+        let Ok(above) = opened(&self.above, ".".as_ref()) else { return };
+        for name in names(&above).unwrap_or_default() {
+            if self.is_hidden(&name) && is_left_behind(&above, &name) {
                 // A leftover that cannot be removed does no harm.
-                let _ = fs::remove_dir_all(entry.path());
+                let _ = os::removal::folder(&above, &name);
             }
         }
+    }
+
+    /// Whether a hidden folder for these rows can have this name.
+    fn is_hidden(&self, name: &OsStr) -> bool {
+        let name = name.as_bytes();
+        let rest =
+            name.strip_prefix(b".").and_then(|rest| rest.strip_prefix(self.name().as_bytes()));
+        let rest = rest.and_then(|rest| rest.strip_prefix(b"."));
+        let writer = rest.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
+        let pid = writer.and_then(|writer| std::str::from_utf8(writer).ok());
+        pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
     }
 }
 
@@ -145,13 +163,35 @@ fn foreign(path: &Path, what: &str) -> RowsError {
     RowsError::Foreign { path: path.to_owned(), what: what.to_owned() }
 }
 
-/// Whether a file is a mark. The file may come from anyone, so no link is followed, and a pipe
+/// Opens a folder in another one, not through a link.
+fn opened(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(above, name, flags, Mode::empty())
+}
+
+/// The names in a folder.
+fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
+    let name = |entry: rustix::fs::DirEntry| OsStr::from_bytes(entry.file_name().to_bytes()).into();
+    let all: rustix::io::Result<Vec<OsString>> =
+        Dir::read_from(folder)?.map(|entry| entry.map(name)).collect();
+    Ok(all?.into_iter().filter(|name| name != "." && name != "..").collect())
+}
+
+/// Whether a hidden folder belongs to the caller and nobody has locked it.
+fn is_left_behind(above: &OwnedFd, name: &OsStr) -> bool {
+    let Ok(folder) = opened(above, name) else { return false };
+    let own = rustix::process::geteuid().as_raw();
+    fstat(&folder).is_ok_and(|found| found.st_uid == own)
+        && flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Whether a folder has a mark. The file may come from anyone, so no link is followed, and a pipe
 /// does not block.
-fn is_mark(path: &Path) -> bool {
+fn has_mark(folder: &OwnedFd) -> bool {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let read = || -> std::io::Result<String> {
+    let read = || -> io::Result<String> {
         let mut text = String::new();
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let file = File::from(openat(folder, MARK, flags, Mode::empty())?);
         file.take(LONGEST).read_to_string(&mut text)?;
         Ok(text)
     };
@@ -159,57 +199,133 @@ fn is_mark(path: &Path) -> bool {
     mark.is_some_and(|mark| mark.schema == SCHEMA)
 }
 
-/// The lock of a folder, which its writer holds until it ends.
-fn lock(path: &Path) -> Option<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(folder)
+/// Makes a folder in another one unless it exists, and opens it.
+fn made(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => opened(above, name),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a new file in a folder.
+fn new_file(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    Ok(File::from(openat(folder, name, flags, Mode::from_raw_mode(0o666))?))
 }
 
 /// The hidden folder while it is written; removed on drop.
 pub(crate) struct Beside<'a> {
-    folder: &'a Folder,
+    target: &'a Folder,
+    name: OsString,
+    /// Its path, for errors.
     path: PathBuf,
-    _lock: Option<OwnedFd>,
+    /// Open and locked until its writer ends.
+    folder: OwnedFd,
 }
 
 impl Beside<'_> {
-    /// Creates a file in it, and the folders above the file.
+    /// Creates a file in it, and the folders above the file. The path is for errors.
     pub(crate) fn create(&self, below: &Path) -> Result<(File, PathBuf), RowsError> {
         let path = self.path.join(below);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(RowsError::io(folder))?;
-        }
-        let file = File::create_new(&path).map_err(RowsError::io(&path))?;
+        let create = || -> rustix::io::Result<File> {
+            let mut folder = None;
+            for part in below.parent().into_iter().flatten() {
+                folder = Some(made(folder.as_ref().unwrap_or(&self.folder), part)?);
+            }
+            let name = below.file_name().unwrap_or_default();
+            new_file(folder.as_ref().unwrap_or(&self.folder), name)
+        };
+        let file = create().map_err(|error| RowsError::io(&path)(error.into()))?;
         Ok((file, path))
     }
 
     /// Gives it the final name, and so replaces the rows of an earlier census.
-    pub(crate) fn publish(self, made: &Made) -> Result<(), RowsError> {
-        for table in TABLES {
-            let path = self.path.join(table);
-            fs::create_dir_all(&path).map_err(RowsError::io(path))?;
-        }
-        let mark = Mark { schema: SCHEMA.to_owned(), made: made.clone() };
-        let path = self.path.join(MARK);
-        let text = serde_json::to_string(&mark).unwrap_or_default();
-        fs::write(&path, text + "\n").map_err(RowsError::io(&path))?;
-        // Everything is on disk before it gets its final name.
-        File::open(&self.path)
-            .and_then(|folder| Ok(syncfs(folder)?))
-            .map_err(RowsError::io(&self.path))?;
-        let target = &self.folder.target;
+    pub(crate) fn publish(self, made_by: &Made) -> Result<(), RowsError> {
+        let mark = Mark { schema: SCHEMA.to_owned(), made: made_by.clone() };
+        let text = serde_json::to_string(&mark).unwrap_or_default() + "\n";
+        let fill = || -> io::Result<()> {
+            for table in TABLES {
+                made(&self.folder, table.as_ref())?;
+            }
+            new_file(&self.folder, MARK.as_ref())?.write_all(text.as_bytes())?;
+            // Everything is on disk before it gets its final name.
+            Ok(syncfs(&self.folder)?)
+        };
+        fill().map_err(RowsError::io(&self.path))?;
+        let Folder { target, above } = self.target;
         // If something else has appeared there meanwhile, it is kept.
-        let flags = if self.folder.check()? { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
-        renameat_with(CWD, &self.path, CWD, target, flags)
+        let flags = if self.target.check()? { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
+        renameat_with(above, &self.name, above, self.target.name(), flags)
             .map_err(|error| RowsError::io(target)(error.into()))
     }
 }
 
 impl Drop for Beside<'_> {
     fn drop(&mut self) {
-        // After the rename this path holds the old rows, or nothing.
-        let _ = fs::remove_dir_all(&self.path);
+        // After the rename this name is that of the old rows, or of nothing.
+        let _ = os::removal::folder(&self.target.above, &self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn made_by() -> Made {
+        Made { version: "0".to_owned(), taken: "then".to_owned() }
+    }
+
+    #[test]
+    fn rows_appear_whole_and_replace_those_of_an_earlier_census() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("rows");
+        let below = Path::new("trials/scenario=a/kernel_series=6.1/part-0.parquet");
+        for text in ["first", "second"] {
+            let folder = Folder::at(&target).unwrap();
+            let beside = folder.begin().unwrap();
+            beside.create(below).unwrap().0.write_all(text.as_bytes()).unwrap();
+            beside.publish(&made_by()).unwrap();
+            assert_eq!(fs::read_to_string(target.join(below)).unwrap(), text);
+            assert!(target.join("verdicts").is_dir());
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        }
+        fs::write(target.join("letter"), "").unwrap();
+        assert!(matches!(Folder::at(&target), Err(RowsError::Foreign { .. })));
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_hidden_folder_leads_nothing_elsewhere() {
+        let place = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let kept = elsewhere.path().join("verdicts");
+        fs::create_dir(&kept).unwrap();
+        let folder = Folder::at(&place.path().join("rows")).unwrap();
+        let beside = folder.begin().unwrap();
+        let hidden = beside.path.clone();
+        fs::rename(&hidden, place.path().join("aside")).unwrap();
+        symlink(elsewhere.path(), &hidden).unwrap();
+        beside.create(Path::new("verdicts/scenario=a/part-0.parquet")).unwrap();
+        assert!(place.path().join("aside/verdicts/scenario=a/part-0.parquet").exists());
+        drop(beside);
+        assert!(kept.exists() && fs::read_dir(&kept).unwrap().count() == 0);
+    }
+
+    #[test]
+    fn the_hidden_folders_of_killed_writers_go() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("rows");
+        let hidden = |name: &str| place.path().join(name);
+        let left = hidden(".rows.1.tailback.tmp");
+        let others = [".rows.x.tailback.tmp", ".other.1.tailback.tmp", "rows.1.tailback.tmp"];
+        let others = others.map(hidden);
+        others.iter().chain([&left]).for_each(|path| fs::create_dir_all(path.join("a")).unwrap());
+        let folder = Folder::at(&target).unwrap();
+        assert!(!left.exists() && others.iter().all(|path| path.exists()));
+        // That of a writer that runs is locked.
+        let beside = folder.begin().unwrap();
+        Folder::at(&target).unwrap();
+        assert!(beside.path.exists());
     }
 }

@@ -7,7 +7,8 @@
 
 use model::Judged;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, linkat, openat, renameat, statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, linkat, openat, readlinkat, renameat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -15,11 +16,16 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The end of a file's name between writing and renaming.
 const SUFFIX: &str = ".tailback.tmp";
+
+/// Most links that are followed to a record, without those of its folders. The kernel follows as
+/// many.
+const MOST_LINKS: u32 = 40;
 
 /// Why a record was not saved.
 #[derive(Debug, thiserror::Error)]
@@ -69,44 +75,67 @@ pub fn would_lose(record: &Judged, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 
-/// The file that a path names. For a symbolic link, that is the file it leads to. Anything but an
-/// ordinary file is refused, since a rename would destroy it.
+/// The file that a path names. For a symbolic link, that is the file it leads to, also through
+/// further links. Anything but an ordinary file is refused, since a rename would destroy it.
 ///
 /// # Errors
 /// If a folder, a device, a pipe or a socket is there, or a link of another user or to nothing.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     let (folder, name) = split(path)?;
-    let folder = match held(&folder) {
-        Ok(folder) => folder,
+    let open = match held(&folder) {
+        Ok(open) => open,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Err(error),
         Err(_) => return Ok(path.to_owned()),
     };
-    match what_is_at(&folder, name)? {
-        Found::Link => std::fs::canonicalize(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => other("a symbolic link that leads nowhere"),
-            _ => error,
-        }),
+    match what_is_at(&open, name)? {
+        Found::Link(leads) => end_of_links(std::path::absolute(folder)?.join(leads)),
         Found::Nothing | Found::File => Ok(path.to_owned()),
     }
+}
+
+/// The file to which a link leads, from the path in that link. The kernel would follow further
+/// links of anybody, so each one is checked like the first, and each folder is held.
+fn end_of_links(mut path: PathBuf) -> std::io::Result<PathBuf> {
+    for _ in 0..MOST_LINKS {
+        let (folder, name) = split(&path)?;
+        let found = held(&folder).and_then(|open| what_is_at(&open, name));
+        match found {
+            Ok(Found::File) => return Ok(path),
+            Ok(Found::Link(leads)) => path = folder.join(leads),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(Found::Nothing) | Err(_) => {
+                return Err(other("a symbolic link that leads nowhere"));
+            }
+        }
+    }
+    Err(Errno::LOOP.into())
 }
 
 /// What exists at the path of a record.
 enum Found {
     Nothing,
     File,
-    Link,
+    /// A link to this path.
+    Link(PathBuf),
 }
 
+/// A link is opened itself. Otherwise another user could exchange it after the check of its owner,
+/// before its target is read.
 fn what_is_at(folder: &OwnedFd, name: &OsStr) -> std::io::Result<Found> {
-    let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => stat,
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = match openat(folder, name, flags, Mode::empty()) {
+        Ok(open) => open,
         Err(Errno::NOENT) => return Ok(Found::Nothing),
         Err(error) => return Err(error.into()),
     };
+    let stat = fstat(&open)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(Found::File),
         FileType::Directory => Err(std::io::ErrorKind::IsADirectory.into()),
-        FileType::Symlink if is_trusted(&stat) => Ok(Found::Link),
+        FileType::Symlink if is_trusted(&stat) => {
+            let leads = readlinkat(&open, "", Vec::new())?.into_bytes();
+            Ok(Found::Link(OsString::from_vec(leads).into()))
+        }
         FileType::Symlink => Err(other("a symbolic link of another user, which is not followed")),
         _ => Err(other("not an ordinary file")),
     }
@@ -142,7 +171,7 @@ pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     // Entries are inserted whole, so a panic elsewhere leaves nothing half done.
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(folder) = held.get(&path)
-        && rustix::fs::fstat(folder)?.st_nlink > 0
+        && fstat(folder)?.st_nlink > 0
     {
         return Ok(Arc::clone(folder));
     }
@@ -171,13 +200,13 @@ pub fn rename(path: &Path, name: &OsStr) -> std::io::Result<()> {
 /// Removes the files of writers that were killed between naming and renaming: files whose process
 /// no longer exists.
 pub fn sweep(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let writer = name.to_str().and_then(writer);
+    let Ok(folder) = held(folder) else { return };
+    let names = Dir::read_from(&folder).into_iter().flatten().flatten();
+    for name in names.map(|entry| entry.file_name().to_owned()) {
+        let writer = name.to_str().ok().and_then(writer);
         if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             // A file that cannot be removed does no harm.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = unlinkat(&folder, &name, AtFlags::empty());
         }
     }
 }
@@ -302,6 +331,31 @@ mod tests {
     }
 
     #[test]
+    fn a_link_to_a_link_leads_to_the_file_at_the_end() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir_all(at("far/away")).unwrap();
+        std::fs::write(at("far/a.json"), "old").unwrap();
+        symlink("far/away", at("folder")).unwrap();
+        symlink("../a.json", at("far/away/near")).unwrap();
+        symlink(at("folder/near"), at("link")).unwrap();
+        let found = target(&at("link")).unwrap();
+        assert_eq!(found.canonicalize().unwrap(), at("far/a.json").canonicalize().unwrap());
+        save_text("new", &at("link")).unwrap();
+        assert_eq!(std::fs::read_to_string(at("far/a.json")).unwrap(), "new");
+        assert!(at("link").is_symlink() && at("far/away/near").is_symlink());
+        for (name, leads) in
+            [("loop", "loop"), ("device", "/dev/null"), ("gone", "none/a.json"), ("tree", "far")]
+        {
+            symlink(leads, at(name)).unwrap();
+            assert!(target(&at(name)).is_err(), "{name}");
+        }
+        let gone = target(&at("gone")).unwrap_err().to_string();
+        assert_eq!(gone, "a symbolic link that leads nowhere");
+    }
+
+    #[test]
     fn leftovers_of_the_dead_are_swept_and_those_of_the_living_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
@@ -359,6 +413,30 @@ mod tests {
         let refused = save_text("block 2", &record).unwrap_err().to_string();
         assert!(refused.contains("a symbolic link of another user"), "{refused}");
         assert_eq!(std::fs::read_to_string(&secret).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_link_of_ours_that_leads_through_a_link_of_another_user_is_not_followed() {
+        use std::os::unix::fs::{lchown, symlink};
+        // Only root can make a link that belongs to another user.
+        if !testing::root_or_skip() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir(at("etc")).unwrap();
+        std::fs::write(at("etc/secret"), "kept").unwrap();
+        symlink("etc/secret", at("theirs")).unwrap();
+        symlink("etc", at("folder")).unwrap();
+        for theirs in ["theirs", "folder"] {
+            lchown(at(theirs), Some(65534), Some(65534)).unwrap();
+        }
+        for (ours, leads) in [("a.json", "theirs"), ("b.json", "folder/secret")] {
+            symlink(leads, at(ours)).unwrap();
+            let refused = save_text("new", &at(ours)).unwrap_err().to_string();
+            assert!(refused.contains("a symbolic link of"), "{refused}");
+        }
+        assert_eq!(std::fs::read_to_string(at("etc/secret")).unwrap(), "kept");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::inside::InsideSums;
 use crate::node::{NodeFacts, NodeSums};
 use crate::parts;
-use crate::sums::{GroupSums, Key};
+use crate::sums::{Key, QUOTA_LIMIT_MS_PER_S};
 use crate::window::Window;
 use model::live::{Code, CodeTime, Node, Place, Program, Role, RoleTime};
 use probe::live::Sampled;
@@ -18,7 +18,7 @@ const PLACES: usize = 6;
 /// milliseconds a second, does not count as online. A scheduler that is not online never runs.
 const RAN_MS_PER_S: f64 = 0.1;
 
-/// The smallest quota that binds a node.
+/// The smallest quota that throttles a node for long, or else the smallest that it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound<'a> {
     /// The group.
@@ -31,32 +31,36 @@ pub struct Bound<'a> {
     pub throttled_periods: f64,
     /// The CPUs that it lacked in these periods.
     pub lacked_cpus: f64,
+    /// CPU time that all programs of the group used, in milliseconds a second; 0 if it is not
+    /// counted.
+    pub used_ms_per_s: f64,
     /// Whether it had another quota before.
     pub changed: bool,
 }
 
-/// The smallest quota of a program's group and the groups above it.
+/// The smallest quota of a program's group and the groups above it. Those that throttle it for long
+/// come before those that do not.
 pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
     let own = key.group.as_ref()?;
     let above = window.lineages.get(own).into_iter().flatten();
     let groups = std::iter::once(own).chain(above);
     let limited = groups.filter_map(|group| window.groups.get_key_value(group));
-    let least = limited.min_by(|a, b| a.1.limit.cpus().total_cmp(&b.1.limit.cpus()));
-    least.map(|(group, counted)| Bound {
+    let quotas = window.programs.get(key).map(|sums| &sums.quota);
+    let held = |group: &String| quotas.and_then(|all| all.get(&Some(group.clone()))).copied();
+    let is_loose = |group: &String| window.rate(held(group).unwrap_or(0)) < QUOTA_LIMIT_MS_PER_S;
+    let binds = limited.min_by(|(one, a), (other, b)| {
+        let least = a.limit.cpus().total_cmp(&b.limit.cpus());
+        is_loose(one).cmp(&is_loose(other)).then(least)
+    });
+    binds.map(|(group, counted)| Bound {
         group,
         cpus: counted.limit.cpus(),
         period_us: counted.limit.period_us,
-        throttled_periods: throttled(counted),
+        throttled_periods: counted.throttled_periods(),
         lacked_cpus: counted.lacked_cpus(),
+        used_ms_per_s: counted.used_ms_per_s().unwrap_or(0.0),
         changed: counted.changed,
     })
-}
-
-fn throttled(counted: &GroupSums) -> f64 {
-    match (counted.gained.nr_throttled, counted.gained.nr_periods) {
-        (Some(part), Some(of)) if of > 0 => part as f64 / of as f64,
-        _ => 0.0,
-    }
 }
 
 /// Number of online schedulers: the number that a flag sets, or those that ran.
@@ -164,10 +168,10 @@ fn code(sums: &NodeSums) -> Vec<CodeTime> {
 mod tests {
     use super::*;
     use crate::inside::InsideTick;
-    use crate::testing::{MS, group, node, process, second};
+    use crate::testing::{MS, group, node, process, second, thread};
 
     #[test]
-    fn the_least_quota_above_binds_and_online_are_those_that_ran() {
+    fn the_least_quota_that_throttles_binds_and_online_are_those_that_ran() {
         let mut tick = second();
         process(&mut tick, 7, "beam.smp", Some("/a/b"));
         tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
@@ -179,10 +183,16 @@ mod tests {
             scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
         }
         tick.nodes.push(one);
-        let all = all(&Window::of([&tick]));
-        assert_eq!((all[0].schedulers, all[0].online, all[0].set_by_flag), (4, 2, false));
-        assert_eq!((all[0].quota_cpus, all[0].throttled_periods), (Some(0.5), Some(0.5)));
+        let listed = all(&Window::of([&tick]));
+        assert_eq!((listed[0].schedulers, listed[0].online, listed[0].set_by_flag), (4, 2, false));
+        assert_eq!((listed[0].quota_cpus, listed[0].throttled_periods), (Some(0.5), Some(0.5)));
+        // The larger one throttles it.
+        let mut held = thread(7, 10, 300);
+        held.throttled_ns[0] = 300 * MS;
+        tick.threads.push(held);
+        assert_eq!(all(&Window::of([&tick]))[0].quota_cpus, Some(2.0));
     }
+
     #[test]
     fn a_node_without_a_name_has_the_one_by_which_it_was_asked() {
         let mut tick = second();

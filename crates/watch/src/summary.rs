@@ -3,12 +3,14 @@
 //! "All well" means that no program lost a noticeable part of its time for any reason. That there
 //! is no finding is not enough: a loss without a finding is reported with its largest part.
 
+use crate::findings;
 use model::Live;
 use model::live::{
     AnswerState, Finding, NotMeasurable, Program, Scope, Source, SourceUse, Victim, VictimThread,
     Why,
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The least loss that is noticed, in milliseconds a second: a tenth of a thread's time.
 pub const NOTICED_MS_PER_S: f64 = 100.0;
@@ -33,6 +35,8 @@ pub enum Summary {
     FindingBeside(Loss),
     /// There is no finding, but this program loses noticeably.
     Loses(Loss),
+    /// No program loses noticeably, but all of them together do.
+    Together(Together),
     /// No program loses noticeably, but this one is near that.
     Near(Loss),
     /// No program loses noticeably. This is the program that loses most, if any loses time.
@@ -41,6 +45,17 @@ pub enum Summary {
     Stolen(Stolen),
     /// No program was seen to lose noticeably, but not every cause or thread was measured.
     PartlyMeasured,
+}
+
+/// What all programs of the machine lose, where none loses noticeably.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Together {
+    /// What they lose together, in milliseconds a second.
+    pub ms_per_s: f64,
+    /// Its share of the time that they want.
+    pub share: f64,
+    /// The program that loses most.
+    pub most: Loss,
 }
 
 /// CPU time that the hypervisor takes. A program that runs when it does loses that time without
@@ -116,13 +131,23 @@ pub fn summary(live: &Live) -> Summary {
         let all = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, limit));
         all.max_by_key(|victim| victim.lost_ns()).map(|victim| loss(victim, live.over_ns))
     };
-    match (worst(1.0), stolen(live), worst(NEAR)) {
-        (Some(loss), _, _) => Summary::Loses(loss),
-        (None, Some(stolen), _) => Summary::Stolen(stolen),
-        (None, None, Some(loss)) => Summary::Near(loss),
-        (None, None, None) if !sees_all(live) => Summary::PartlyMeasured,
-        (None, None, None) => Summary::AllWell(worst(0.0)),
-    }
+    let of_one = worst(1.0).map(Summary::Loses).or_else(|| stolen(live).map(Summary::Stolen));
+    of_one
+        .or_else(|| together(live, worst(0.0)?).map(Summary::Together))
+        .or_else(|| worst(NEAR).map(Summary::Near))
+        .or_else(|| (!sees_all(live)).then_some(Summary::PartlyMeasured))
+        .unwrap_or_else(|| Summary::AllWell(worst(0.0)))
+}
+
+/// The loss of all programs of the machine, if it is noticeable for each CPU. `most` is the largest
+/// loss of one.
+fn together(live: &Live, most: Loss) -> Option<Together> {
+    let (lost, busy) = (live.machine.lost_ns?, live.machine.busy_ns?);
+    let wanted = lost.saturating_add(busy);
+    let (ms_per_s, share) = (rate(lost, live.over_ns), lost as f64 / wanted.max(1) as f64);
+    let limit = NOTICED_MS_PER_S * f64::from(live.machine.cpus.max(1));
+    let is_noticed = live.scope == Scope::default() && ms_per_s >= limit && share >= NOTICED_SHARE;
+    is_noticed.then_some(Together { ms_per_s, share, most })
 }
 
 /// The largest loss that no finding explains, if it is more than any finding costs.
@@ -130,16 +155,22 @@ fn larger(live: &Live) -> Option<Loss> {
     let costs = live.findings.iter().map(|finding| finding.cost_ms_per_s);
     let most = costs.fold(NOTICED_MS_PER_S, f64::max);
     let noticed = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, 1.0));
-    let losses = noticed.map(|victim| loss(victim, live.over_ns));
-    let open = |loss: &Loss| loss.ms_per_s - explained(live, loss);
-    let open = losses.filter(|loss| open(loss) > most);
+    let losses = noticed.map(|victim| (victim, loss(victim, live.over_ns)));
+    let is_open =
+        |(victim, loss): &(&Victim, Loss)| loss.ms_per_s - explained(live, victim, loss) > most;
+    let open = losses.filter(is_open).map(|(_, loss)| loss);
     open.max_by(|one, other| one.ms_per_s.total_cmp(&other.ms_per_s))
+}
+
+/// The group whose quota a finding is about.
+fn quota_of(finding: &Finding) -> Option<String> {
+    findings::find(&finding.stall)?.quota(finding)
 }
 
 /// How much of a loss the findings explain: what they cost that program. They explain all of it
 /// if the program sleeps behind the victim of one, or is stalled for memory like another program
-/// of its group.
-fn explained(live: &Live, loss: &Loss) -> f64 {
+/// of its group. Findings about a quota explain what that quota costs any program, once.
+fn explained(live: &Live, victim: &Victim, loss: &Loss) -> f64 {
     let is = |one: &Program, other: &Program| one.name == other.name && one.group == other.group;
     let is_behind = |finding: &Finding| match &loss.to {
         To::AsleepBehind(holder) => is(&finding.victim, holder),
@@ -150,7 +181,25 @@ fn explained(live: &Live, loss: &Loss) -> f64 {
         return loss.ms_per_s;
     }
     let own = live.findings.iter().filter(|finding| is(&finding.victim, &loss.program));
-    own.map(|finding| finding.cost_ms_per_s).sum()
+    let (of_quotas, others): (Vec<&Finding>, Vec<&Finding>) =
+        own.partition(|finding| quota_of(finding).is_some());
+    let cost = |finding: &&Finding| finding.cost_ms_per_s;
+    let own_quota = of_quotas.iter().map(cost).fold(0.0, f64::max);
+    // The cost of such a finding is that of all programs under the quota. Without eBPF, the part of
+    // each program is not known.
+    let of_quota = Some(found_quotas(live, victim)).filter(|part| *part > 0.0);
+    of_quota.unwrap_or(own_quota) + others.iter().map(cost).sum::<f64>()
+}
+
+/// What a program loses to the quotas that a finding is about, in milliseconds a second.
+fn found_quotas(live: &Live, victim: &Victim) -> f64 {
+    let groups: BTreeSet<String> = live.findings.iter().filter_map(quota_of).collect();
+    let parts = &victim.parts;
+    let is_own = victim.program.group.as_ref().is_some_and(|group| groups.contains(group));
+    let above = parts.ancestors.iter().filter(|part| groups.contains(&part.group));
+    let above = above.map(|part| part.ns).fold(0, u64::saturating_add);
+    let own = if is_own { parts.own_quota_ns } else { 0 };
+    rate(own.saturating_add(above), live.over_ns)
 }
 
 /// What the hypervisor takes, if that is noticeable.
@@ -270,6 +319,49 @@ mod tests {
         let Summary::FindingBeside(_) = of("web", 10.0) else { panic!("most of it is open") };
         let Summary::FindingBeside(loss) = of("db", 12.0) else { panic!() };
         assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 250.0));
+    }
+
+    #[test]
+    fn findings_about_one_quota_explain_its_time_once_and_for_all_its_programs() {
+        let finding = |stall: &str, victim: &Program, cost_ms_per_s| Finding {
+            stall: stall.to_owned(),
+            victim: victim.clone(),
+            cost_ms_per_s,
+            facts: findings::samples().into_iter().find(|one| one.stall == stall).unwrap().facts,
+            ..Finding::default()
+        };
+        let mut live = live(700);
+        live.victims[0].program.group = Some("/app".to_owned());
+        live.victims[0].parts.ready_ns = 1_000 * MS;
+        live.victims[0].parts.own_quota_ns = 300 * MS;
+        let web = live.victims[0].program.clone();
+        live.findings = ["busy-wait", "more-schedulers", "cpu-quota"]
+            .map(|stall| finding(stall, &web, 300.0))
+            .into();
+        let Summary::FindingBeside(loss) = summary(&live) else { panic!() };
+        assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 1_000.0));
+        // Another program of the group is the victim: the same quota explains this loss.
+        let db = Program { name: "db".to_owned(), ..web };
+        live.victims[0].parts.own_quota_ns = 950 * MS;
+        live.findings = vec![finding("cpu-quota", &db, 100.0)];
+        assert_eq!(summary(&live), Summary::Finding);
+        live.findings = vec![finding("neighbour", &db, 100.0)];
+        assert!(matches!(summary(&live), Summary::FindingBeside(_)));
+    }
+
+    #[test]
+    fn many_small_losses_are_told_together() {
+        let of = |lost: u64, busy: u64| {
+            let (lost_ns, busy_ns) = (Some(lost * MS), Some(busy * MS));
+            let machine = MachineLoad { cpus: 4, lost_ns, busy_ns, ..MachineLoad::default() };
+            summary(&Live { machine, ..live(40) })
+        };
+        let Summary::Together(all) = of(4_950, 4_050) else { panic!() };
+        assert_eq!((all.ms_per_s, all.share), (4_950.0, 0.55));
+        assert_eq!((all.most.program.name.as_str(), all.most.ms_per_s), ("web", 40.0));
+        assert!(matches!(of(399, 2_000), Summary::AllWell(_)), "less than a tenth of each CPU");
+        assert!(matches!(of(440, 4_000), Summary::AllWell(_)), "a small part of the work");
+        assert!(matches!(of(445, 4_000), Summary::Together(_)));
     }
 
     #[test]

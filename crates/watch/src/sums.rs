@@ -404,6 +404,10 @@ impl Reading {
     }
 }
 
+/// Time throttled by a quota, in milliseconds a second: 1% of a thread's time. A group reaches
+/// this figure if it is throttled for 10 ms in one of ten periods of 100 ms.
+pub const QUOTA_LIMIT_MS_PER_S: f64 = 10.0;
+
 /// The sums of a group with a quota.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupSums {
@@ -435,6 +439,20 @@ impl GroupSums {
         self.gained = both(&self.gained, &more.gained);
         self.over_ns = self.over_ns.saturating_add(over_ns);
         self.most_throttled = self.most_throttled.max(more.gained.nr_throttled.unwrap_or(0));
+    }
+
+    /// Share of its periods in which it was throttled.
+    pub fn throttled_periods(&self) -> f64 {
+        match (self.gained.nr_throttled, self.gained.nr_periods) {
+            (Some(part), Some(of)) if of > 0 => part as f64 / of as f64,
+            _ => 0.0,
+        }
+    }
+
+    /// CPU time that it used, in milliseconds a second; None if it is not counted.
+    pub fn used_ms_per_s(&self) -> Option<f64> {
+        let used_ns = self.gained.usage_ns.filter(|_| self.over_ns > 0)?;
+        Some(used_ns as f64 / self.over_ns as f64 * 1e3)
     }
 
     /// The CPUs that it lacked in its throttled periods; on average over the whole time if no such

@@ -162,7 +162,7 @@ pub struct MemoryTask {
     pub pid: u32,
     /// Its name: `comm` of its first thread.
     pub name: String,
-    /// Its memory, in bytes.
+    /// The memory that it holds alone, in bytes.
     pub bytes: u64,
     /// Whether one of its threads slept for the limit at that moment.
     pub sleeps: bool,
@@ -177,7 +177,9 @@ pub struct Full {
     pub group: String,
     /// Its limit, in bytes.
     pub limit_bytes: u64,
-    /// The process that holds most of its memory: its number, its name and its bytes.
+    /// Whether its limit was reached since the last look at it; None if that is not known.
+    pub is_hit: Option<bool>,
+    /// The process that holds most of its memory alone: its number, its name and its bytes.
     pub largest: Option<(u32, String, u64)>,
     /// How long the process slept for pages that had been taken from the group, in nanoseconds.
     /// Sleep that the kernel itself marks is not included.

@@ -30,17 +30,18 @@ pub fn live(
 ) -> Live {
     let mut findings = findings::all(window);
     since.note(&mut findings);
+    let (victims, lost_ns) = victims(window);
     let mut live = Live {
         from: from.to_owned(),
         over_ns: window.over_ns,
         scope: scope.clone(),
         sources: sources.to_vec(),
         answers: findings::answers(window, &findings, sources),
-        victims: victims(window),
+        victims,
         nodes: nodes::all(window),
         inside: window.inside.iter().map(|(name, sums)| sums.inside(name)).collect(),
         findings,
-        machine: machine(window),
+        machine: machine(window, lost_ns),
         cost: cost(window),
         intervals: Vec::new(),
     };
@@ -52,7 +53,7 @@ pub fn live(
 pub fn losses(window: &Window) -> Live {
     let mut live = Live {
         over_ns: window.over_ns,
-        victims: victims(window),
+        victims: victims(window).0,
         nodes: nodes::all(window),
         cost: cost(window),
         ..Live::default()
@@ -106,17 +107,20 @@ fn of_finding(finding: &mut Finding) -> impl Iterator<Item = &mut Program> {
 
 /// What a record keeps of an interval: the programs that lost most in it.
 pub fn interval(tick: &Tick) -> Interval {
-    let mut victims = victims(&Window::of([tick]));
+    let (mut victims, _) = victims(&Window::of([tick]));
     victims.truncate(OF_INTERVAL);
     victims.iter_mut().for_each(|victim| victim.threads.clear());
     Interval { over_ns: tick.over_ns, victims }
 }
 
-fn victims(window: &Window) -> Vec<Victim> {
+/// The programs that are listed, and what all programs lost together, in nanoseconds.
+fn victims(window: &Window) -> (Vec<Victim>, u64) {
     let least = (window.over_ns as f64 * LEAST_SHARE) as u64;
+    let mut lost_ns = 0_u64;
     let mut all: Vec<Victim> = window
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine, window.memory_ns(key, sums)))
+        .inspect(|victim| lost_ns = lost_ns.saturating_add(victim.lost_ns()))
         // Programs that the user named are listed even if they lost nothing.
         .filter(|victim| {
             let asleep = victim.asleep.first().map_or(0, |one| one.ns);
@@ -125,16 +129,17 @@ fn victims(window: &Window) -> Vec<Victim> {
         .collect();
     all.sort_by_key(|victim| std::cmp::Reverse(victim.lost_ns()));
     all.truncate(VICTIMS);
-    all
+    (all, lost_ns)
 }
 
-fn machine(window: &Window) -> MachineLoad {
+fn machine(window: &Window, lost_ns: u64) -> MachineLoad {
     let seconds = window.seconds();
     let a_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     MachineLoad {
         cpus: window.machine.cpus,
         busy_ns: window.machine.busy_ns,
         steal_ns: window.machine.steal_ns,
+        lost_ns: Some(lost_ns),
         cpu_pressure: window.machine.pressure_ns.map(|ns| window.rate(ns) / 1e3),
         switches_per_s: window.machine.switches.map(a_second),
     }

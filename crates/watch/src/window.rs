@@ -193,9 +193,12 @@ impl Window {
         for (pid, full) in &tick.full {
             let key = names.of_process(*pid).filter(|_| self.full.len() < MOST_GROUPS);
             let Some(key) = key else { continue };
-            let so_far = self.full.get(&key).map_or(0, |full| full.read_back_ns);
-            let read_back_ns = so_far.saturating_add(full.read_back_ns);
-            self.full.insert(key, Full { read_back_ns, ..full.clone() });
+            let so_far = self.full.get(&key);
+            let read_back_ns = so_far.map_or(0, |full| full.read_back_ns);
+            let read_back_ns = read_back_ns.saturating_add(full.read_back_ns);
+            // The limit need not be reached in each interval.
+            let is_hit = so_far.and_then(|so_far| so_far.is_hit).max(full.is_hit);
+            self.full.insert(key, Full { read_back_ns, is_hit, ..full.clone() });
         }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));

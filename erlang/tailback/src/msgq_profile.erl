@@ -81,30 +81,27 @@ profile(tprof, Server, Ms) ->
             {error, Other}
     end;
 profile(eprof, Server, Ms) ->
-    File = scratch_file(),
-    try
-        quietly(fun() -> eprof(Server, Ms, File) end)
-    after
-        file:delete(File)
+    case heard(fun() -> eprof(Server, Ms) end) of
+        {ok, Text} -> eprof_rows(Text);
+        {{error, Why}, _} -> {error, Why}
     end.
 
-eprof(Server, Ms, File) ->
+eprof(Server, Ms) ->
     Eprof = list_to_atom("eprof"),
     {ok, _} = Eprof:start(),
-    Rows =
+    Profiled =
         case Eprof:start_profiling([Server]) of
             profiling ->
                 true = erlang:resume_process(Server),
                 timer:sleep(Ms),
                 _ = Eprof:stop_profiling(),
-                _ = Eprof:log(File),
                 _ = Eprof:analyze(total),
-                eprof_rows(file:read_file(File));
+                ok;
             Other ->
                 {error, Other}
         end,
     _ = Eprof:stop(),
-    Rows.
+    Profiled.
 
 tprof_row({Module, {Function, Arity}, Each}) ->
     {{Module, Function, Arity}, sum(2, Each), sum(3, Each)};
@@ -113,37 +110,43 @@ tprof_row({Module, Function, Arity, Each}) ->
 
 sum(N, Each) -> lists:sum([element(N, E) || E <- Each]).
 
-scratch_file() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Folder = os:getenv("TMPDIR", "/tmp"),
-    filename:join(Folder, "tailback-eprof-" ++ os:getpid() ++ "-" ++ Unique).
-
-%% eprof cannot be silenced: it writes to the group leader of the process that started it. So that
-%% group leader is a process that discards everything.
-quietly(Fun) ->
+%% Returns the answer of the function, and the text that it and the processes that it starts print.
+%%
+%% eprof gives its table only as text. It prints the table through the group leader of the process
+%% that started it, and can also write it to a file. A file would lie in a folder that others share:
+%% its name could be a link of another user, and it would stay if this VM was killed.
+heard(Fun) ->
     Leader = group_leader(),
-    Sink = spawn_link(fun swallow/0),
-    true = group_leader(Sink, self()),
+    Listener = spawn_link(fun() -> listen([]) end),
+    true = group_leader(Listener, self()),
     try
-        Fun()
+        Answer = Fun(),
+        Listener ! {text, self()},
+        receive
+            {Listener, Text} -> {Answer, Text}
+        end
     after
         true = group_leader(Leader, self()),
-        true = unlink(Sink),
-        true = exit(Sink, kill)
+        true = unlink(Listener),
+        true = exit(Listener, kill)
     end.
 
-swallow() ->
+listen(Heard) ->
     receive
-        {io_request, From, As, _} ->
+        {io_request, From, As, Request} ->
             From ! {io_reply, As, ok},
-            swallow();
+            listen([Heard, text(Request)]);
+        {text, From} ->
+            From ! {self(), unicode:characters_to_binary(Heard)};
         _ ->
-            swallow()
+            listen(Heard)
     end.
 
-eprof_rows({error, Why}) ->
-    {error, Why};
-eprof_rows({ok, Text}) ->
+text({put_chars, _, Text}) -> Text;
+text({put_chars, _, Module, Function, Args}) -> apply(Module, Function, Args);
+text(_) -> [].
+
+eprof_rows(Text) ->
     Pattern = "^(\\S+):(\\S+)/(\\d+) +(\\d+) +[\\d.]+ +(\\d+) +\\[",
     case re:run(Text, Pattern, [global, multiline, {capture, all_but_first, list}]) of
         {match, Lines} -> [eprof_row(Line) || Line <- Lines];

@@ -489,3 +489,21 @@ profile_prints_and_returns_the_table_test_() ->
         ?assertMatch({match, _}, re:run(Text, "^FUNCTION +CALLS +% +TIME +\\[uS / CALLS\\]\n")),
         ?assertMatch({match, _}, re:run(Text, "tailback_sink_port:write/2"))
     end}.
+
+%% A file for the table of eprof could be a link of another user, and would stay after a kill.
+eprof_writes_no_file_test_() ->
+    {timeout, 300, fun() ->
+        Was = os:getenv("TMPDIR"),
+        true = os:putenv("TMPDIR", "/no/such/folder"),
+        try
+            {ok, #{tool := eprof, rows := Rows}} = msgq_flood:profile(#{
+                tool => eprof, queued => 3000, for_ms => 2000, print => false
+            }),
+            ?assert(lists:keymember({tailback_sink_port, write, 2}, 1, Rows))
+        after
+            case Was of
+                false -> os:unsetenv("TMPDIR");
+                _ -> os:putenv("TMPDIR", Was)
+            end
+        end
+    end}.

@@ -21,12 +21,15 @@ pub(super) fn check(bytes: &[u8], most: u64) -> Result<(), String> {
     whole(first(bytes, most)?, bytes)
 }
 
-/// Like [`check`], for a term without the version byte.
+/// Like [`check`], for a term without the version byte. Returns the memory that the bytes and the
+/// decoded term take together.
 ///
 /// # Errors
 /// What is wrong, in a few words.
-pub(super) fn check_inner(bytes: &[u8], most: u64) -> Result<(), String> {
-    whole(term(bytes, most)?, bytes)
+pub(super) fn check_inner(bytes: &[u8], most: u64) -> Result<u64, String> {
+    let (length, memory) = term(bytes, most)?;
+    whole(length, bytes)?;
+    Ok(memory)
 }
 
 fn whole(length: usize, bytes: &[u8]) -> Result<(), String> {
@@ -42,12 +45,13 @@ fn whole(length: usize, bytes: &[u8]) -> Result<(), String> {
 /// What is wrong with the term, in a few words.
 pub(super) fn first(bytes: &[u8], most: u64) -> Result<usize, String> {
     match bytes.split_first() {
-        Some((&VERSION, rest)) => Ok(1 + term(rest, most)?),
+        Some((&VERSION, rest)) => Ok(1 + term(rest, most)?.0),
         _ => Err("no version byte 131".to_owned()),
     }
 }
 
-fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
+/// The number of bytes of the first term, and the memory that all bytes and that term take.
+fn term(bytes: &[u8], most: u64) -> Result<(usize, u64), String> {
     let mut cursor = Cursor { rest: bytes, cost: bytes.len() as u64 };
     // Number of terms that are still to come at each level.
     let mut open: Vec<u64> = vec![1];
@@ -72,7 +76,7 @@ fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
             return Err(format!("a term nested deeper than {MOST_DEPTH}"));
         }
     }
-    Ok(bytes.len() - cursor.rest.len())
+    Ok((bytes.len() - cursor.rest.len(), cursor.cost))
 }
 
 struct Cursor<'a> {
@@ -311,7 +315,11 @@ mod tests {
 
     #[test]
     fn lists_of_a_million_numbers_are_taken() {
-        check(&many(&[97, 1], 1_000_000)).unwrap();
+        let bytes = many(&[97, 1], 1_000_000);
+        check(&bytes).unwrap();
+        let memory = super::check_inner(&bytes[1..], MOST).unwrap();
+        let takes = allocated(&Term::decode(&bytes[..]).unwrap()) + bytes[1..].len() as u64;
+        assert!((takes..MOST).contains(&memory), "{memory} of {takes}");
     }
 
     proptest! {

@@ -39,6 +39,14 @@ pub fn decode_inner(bytes: &[u8]) -> Result<eetf::Term, String> {
     eetf::Term::decode(whole).map_err(|error| crate::text::clean_line(&error.to_string()))
 }
 
+/// The memory that bytes without the version byte and their decoded term take together.
+///
+/// # Errors
+/// Those of [`decode_inner`].
+pub fn memory_inner(bytes: &[u8]) -> Result<u64, String> {
+    check::check_inner(bytes, MOST_MEMORY)
+}
+
 /// Encodes a term; the result is empty if the term cannot be encoded.
 pub fn encode(term: eetf::Term) -> Vec<u8> {
     let mut bytes = Vec::new();

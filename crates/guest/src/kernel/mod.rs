@@ -153,8 +153,7 @@ fn of_path(
         return Err(GuestError::NotKernel { path: path.to_owned(), why: "not a file".to_owned() });
     }
     if ::debian::package::is_package(path)? {
-        let name = path.display().to_string();
-        let folder = package::unpack((path, &name), cache, interrupted)?;
+        let folder = package::unpack_given(path, cache, interrupted)?;
         return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })

@@ -11,8 +11,20 @@ use std::path::{Path, PathBuf};
 /// A package: its path, and its name in messages.
 pub(super) type Named<'a> = (&'a Path, &'a str);
 
+/// The same as [`unpack`], for a package that the user named. Another user may be able to exchange
+/// or change it, so a copy in the cache is unpacked.
+pub(super) fn unpack_given(
+    path: &Path,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<PathBuf, GuestError> {
+    let copy = package::take_in(path, cache)?;
+    unpack((copy.path(), &path.display().to_string()), cache, interrupted)
+}
+
 /// Extracts the kernel, its configuration and the modules for a shared root from a package, once
-/// for each checksum. Returns the folder.
+/// for each checksum. Returns the folder. The package is opened twice, so no other user may be
+/// able to exchange or change it.
 pub(super) fn unpack(
     (path, name): Named,
     cache: &Cache,
@@ -144,6 +156,53 @@ fn wanted(parts: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    /// A package with this name and this file, whose content is the name. None without dpkg-deb.
+    fn deb(place: &Path, name: &str, file: &str) -> Option<PathBuf> {
+        let tree = place.join(name);
+        let control = "Package: x\nVersion: 1\nArchitecture: all\nDescription: x\n\
+                       Maintainer: x <x@example.org>\n";
+        for (path, text) in [("DEBIAN/control", control), (file, name)] {
+            std::fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
+            std::fs::write(tree.join(path), text).unwrap();
+        }
+        let deb = tree.with_extension("deb");
+        let mut made = std::process::Command::new("dpkg-deb");
+        let made = made.arg("--build").arg(&tree).arg(&deb).output().ok();
+        made.filter(|made| made.status.success()).map(|_| deb)
+    }
+
+    #[test]
+    fn a_package_that_is_exchanged_meanwhile_is_kept_under_its_own_checksum() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| deb(place.path(), name, "boot/vmlinuz-6"));
+        let (Some(one), Some(other)) = (one, other) else {
+            return testing::skipped("no dpkg-deb");
+        };
+        let right = [("one", sha256(&one).unwrap()), ("other", sha256(&other).unwrap())];
+        let done = AtomicBool::new(false);
+        let unpacked: Vec<_> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            });
+            let cache = |number: u32| Cache::at(place.path().join(format!("cache-{number}")));
+            let unpack = |number| unpack_given(&one, &cache(number), &|| false);
+            let unpacked = (0..20).map(unpack).collect();
+            done.store(true, Ordering::Relaxed);
+            unpacked
+        });
+        for folder in unpacked.into_iter().map(Result::unwrap) {
+            let kernel = std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap();
+            let sum = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(right.contains(&(kernel.as_str(), sum)), "{kernel}: {}", folder.display());
+        }
+    }
 
     #[test]
     fn kernels_are_found_where_debian_puts_them() {
@@ -188,24 +247,7 @@ mod tests {
     fn a_configuration_of_another_package_is_added_to_a_kernel_that_is_there() {
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path().join("cache"));
-        let deb = |name: &str, file: &str| {
-            let tree = place.path().join(name);
-            for (path, text) in [
-                (
-                    "DEBIAN/control",
-                    "Package: x\nVersion: 1\nArchitecture: all\nDescription: x\n\
-                                    Maintainer: x <x@example.org>\n",
-                ),
-                (file, name),
-            ] {
-                std::fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
-                std::fs::write(tree.join(path), text).unwrap();
-            }
-            let deb = tree.with_extension("deb");
-            let mut made = std::process::Command::new("dpkg-deb");
-            let made = made.arg("--build").arg(&tree).arg(&deb).output().ok();
-            made.filter(|made| made.status.success()).map(|_| deb)
-        };
+        let deb = |name, file| deb(place.path(), name, file);
         let (kernel, base) = (deb("kernel", "boot/vmlinuz-6"), deb("base", "boot/config-6"));
         let (Some(kernel), Some(base)) = (kernel, base) else {
             return testing::skipped("no dpkg-deb");

@@ -7,7 +7,7 @@ use crate::journal::Undone;
 use crate::owner::Owner;
 use crate::private;
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, openat, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, flock, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -15,7 +15,6 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,13 +25,6 @@ const JUST_ENDED: Duration = Duration::from_secs(2);
 
 /// Pause between two checks of such a lock.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// Most files and folders that are removed below one folder: an unpacked OTP has some ten
-/// thousand.
-const MOST_FILES: u32 = 1_000_000;
-
-/// Deepest level of folders that is removed. Each level is held open.
-const MOST_DEPTH: usize = 128;
 
 /// The open folder of a temporary, and the kind of the temporary.
 pub(super) struct Leftover<'a> {
@@ -169,8 +161,7 @@ impl Leftover<'_> {
     }
 
     fn remove_folder(&self) -> io::Result<()> {
-        let mut walk = Walk { mount: held::mount_of(&self.folder)?, left: MOST_FILES };
-        walk.remove(&self.folder, self.name, MOST_DEPTH)
+        os::removal::folder(&self.folder, self.name)
     }
 }
 
@@ -180,60 +171,4 @@ fn names_another(file: &File, process: u32) -> bool {
     let mut text = [0; 16];
     let read = file.read_at(&mut text, 0).unwrap_or(0);
     read > 0 && text[..read] != *process.to_string().as_bytes()
-}
-
-/// The removal of a folder with its content.
-struct Walk {
-    /// The mount that must not be left.
-    mount: u64,
-    /// Files and folders that may still be removed.
-    left: u32,
-}
-
-impl Walk {
-    fn remove(&mut self, parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
-        if depth == 0 {
-            return Err(io::Error::other(format!("more than {MOST_DEPTH} folders deep")));
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(parent, name, flags, Mode::empty())?;
-        if held::mount_of(&folder)? != self.mount {
-            return Err(io::Error::other("another file system is mounted in it"));
-        }
-        let mut entries = Dir::new(folder.try_clone()?)?;
-        while let Some(entry) = entries.read() {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            self.left = self
-                .left
-                .checked_sub(1)
-                .ok_or_else(|| io::Error::other(format!("more than {MOST_FILES} files in it")))?;
-            self.remove_entry(&folder, name, entry.file_type(), depth)?;
-        }
-        Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
-    }
-
-    fn remove_entry(
-        &mut self,
-        folder: &OwnedFd,
-        name: &OsStr,
-        kind: FileType,
-        depth: usize,
-    ) -> io::Result<()> {
-        let kind = match kind {
-            FileType::Unknown => {
-                let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(found.st_mode)
-            }
-            kind => kind,
-        };
-        match kind {
-            FileType::Directory => self.remove(folder, name, depth - 1),
-            // A link itself is removed, not its target.
-            _ => Ok(unlinkat(folder, name, AtFlags::empty())?),
-        }
-    }
 }

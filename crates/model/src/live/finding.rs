@@ -23,8 +23,12 @@ pub struct Finding {
     /// The programs that hold it up, the most costly first; empty if only a quota does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Program>,
-    /// The cost for the victim, over all its threads, in milliseconds a second.
+    /// The cost for the victim, over all its threads, in milliseconds a second. If there are other
+    /// victims, it is the cost for all of them.
     pub cost_ms_per_s: f64,
+    /// Number of other programs that the same thing holds up; the victim loses most.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub other_victims: u32,
     /// The cost from which this is a finding; 0 if the cost alone does not decide.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub limit_ms_per_s: f64,
@@ -74,6 +78,10 @@ impl Finding {
     pub fn is_near_limit(&self) -> bool {
         self.cost_ms_per_s < 2.0 * self.limit_ms_per_s
     }
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 fn is_zero(figure: &f64) -> bool {

@@ -60,6 +60,8 @@ pub enum Problem {
     Silent(u64),
     /// Its answer is not a valid answer of a node.
     Nonsense(String),
+    /// Its answer does not fit into the memory for the answers of all nodes: this many MiB.
+    Memory(u64),
     /// The connection ended.
     Ended,
 }

@@ -25,7 +25,8 @@ pub struct Node {
     /// Where its schedulers spent CPU time, most first; a bounded number of places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeTime>,
-    /// The smallest quota of its group and of the groups above, in CPUs.
+    /// The smallest quota of its group and of the groups above, in CPUs. A quota that throttles it
+    /// for long comes before one that does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cpus: Option<f64>,
     /// Share of the periods of that quota in which the group was throttled.

@@ -11,13 +11,13 @@ use model::live::{
     Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Scope, Sleeper,
     Source, Sure, Victim, Why,
 };
-use model::prose::figures::{figure, percent};
+use model::prose::figures::{figure, percent, plural};
 use model::{Live, Meta, Unit};
 pub use node::node;
 use os::terminal::line as plain;
 use watch::findings::find;
 pub use watch::findings::words::{group_of, program, short_name};
-use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, summary};
+use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, Together, summary};
 
 /// Finds the declaration of a scenario by its id.
 pub type MetaOf = fn(&str) -> Option<&'static Meta>;
@@ -80,14 +80,22 @@ pub fn ended(finding: &Finding, lost_s: f64, lasted_s: f64) -> String {
 
 fn loses(finding: &Finding) -> String {
     let cost = figure(finding.cost_ms_per_s, Unit::MillisecondsPerSecond);
-    format!("{} loses {cost}", program(&finding.victim))
+    let victim = program(&finding.victim);
+    match finding.other_victims {
+        0 => format!("{victim} loses {cost}"),
+        others => format!("{victim} and {} lose {cost}", plural(others.into(), "other program")),
+    }
 }
 
 /// The longest wait, if single waits are measured.
 fn worst(finding: &Finding) -> String {
     match finding.worst_ms {
         seen if seen > 0.0 => {
-            format!("; its longest wait was {}", figure(seen, Unit::Milliseconds))
+            let whose = match finding.other_victims {
+                0 => "its longest wait".to_owned(),
+                _ => format!("the longest wait of {}", plain(&finding.victim.name)),
+            };
+            format!("; {whose} was {}", figure(seen, Unit::Milliseconds))
         }
         _ => String::new(),
     }
@@ -439,6 +447,15 @@ pub fn last_line(summary: &Summary, live: &Live) -> String {
             format!("{first} {}", larger_loss(loss))
         }
         Summary::Loses(loss) => loses_without_finding(loss),
+        Summary::Together(Together { ms_per_s, share, most }) => format!(
+            "No program loses much, but all together lose {}: {} of the time that they want. {} loses \
+             most: {}, {}.",
+            figure(*ms_per_s, Unit::MillisecondsPerSecond),
+            percent(*share),
+            program(&most.program),
+            figure(most.ms_per_s, Unit::MillisecondsPerSecond),
+            to(most)
+        ),
         Summary::Near(loss) => format!(
             "No program loses much, but {} is near the limit: it loses {} (limits {} and {} of its \
              time), {}.",

@@ -12,7 +12,7 @@ use model::live::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use watch::workload::sentence;
-use watch::{Loss, Stolen, Summary, To};
+use watch::{Loss, Stolen, Summary, To, Together};
 
 /// All sentences, one per line.
 pub fn samples() -> Vec<String> {
@@ -21,7 +21,10 @@ pub fn samples() -> Vec<String> {
 
 fn findings() -> Vec<String> {
     let mut all = Vec::new();
-    for one in watch::findings::samples() {
+    let samples = watch::findings::samples();
+    let of_quota = samples.iter().find(|one| one.stall == "cpu-quota");
+    let others = of_quota.map(|one| Finding { other_victims: 2, ..one.clone() });
+    for one in samples.into_iter().chain(others) {
         let (name, text) = (stall_name(&one.stall), finding(&one, |_| None));
         let new = [vec![text.loss, brief(&one), text.cause], text.fixes].concat();
         for line in new.into_iter().map(|line| format!("{name}: {line}")) {
@@ -134,7 +137,12 @@ fn scopes() -> Vec<String> {
     let ends = [last_line(&Summary::Finding, &found), last_line(&Summary::NoFigures, &unseen)];
     let of_losses = losses().into_iter().flat_map(|loss| {
         let all = [Summary::Loses(loss.clone()), Summary::Near(loss.clone())];
-        let more = [Summary::AllWell(Some(loss.clone())), Summary::FindingBeside(loss)];
+        let together = Together { ms_per_s: 4_950.0, share: 0.55, most: loss.clone() };
+        let more = [
+            Summary::Together(together),
+            Summary::AllWell(Some(loss.clone())),
+            Summary::FindingBeside(loss),
+        ];
         all.into_iter().chain(more)
     });
     let losses = of_losses.map(|one| last_line(&one, &Live::default()));
@@ -244,6 +252,7 @@ fn problems() -> Vec<String> {
         Problem::Release("24".to_owned()),
         Problem::Silent(3_000),
         Problem::Nonsense("a word".to_owned()),
+        Problem::Memory(128),
         Problem::Ended,
     ];
     all.iter().map(|one| format!("Inside web@host: {}", problem(one))).collect()

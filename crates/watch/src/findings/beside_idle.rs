@@ -46,10 +46,10 @@ impl Stall for BesideIdle {
 
     fn find(window: &Window) -> Vec<Finding> {
         held_up(window)
-            .filter(|(_, sums)| window.rate(sums.all.beside_idle_ns) >= LIMIT_MS_PER_S)
+            .filter(|(_, sums)| window.rate(beside_ns(sums)) >= LIMIT_MS_PER_S)
             .map(|(key, sums)| Finding {
                 victim: program_of(key, sums),
-                cost_ms_per_s: window.rate(sums.all.beside_idle_ns),
+                cost_ms_per_s: window.rate(beside_ns(sums)),
                 worst_ms: ms(sums.all.beside_worst_ns),
                 ..Self::found(&Facts { share: share(sums).min(1.0) }, &[Fix::Balance])
             })
@@ -82,7 +82,7 @@ impl Stall for BesideIdle {
 
 /// The most that any program loses in this way, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
-    largest(window.victims().map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
+    largest(window.victims().map(|(_, sums)| window.rate(beside_ns(sums))))
 }
 
 /// Programs that waited long in this way, and mostly in this way.
@@ -97,7 +97,14 @@ fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
 fn share(sums: &Sums) -> f64 {
     let held = sums.quota.values().copied().fold(0, u64::saturating_add);
     let free = sums.all.ready_ns.saturating_sub(held);
-    sums.all.beside_idle_ns as f64 / free.max(1) as f64
+    beside_ns(sums) as f64 / free.max(1) as f64
+}
+
+/// How long the program was runnable on a busy CPU beside an idle one. If its own CPU was idle too,
+/// no balancing would have helped: the hypervisor did not run that CPU.
+fn beside_ns(sums: &Sums) -> u64 {
+    let behind_threads = sums.all.others_ns.saturating_add(sums.all.own_ns);
+    sums.all.beside_idle_ns.min(behind_threads)
 }
 
 #[cfg(test)]
@@ -111,6 +118,7 @@ mod tests {
         process(&mut tick, 1, "web", None);
         let mut victim = thread(1, 300, 400);
         (victim.beside_idle_ns, victim.beside_worst_ns) = (350 * MS, 80 * MS);
+        victim.others_ns = 400 * MS;
         tick.threads.push(victim);
         let all = BesideIdle::find(&Window::of([&tick]));
         let [found] = &all[..] else { panic!("{all:?}") };
@@ -120,5 +128,10 @@ mod tests {
         tick.threads[0].beside_idle_ns = 350 * MS;
         tick.threads[0].beside_worst_ns = 2 * MS;
         assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
+        // Its own CPU was idle too.
+        tick.threads[0].beside_worst_ns = 80 * MS;
+        (tick.threads[0].others_ns, tick.threads[0].idle_ns) = (10 * MS, 390 * MS);
+        assert!(BesideIdle::find(&Window::of([&tick])).is_empty());
+        assert_eq!(most(&Window::of([&tick])), 10.0);
     }
 }

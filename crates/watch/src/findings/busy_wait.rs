@@ -84,6 +84,10 @@ impl Stall for BusyWait {
         }
     }
 
+    fn quota(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
+    }
+
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         use model::live::Configured::{Ejabberd, ErlFlags, RabbitMq, VmArgs};
@@ -157,6 +161,16 @@ mod tests {
         let parameters = &all[0].run.as_ref().unwrap().parameters.0;
         assert_eq!(parameters["quota"].to_string(), "0.5");
         assert_eq!(parameters["schedulers"].to_string(), "8");
+    }
+
+    #[test]
+    fn what_another_program_uses_of_the_quota_is_not_the_nodes() {
+        let mut tick = node_under_quota(60, |_| {});
+        // The group used 500 ms, and the node all of it; now it is a quarter.
+        tick.groups[0].gained.usage_ns = Some(2_000 * crate::testing::MS);
+        let all = BusyWait::find(&Window::of([&tick]));
+        let facts: Facts = all[0].facts.read().unwrap();
+        assert_eq!((facts.caused_ms_per_s, all[0].cost_ms_per_s), (105.0, 175.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::quota::{Cause, Held, LIMIT_MS_PER_S, Quota, held};
 #[cfg(any(test, feature = "testing"))]
-use super::quota::{Started, Whose, sample};
+use super::quota::{Light, Started, Whose, sample};
 use super::quota_blind;
 use super::stall::{Seen, Stall};
 use super::words;
@@ -74,21 +74,20 @@ impl Stall for CpuQuota {
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
-        let threads = plural(facts.threads.into(), "thread");
-        let by = words::culprit(finding);
+        let used_up = facts.used_up(finding, "");
         let why = match facts.cause {
-            Cause::UsedUp => format!("{by} used it up with {threads}."),
-            Cause::Spun(share) => format!(
-                "{by} used it up with {threads}, which spun for {} of that CPU time.",
-                percent(share)
-            ),
+            Cause::UsedUp => format!("{used_up}."),
+            Cause::Spun(share) => {
+                format!("{used_up}. Threads spun for {} of that CPU time.", percent(share))
+            }
             Cause::UnderQuota => {
+                let threads = plural(facts.threads.into(), "thread");
                 format!("But {threads} had not used it up: the kernel throttles the group early.")
             }
         };
         let why = if facts.is_over() { String::new() } else { format!(" {why}") };
-        let used = facts.used_in_all();
-        format!("{}{why}{used}{}", facts.sentence(finding), facts.started_with())
+        let (lost, used) = (facts.lost_alone(finding), facts.used_in_all());
+        format!("{}{why}{lost}{used}{}", facts.sentence(finding), facts.started_with())
     }
 
     fn fix(fix: &Fix) -> String {
@@ -108,6 +107,10 @@ impl Stall for CpuQuota {
         }
     }
 
+    fn quota(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
+    }
+
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let bursts = Facts { used: Some(0.5), throttled_periods: 0.4, ..sample() };
@@ -119,6 +122,10 @@ impl Stall for CpuQuota {
         let told = Facts { threads: 1, started, ..sample() };
         let changed = Facts { changed: true, throttled_periods: 0.2, ..sample() };
         let over = Facts { throttled_periods: 0.0, throttled_ms_per_s: 0.0, ..changed.clone() };
+        let shared = Facts { culprit_threads: Some(3), ..sample() };
+        let light = Light { threads: 60, cpus: 0.3, share: 0.6 };
+        let light = Facts { light, threads: 1, culprit_threads: Some(1), ..sample() };
+        let both = Facts { threads: 2, ..light.clone() };
         let all = [
             sample(),
             bursts,
@@ -126,6 +133,9 @@ impl Stall for CpuQuota {
             told,
             changed,
             over,
+            shared,
+            light,
+            both,
             with(Cause::Spun(0.75)),
             with(Cause::UnderQuota),
         ];
@@ -154,13 +164,13 @@ fn most(window: &Window) -> f64 {
 }
 
 fn finding(held: Held) -> Finding {
-    let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
+    let Finding { victim, other_victims, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota;
     // The present quota is not the one that throttled it.
     let run = (!facts.is_over()).then(|| run(&facts));
     let fixes = fixes(&facts, held.online, culprits.first().map_or(1, |one| one.processes));
     let found = CpuQuota::found(&facts, &fixes);
-    Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
+    Finding { victim, other_victims, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
 }
 
 fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
@@ -170,7 +180,7 @@ fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
     let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
     let whole = (facts.cpus().floor() as u32).max(1);
     // From outside, it cannot be seen how many of its processes a server can do without.
-    let is_more = facts.threads > whole && processes == 1;
+    let is_more = facts.culprit_threads.unwrap_or(facts.threads) > whole && processes == 1;
     let fewer = is_more.then_some(Fix::FewerThreads(whole));
     match facts.cause {
         Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
@@ -199,9 +209,10 @@ fn run(facts: &Facts) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MS, group, held_by_quota as tick, thread};
+    use crate::testing::{MS, group, held_by_quota as tick, process, thread};
     use crate::tick::Tick;
     use model::live::Sure;
+    use probe::live::ThreadCounts;
 
     fn fixes_of(finding: &Finding) -> Vec<Fix> {
         finding.fixes.read().unwrap()
@@ -250,12 +261,70 @@ mod tests {
 
     #[test]
     fn only_a_program_of_one_process_is_told_to_run_fewer_threads() {
-        let facts = Facts { threads: 8, ..sample() };
+        let facts = Facts { threads: 8, culprit_threads: Some(8), ..sample() };
         let fewer = |processes| {
             let fixes = fixes(&facts, 8, processes);
             fixes.iter().any(|fix| matches!(fix, Fix::FewerThreads(_)))
         };
         assert!(fewer(1) && !fewer(2));
+        // One thread of it beside seven of another program.
+        let facts = Facts { culprit_threads: Some(1), ..facts };
+        assert!(!fixes(&facts, 8, 1).iter().any(|fix| matches!(fix, Fix::FewerThreads(_))));
+    }
+
+    #[test]
+    fn many_threads_that_work_little_count_and_no_smaller_quota_is_advised() {
+        let mut tick = tick(0, 400);
+        tick.groups.push(group("/a/b", 200, 1_980, (5, 300)));
+        tick.threads[0].ran_ns = 900 * MS;
+        tick.threads.extend((1..61).map(|number| ThreadCounts {
+            ran_ns: 18 * MS,
+            throttled_ns: [0; probe::live::LEVELS],
+            ..thread_of(1, number)
+        }));
+        let found = CpuQuota::find(&Window::of([&tick]));
+        let facts: Facts = found[0].facts.read().unwrap();
+        assert_eq!((facts.threads, facts.light.threads, facts.light.cpus), (1, 60, 1.08));
+        let said = CpuQuota::cause(&found[0], &facts);
+        assert!(said.contains("used it up with 1 busy thread and 60 less busy ones."), "{said}");
+        // 1 CPU for the busy thread, and 1.3 times what the others used.
+        assert_eq!(fixes_of(&found[0])[0], Fix::RaiseQuota(2.7));
+        // A helper that hardly works gets no CPU of its own.
+        tick.threads.truncate(2);
+        tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
+        let found = CpuQuota::find(&Window::of([&tick]));
+        assert_eq!(fixes_of(&found[0]), [Fix::RaiseQuota(1.2)]);
+        // However little is seen of the threads, no smaller quota is advised.
+        tick.groups = vec![group("/a/b", 400, 3_900, (5, 300))];
+        let found = CpuQuota::find(&Window::of([&tick]));
+        assert_eq!(fixes_of(&found[0]), [Fix::RaiseQuota(4.4)]);
+    }
+
+    #[test]
+    fn facts_of_an_older_record_say_no_more_than_they_hold() {
+        let older = r#"{"group":"/a","whose":"own","quota_us":50000,"period_us":100000,
+            "throttled_periods":0.9,"throttled_ms_per_s":480.0,"threads":4,"cause":"used-up"}"#;
+        let facts: Facts = serde_json::from_str(older).unwrap();
+        assert!(facts.used_up(&Finding::default(), "").ends_with("used it up with 4 threads"));
+    }
+
+    #[test]
+    fn what_the_victim_loses_is_told_apart_from_what_all_lose() {
+        let mut tick = tick(0, 400);
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        process(&mut tick, 2, "cron", Some("/a/b"));
+        tick.threads.push(thread(2, 300, 0));
+        tick.threads[1].throttled_ns[0] = 200 * MS;
+        tick.threads[1].ready_ns = 200 * MS;
+        let found = CpuQuota::find(&Window::of([&tick]));
+        let facts: Facts = found[0].facts.read().unwrap();
+        let found = &found[0];
+        assert_eq!((found.victim.name.as_str(), found.other_victims), ("web", 1));
+        assert_eq!((found.cost_ms_per_s, facts.victim_ms_per_s), (600.0, 400.0));
+        assert_eq!((facts.threads, facts.culprit_threads), (2, Some(1)));
+        let said = CpuQuota::cause(found, &facts);
+        assert!(said.contains("2 threads used it up, 1 of them of web"), "{said}");
+        assert!(said.contains("web alone loses 400 ms/s."), "{said}");
     }
 
     #[test]
@@ -291,8 +360,8 @@ mod tests {
         assert_eq!((facts.cause, &fixes_of(&found[0])[0]), (Cause::UsedUp, &Fix::Burst));
     }
 
-    fn thread_of(pid: u32, number: u32) -> probe::live::ThreadCounts {
-        probe::live::ThreadCounts { tid: pid + number, pid, ..thread(pid, 10, 100) }
+    fn thread_of(pid: u32, number: u32) -> ThreadCounts {
+        ThreadCounts { tid: pid + number, pid, ..thread(pid, 10, 100) }
     }
 
     #[test]

@@ -21,6 +21,9 @@ const LIMIT_MS_PER_S: f64 = 100.0;
 /// part in this many of the limit. The sleep would be 64 s times the square of that part: 10 ms.
 const NOT_SLEPT: u64 = 80;
 
+/// More than this share of a group's memory is most of it.
+const MOST: f64 = 0.5;
+
 /// The victim's group is above memory.high, so the kernel makes it sleep.
 pub struct MemoryHigh;
 
@@ -72,17 +75,20 @@ impl Stall for MemoryHigh {
     }
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
+        let most = match finding.culprits.is_empty() {
+            true => String::new(),
+            false => format!(", most of it in {}", words::culprit(finding)),
+        };
         let asleep = facts.asleep.filter(|share| *share > 0.0);
         let asleep = asleep.map(|share| {
             let share = percent(share);
             format!(" In {share} of the samples at least one thread slept for that reason.")
         });
         format!(
-            "{} holds {} of memory, most of it in {}. Its memory.high is {}. The group went above \
-             this limit {} times a second, so the kernel made its threads sleep.{}",
+            "{} holds {} of memory{most}. Its memory.high is {}. The group went above this limit {} \
+             times a second, so the kernel made its threads sleep.{}",
             words::its_group(&facts.group, finding),
             figure(facts.held_bytes as f64, Unit::Bytes),
-            words::culprit(finding),
             figure(facts.high_bytes as f64, Unit::Bytes),
             figure(facts.high_events_per_s, Unit::Count),
             asleep.unwrap_or_default(),
@@ -93,7 +99,7 @@ impl Stall for MemoryHigh {
         match fix {
             Fix::RaiseMemoryHigh => "Raise memory.high above what the work needs.",
             Fix::MemoryMax => {
-                "Use memory.max instead, so that the group is killed and started again."
+                "Use memory.max instead, if the work may be killed and is then started again."
             }
             Fix::Swap => "Let the group swap (memory.swap.max), to zram for example.",
         }
@@ -132,7 +138,9 @@ fn of_group(window: &Window, group: &str, sums: &MemorySums) -> Option<Finding> 
     }
     let in_scope = || sums.tasks.iter().filter(|(_, task)| task.in_scope);
     let (pid, victim) = in_scope().max_by_key(|(pid, task)| (task.asleep, task.bytes, **pid))?;
+    let is_most = |bytes: u64| bytes as f64 > sums.held_bytes as f64 * MOST;
     let filler = sums.tasks.iter().max_by_key(|(pid, task)| (task.bytes, **pid));
+    let filler = filler.filter(|(_, task)| is_most(task.bytes));
     let program = |pid: u32, name: &str| Program {
         name: name.to_owned(),
         group: Some(group.to_owned()),
@@ -207,6 +215,13 @@ mod tests {
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((facts.held_bytes, facts.high_events_per_s), (35 << 20, 20.0));
         assert_eq!(facts.asleep, Some(1.0));
+        // Of many that are alike, none holds most.
+        let mut many = tick(35, 20, 980, true);
+        many.memory[0].tasks[0].bytes = 1 << 20;
+        let found_many = MemoryHigh::find(&Window::of([&many]));
+        assert!(found_many[0].culprits.is_empty());
+        let said = MemoryHigh::cause(&found_many[0], &facts);
+        assert!(said.contains("holds 35 MiB of memory. Its"), "{said}");
         let parameters = &found.run.as_ref().unwrap().parameters.0;
         assert_eq!(parameters["limit"].to_string(), "32MiB");
         assert_eq!(parameters["need"].to_string(), "64MiB");

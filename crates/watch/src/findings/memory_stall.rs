@@ -203,7 +203,8 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     let lost = window.memory_ns(key, sums);
     let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
     let mut facts = Facts {
-        of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),
+        of_group: for_group
+            || sums.all.reclaim_ns == 0 && full.is_some_and(|full| full.is_hit != Some(false)),
         freeing: share(sums.all.reclaim_ns, lost),
         compacting: share(sums.all.compaction_ns, lost),
         group: full.map(|full| full.group.clone()),
@@ -221,8 +222,8 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     }
 }
 
-/// The process that holds most of a full group's memory. Pages of files that nobody maps count
-/// for no process.
+/// The process that holds most of a full group's memory. Pages that another process
+/// may share, and pages of files that nobody maps, count for no process.
 fn holder(full: &Full) -> Option<Program> {
     let (pid, name, bytes) = full.largest.as_ref()?;
     let is_most = *bytes as f64 > full.limit_bytes as f64 * MOSTLY;
@@ -270,7 +271,7 @@ mod tests {
         tick.threads[0].memory_ns = 300 * MS;
         let largest = Some((7, "cache".to_owned(), 40 << 20));
         let group = "/app".to_owned();
-        let full = Full { group, limit_bytes: 64 << 20, largest, read_back_ns: 0 };
+        let full = Full { group, limit_bytes: 64 << 20, is_hit: None, largest, read_back_ns: 0 };
         tick.full.insert(1, full.clone());
         let all = MemoryStall::find(&Window::of([&tick]));
         let [found] = &all[..] else { panic!("{all:?}") };
@@ -280,7 +281,21 @@ mod tests {
         assert!(cause.contains("read back"), "{cause}");
         tick.full.insert(1, Full { read_back_ns: 400 * MS, ..full.clone() });
         assert_eq!(MemoryStall::find(&Window::of([&tick]))[0].cost_ms_per_s, 700.0);
-        tick.full.insert(1, Full { largest: Some((7, "cache".to_owned(), 9 << 20)), ..full });
+        let small = Some((7, "cache".to_owned(), 9 << 20));
+        tick.full.insert(1, Full { largest: small, ..full.clone() });
         assert!(MemoryStall::find(&Window::of([&tick]))[0].culprits.is_empty());
+        // It is full of files that could be dropped, and nobody reached its limit.
+        tick.full.insert(1, Full { is_hit: Some(false), ..full.clone() });
+        let cause_of = |window: &Window| {
+            let all = MemoryStall::find(window);
+            MemoryStall::cause(&all[0], &all[0].facts.read().unwrap())
+        };
+        let cause = cause_of(&Window::of([&tick]));
+        assert!(cause.contains("The machine is short of free memory"), "{cause}");
+        // Once is enough.
+        let mut hit = tick.clone();
+        hit.full.insert(1, Full { is_hit: Some(true), ..full });
+        let cause = cause_of(&Window::of([&tick, &hit, &tick]));
+        assert!(cause.contains("is at its limit of 64 MiB"), "{cause}");
     }
 }

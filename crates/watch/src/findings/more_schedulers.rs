@@ -58,7 +58,7 @@ impl Stall for MoreSchedulers {
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let all = node_quota::all(seen.window);
-        let most = largest(all.iter().filter(|held| has_more(held)).map(|held| held.held));
+        let most = largest(all.iter().filter(|held| has_more(held)).map(Held::cost));
         Some(seen.measured_of_nodes::<Self>(most, LIMIT_MS_PER_S))
     }
 
@@ -84,6 +84,10 @@ impl Stall for MoreSchedulers {
             Fix::Flags(flags) => words::flags(flags),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
         }
+    }
+
+    fn quota(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
     }
 
     #[cfg(any(test, feature = "testing"))]

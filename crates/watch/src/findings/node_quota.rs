@@ -12,6 +12,9 @@ use scenarios::params::{Auto, Decimal, OrNone, Params, Time};
 
 pub use super::quota::LIMIT_MS_PER_S;
 
+/// More than this share of what was used of a quota is most of it.
+const MOSTLY: f64 = 0.5;
+
 /// A node under a quota, and what it loses to the quota. Times are in milliseconds a second.
 pub struct Held<'a> {
     window: &'a Window,
@@ -32,7 +35,20 @@ pub struct Held<'a> {
 impl Held<'_> {
     /// The part of the throttled time that the spinning accounts for.
     pub fn caused(&self) -> f64 {
-        if self.ran > 0.0 { self.held * (self.spun / self.ran).min(1.0) } else { 0.0 }
+        self.part(self.spun)
+    }
+
+    /// What its own CPU time costs it. If other programs used most of the quota, that is only its
+    /// part of the throttled time.
+    pub fn cost(&self) -> f64 {
+        let part = self.part(self.ran);
+        if part >= self.held * MOSTLY { self.held } else { part }
+    }
+
+    /// The part of the throttled time that this much CPU time accounts for.
+    fn part(&self, of: f64) -> f64 {
+        let used = self.ran.max(self.bound.used_ms_per_s);
+        if used > 0.0 { self.held * (of / used).min(1.0) } else { 0.0 }
     }
 
     /// A finding with victim, cost and lab run. The stall's own facts come from the caller.
@@ -42,7 +58,7 @@ impl Held<'_> {
         Finding {
             victim: program(self.key, self.pid),
             culprits: vec![program(self.key, self.pid)],
-            cost_ms_per_s: self.held,
+            cost_ms_per_s: self.cost(),
             worst_ms: ms(worst_ns),
             run: Some(self.run()),
             ..found
@@ -67,10 +83,10 @@ pub fn all(window: &Window) -> Vec<Held<'_>> {
     window.nodes.iter().filter_map(|(pid, (key, node))| held(window, *pid, key, node)).collect()
 }
 
-/// The nodes that quotas throttle for long enough to matter.
+/// The nodes that throttle themselves under a quota for long enough to matter.
 pub fn held_for_long(window: &Window) -> Vec<Held<'_>> {
     let mut all = all(window);
-    all.retain(|held| held.held >= LIMIT_MS_PER_S);
+    all.retain(|held| held.cost() >= LIMIT_MS_PER_S);
     all
 }
 

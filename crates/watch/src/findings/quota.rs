@@ -7,15 +7,14 @@ use crate::runtime::{LiveRuntime, Setting, Settings};
 use crate::sums::{GroupSums, Key, Sums, ThreadSums, ms};
 use crate::tick::RuntimeTick;
 use crate::window::Window;
+use model::Unit;
 use model::live::{Finding, Sure};
-use model::prose::figures::percent;
+use model::prose::figures::{figure, percent, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Time throttled by a quota, in milliseconds a second: 1% of a thread's time. A group reaches
-/// this figure if it is throttled for 10 ms in one of ten periods of 100 ms.
-pub const LIMIT_MS_PER_S: f64 = 10.0;
+pub use crate::sums::QUOTA_LIMIT_MS_PER_S as LIMIT_MS_PER_S;
 
 /// A group that used less than this share of what it was given in its throttled periods was
 /// throttled under its quota. A sound kernel may keep back a millisecond on each CPU and period,
@@ -33,16 +32,20 @@ const KEPT_BACK_NS: u64 = 1_000_000;
 /// less than a third of the time does not use up a quota.
 const SPUN: f64 = 0.3;
 
-/// A thread that used less than one part in this many of the busiest thread's time is not at
+/// A thread that used less than one part in this many of the busiest thread's time is hardly at
 /// work. Examples are timers and compilers of a runtime, beside its one thread that works.
 const IDLE: u64 = 10;
 
+/// Such threads are told if together they used at least this share of the CPU time.
+const LIGHT: f64 = 0.1;
+
 /// How the names of a JVM's threads begin that its settings limit, by pool.
-const OF_JVM: [&str; 10] = [
+const OF_JVM: [&str; 11] = [
     "GC Thread#",
     "GC task thread",
     "Gang worker",
-    "G1 ",
+    "G1 Conc#",
+    "G1 Refine#",
     "ParGC",
     "Shenandoah GC",
     "ZWorker",
@@ -81,12 +84,32 @@ pub struct Quota<C> {
     /// Threads of the group that were at work. A thread that used less than a tenth of the
     /// busiest thread's time does not count.
     pub threads: u32,
+    /// Those of them that belong to the program that used most of it; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit_threads: Option<u32>,
+    /// The threads that used less, and how many CPUs they used together.
+    #[serde(default)]
+    pub light: Light,
+    /// What it costs the victim alone, in milliseconds a second; 0 if that is not known.
+    #[serde(default)]
+    pub victim_ms_per_s: f64,
     /// The runtime that used most of it, and the settings that it was started with; absent if
     /// either is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Started>,
     /// What used the quota up.
     pub cause: C,
+}
+
+/// Threads that used little CPU time each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Light {
+    /// How many.
+    pub threads: u32,
+    /// CPU time that they used together, in CPUs.
+    pub cpus: f64,
+    /// Their share of the group's CPU time.
+    pub share: f64,
 }
 
 /// A runtime, and the settings that it was started with.
@@ -136,6 +159,9 @@ impl<C> Quota<C> {
             lacked_cpus: self.lacked_cpus,
             used: self.used,
             threads: self.threads,
+            culprit_threads: self.culprit_threads,
+            light: self.light,
+            victim_ms_per_s: self.victim_ms_per_s,
             started: self.started,
             cause,
         }
@@ -154,10 +180,46 @@ impl<C> Quota<C> {
     /// The quota that would have been enough in its throttled periods, in CPUs. A group that works
     /// now and then lacks little on average, and needs as much as it lacks while it works. No
     /// thread can use more than one CPU. The throttled time of all CPUs may be more, since a thread
-    /// that wakes for a moment on another CPU is throttled there too.
+    /// that wakes for a moment on another CPU is throttled there too. The present quota was not
+    /// enough, whatever was seen of the threads.
     pub fn wanted_cpus(&self) -> f64 {
-        let wanted = self.cpus() + self.lacked_cpus;
-        if self.threads == 0 { wanted } else { wanted.min(f64::from(self.threads)) }
+        let (cpus, wanted) = (self.cpus(), self.cpus() + self.lacked_cpus);
+        if self.threads == 0 {
+            return wanted;
+        }
+        // Light threads lack as much of their time as the group does.
+        let of_light = self.light.cpus * wanted / cpus.max(f64::MIN_POSITIVE);
+        wanted.min(f64::from(self.threads) + of_light).max(cpus)
+    }
+
+    /// Says who used it up, without an end: `web (pid 7) used it up with 2 threads`. `when` follows
+    /// these words.
+    pub fn used_up(&self, finding: &Finding, when: &str) -> String {
+        let by = words::culprit(finding);
+        let threads = match self.light.share >= LIGHT {
+            true => format!(
+                "{} and {} less busy ones",
+                plural(self.threads.into(), "busy thread"),
+                self.light.threads
+            ),
+            false => plural(self.threads.into(), "thread"),
+        };
+        match self.culprit_threads.filter(|own| *own > 0 && *own < self.threads) {
+            Some(own) if self.light.share < LIGHT => {
+                format!("{threads} used it up{when}, {own} of them of {by}")
+            }
+            Some(_) => format!("{threads} used it up{when}; {by} used most of it"),
+            None => format!("{by} used it up{when} with {threads}"),
+        }
+    }
+
+    /// A sentence that says what the victim alone loses to it; empty if it is the only one.
+    pub fn lost_alone(&self, finding: &Finding) -> String {
+        if finding.other_victims == 0 || self.victim_ms_per_s == 0.0 {
+            return String::new();
+        }
+        let lost = figure(self.victim_ms_per_s, Unit::MillisecondsPerSecond);
+        format!(" {} alone loses {lost}.", plain(&finding.victim.name))
     }
 
     /// The quota in whole CPUs, rounded up.
@@ -257,7 +319,11 @@ fn of_group<'a>(
     let victim = *victims.iter().max_by_key(|(_, sums)| held(sums))?;
     let all = victims.iter().map(|(_, sums)| held(sums)).fold(0, u64::saturating_add);
     let is_much = window.rate(all) >= least;
-    is_much.then(|| holding(window, (group, counted), victim, (all, Sure::Measured)))
+    let others = victims.iter().filter(|(_, sums)| window.rate(held(sums)) >= LIMIT_MS_PER_S);
+    let others = others.filter(|(key, _)| *key != victim.0).count();
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    let lost = Lost { own_ns: held(victim.1), all_ns: all, others, sure: Sure::Measured };
+    is_much.then(|| holding(window, (group, counted), victim, &lost))
 }
 
 /// The same without programs in the kernel, which count the throttled time of each thread. Uses
@@ -272,16 +338,31 @@ fn of_counters<'a>(
     let inside = window.victims().filter(|(key, _)| is_below(window, key, group));
     let victim = inside.max_by_key(|(_, sums)| sums.all.ready_ns)?;
     let is_much = window.rate(throttled) >= least;
-    is_much.then(|| holding(window, (group, counted), victim, (throttled, Sure::Likely)))
+    // The counters do not tell programs apart.
+    let lost = Lost { own_ns: 0, all_ns: throttled, others: 0, sure: Sure::Likely };
+    is_much.then(|| holding(window, (group, counted), victim, &lost))
+}
+
+/// What a quota costs, in nanoseconds.
+struct Lost {
+    /// The victim alone; 0 if that is not known.
+    own_ns: u64,
+    /// All programs together.
+    all_ns: u64,
+    /// Number of other programs that lose much.
+    others: u32,
+    sure: Sure,
 }
 
 fn holding<'a>(
     window: &Window,
     (group, counted): (&str, &'a GroupSums),
     (key, sums): (&Key, &Sums),
-    (lost_ns, sure): (u64, Sure),
+    lost: &Lost,
 ) -> Held<'a> {
     let (users, at_work) = (users(window, group), at_work(window, group));
+    let is_of_first = |of: &Key| users.first().is_some_and(|(user, _)| *user == of);
+    let culprit_threads = at_work.iter().filter(|(of, _)| is_of_first(of)).count();
     let runtime = users.first().and_then(|(_, sums)| sums.runtime);
     let quota = Quota {
         group: group.to_owned(),
@@ -289,40 +370,36 @@ fn holding<'a>(
         quota_us: counted.limit.quota_us,
         period_us: counted.limit.period_us,
         changed: counted.changed,
-        throttled_periods: share(counted.gained.nr_throttled, counted.gained.nr_periods),
+        throttled_periods: counted.throttled_periods(),
         throttled_ms_per_s: throttled_ms_per_s(counted),
         lacked_cpus: counted.lacked_cpus(),
         used: used(counted),
         threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
+        culprit_threads: u32::try_from(culprit_threads).ok(),
+        light: light(window, group, &at_work),
+        victim_ms_per_s: window.rate(lost.own_ns),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
     let found = Finding {
         victim: program_of(key, sums),
         culprits: users.iter().map(|(key, sums)| program_of(key, sums)).collect(),
-        cost_ms_per_s: window.rate(lost_ns),
+        cost_ms_per_s: window.rate(lost.all_ns),
+        other_victims: lost.others,
         // Counters of the group say nothing about a single wait.
-        worst_ms: match sure {
+        worst_ms: match lost.sure {
             Sure::Measured => ms(sums.all.throttled_worst_ns),
             Sure::Likely => ms(sums.all.worst_ns),
         },
-        sure,
+        sure: lost.sure,
         ..Finding::default()
     };
     let is_limited = |(of, thread): &&(&Key, &ThreadSums)| {
-        users.first().is_some_and(|(user, _)| user == of)
-            && runtime.is_some_and(|it| is_limited(it.runtime, thread))
+        is_of_first(of) && runtime.is_some_and(|it| is_limited(it.runtime, thread))
     };
     let limited: Vec<&ThreadSums> = at_work.iter().filter(is_limited).map(|one| one.1).collect();
     let limited = runtime.map_or(0, |it| largest_pool(it.runtime, &limited));
     Held { quota, counted, online: window.machine.cpus, runtime, limited, found }
-}
-
-fn share(part: Option<u64>, of: Option<u64>) -> f64 {
-    match (part, of) {
-        (Some(part), Some(of)) if of > 0 => part as f64 / of as f64,
-        _ => 0.0,
-    }
 }
 
 fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
@@ -333,8 +410,8 @@ fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
 
 /// CPU time that was used, divided by what the quota allows in that time.
 fn used(counted: &GroupSums) -> Option<f64> {
-    let allowed = counted.limit.cpus() * counted.over_ns as f64;
-    (allowed > 0.0).then(|| counted.gained.usage_ns.map(|ns| ns as f64 / allowed)).flatten()
+    let allowed = counted.limit.cpus() * 1e3;
+    counted.used_ms_per_s().filter(|_| allowed > 0.0).map(|used| used / allowed)
 }
 
 /// In each throttled period, a sound kernel gave the group its whole quota, except for what the
@@ -378,14 +455,33 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     users
 }
 
-/// The threads of a group that used CPU time, except those that used little beside the busiest.
-fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
+/// The threads of a group that used CPU time.
+fn that_ran<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
     let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
     let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
-    let mut all: Vec<(&Key, &ThreadSums)> = threads.collect();
+    threads.filter(|(_, thread)| window.rate(thread.ran_ns) >= 1.0).collect()
+}
+
+/// The threads of a group that used CPU time, except those that used little beside the busiest.
+fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
+    let mut all = that_ran(window, group);
     let most = all.iter().map(|(_, thread)| thread.ran_ns).max().unwrap_or(0);
-    all.retain(|(_, thread)| thread.ran_ns >= most / IDLE && window.rate(thread.ran_ns) >= 1.0);
+    all.retain(|(_, thread)| thread.ran_ns >= most / IDLE);
     all
+}
+
+/// The threads of a group that used CPU time and are not among those at work.
+fn light(window: &Window, group: &str, at_work: &[(&Key, &ThreadSums)]) -> Light {
+    let all = that_ran(window, group);
+    let ran = |threads: &[(&Key, &ThreadSums)]| -> u64 {
+        threads.iter().map(|(_, thread)| thread.ran_ns).fold(0, u64::saturating_add)
+    };
+    let (of_all, ran_ns) = (ran(&all), ran(&all).saturating_sub(ran(at_work)));
+    Light {
+        threads: u32::try_from(all.len() - at_work.len()).unwrap_or(u32::MAX),
+        cpus: window.rate(ran_ns) / 1e3,
+        share: ran_ns as f64 / of_all.max(1) as f64,
+    }
 }
 
 /// Whether a setting of a runtime limits how many threads of this kind exist or run at once. A
@@ -460,6 +556,8 @@ pub fn sample() -> Quota<Cause> {
         lacked_cpus: 0.48,
         used: Some(0.98),
         threads: 4,
+        culprit_threads: Some(4),
+        victim_ms_per_s: 300.0,
         ..Quota::default()
     }
 }

@@ -10,7 +10,6 @@ use crate::runtime::{LiveRuntime, Setting};
 use crate::sums::largest;
 use crate::window::Window;
 use model::live::{AnswerState, Finding, Source};
-use model::prose::figures::plural;
 use model::suggestion::{Command, Run};
 use scenarios::params::{Auto, Params, Time};
 use scenarios::quota_blind::{META, QuotaBlindParams, Runtime};
@@ -75,12 +74,11 @@ impl Stall for QuotaBlind {
             None => " The settings that it was started with could not be read.",
         };
         format!(
-            "{} {} used it up early in the period with {}: {} runs more threads at once than the \
-             quota allows.{}{}{unread}",
+            "{} {}: {} runs more threads at once than the quota allows.{}{}{}{unread}",
             facts.sentence(finding),
-            words::culprit(finding),
-            plural(facts.threads.into(), "thread"),
+            facts.used_up(finding, " early in the period"),
             name(facts.cause.runtime),
+            facts.lost_alone(finding),
             facts.used_in_all(),
             facts.started_with(),
         )
@@ -89,12 +87,14 @@ impl Stall for QuotaBlind {
     fn fix(fix: &Fix) -> String {
         match fix {
             Fix::TellRuntime(runtime, cpus) => {
-                let dirty = match runtime {
-                    LiveRuntime::Beam => format!(" +SDcpu {cpus}:{cpus}"),
-                    _ => String::new(),
+                let more = match runtime {
+                    LiveRuntime::Beam => format!(" +SDcpu {cpus}:{cpus}."),
+                    // Older versions give all of their threads one name.
+                    LiveRuntime::Node => ". This does not limit worker_threads.".to_owned(),
+                    LiveRuntime::Jvm | LiveRuntime::Go => ".".to_owned(),
                 };
                 let setting = setting(*runtime, *cpus).written();
-                format!("Limit {} to the CPUs of its quota: {setting}{dirty}.", name(*runtime))
+                format!("Limit {} to the CPUs of its quota: {setting}{more}", name(*runtime))
             }
             Fix::FewerCollectors(count) => format!(
                 "Have the JVM collect garbage with fewer threads: {}.",
@@ -102,6 +102,10 @@ impl Stall for QuotaBlind {
             ),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
         }
+    }
+
+    fn quota(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -176,11 +180,11 @@ fn at_once(held: &Held) -> bool {
 
 fn finding(held: Held) -> Option<Finding> {
     let runtime = runtime(&held)?;
-    let Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
+    let Finding { victim, other_victims, culprits, cost_ms_per_s, worst_ms, sure, .. } = held.found;
     let facts = held.quota.with(Cause { runtime, limited: held.limited });
     let run = Some(run(&facts));
     let found = QuotaBlind::found(&facts, &fixes(&facts, held.online));
-    Some(Finding { victim, culprits, cost_ms_per_s, worst_ms, sure, run, ..found })
+    Some(Finding { victim, other_victims, culprits, cost_ms_per_s, worst_ms, sure, run, ..found })
 }
 
 fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
@@ -303,6 +307,10 @@ mod tests {
         assert_eq!(fixes_of(&jvm(["Thread-0", "Thread-1"])), None);
         // There is always one compiler of each kind.
         assert_eq!(fixes_of(&jvm(["C1 CompilerThre", "C2 CompilerThre"])), None);
+        // These are two pools, or only one thread each.
+        assert_eq!(fixes_of(&jvm(["G1 Conc#0", "G1 Refine#0"])), None);
+        assert_eq!(fixes_of(&jvm(["G1 Main Marker", "G1 Service"])), None);
+        assert!(fixes_of(&jvm(["G1 Conc#0", "G1 Conc#1"])).is_some());
         assert!(fixes_of(&jvm(["GC Thread#0", "GC Thread#1"])).is_some());
         // Threads that hardly run do not count either.
         let mut idle = jvm(["GC Thread#0", "VM Periodic Tas"]);
@@ -310,6 +318,6 @@ mod tests {
         assert_eq!(fixes_of(&idle), None);
         let window = Window::of([&idle]);
         let facts: quota::Quota<quota::Cause> = CpuQuota::find(&window)[0].facts.read().unwrap();
-        assert_eq!((facts.threads, facts.wanted_cpus()), (1, 1.0));
+        assert_eq!((facts.threads, (facts.wanted_cpus() * 100.0).round()), (1, 106.0));
     }
 }

@@ -58,6 +58,12 @@ pub trait Stall: 'static {
     /// A fix as a sentence.
     fn fix(fix: &Self::Fix) -> String;
 
+    /// The group whose quota such a finding is about; None if it is about no quota. Several stalls
+    /// may be about the same one.
+    fn quota(_facts: &Self::Facts) -> Option<&str> {
+        None
+    }
+
     /// Facts and fixes that contain every sentence of this stall.
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Self::Facts, Vec<Self::Fix>)>;
@@ -85,6 +91,7 @@ pub struct Entry {
     pub(super) stands_ready: bool,
     pub(super) find: fn(&Window) -> Vec<Finding>,
     pub(super) answer: fn(&Seen) -> Option<AnswerState>,
+    quota: fn(&Finding) -> Option<String>,
     cause: fn(&Finding) -> Option<String>,
     fixes: fn(&Finding) -> Vec<String>,
     #[cfg(any(test, feature = "testing"))]
@@ -100,6 +107,7 @@ impl Entry {
             stands_ready: S::STANDS_READY,
             find: S::find,
             answer: S::answer,
+            quota: |finding| S::quota(&finding.facts.read()?).map(str::to_owned),
             cause: |finding| finding.facts.read().map(|facts| S::cause(finding, &facts)),
             fixes: |finding| {
                 let all: Vec<S::Fix> = finding.fixes.read().unwrap_or_default();
@@ -111,6 +119,11 @@ impl Entry {
                 all.map(|(facts, fixes)| sample(S::found(&facts, &fixes))).collect()
             },
         }
+    }
+
+    /// The group whose quota a finding is about.
+    pub(crate) fn quota(&self, finding: &Finding) -> Option<String> {
+        (self.quota)(finding)
     }
 
     /// The sentences that say how the victim of a finding is held up; None if the facts of the

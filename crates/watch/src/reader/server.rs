@@ -36,14 +36,15 @@ pub const MOST_ANSWERED: usize = 512 << 10;
 const MEMORY: u64 = 1 << 30;
 
 /// Privileges of the reader: to look at the processes of others, to follow the links to their
-/// mapped files, and to open files that root could open. Also to turn workers into nobody, and to
-/// make the kernel count what its programs cost.
-const NEEDED: [CapabilitySet; 6] = [
+/// mapped files, and to open files that root could open. Also to turn workers into nobody, to kill
+/// these, and to make the kernel count what its programs cost.
+const NEEDED: [CapabilitySet; 7] = [
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::CHECKPOINT_RESTORE,
     CapabilitySet::DAC_READ_SEARCH,
     CapabilitySet::SETUID,
     CapabilitySet::SETGID,
+    CapabilitySet::KILL,
     CapabilitySet::SYS_ADMIN,
 ];
 

@@ -3,7 +3,7 @@
 
 use crate::tick::{Full, Tick};
 use host::roots::{Roots, read_start};
-use host::{MemoryGroups, resident_bytes};
+use host::{MemoryGroups, Resident, held_alone};
 use os::terminal;
 use probe::live::is_outside;
 use std::cmp::Reverse;
@@ -19,6 +19,9 @@ const MOST_PROCESSES: usize = 256;
 /// since it is no finding.
 const LEAST_NS: u64 = 20_000_000;
 
+/// Most groups whose counts are remembered.
+const MOST_GROUPS: usize = 1_024;
+
 /// Most bytes that are read of a name.
 const NAME: u64 = 64;
 
@@ -27,6 +30,8 @@ pub struct FullGroups {
     roots: Roots,
     groups: MemoryGroups,
     before: HashMap<u32, Before>,
+    /// How often the limit of each group had been reached at the last look.
+    hits: HashMap<String, u64>,
 }
 
 /// A process at the last look: its group, the group's count of pages that were read back after
@@ -48,7 +53,7 @@ struct Waited {
 impl FullGroups {
     /// For this hierarchy.
     pub fn new(roots: &Roots, groups: MemoryGroups) -> Self {
-        FullGroups { roots: roots.clone(), groups, before: HashMap::new() }
+        FullGroups { roots: roots.clone(), groups, before: HashMap::new(), hits: HashMap::new() }
     }
 
     /// Adds the full groups of those processes of a tick that were stalled for memory.
@@ -57,10 +62,21 @@ impl FullGroups {
         for (pid, waited) in most_waited(tick) {
             let Some((group, limit_bytes)) = self.groups.full(&self.roots, pid) else { continue };
             let then = before.remove(&pid).filter(|then| then.group == group);
+            let is_hit = self.is_hit(&group);
             let read_back_ns = self.read_back_ns(pid, &group, &waited, then);
             let largest = self.largest(&group);
-            tick.full.insert(pid, Full { group, limit_bytes, largest, read_back_ns });
+            tick.full.insert(pid, Full { group, limit_bytes, is_hit, largest, read_back_ns });
         }
+    }
+
+    /// Whether the limit of a group was reached since the last look at it; None at the first look,
+    /// and if the kernel does not count it.
+    fn is_hit(&mut self, group: &str) -> Option<bool> {
+        let hits = self.groups.hits(group)?;
+        if self.hits.len() >= MOST_GROUPS {
+            self.hits.clear();
+        }
+        self.hits.insert(group.to_owned(), hits).map(|before| hits > before)
     }
 
     /// The part of a process's sleep for pages that was for pages taken away before. The first
@@ -81,8 +97,9 @@ impl FullGroups {
 
     fn largest(&self, group: &str) -> Option<(u32, String, u64)> {
         let pids = self.groups.processes(group, MOST_PROCESSES).into_iter();
-        let sized = pids.filter_map(|pid| Some((resident_bytes(&self.roots, pid)?, pid)));
-        let (bytes, pid) = sized.max()?;
+        let sized = pids.filter_map(|pid| Some((pid, Resident::of(&self.roots, pid)?)));
+        let (pids, sizes): (Vec<u32>, Vec<Resident>) = sized.unzip();
+        let (bytes, pid) = held_alone(&sizes).into_iter().zip(pids).max()?;
         let name = read_start(&self.roots.proc.join(pid.to_string()).join("comm"), NAME).ok()?;
         let name = terminal::line(String::from_utf8_lossy(&name).trim_end_matches('\n'));
         Some((pid, name, bytes))
@@ -121,6 +138,7 @@ mod tests {
             ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
             ("sys/fs/cgroup/a/memory.max", "4096\n"),
             ("sys/fs/cgroup/a/memory.current", "4096\n"),
+            ("sys/fs/cgroup/a/memory.events", "max 3\n"),
             ("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 5\n"),
             ("sys/fs/cgroup/a/cgroup.procs", "8\n"),
             ("sys/fs/cgroup/a/b/cgroup.procs", "7\n"),
@@ -137,13 +155,20 @@ mod tests {
         };
         assert_eq!(look(10), None, "too little to look");
         let page = rustix::param::page_size() as u64;
-        let largest = Some((8, "a) b".to_owned(), 8 * page));
+        // The other process may share one of its pages.
+        let largest = Some((8, "a) b".to_owned(), 7 * page));
         let group = "/a".to_owned();
-        let expected = Full { group, limit_bytes: 4096, largest, read_back_ns: 0 };
+        let expected = Full { group, limit_bytes: 4096, is_hit: None, largest, read_back_ns: 0 };
         assert_eq!(look(30).as_ref(), Some(&expected));
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 55\n");
         // Half of the 100 pages, for the sleep of both intervals.
-        assert_eq!(look(50).map(|full| full.read_back_ns), Some(40 * MS));
+        let second = look(50).unwrap();
+        assert_eq!((second.read_back_ns, second.is_hit), (40 * MS, Some(false)));
+        tree.put("sys/fs/cgroup/a/memory.events", "max 4\n");
+        assert_eq!(look(30).map(|full| full.is_hit), Some(Some(true)));
+        // Nor is it forgotten by an interval without a look.
+        assert!(look(0).is_none());
+        assert_eq!(look(30).map(|full| full.is_hit), Some(Some(false)));
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(0), "pages never there before");
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 955\n");
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(50 * MS));

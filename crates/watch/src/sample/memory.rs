@@ -6,7 +6,7 @@ use crate::reader::{Answer, MOST_PLACES, Readers, What};
 use crate::tick::{MemoryTask, MemoryTick, Tick};
 use host::cgroup::MemoryUsage;
 use host::roots::{Roots, read_start};
-use host::{MemoryGroups, resident_bytes};
+use host::{MemoryGroups, Resident, held_alone};
 use model::live::Scope;
 use os::terminal;
 use std::collections::HashMap;
@@ -80,8 +80,10 @@ impl Memory {
 
     fn tasks(&self, group: &str, readers: &mut Readers) -> Vec<MemoryTask> {
         let pids = self.groups.processes(group, MOST_PROCESSES);
-        let mut tasks: Vec<MemoryTask> =
-            pids.into_iter().filter_map(|pid| self.task(pid, group)).collect();
+        let found = pids.into_iter().filter_map(|pid| self.task(pid, group));
+        let (mut tasks, sizes): (Vec<MemoryTask>, Vec<Resident>) = found.unzip();
+        let alone = held_alone(&sizes);
+        tasks.iter_mut().zip(alone).for_each(|(task, bytes)| task.bytes = bytes);
         let Some(first) = tasks.first().map(|task| task.pid) else { return tasks };
         let all = tasks.iter().map(|task| task.pid).collect();
         let what = What::SleepIn(SLEEPS_IN.to_owned(), all);
@@ -91,13 +93,13 @@ impl Memory {
         tasks
     }
 
-    fn task(&self, pid: u32, group: &str) -> Option<MemoryTask> {
+    fn task(&self, pid: u32, group: &str) -> Option<(MemoryTask, Resident)> {
         let folder = self.roots.proc.join(pid.to_string());
         let name = read_start(&folder.join("comm"), NAME).ok()?;
         let name = terminal::line(String::from_utf8_lossy(&name).trim_end_matches('\n'));
-        let bytes = resident_bytes(&self.roots, pid)?;
+        let size = Resident::of(&self.roots, pid)?;
         let in_scope = scope::holds(&self.scope, pid, &name, Some(group));
-        Some(MemoryTask { pid, name, bytes, sleeps: false, in_scope })
+        Some((MemoryTask { pid, name, bytes: size.bytes, sleeps: false, in_scope }, size))
     }
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Schema of the lines.
@@ -218,16 +219,20 @@ impl Log {
     }
 }
 
-/// Opens a log, and makes it if necessary. Only a regular file is opened, and not through a link.
+/// Opens a log, and makes it if necessary. Only a regular file of the caller is opened, and not
+/// through a link: its results count as measured, and the branch that it names is checked out.
 fn opened(path: &Path) -> std::io::Result<File> {
     let folder = os::folders::hold(&paths::folder_of(path))?;
     let name = path.file_name().unwrap_or_default();
     let new = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
     let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(openat(folder, name, new | safe, Mode::RUSR | Mode::WUSR)?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(std::io::Error::other("not a regular file")),
+    let found = file.metadata()?;
+    let (owner, caller) = (found.uid(), rustix::process::geteuid().as_raw());
+    match (found.is_file(), owner == caller) {
+        (false, _) => Err(std::io::Error::other("not a regular file")),
+        (true, false) => Err(std::io::Error::other(format!("it belongs to user {owner}"))),
+        (true, true) => Ok(file),
     }
 }
 
@@ -309,6 +314,20 @@ mod tests {
             std::fs::write(&path, other).unwrap();
             assert!(reopened(&path).err().unwrap().line.contains("not a log"));
         }
+    }
+
+    #[test]
+    fn the_log_of_another_user_counts_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        drop(Log::open(&asked(), Some(&path), false).unwrap());
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a file away");
+        }
+        let written = std::fs::read(&path).unwrap();
+        let failure = reopened(&path).err().unwrap();
+        assert!(failure.line.contains("it belongs to user 65534; name another"), "{failure:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), written);
     }
 
     #[test]

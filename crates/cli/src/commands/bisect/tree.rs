@@ -8,7 +8,7 @@ use crate::output;
 use bisect::{Answer, Found, Source};
 use host::{private, program};
 use os::child::Child;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, RawPid, Signal, kill_process_group};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,11 @@ const LONGEST: usize = 64 << 20;
 /// How long a build may take to end after it was asked to. It removes half-written files in this
 /// time.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// What the shell runs that guards a build; GRACE stands for a number of seconds. Its input ends
+/// when tailback has ended. To `kill`, 0 is its own process group, in which the build runs.
+const GUARD: &str = "trap '' HUP INT TERM; read -r line; kill -s TERM 0; sleep GRACE; \
+    kill -s KILL 0";
 
 /// Git settings that keep git from running any program of the tree.
 const WITHOUT_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
@@ -142,21 +147,12 @@ impl<'a> Tree<'a> {
     /// (exit code 128 or more). Also if the user interrupts.
     pub fn build(&self, command: &str) -> Result<Built, Failure> {
         let broken = |why: String| Failure::broken(format!("--build {command}: {why}"));
-        let errors = std::io::stderr();
-        let out = rustix::io::fcntl_dupfd_cloexec(&errors, 0).map_err(|e| broken(e.to_string()))?;
-        let mut started = program::command("sh").map_err(|why| broken(why.to_string()))?;
-        started.args(["-c", command]).current_dir(&self.folder).stdin(Stdio::null()).stdout(out);
-        os::death::bind(&mut started, Signal::TERM);
-        let process =
-            started.process_group(0).spawn().map_err(|error| broken(error.to_string()))?;
-        let mut child = Child::leading(process);
+        // It is dropped last, and kills what the build has left running.
+        let group = BuildGroup::new().map_err(broken)?;
+        let mut child = self.start(command, &group).map_err(broken)?;
         let status = loop {
             if (self.interrupted)() {
-                // SIGTERM lets compilers remove half-written files.
-                if let Some(group) = i32::try_from(child.pid()).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process_group(group, Signal::TERM);
-                }
-                child.wait_until(Instant::now() + GRACE);
+                group.end(&mut child);
                 let line = "interrupted".to_owned();
                 return Err(Failure { line, code: exit::INTERRUPTED });
             }
@@ -174,6 +170,18 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// Starts a build in this group.
+    fn start(&self, command: &str, group: &BuildGroup) -> Result<Child, String> {
+        let errors = std::io::stderr();
+        let out = rustix::io::fcntl_dupfd_cloexec(&errors, 0).map_err(|error| error.to_string())?;
+        let mut shell = program::command("sh").map_err(|why| why.to_string())?;
+        shell.args(["-c", command]).current_dir(&self.folder).stdin(Stdio::null()).stdout(out);
+        // If somebody has killed the guard, the shell of the build still ends with tailback.
+        os::death::bind(&mut shell, Signal::TERM);
+        let process = shell.process_group(group.id.as_raw_pid()).spawn();
+        process.map(Child::alone).map_err(|error| error.to_string())
+    }
+
     /// The output of a git command, without the end of the last line.
     fn git(&self, words: &[&str]) -> Result<String, Failure> {
         let broken = |why: &str| {
@@ -183,6 +191,8 @@ impl<'a> Tree<'a> {
         let mut command = program::command("git").map_err(|why| broken(&why.to_string()))?;
         command.args(WITHOUT_HOOKS).arg("-C").arg(&self.folder).args(words).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        // At SIGTERM git removes its lock files. A lock file that stays makes later commands fail.
+        os::death::bind(&mut command, Signal::TERM);
         let process = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::need("git is not on the PATH; install it"),
             _ => broken(&error.to_string()),
@@ -196,6 +206,63 @@ impl<'a> Tree<'a> {
         }
         let text = String::from_utf8_lossy(&ran.stdout);
         Ok(text.trim_end_matches('\n').to_owned())
+    }
+}
+
+/// The process group of a build. The guard, a shell, leads it, and ends the group when tailback has
+/// ended, however that was: compilers would otherwise go on writing into the tree. Dropping this
+/// kills the group.
+struct BuildGroup {
+    id: Pid,
+    /// Holds the other end of the guard's input. The guard is not reaped before this is dropped, so
+    /// no other group gets its number.
+    _guard: Child,
+}
+
+impl BuildGroup {
+    fn new() -> Result<Self, String> {
+        let mut shell = program::command("sh").map_err(|why| why.to_string())?;
+        shell.args(["-c", &GUARD.replace("GRACE", &GRACE.as_secs().to_string())]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let guard = shell.spawn().map_err(|error| error.to_string())?;
+        Ok(BuildGroup { id: Pid::from_child(&guard), _guard: Child::leading(guard) })
+    }
+
+    /// Asks the build to end, and waits until all of its processes have ended, but not longer than
+    /// [`GRACE`].
+    fn end(&self, build: &mut Child) {
+        let deadline = Instant::now() + GRACE;
+        // SIGTERM lets compilers remove half-written files.
+        let _ = kill_process_group(self.id, Signal::TERM);
+        build.wait_until(deadline);
+        // The shell ends at once; the programs that it has started may take longer.
+        while self.has_others() && Instant::now() < deadline {
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// Whether processes run in the group besides the guard.
+    fn has_others(&self) -> bool {
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = processes.filter_map(|one| one.file_name().to_str()?.parse::<RawPid>().ok());
+        let mut others = numbers.filter(|number| *number != self.id.as_raw_pid());
+        others.any(|number| {
+            // The kernel makes the file. A name in it need not be UTF-8.
+            let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
+            runs_in(&String::from_utf8_lossy(&stat), self.id)
+        })
+    }
+}
+
+/// Whether the process with this `/proc/PID/stat` runs and belongs to this process group. One that
+/// only waits to be reaped does not run.
+fn runs_in(stat: &str, group: Pid) -> bool {
+    // The name before the last parenthesis may contain any characters.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let fields: Vec<&str> = fields.split_whitespace().take(3).collect();
+    match fields[..] {
+        [state, _parent, of] => state != "Z" && of.parse::<RawPid>() == Ok(group.as_raw_pid()),
+        _ => false,
     }
 }
 
@@ -398,5 +465,67 @@ mod tests {
         let slow = "trap 'rm half; exit 1' TERM; touch half; sleep 60 & wait";
         assert_eq!(tree.build(slow).unwrap_err().code, exit::INTERRUPTED);
         assert!(!folder.path().join("half").exists(), "it could clean up");
+        // Here a shell between the two ends at once.
+        let slower =
+            "sh -c \"trap 'sleep 0.5; rm half; exit 1' TERM; touch half; sleep 60 & wait\"; :";
+        assert_eq!(tree.build(slower).unwrap_err().code, exit::INTERRUPTED);
+        assert!(!folder.path().join("half").exists(), "it had the time to clean up");
+    }
+
+    /// Waits until this is true.
+    fn is_soon(what: impl Fn() -> bool) -> bool {
+        (0..3_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            what()
+        })
+    }
+
+    /// Whether the process whose number is in this file has ended.
+    fn has_ended(number: &Path) -> bool {
+        let number = std::fs::read_to_string(number).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", number.trim()));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    }
+
+    #[test]
+    fn what_a_build_leaves_running_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let not = || false;
+        let tree = Tree { folder: folder.path().to_owned(), interrupted: &not };
+        assert_eq!(tree.build("sleep 600 & echo $! >left").unwrap(), Built::Yes);
+        assert!(is_soon(|| has_ended(&folder.path().join("left"))));
+    }
+
+    /// The folder in which the process builds that a test starts and kills.
+    const BUILDS_IN: &str = "TAILBACK_TEST_BUILDS_IN";
+
+    #[test]
+    fn a_build_ends_with_all_it_started_when_tailback_is_killed() {
+        if let Some(folder) = std::env::var_os(BUILDS_IN) {
+            let not = || false;
+            let tree = Tree { folder: PathBuf::from(folder), interrupted: &not };
+            let _ = tree.build("sleep 600 & echo $! >new && mv new started; wait");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let name = format!("{module}::a_build_ends_with_all_it_started_when_tailback_is_killed");
+        let mut tailback = Command::new(std::env::current_exe().unwrap());
+        tailback.args(["--exact", &name]).env(BUILDS_IN, folder.path());
+        tailback.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut tailback = Child::alone(tailback.spawn().unwrap());
+        let started = folder.path().join("started");
+        assert!(is_soon(|| started.exists()), "{:?}", tailback.ended());
+        tailback.end();
+        assert!(is_soon(|| has_ended(&started)));
+    }
+
+    #[test]
+    fn only_what_runs_in_the_group_is_waited_for() {
+        let group = Pid::from_raw(77).unwrap();
+        assert!(runs_in("9 (a) b) S 1 77 77 0 -1", group));
+        assert!(!runs_in("9 (make) Z 1 77 77 0 -1", group));
+        assert!(!runs_in("9 (make) S 77 78 77 0 -1", group));
+        assert!(["", "9 (make", "9 (make) S 77"].iter().all(|torn| !runs_in(torn, group)));
     }
 }

@@ -462,6 +462,7 @@ fn code(summary: &Summary) -> u8 {
         Summary::NoFigures
         | Summary::Loses(_)
         | Summary::Near(_)
+        | Summary::Together(_)
         | Summary::AllWell(_)
         | Summary::Stolen(_)
         | Summary::PartlyMeasured => 0,

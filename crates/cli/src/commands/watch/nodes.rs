@@ -1,12 +1,16 @@
 //! The Erlang nodes that watch looks into.
 
+use super::walls;
 use crate::exit::Failure;
-use dist::{Cookie, DistError, Owner, Target, Watcher};
+use dist::{Budget, Cookie, DistError, Owner, Target, Watcher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Most nodes.
 const MOST: usize = 32;
+
+/// Memory for the answers of all nodes together, in bytes: a quarter of what `watch` has.
+const ANSWERS: usize = (walls::MEMORY / 4) as usize;
 
 /// How long to wait for the address of a node's host, before the watch begins.
 const LOOK_UP: Duration = Duration::from_secs(1);
@@ -33,14 +37,16 @@ pub fn wanted(
     Ok(targets.into_iter().map(|target| (target, cookie.clone())).collect())
 }
 
-/// Starts a thread for each node that asks it.
+/// Starts a thread for each node that asks it. A node whose answers would exceed the memory for
+/// all of them fails alone.
 ///
 /// # Errors
 /// If a thread cannot be started.
 pub fn start(wanted: Vec<(Target, Cookie)>) -> Result<Vec<Watcher>, Failure> {
+    let budget = Budget::new(ANSWERS);
     let start = |(target, cookie): (Target, Cookie)| {
         let name = target.name();
-        Watcher::start(target, cookie)
+        Watcher::start(target, cookie, budget.clone())
             .map_err(|error| Failure::need(format!("--node {name}: no thread: {error}")))
     };
     wanted.into_iter().map(start).collect()

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Memory limit in addition to twice the ring, in bytes.
-const MEMORY: u64 = 512 << 20;
+pub const MEMORY: u64 = 512 << 20;
 
 /// Restricts the calling thread, which reads the figures. It keeps the privileges for the eBPF
 /// programs, and may read files. It has no network.

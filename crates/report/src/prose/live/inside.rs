@@ -148,6 +148,10 @@ pub fn problem(problem: &Problem) -> String {
         Problem::Nonsense(why) => {
             format!("it does not answer like an Erlang node ({}); is it one?", plain(why))
         }
+        Problem::Memory(most) => format!(
+            "its answer does not fit into the {most} MiB that tailback has for the answers of all \
+             nodes; tailback asks again"
+        ),
         Problem::Ended => "it ended, or closed the connection; it is asked again".to_owned(),
     }
 }
