@@ -13,10 +13,13 @@ use std::collections::BTreeSet;
 /// if the record is of another study, machine or version, or has a verdict.
 ///
 /// The study keeps its seed, so the blocks to come have the order that they would have had. For
-/// settings that are open (`auto`), it keeps what it measured of the machine. The plan's number
-/// of blocks is added to those that were run. A study may be undecided although its evidence
-/// sufficed: the machine was noisy, or the load did not do its work. It is not continued, since
-/// more blocks beside those would not help.
+/// settings that are open (`auto`), it keeps what it measured of the machine. It also keeps its
+/// share of an error rate. Otherwise the studies of a `check` that are closest to *affected* could
+/// be continued alone, and one of them would be wrong more often than `check` promised. The plan's
+/// number of blocks is added to those that were run.
+///
+/// A study may be undecided although its evidence sufficed: the machine was noisy, or the load did
+/// not do its work. It is not continued, since more blocks beside those would not help.
 pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Facts)> {
     // Other arms do not run in every block.
     let judged = |arm: &&Arm| matches!(arm.role, Role::Control | Role::Case);
@@ -36,13 +39,24 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
     old.probed.clear();
     let arms = arms(&old.plan, plan);
     old.trials.retain(|trial| arms.iter().any(|arm| arm.id == trial.arm));
-    let plan = Plan {
+    let mut plan = Plan {
         arms,
         seed: old.plan.seed,
         max_blocks: blocks.saturating_add(plan.max_blocks),
         ..plan.clone()
     };
+    keep_rates(&mut plan, &old.plan);
     Some((plan, old))
+}
+
+/// Keeps the smaller of both plans' error rates. Both have the same figures.
+fn keep_rates(new: &mut Plan, old: &Plan) {
+    let rates = [new.error_rate, old.error_rate];
+    new.error_rate = rates.into_iter().flatten().reduce(f64::min);
+    let figures = std::iter::once(&mut new.judging).chain(&mut new.also);
+    for (new, old) in figures.zip(std::iter::once(&old.judging).chain(&old.also)) {
+        new.error_rate = new.error_rate.min(old.error_rate);
+    }
 }
 
 /// The arms of the new plan. An arm that the old plan has too is taken from there. Fixes are no

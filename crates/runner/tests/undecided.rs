@@ -5,6 +5,7 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, read, run};
+use model::record::Plan;
 use model::{Arm, Facts, Machine, Role, State};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::{Auto, Cpu, Params};
@@ -44,6 +45,23 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
     let (plan, record) = undecided(torn, &wanted, &Machine::default()).unwrap();
     assert_eq!(plan.max_blocks, 26);
     assert!(record.trials.iter().all(|trial| trial.block < 2));
+}
+
+#[test]
+fn a_study_of_a_check_that_goes_on_alone_keeps_its_share_of_the_error_rate() {
+    let mut of_check = left_open();
+    let alone = of_check.plan.clone();
+    of_check.plan.split_error_rate(8);
+    let rates = |plan: &Plan| (plan.error_rate.unwrap(), plan.judging.error_rate);
+    let share = rates(&of_check.plan);
+    assert!(share.1 < alone.judging.error_rate);
+    let (plan, _) = undecided(of_check, &alone, &Machine::default()).unwrap();
+    assert_eq!(rates(&plan), share);
+    // A check promises more than a study alone did.
+    let mut checked = left_open().plan;
+    checked.split_error_rate(8);
+    let (plan, _) = undecided(left_open(), &checked, &Machine::default()).unwrap();
+    assert_eq!(rates(&plan), share);
 }
 
 #[test]
