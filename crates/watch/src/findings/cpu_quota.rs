@@ -325,6 +325,10 @@ mod tests {
         let said = CpuQuota::cause(found, &facts);
         assert!(said.contains("2 threads used it up, 1 of them of web"), "{said}");
         assert!(said.contains("web alone loses 400 ms/s."), "{said}");
+        // The loss of the other is small.
+        (tick.threads[1].throttled_ns[0], tick.threads[1].ready_ns) = (40 * MS, 40 * MS);
+        let found = CpuQuota::find(&Window::of([&tick]));
+        assert_eq!((found[0].other_victims, found[0].cost_ms_per_s), (0, 440.0));
     }
 
     #[test]

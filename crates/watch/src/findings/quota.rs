@@ -36,6 +36,9 @@ const SPUN: f64 = 0.3;
 /// work. Examples are timers and compilers of a runtime, beside its one thread that works.
 const IDLE: u64 = 10;
 
+/// If the victim loses at least this share of what all programs lose, the others are not told.
+const NEARLY_ALL: f64 = 0.9;
+
 /// Such threads are told if together they used at least this share of the CPU time.
 const LIGHT: f64 = 0.1;
 
@@ -319,10 +322,11 @@ fn of_group<'a>(
     let victim = *victims.iter().max_by_key(|(_, sums)| held(sums))?;
     let all = victims.iter().map(|(_, sums)| held(sums)).fold(0, u64::saturating_add);
     let is_much = window.rate(all) >= least;
-    let others = victims.iter().filter(|(_, sums)| window.rate(held(sums)) >= LIMIT_MS_PER_S);
-    let others = others.filter(|(key, _)| *key != victim.0).count();
+    let own_ns = held(victim.1);
+    let is_alone = own_ns as f64 >= all as f64 * NEARLY_ALL;
+    let others = if is_alone { 0 } else { victims.len() - 1 };
     let others = u32::try_from(others).unwrap_or(u32::MAX);
-    let lost = Lost { own_ns: held(victim.1), all_ns: all, others, sure: Sure::Measured };
+    let lost = Lost { own_ns, all_ns: all, others, sure: Sure::Measured };
     is_much.then(|| holding(window, (group, counted), victim, &lost))
 }
 
@@ -349,7 +353,7 @@ struct Lost {
     own_ns: u64,
     /// All programs together.
     all_ns: u64,
-    /// Number of other programs that lose much.
+    /// Number of other programs; 0 if the victim loses nearly all of it.
     others: u32,
     sure: Sure,
 }
