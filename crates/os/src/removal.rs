@@ -25,7 +25,7 @@ pub fn folder(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     walk.remove(parent, name, MOST_DEPTH)
 }
 
-/// A removal.
+/// A removal, with what it may not exceed.
 struct Walk {
     /// The mount that must not be left.
     mount: u64,

@@ -100,8 +100,9 @@ fn share(sums: &Sums) -> f64 {
     beside_ns(sums) as f64 / free.max(1) as f64
 }
 
-/// How long the program was runnable on a busy CPU beside an idle one. If its own CPU was idle too,
-/// no balancing would have helped: the hypervisor did not run that CPU.
+/// How long the program was runnable on a busy CPU beside an idle one: at most the time behind
+/// threads. In the other time its own CPU was idle too, for example because a hypervisor did not
+/// run it, and another CPU is no better.
 fn beside_ns(sums: &Sums) -> u64 {
     let behind_threads = sums.all.others_ns.saturating_add(sums.all.own_ns);
     sums.all.beside_idle_ns.min(behind_threads)

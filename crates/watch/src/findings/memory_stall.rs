@@ -222,8 +222,8 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     }
 }
 
-/// The process that holds most of a full group's memory. Pages that another process
-/// may share, and pages of files that nobody maps, count for no process.
+/// The process that holds most of a full group's memory. Pages that another process may share, and
+/// pages of files that nobody maps, count for no process.
 fn holder(full: &Full) -> Option<Program> {
     let (pid, name, bytes) = full.largest.as_ref()?;
     let is_most = *bytes as f64 > full.limit_bytes as f64 * MOSTLY;

@@ -83,7 +83,7 @@ pub fn all(window: &Window) -> Vec<Held<'_>> {
     window.nodes.iter().filter_map(|(pid, (key, node))| held(window, *pid, key, node)).collect()
 }
 
-/// The nodes that throttle themselves under a quota for long enough to matter.
+/// The nodes that lose enough to a quota by their own CPU time.
 pub fn held_for_long(window: &Window) -> Vec<Held<'_>> {
     let mut all = all(window);
     all.retain(|held| held.cost() >= LIMIT_MS_PER_S);

@@ -364,7 +364,8 @@ fn holding<'a>(
     (key, sums): (&Key, &Sums),
     lost: &Lost,
 ) -> Held<'a> {
-    let (users, at_work) = (users(window, group), at_work(window, group));
+    let (users, ran) = (users(window, group), that_ran(window, group));
+    let (at_work, light) = by_work(window, ran);
     let is_of_first = |of: &Key| users.first().is_some_and(|(user, _)| *user == of);
     let culprit_threads = at_work.iter().filter(|(of, _)| is_of_first(of)).count();
     let runtime = users.first().and_then(|(_, sums)| sums.runtime);
@@ -380,7 +381,7 @@ fn holding<'a>(
         used: used(counted),
         threads: u32::try_from(at_work.len()).unwrap_or(u32::MAX),
         culprit_threads: u32::try_from(culprit_threads).ok(),
-        light: light(window, group, &at_work),
+        light,
         victim_ms_per_s: window.rate(lost.own_ns),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
@@ -459,33 +460,31 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     users
 }
 
+/// A thread, with its program.
+type Thread<'a> = (&'a Key, &'a ThreadSums);
+
 /// The threads of a group that used CPU time.
-fn that_ran<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
+fn that_ran<'a>(window: &'a Window, group: &str) -> Vec<Thread<'a>> {
     let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
     let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
     threads.filter(|(_, thread)| window.rate(thread.ran_ns) >= 1.0).collect()
 }
 
-/// The threads of a group that used CPU time, except those that used little beside the busiest.
-fn at_work<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a ThreadSums)> {
-    let mut all = that_ran(window, group);
+/// Splits threads into those at work and those that used little CPU time beside the busiest.
+fn by_work<'a>(window: &Window, all: Vec<Thread<'a>>) -> (Vec<Thread<'a>>, Light) {
     let most = all.iter().map(|(_, thread)| thread.ran_ns).max().unwrap_or(0);
-    all.retain(|(_, thread)| thread.ran_ns >= most / IDLE);
-    all
-}
-
-/// The threads of a group that used CPU time and are not among those at work.
-fn light(window: &Window, group: &str, at_work: &[(&Key, &ThreadSums)]) -> Light {
-    let all = that_ran(window, group);
-    let ran = |threads: &[(&Key, &ThreadSums)]| -> u64 {
+    let (at_work, light): (Vec<Thread>, Vec<Thread>) =
+        all.into_iter().partition(|(_, thread)| thread.ran_ns >= most / IDLE);
+    let ran = |threads: &[Thread]| -> u64 {
         threads.iter().map(|(_, thread)| thread.ran_ns).fold(0, u64::saturating_add)
     };
-    let (of_all, ran_ns) = (ran(&all), ran(&all).saturating_sub(ran(at_work)));
-    Light {
-        threads: u32::try_from(all.len() - at_work.len()).unwrap_or(u32::MAX),
-        cpus: window.rate(ran_ns) / 1e3,
-        share: ran_ns as f64 / of_all.max(1) as f64,
-    }
+    let (of_light, of_others) = (ran(&light), ran(&at_work));
+    let light = Light {
+        threads: u32::try_from(light.len()).unwrap_or(u32::MAX),
+        cpus: window.rate(of_light) / 1e3,
+        share: of_light as f64 / of_light.saturating_add(of_others).max(1) as f64,
+    };
+    (at_work, light)
 }
 
 /// Whether a setting of a runtime limits how many threads of this kind exist or run at once. A

@@ -37,8 +37,8 @@ pub fn wanted(
     Ok(targets.into_iter().map(|target| (target, cookie.clone())).collect())
 }
 
-/// Starts a thread for each node that asks it. A node whose answers would exceed the memory for
-/// all of them fails alone.
+/// Starts a thread for each node that asks it. A node whose answer does not fit into the memory for
+/// all answers is asked again later.
 ///
 /// # Errors
 /// If a thread cannot be started.
