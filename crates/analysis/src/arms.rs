@@ -2,6 +2,7 @@
 
 use crate::blocks::{Figure, Study, beside, hangs, hung_more_often, measured, thresholds};
 use crate::compare::compare;
+use crate::missed::would_show;
 use crate::proportion::proportion;
 use crate::quantile::{count, median};
 use crate::reading::Reading;
@@ -46,14 +47,15 @@ fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a st
     let (named, absent) = (together.named(thresholds.affected), together.absent(thresholds));
     let cases = study.cases.iter().enumerate().map(|(i, arm)| {
         let stands = || trust::stands(plan, trials, study, arm);
-        let state = state(named[i], stands, absent[i], hung(trials, arm, study));
+        let absent = absent[i] && would_show(plan, study, arm);
+        let state = state(named[i], stands, absent, hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, together.effect_of(i)))
     });
     let fixes = study.fixes.iter().map(|arm| {
         let alone = study.evidence_on(&[*arm], Figure::Plain);
         let is = |flags: Vec<bool>| flags.first() == Some(&true);
         let affected = is(alone.named(thresholds.affected));
-        let absent = is(alone.absent(thresholds));
+        let absent = is(alone.absent(thresholds)) && would_show(plan, study, arm);
         let stands = || trust::stands(plan, trials, study, arm);
         let state = state(affected, stands, absent, hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, alone.effect()))

@@ -182,6 +182,52 @@ impl AbsenceBet {
     }
 }
 
+/// Two bets against a stall: one that counts differences above the margin, and one that counts
+/// only differences above the margin and the limit of the control together. Both have to win.
+///
+/// The first alone would be won by an arm that is a little better than its control in most blocks,
+/// and stalls in the others: there, blocks in which it was better make up for those in which it
+/// stalled. A difference that large is no noise, so in the second only its reverse makes up for it.
+/// A further condition cannot raise an error rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct AbsenceBets {
+    near: AbsenceBet,
+    far: AbsenceBet,
+}
+
+impl AbsenceBets {
+    /// Both bets from their counts.
+    pub fn of(near: AbsenceBet, far: AbsenceBet) -> Self {
+        AbsenceBets { near, far }
+    }
+
+    /// Adds a block.
+    pub fn record(&mut self, control: f64, arm: f64, margin: f64, limit: f64) {
+        self.near.record(control, arm, margin);
+        self.far.record(control, arm, margin + limit);
+    }
+
+    /// The bet on differences above the margin.
+    pub fn near(&self) -> &AbsenceBet {
+        &self.near
+    }
+
+    /// The bet on differences above the margin and the limit of the control.
+    pub fn far(&self) -> &AbsenceBet {
+        &self.far
+    }
+
+    /// The same bets with all counts multiplied, as a forecast for more blocks like these.
+    pub fn scaled(&self, factor: f64) -> Self {
+        AbsenceBets { near: self.near.scaled(factor), far: self.far.scaled(factor) }
+    }
+
+    /// The smaller wealth of the two.
+    pub fn wealth(&self) -> f64 {
+        self.near.wealth().min(self.far.wealth())
+    }
+}
+
 /// The claim against which a [`GoneBet`] bets: the stall is left in this share of the trials.
 pub const LEFT_RATE: f64 = 0.15;
 

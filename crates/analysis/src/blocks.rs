@@ -23,6 +23,7 @@ pub struct Study<'a> {
     /// counted.
     pub left_out: usize,
     margin: f64,
+    control_limit: f64,
 }
 
 /// A whole block: its entries by the ids of the arms.
@@ -39,6 +40,9 @@ pub struct Entry {
     /// The smallest possible value of the judged figure. For a trial that hung, it is the figure
     /// until the trial was cut off; 0 if that was lost.
     pub least: f64,
+    /// The largest possible value of the judged figure: infinite if it is known only as "at least
+    /// v".
+    pub most: f64,
 }
 
 /// Which of the figures of an [`Entry`] is tested.
@@ -82,6 +86,7 @@ impl<'a> Study<'a> {
             blocks,
             left_out,
             margin: plan.judging.margin,
+            control_limit: plan.judging.control_limit,
         })
     }
 
@@ -97,6 +102,13 @@ impl<'a> Study<'a> {
         self.blocks
             .iter()
             .filter_map(move |block| Some((block.get(first)?.value, block.get(second)?.value)))
+    }
+
+    /// The figures of two arms, one pair for each block, the second at its largest possible value.
+    pub fn pairs_at_most(&self, first: &str, second: &str) -> impl Iterator<Item = (f64, f64)> {
+        self.blocks
+            .iter()
+            .filter_map(move |block| Some((block.get(first)?.value, block.get(second)?.most)))
     }
 
     /// In how many blocks an arm was worse than its control by more than the margin.
@@ -118,14 +130,19 @@ impl<'a> Study<'a> {
             controls.iter().position(|control| control == own).unwrap_or(0)
         };
         let groups: Vec<usize> = arms.iter().map(|arm| place(arm)).collect();
-        let mut evidence = Evidence::with_controls(&groups, self.margin);
+        let evidence = Evidence::with_controls(&groups, self.margin);
+        let mut evidence = evidence.with_limit(self.control_limit);
         for block in &self.blocks {
             let figures = |names: &[&str]| -> Option<Vec<f64>> {
                 names.iter().map(|name| Some(block.get(name)?.figure(figure))).collect()
             };
             let names: Vec<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
-            if let (Some(controls), Some(arms)) = (figures(&controls), figures(&names)) {
-                evidence.record(&controls, &arms);
+            let most = names.iter().map(|name| Some(block.get(name)?.most));
+            let most: Option<Vec<f64>> = most.collect();
+            if let (Some(controls), Some(arms), Some(most)) =
+                (figures(&controls), figures(&names), most)
+            {
+                evidence.record(&controls, &arms, &most);
             }
         }
         evidence
@@ -229,9 +246,10 @@ fn entry(plan: &Plan, trial: &Trial) -> Option<Entry> {
         let starved = absent > absence::MOST_ABSENT_IN_HANG_MS_PER_S;
         let net = if starved { 0.0 } else { f64::INFINITY };
         let least = measure.map_or(0.0, |measure| measure.value);
-        return Some(Entry { value: f64::INFINITY, net, least });
+        return Some(Entry { value: f64::INFINITY, net, least, most: f64::INFINITY });
     }
-    let value = measure?.value;
+    let Measure { value, at_least, .. } = *measure?;
     let net = if absent > 0.0 { (value - absent).max(0.0) } else { value };
-    Some(Entry { value, net, least: value })
+    let most = if at_least { f64::INFINITY } else { value };
+    Some(Entry { value, net, least: value, most })
 }

@@ -6,7 +6,7 @@
 //! probability that the control is the best trial, and no model of the noise is needed. Several
 //! controls, each with its own cases, are permuted independently.
 
-use crate::bet::{AbsenceBet, EffectBet, MOST_WEALTH};
+use crate::bet::{AbsenceBets, EffectBet, MOST_WEALTH};
 use model::State;
 
 /// The wealth at which a claim is made: one divided by its error rate.
@@ -29,13 +29,14 @@ impl Thresholds {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     margin: f64,
+    control_limit: f64,
     blocks: u32,
     /// The index of each arm's control among the controls.
     control_of: Vec<usize>,
     /// For each control, the bet on all of its arms together.
     together: Vec<EffectBet>,
     effects: Vec<EffectBet>,
-    absences: Vec<AbsenceBet>,
+    absences: Vec<AbsenceBets>,
 }
 
 impl Evidence {
@@ -51,12 +52,18 @@ impl Evidence {
         let arms_of = |control: usize| control_of.iter().filter(|c| **c == control).count();
         Evidence {
             margin,
+            control_limit: 0.0,
             blocks: 0,
             control_of: control_of.to_vec(),
             together: (0..controls).map(|control| EffectBet::among(arms_of(control))).collect(),
             effects: vec![EffectBet::among(1); control_of.len()],
-            absences: vec![AbsenceBet::default(); control_of.len()],
+            absences: vec![AbsenceBets::default(); control_of.len()],
         }
+    }
+
+    /// The same evidence, if up to `limit` above the margin can be noise of the control.
+    pub fn with_limit(self, limit: f64) -> Self {
+        Evidence { control_limit: limit, ..self }
     }
 
     /// Evidence from counts: for each control the bet on all of its arms together, and for each
@@ -65,12 +72,12 @@ impl Evidence {
         margin: f64,
         blocks: u32,
         together: Vec<EffectBet>,
-        arms: Vec<(usize, EffectBet, AbsenceBet)>,
+        arms: Vec<(usize, EffectBet, AbsenceBets)>,
     ) -> Self {
         let (control_of, bets): (Vec<usize>, Vec<_>) =
             arms.into_iter().map(|(control, effect, absence)| (control, (effect, absence))).unzip();
         let (effects, absences) = bets.into_iter().unzip();
-        Evidence { margin, blocks, control_of, together, effects, absences }
+        Evidence { margin, control_limit: 0.0, blocks, control_of, together, effects, absences }
     }
 
     /// The bet on all arms of each control together.
@@ -79,16 +86,19 @@ impl Evidence {
     }
 
     /// For each arm, the index of its control and the bets on it.
-    pub fn counted(&self) -> impl Iterator<Item = (usize, &EffectBet, &AbsenceBet)> {
+    pub fn counted(&self) -> impl Iterator<Item = (usize, &EffectBet, &AbsenceBets)> {
         let bets = self.effects.iter().zip(&self.absences).zip(&self.control_of);
         bets.map(|((effect, absence), control)| (*control, effect, absence))
     }
 
-    /// Adds a block: the readings of the controls and one reading of each arm. Lower is better.
+    /// Adds a block: the readings of the controls, one reading of each arm, and the most that each
+    /// of these may be. Lower is better.
     ///
-    /// A reading that was cut off counts with its known value. A reading that hung is infinite.
-    /// An arm without its control is left out.
-    pub fn record(&mut self, controls: &[f64], arms: &[f64]) {
+    /// A reading that was cut off counts with its known value, for which every order of the trials
+    /// is as probable as for the whole value. That an arm has no stall is shown only by the most
+    /// that its reading may be. A reading that hung is infinite. An arm without its control is left
+    /// out.
+    pub fn record(&mut self, controls: &[f64], arms: &[f64], most: &[f64]) {
         self.blocks = self.blocks.saturating_add(1);
         for (place, (bet, control)) in self.together.iter_mut().zip(controls).enumerate() {
             let own = self.control_of.iter().zip(arms).filter(|(control, _)| **control == place);
@@ -98,12 +108,12 @@ impl Evidence {
             }
         }
         let bets = self.effects.iter_mut().zip(&mut self.absences).zip(&self.control_of);
-        for (((effect, absence), control), arm) in bets.zip(arms) {
+        for (((effect, absence), control), (arm, most)) in bets.zip(arms.iter().zip(most)) {
             let Some(control) = controls.get(*control) else { continue };
             if let Some(best) = control_is_best(*control, &[*arm], self.margin) {
                 effect.record(best);
             }
-            absence.record(*control, *arm, self.margin);
+            absence.record(*control, *most, self.margin, self.control_limit);
         }
     }
 
@@ -112,8 +122,8 @@ impl Evidence {
         self.blocks
     }
 
-    /// The bet against absence of each arm.
-    pub fn absences(&self) -> &[AbsenceBet] {
+    /// The bets against a stall of each arm.
+    pub fn absences(&self) -> &[AbsenceBets] {
         &self.absences
     }
 
@@ -144,7 +154,7 @@ impl Evidence {
     /// Evidence against "an arm stalls in a third of the blocks": the smallest evidence of any
     /// arm.
     pub fn absence(&self) -> f64 {
-        self.absences.iter().map(AbsenceBet::wealth).reduce(f64::min).unwrap_or(1.0)
+        self.absences.iter().map(AbsenceBets::wealth).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// Whether each arm is settled to be affected.
@@ -194,6 +204,7 @@ impl Evidence {
     fn scaled(&self, factor: f64) -> Evidence {
         Evidence {
             margin: self.margin,
+            control_limit: self.control_limit,
             blocks: self.blocks,
             control_of: self.control_of.clone(),
             together: self.together.iter().map(|bet| bet.scaled(factor)).collect(),
@@ -240,11 +251,16 @@ mod tests {
 
     const BOTH: Thresholds = Thresholds { affected: 20.0, not_affected: 20.0 };
 
+    /// Adds a block whose readings are all known.
+    fn add(evidence: &mut Evidence, controls: &[f64], arms: &[f64]) {
+        evidence.record(controls, arms, arms);
+    }
+
     /// Blocks until the study is settled, if all blocks are equal.
     fn blocks_until(control: f64, arms: &[f64]) -> (u32, State) {
         let mut evidence = Evidence::new(arms.len(), 1.0);
         while evidence.state(BOTH) == State::Inconclusive {
-            evidence.record(&[control], arms);
+            add(&mut evidence, &[control], arms);
             assert!(evidence.blocks() < 1000);
         }
         (evidence.blocks(), evidence.state(BOTH))
@@ -263,9 +279,40 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_that_may_be_larger_does_not_show_that_there_is_no_stall() {
+        let mut cut_off = Evidence::new(1, 1.0);
+        (0..1000).for_each(|_| cut_off.record(&[0.0], &[0.5], &[f64::INFINITY]));
+        assert_eq!(cut_off.state(BOTH), State::Inconclusive);
+        let mut rarely = Evidence::new(1, 1.0);
+        (0..40).for_each(|block| {
+            let most = if block % 10 == 0 { f64::INFINITY } else { 0.5 };
+            rarely.record(&[0.0], &[0.5], &[most]);
+        });
+        assert_eq!(rarely.state(BOTH), State::NotAffected);
+        let mut stalls = Evidence::new(1, 1.0);
+        (0..5).for_each(|_| stalls.record(&[0.0], &[9.0], &[f64::INFINITY]));
+        assert_eq!(stalls.state(BOTH), State::Affected);
+    }
+
+    #[test]
+    fn an_arm_that_is_a_little_better_in_most_blocks_may_stall_in_the_others() {
+        let seen = |stall: f64| {
+            let mut evidence = Evidence::new(1, 2.0).with_limit(5.0);
+            for block in 0..31 {
+                let arm = if block % 8 < 3 { 3.5 + stall } else { 0.7 };
+                add(&mut evidence, &[3.5], &[arm]);
+            }
+            evidence.state(BOTH)
+        };
+        assert_eq!(seen(60.0), State::Inconclusive);
+        assert_eq!(seen(7.1), State::Inconclusive);
+        assert_eq!(seen(6.9), State::NotAffected, "as far as noise of the control may reach");
+    }
+
+    #[test]
     fn no_arms_settle_nothing() {
         let mut evidence = Evidence::new(0, 1.0);
-        (0..100).for_each(|_| evidence.record(&[0.0], &[]));
+        (0..100).for_each(|_| add(&mut evidence, &[0.0], &[]));
         assert_eq!(evidence.state(BOTH), State::Inconclusive);
         assert_eq!((evidence.effect(), evidence.absence()), (1.0, 1.0));
         assert_eq!(evidence.blocks_to_settle(BOTH, 1000), None);
@@ -274,7 +321,7 @@ mod tests {
     #[test]
     fn the_arm_that_stalls_is_named_and_the_quiet_one_is_not() {
         let mut evidence = Evidence::new(2, 1.0);
-        (0..14).for_each(|_| evidence.record(&[0.0], &[900.0, 0.0]));
+        (0..14).for_each(|_| add(&mut evidence, &[0.0], &[900.0, 0.0]));
         assert_eq!(evidence.named(20.0), [true, false]);
         assert_eq!(evidence.absent(BOTH), [false, true]);
         assert_eq!(evidence.state(BOTH), State::Affected);
@@ -283,10 +330,10 @@ mod tests {
     #[test]
     fn the_need_for_blocks_is_foreseen() {
         let mut evidence = Evidence::new(1, 1.0);
-        (0..3).for_each(|_| evidence.record(&[0.0], &[500.0]));
+        (0..3).for_each(|_| add(&mut evidence, &[0.0], &[500.0]));
         assert_eq!(evidence.blocks_to_settle(BOTH, 1000), Some(5));
         let mut evidence = Evidence::new(1, 1.0);
-        (0..7).for_each(|_| evidence.record(&[0.0], &[0.0]));
+        (0..7).for_each(|_| add(&mut evidence, &[0.0], &[0.0]));
         assert_eq!(evidence.blocks_to_settle(BOTH, 1000), Some(10));
         assert_eq!(evidence.blocks_to_settle(BOTH, 9), None);
     }
@@ -326,19 +373,19 @@ mod tests {
     #[test]
     fn pairs_with_a_control_each_add_up() {
         let mut evidence = Evidence::with_controls(&[0, 1], 1.0);
-        (0..3).for_each(|_| evidence.record(&[0.0, 100.0], &[500.0, 600.0]));
+        (0..3).for_each(|_| add(&mut evidence, &[0.0, 100.0], &[500.0, 600.0]));
         let one = evidence.effect_of(0);
         assert!((evidence.effect() - (one * one / 2.0 + one / 2.0)).abs() < 1e-9);
         // A hang exceeds every figure, and two hangs cannot be compared.
         let mut evidence = Evidence::with_controls(&[0], 1.0);
-        (0..6).for_each(|_| evidence.record(&[900.0], &[f64::INFINITY]));
+        (0..6).for_each(|_| add(&mut evidence, &[900.0], &[f64::INFINITY]));
         assert_eq!(evidence.state(BOTH), State::Affected);
         let mut evidence = Evidence::with_controls(&[0], 1.0);
-        (0..30).for_each(|_| evidence.record(&[f64::INFINITY], &[f64::INFINITY]));
+        (0..30).for_each(|_| add(&mut evidence, &[f64::INFINITY], &[f64::INFINITY]));
         assert_eq!(evidence.state(BOTH), State::Inconclusive);
         // An arm without its control shows nothing.
         let mut evidence = Evidence::with_controls(&[3], 1.0);
-        (0..30).for_each(|_| evidence.record(&[0.0], &[9.0]));
+        (0..30).for_each(|_| add(&mut evidence, &[0.0], &[9.0]));
         assert_eq!(evidence.state(BOTH), State::Inconclusive);
     }
 
@@ -349,12 +396,12 @@ mod tests {
             past in prop::collection::vec((block(), block()), 0..12), next in (block(), block()),
         ) {
             let mut before = Evidence::with_controls(&[0, 1], 1.0);
-            past.iter().for_each(|(a, b)| before.record(&[a[0], b[0]], &[a[1], b[1]]));
+            past.iter().for_each(|(a, b)| add(&mut before, &[a[0], b[0]], &[a[1], b[1]]));
             let (a, b) = next;
             let mut mean = 0.0;
             for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let mut after = before.clone();
-                after.record(&[a[first], b[second]], &[a[1 - first], b[1 - second]]);
+                add(&mut after, &[a[first], b[second]], &[a[1 - first], b[1 - second]]);
                 mean += after.effect() / 4.0;
             }
             prop_assert!((mean / before.effect() - 1.0).abs() < 1e-9);
@@ -367,10 +414,10 @@ mod tests {
             past in prop::collection::vec(block(), 0..12), next in block(), margin in 0u8..3,
         ) {
             let mut before = Evidence::new(2, f64::from(margin));
-            past.iter().for_each(|block| before.record(&block[..1], &block[1..]));
+            past.iter().for_each(|block| add(&mut before, &block[..1], &block[1..]));
             let after: Vec<Evidence> = assignments(&next).iter().map(|block| {
                 let mut after = before.clone();
-                after.record(&block[..1], &block[1..]);
+                add(&mut after, &block[..1], &block[1..]);
                 after
             }).collect();
             prop_assert_eq!(after.len(), 6);
@@ -389,7 +436,7 @@ mod tests {
             blocks in prop::collection::vec(prop::collection::vec(any::<f64>(), 4), 0..30),
         ) {
             let mut evidence = Evidence::new(3, 1.0);
-            blocks.iter().for_each(|block| evidence.record(&block[..1], &block[1..]));
+            blocks.iter().for_each(|block| add(&mut evidence, &block[..1], &block[1..]));
             prop_assert!(evidence.effect() >= 0.0 && evidence.absence() >= 0.0);
             prop_assert!(evidence.effect().is_finite() && evidence.absence().is_finite());
         }

@@ -204,8 +204,9 @@ fn e_value_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
 }
 
 /// The blocks with a stall in which the fix left one: more than the margin, and more than a tenth
-/// of the case's stall in that block. If the case hung, its smallest possible value counts. Case
-/// and fix are both compared with the fix's control in that block.
+/// of the case's stall in that block. If a figure is known only as "at least v", the smallest
+/// possible one of the case counts, and the largest possible one of the fix. Case and fix are both
+/// compared with the fix's control in that block.
 fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     let margin = plan.judging.margin;
     let control = &study.control_of(fix).id;
@@ -217,7 +218,7 @@ fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
             continue;
         };
         if case.value - control.value > margin {
-            let left = fix.value - control.value;
+            let left = fix.most - control.value;
             let most = margin.max(MOST_LEFT * (case.least - control.value));
             bet.record(left > most || left.is_nan());
         }

@@ -150,8 +150,8 @@ fn blocks_seen(plan: &Plan, study: &Study, evidence: &Evidence, state: State) ->
     let pairs = cases.map(|(arm, bet)| PairSeen {
         arm: arm.id.clone(),
         control: several.then(|| study.control_of(arm).id.clone()),
-        worse: bet.worse() as u32,
-        better: bet.better() as u32,
+        worse: bet.near().worse() as u32,
+        better: bet.near().better() as u32,
     });
     let thresholds = thresholds(plan);
     let affected = EValue {

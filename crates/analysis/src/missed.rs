@@ -40,7 +40,7 @@ fn of_case(
 ) -> Option<Missed> {
     let shown_above = shows_above(plan, study, case)?;
     let margin = plan.judging.margin;
-    let pairs = study.pairs(&study.control_of(case).id, &case.id);
+    let pairs = study.pairs_at_most(&study.control_of(case).id, &case.id);
     let telling = pairs.filter(|(control, case)| shown_above - (control - case) >= margin);
     let (mut hit, mut spared) = (0.0, 0.0);
     for (control, case) in telling {
@@ -94,6 +94,13 @@ fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
     let place = ((noise.len() as f64 * SHARE_OF_BLOCKS).ceil() as usize).checked_sub(1)?;
     let shows = plan.judging.margin + noise.get(place)?.max(0.0);
     shows.is_finite().then_some(shows)
+}
+
+/// Whether a stall of an arm would show: it stands out from the noise of nine blocks of ten
+/// without being larger than the margin and the limit of the control.
+pub(crate) fn would_show(plan: &Plan, study: &Study, arm: &Arm) -> bool {
+    let most = plan.judging.margin + plan.judging.control_limit;
+    shows_above(plan, study, arm).is_some_and(|shows| shows <= most)
 }
 
 /// The case in which a stall has to add the most to show, and that amount.

@@ -3,7 +3,7 @@
 //! The test uses nothing else from the trials. A brief has these counts and no trials. The same
 //! function judges a brief and a record: [`state`], which [`crate::decide`] calls.
 
-use crate::bet::{AbsenceBet, EffectBet};
+use crate::bet::{AbsenceBet, AbsenceBets, EffectBet};
 use crate::blocks::{Figure, Study, hung_more_often, study_error_rate};
 use crate::evidence::{Evidence, Thresholds};
 use crate::missed::{missed, widest};
@@ -27,7 +27,8 @@ pub(crate) fn of_study(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study:
     let together_net = study.evidence_on(&sound, Figure::Net);
     let counted = plain.counted().zip(net.counted());
     let cases = study.cases.iter().zip(counted).map(|(arm, ((control, plain, absence), net))| {
-        let [worse, alike, better] = absence.counts();
+        let [worse, alike, better] = absence.near().counts();
+        let [far_worse, _, far_better] = absence.far().counts();
         CaseTested {
             arm: arm.id.clone(),
             control: control as u32,
@@ -36,6 +37,8 @@ pub(crate) fn of_study(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study:
             worse,
             alike,
             better,
+            far_worse,
+            far_better,
             hung_more_often: hung_more_often(trials, &arm.id, &study.control_of(arm).id),
             robbed: is_robbed(arm),
         }
@@ -145,11 +148,15 @@ fn evidence(
     let cases = || tested.cases.iter().filter(|case| takes_part(case));
     let among = |place: usize| cases().filter(|case| case.control as usize == place).count();
     let bets = together.iter().enumerate().map(|(place, wins)| bet(among(place), *wins));
-    let of_case = cases().map(|case| {
-        let absence = AbsenceBet::of(case.worse, case.alike, case.better);
-        (case.control as usize, bet(1, wins(case)), absence)
-    });
+    let of_case = cases().map(|case| (case.control as usize, bet(1, wins(case)), absences(case)));
     Evidence::of(tested.margin, tested.blocks, bets.collect(), of_case.collect())
+}
+
+fn absences(case: &CaseTested) -> AbsenceBets {
+    let all = case.worse.saturating_add(case.alike).saturating_add(case.better);
+    let far_alike = all.saturating_sub(case.far_worse).saturating_sub(case.far_better);
+    let near = AbsenceBet::of(case.worse, case.alike, case.better);
+    AbsenceBets::of(near, AbsenceBet::of(case.far_worse, far_alike, case.far_better))
 }
 
 fn bet(among: usize, wins: Wins) -> EffectBet {

@@ -141,6 +141,23 @@ fn a_restless_control_hides_stalls_and_then_nothing_is_called_absent() {
 }
 
 #[test]
+fn a_figure_that_was_cut_off_does_not_show_that_there_is_no_stall() {
+    let plan = three_arms();
+    let cut_off = |arm: &str, every: u32| {
+        let mut trials = blocks(20, 0.0, 0.0, 0.0);
+        for trial in trials.iter_mut().filter(|t| t.arm == arm && t.block % every == 0) {
+            let lost = trial.observation.measures.get_mut(LOST).unwrap();
+            *lost = Measure::at_least(lost.value, lost.unit);
+        }
+        judge(&plan, &trials).1.state
+    };
+    assert_eq!(cut_off("busy", 1), State::Inconclusive);
+    assert_eq!(cut_off("busy", 3), State::Inconclusive);
+    assert_eq!(cut_off("busy", 100), State::NotAffected, "one of twenty");
+    assert_eq!(cut_off("control", 1), State::NotAffected, "the control may only be slower");
+}
+
+#[test]
 fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
     let plan = three_arms();
     let mut trials = blocks(16, 0.0, 0.0, 0.0);
@@ -556,11 +573,11 @@ proptest! {
         values in prop::collection::vec((0u8..40, 0u8..60, 0u8..9), 1..20), turn in 0usize..60,
     ) {
         let plan = three_arms();
-        let mut evidence = Evidence::new(1, 1.0);
+        let mut evidence = Evidence::new(1, 1.0).with_limit(plan.judging.control_limit);
         let mut trials = Vec::new();
         for (block, (control, busy, fixed)) in (0u32..).zip(values) {
             let (control, busy) = (f64::from(control), f64::from(busy));
-            evidence.record(&[control], &[busy]);
+            evidence.record(&[control], &[busy], &[busy]);
             trials.push(trial(block, "control", control));
             trials.push(trial(block, "busy", busy));
             trials.push(trial(block, "fixed", f64::from(fixed)));

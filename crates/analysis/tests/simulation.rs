@@ -79,7 +79,7 @@ fn simulate(seed: u64, most: u32, block: impl Fn(&mut ChaCha8Rng, u32) -> Vec<f6
             let readings = block(&mut rng, number);
             let evidence =
                 evidence.get_or_insert_with(|| Evidence::new(readings.len() - 1, MARGIN));
-            evidence.record(&readings[..1], &readings[1..]);
+            evidence.record(&readings[..1], &readings[1..], &readings[1..]);
             state = evidence.state(THRESHOLDS);
             tally.blocks += 1;
             if state != State::Inconclusive {
@@ -213,7 +213,7 @@ fn a_disturbance_of_all_trials_alike_makes_nobody_affected() {
                 let mut readings =
                     || -> Vec<f64> { (0..pairs).map(|_| rng.random_range(0.0..300.0)).collect() };
                 let (controls, arms) = (readings(), readings());
-                evidence.record(&controls, &arms);
+                evidence.record(&controls, &arms, &arms);
                 if evidence.state(THRESHOLDS) == State::Affected {
                     affected += 1;
                     break;

@@ -450,6 +450,8 @@ mod tests {
             worse: 1,
             alike: 0,
             better: 0,
+            far_worse: 1,
+            far_better: 0,
             hung_more_often: false,
             robbed,
         };

@@ -71,7 +71,8 @@ impl StudyOptions {
         if meta.parameter(LENGTH).is_none() {
             return Err(refused("the length of its trials cannot be set"));
         }
-        let trial = analysis::missed::trial_that_shows(&self.plan(scenario, Arms::default()), rare);
+        let plan = self.plan(scenario, &settings, Arms::default());
+        let trial = analysis::missed::trial_that_shows(&plan, rare);
         let set = settings.0.get(LENGTH).map(ToString::to_string);
         if set.and_then(|set| units::parse_duration(&set).ok()).is_some_and(|set| set >= trial) {
             return Ok(settings);
@@ -106,10 +107,10 @@ impl StudyOptions {
         self.time.unwrap_or(USUAL_TIME.max(needed.unwrap_or(Duration::MAX)))
     }
 
-    /// The plan with these arms.
-    pub fn plan(&self, scenario: &dyn AnyScenario, mut arms: Arms) -> Plan {
+    /// The plan with these arms, of a study with these settings.
+    pub fn plan(&self, scenario: &dyn AnyScenario, settings: &Settings, mut arms: Arms) -> Plan {
         arms.arms.retain(|arm| self.fixes || arm.role != Role::Fix);
-        let mut judging = scenario.judging(&self.settings).into_iter();
+        let mut judging = scenario.judging(settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
         let mut plan = Plan {
             arms: arms.arms,
@@ -187,9 +188,19 @@ mod tests {
         };
         let planned = |fixes| {
             let options = StudyOptions { fixes, ..options(None) };
-            options.plan(scenario, arms()).arms.len()
+            options.plan(scenario, &options.settings, arms()).arms.len()
         };
         assert_eq!((planned(true), planned(false)), (3, 2));
+    }
+
+    #[test]
+    fn longer_trials_are_judged_by_the_margin_of_their_length() {
+        let scenario = scenarios::find("mmap-lock").unwrap();
+        let options = StudyOptions { rare: Some(Duration::from_secs(60)), ..options(None) };
+        let margin =
+            |settings: &Settings| options.plan(scenario, settings, Arms::default()).judging.margin;
+        let long = options.settings(scenario).unwrap();
+        assert!(margin(&long) < margin(&options.settings) / 5.0, "{}", margin(&long));
     }
 
     /// The time of a `cpu-quota` study with three arms and trials of `seconds`.
@@ -205,7 +216,8 @@ mod tests {
             change: None,
         };
         let arms = Arms { arms: ["a", "b", "c"].map(arm).to_vec(), ..Arms::default() };
-        options.time(scenario, &options.plan(scenario, arms), machine).as_secs()
+        let plan = options.plan(scenario, &settings, arms);
+        options.time(scenario, &plan, machine).as_secs()
     }
 
     #[test]

@@ -109,6 +109,17 @@ pub enum Reason {
         /// The most that noise may hide.
         most: Amount,
     },
+    /// A control shows so much itself that a stall of the case may not stand out from it.
+    ControlStalls {
+        /// The control.
+        control: String,
+        /// The figure.
+        measure: String,
+        /// The median of the control.
+        level: Amount,
+        /// The most that it may be.
+        most: Amount,
+    },
     /// Something makes figures doubtful.
     Doubt(Doubt),
     /// All that was seen may come from what trials leave behind.

@@ -59,7 +59,7 @@ pub struct FixMeta {
     /// What to do, and why it may help: a sentence.
     pub what: &'static str,
     /// Makes the settings of the run that measures it from the settings of the case. `None` if
-    /// the settings belong to another scenario.
+    /// the settings belong to another scenario, or if this case cannot have the fix.
     pub change: fn(&Settings) -> Option<Settings>,
 }
 

@@ -43,7 +43,9 @@ impl Tested {
         let case = |case: &CaseTested| {
             let absence = [case.worse, case.alike, case.better].map(u64::from).iter().sum::<u64>();
             let has_control = (case.control as usize) < self.together.len();
-            has_control && fits(case.plain) && fits(case.net) && absence <= u64::from(self.blocks)
+            let far = case.far_worse <= case.worse && case.far_better <= case.better;
+            let wins = fits(case.plain) && fits(case.net);
+            has_control && wins && far && absence <= u64::from(self.blocks)
         };
         let rate = |rate: f64| rate > 0.0 && rate < 1.0;
         let limits = self.margin >= 0.0 && self.control_limit >= 0.0;
@@ -74,6 +76,10 @@ pub struct CaseTested {
     pub alike: u32,
     /// Blocks in which it was better by more than the margin.
     pub better: u32,
+    /// Blocks in which it was worse by more than the margin and the limit of the control together.
+    pub far_worse: u32,
+    /// Blocks in which it was better by more than the margin and the limit of the control together.
+    pub far_better: u32,
     /// Whether it hung in a larger share of its trials than its control.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hung_more_often: bool,
@@ -115,6 +121,8 @@ mod tests {
             worse: 6,
             alike: 1,
             better: 0,
+            far_worse: 6,
+            far_better: 0,
             hung_more_often: false,
             robbed: false,
         };
@@ -136,12 +144,14 @@ mod tests {
     #[test]
     fn counts_that_contradict_each_other_do_not_hold_together() {
         assert!(tested().holds_together());
-        let changes: [fn(&mut Tested); 9] = [
+        let changes: [fn(&mut Tested); 11] = [
             |tested| tested.blocks = 6,
             |tested| tested.cases[0].plain.control = u32::MAX,
             |tested| tested.cases[0].net.other = 2,
             |tested| tested.cases[0].alike = 2,
             |tested| tested.cases[0].control = 1,
+            |tested| tested.cases[0].far_worse = 7,
+            |tested| tested.cases[0].far_better = 1,
             |tested| tested.together[0].other = 2,
             |tested| tested.error_rate = 1.0,
             |tested| tested.margin = -1.0,

@@ -4,13 +4,18 @@ use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::Plan;
-use model::{Cause, Ended, Facts, Judged, Judgement, Need, Problem, Role, Trial};
+use model::{
+    Cause, Disturbance, Ended, Facts, Judged, Judgement, Need, Observation, Problem, Role, Trial,
+};
 use os::time;
 use scenarios::{
     AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult, is_due, judged,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// An interrupted trial that took more than this multiple of the longest trial of its arm hung.
+const HUNG: f64 = 2.0;
 
 /// A study about to be run.
 pub struct Study<'a> {
@@ -113,10 +118,44 @@ impl Study<'_> {
                 let trial = self.timed_trial((block, place), control, clock, listener)?;
                 facts.wash_outs.push(trial);
             }
-            let trial = self.timed_trial((block, place), index, clock, listener)?;
-            facts.trials.push(trial);
+            let began = clock.elapsed();
+            match self.timed_trial((block, place), index, clock, listener) {
+                Ok(trial) => facts.trials.push(trial),
+                Err(error) => {
+                    let interrupted = matches!(error, ScenarioError::Interrupted);
+                    let hung = interrupted.then(|| self.hung(facts, block, index, began, clock));
+                    facts.trials.extend(hung.flatten());
+                    return Err(error);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The trial that was interrupted, if it took so much longer than every other of its arm that
+    /// it hung. If it were forgotten, a study that is interrupted whenever a trial hangs would show
+    /// no hang.
+    fn hung(
+        &self,
+        facts: &Facts,
+        block: u32,
+        arm: usize,
+        began: Duration,
+        clock: Clock,
+    ) -> Option<Trial> {
+        let arm = &self.plan.arms[arm];
+        let others = facts.trials.iter().filter(|trial| trial.arm == arm.id);
+        let longest = others.map(|trial| trial.took_ms).fold(0.0, f64::max);
+        let usual = longest.max(time::ms(self.scenario.expected(arm)));
+        let took_ms = time::ms(clock.elapsed().saturating_sub(began));
+        (took_ms > HUNG * usual).then(|| Trial {
+            block,
+            arm: arm.id.clone(),
+            started_ms: time::ms(began),
+            took_ms,
+            observation: Observation { window_ms: took_ms, hang: true, ..Observation::default() },
+            disturbance: Disturbance::default(),
+        })
     }
 
     fn timed_trial(

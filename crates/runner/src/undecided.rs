@@ -6,11 +6,15 @@
 
 use crate::studies::whole_blocks;
 use model::record::Plan;
-use model::{Arm, Ended, Facts, Judgement, Machine, Role, State};
+use model::{Arm, Caveat, Ended, Facts, Judgement, Machine, Reason, Role, State};
 use std::collections::BTreeSet;
 
-/// The plan that continues an undecided study, and its record without an unfinished block. `None`
-/// if the record is of another study, machine or version, or has a verdict.
+/// The plan that continues an undecided study, and its record. `None` if the record is of another
+/// study, machine or version, or has a verdict.
+///
+/// An unfinished block stays in the record and is not run again: if trials could be dropped after
+/// they were seen, a study that is interrupted whenever a trial hangs would show no hang. The test
+/// uses whole blocks, but counts every trial that hung.
 ///
 /// The study keeps its seed, so the blocks to come have the order that they would have had. For
 /// settings that are open (`auto`), it keeps what it measured of the machine. It also keeps its
@@ -25,8 +29,11 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
     let judged = |arm: &&Arm| matches!(arm.role, Role::Control | Role::Case);
     let judged: Vec<Arm> = old.plan.arms.iter().filter(judged).cloned().collect();
     let blocks = whole_blocks(&old, &judged);
+    let begun = old.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
+    // Each block that was begun has a trial.
+    let fits = blocks > 0 && begun as usize <= old.trials.len();
     let stopped = matches!(old.ended, Ended::Complete | Ended::Interrupted);
-    if !stopped || blocks == 0 || old.factorial.is_some() || !is_same(&old, plan, machine) {
+    if !stopped || !fits || old.factorial.is_some() || !is_same(&old, plan, machine) {
         return None;
     }
     let judgement = scenarios::judge(&old);
@@ -34,15 +41,13 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
         return None;
     }
     let mut old = old;
-    old.trials.retain(|trial| trial.block < blocks);
-    old.wash_outs.retain(|trial| trial.block < blocks);
     old.probed.clear();
     let arms = arms(&old.plan, plan);
     old.trials.retain(|trial| arms.iter().any(|arm| arm.id == trial.arm));
     let mut plan = Plan {
         arms,
         seed: old.plan.seed,
-        max_blocks: blocks.saturating_add(plan.max_blocks),
+        max_blocks: begun.saturating_add(plan.max_blocks),
         ..plan.clone()
     };
     keep_rates(&mut plan, &old.plan);
@@ -50,7 +55,7 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
 }
 
 /// Keeps the smaller of both plans' error rates. Both have the same figures.
-fn keep_rates(new: &mut Plan, old: &Plan) {
+pub(crate) fn keep_rates(new: &mut Plan, old: &Plan) {
     let rates = [new.error_rate, old.error_rate];
     new.error_rate = rates.into_iter().flatten().reduce(f64::min);
     let figures = std::iter::once(&mut new.judging).chain(&mut new.also);
@@ -66,12 +71,20 @@ fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
     new.arms.iter().map(|arm| of_old(arm).unwrap_or_else(|| arm.clone())).collect()
 }
 
-/// Whether the evidence of the first figure is beyond a threshold already.
+/// Whether the evidence of the deciding figure is beyond a threshold already, and nothing else
+/// keeps the study open: another figure that more blocks may settle, or a trial that hung.
 fn suffices(judgement: &Judgement) -> bool {
-    judgement.test.as_ref().is_some_and(|test| {
-        test.e_value_affected >= test.threshold
-            || test.e_value_not_affected >= test.threshold_not_affected.unwrap_or(test.threshold)
-    })
+    let needs_blocks = |caveat: &Caveat| {
+        matches!(caveat, Caveat::MoreBlocks { goes_on: true, .. } | Caveat::NeverSettles { .. })
+    };
+    let hung = |reason: &Reason| matches!(reason, Reason::Hung { .. });
+    let is_open = judgement.caveats.iter().any(needs_blocks) || judgement.reasons.iter().any(hung);
+    !is_open
+        && judgement.test.as_ref().is_some_and(|test| {
+            test.e_value_affected >= test.threshold
+                || test.e_value_not_affected
+                    >= test.threshold_not_affected.unwrap_or(test.threshold)
+        })
 }
 
 fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {

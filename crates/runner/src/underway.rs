@@ -2,7 +2,8 @@
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, End, ProbeWhen, Study};
-use model::record::Share;
+use crate::undecided::keep_rates;
+use model::record::{Plan, Share};
 use model::{Caveat, Ended, Facts, Judged, Judgement, State};
 use std::time::Duration;
 
@@ -46,6 +47,9 @@ pub struct Underway<'a> {
     record: Judged,
     /// The first block of this run.
     first: u32,
+    /// The plan with which an earlier study is continued. The study keeps that one's error rates,
+    /// if they are smaller than its share of this run.
+    continued: Option<Plan>,
     /// The block that comes next.
     next: u32,
     /// Blocks that began after the time budget.
@@ -57,10 +61,12 @@ pub struct Underway<'a> {
 impl<'a> Underway<'a> {
     fn new(study: Study<'a>, facts: Facts) -> Self {
         let first = facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+        let continued = (first > 0).then(|| study.plan.clone());
         Underway {
             study,
             record: scenarios::judged(facts),
             first,
+            continued,
             next: first,
             overtime: 0,
             told: false,
@@ -164,18 +170,28 @@ impl<'a> Underway<'a> {
 
     /// The verdict with another share of the error rate.
     pub fn state_with(&mut self, share: Share) -> State {
+        let shared = self.shared(share);
         let facts = &mut self.record.facts;
-        let before = facts.plan.clone();
-        facts.plan.share_error_rate(share);
+        let before = std::mem::replace(&mut facts.plan, shared);
         let state = scenarios::judge(facts).state;
         facts.plan = before;
         state
     }
 
+    /// The plan with a share of the error rate.
+    fn shared(&self, share: Share) -> Plan {
+        let mut plan = self.study.plan.clone();
+        plan.share_error_rate(share);
+        if let Some(continued) = &self.continued {
+            keep_rates(&mut plan, continued);
+        }
+        plan
+    }
+
     /// Sets another share of the error rate, from then on.
     pub fn share_error_rate(&mut self, share: Share) {
-        self.study.plan.share_error_rate(share);
-        self.record.facts.plan.share_error_rate(share);
+        self.study.plan = self.shared(share);
+        self.record.facts.plan = self.study.plan.clone();
         self.record.judgement = scenarios::judge(&self.record.facts);
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use host::Roots;
+use model::record::Share;
 use model::{
     Arm, Disturbance, Ended, Facts, Headline, Judged, Machine, Measure, Observation, Plan, Problem,
     Reason, Role, State, Unit, What,
@@ -23,6 +24,10 @@ thread_local! {
     static HANGS: Cell<bool> = const { Cell::new(false) };
     /// The trial, from 0, that breaks.
     static BREAKS: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// The trial, from 0, during which the study is interrupted, after this time.
+    static STUCK: Cell<(usize, Duration)> = const { Cell::new((usize::MAX, Duration::ZERO)) };
+    /// How long a trial is expected to take.
+    static EXPECTED: Cell<Duration> = const { Cell::new(Duration::from_secs(1)) };
     /// Trials so far.
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
@@ -38,7 +43,7 @@ static FAKE: Scenario<MmapLockParams> = Scenario {
     cell: None,
     sketch: None,
     judging: None,
-    expected: |_| Duration::from_secs(1),
+    expected: |_| EXPECTED.get(),
     warm_up: None,
     trial,
     review: None,
@@ -48,6 +53,11 @@ static FAKE: Scenario<MmapLockParams> = Scenario {
 fn trial(params: &MmapLockParams, context: &mut Context) -> Result<TrialResult, ScenarioError> {
     if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
         return Err(ScenarioError::Broken(Problem::CpusUnread));
+    }
+    let (stuck, time) = STUCK.get();
+    if TRIALS.get() == stuck.wrapping_add(1) {
+        std::thread::sleep(time);
+        return Err(ScenarioError::Interrupted);
     }
     (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
     let alone = params.busy == Counts::one(0);
@@ -451,4 +461,53 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
         assert_eq!((record.judgement.state, record.trials.len()), (State::Affected, 12));
         assert!(record.elapsed_s <= own.as_secs_f64(), "{} of {own:?}", record.elapsed_s);
     }
+}
+
+#[test]
+fn a_trial_that_hung_until_the_study_was_interrupted_is_not_forgotten() {
+    let hangs = |time: Duration| {
+        LOST.set(0.0);
+        EXPECTED.set(Duration::from_millis(50));
+        STUCK.set((7, time));
+        let (record, end) = run(plan(24, true), None, |_| false);
+        STUCK.set((usize::MAX, Duration::ZERO));
+        EXPECTED.set(Duration::from_secs(1));
+        assert!(matches!(end, End::Interrupted));
+        let hung = record.trials.iter().filter(|trial| trial.observation.hang).count();
+        (record.trials.len(), hung)
+    };
+    assert_eq!(hangs(Duration::from_millis(150)), (8, 1));
+    assert_eq!(hangs(Duration::ZERO), (7, 0));
+}
+
+#[test]
+fn a_study_that_goes_on_in_a_check_of_fewer_keeps_its_share_of_the_error_rate() {
+    LOST.set(0.0);
+    let mut of_nine = plan(3, true);
+    of_nine.split_error_rate(9);
+    let (record, _) = run(of_nine.clone(), None, |_| false);
+    let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
+    let otps = scenarios::erlang::Otps::default();
+    let study = |plan: &Plan| Study {
+        probe: tailback_runner::ProbeWhen::Never,
+        scenario: &FAKE,
+        plan: plan.clone(),
+        time: Duration::from_secs(3600),
+        host: Host { roots: &roots, machine: &machine, otps: &otps },
+        spawner: LoadSpawner::default(),
+        argv: Vec::new(),
+        keep: None,
+        interrupted: &|| false,
+    };
+    let threshold = |study: Study, facts: Facts, studies: u32| {
+        let mut underway = study.begin(facts, &mut |_: Event<'_>| ());
+        let share = Share { studies, affected: 1, not_affected: 1 };
+        underway.share_error_rate(share);
+        underway.judgement().test.as_ref().unwrap().threshold.round()
+    };
+    assert_eq!(threshold(study(&of_nine), record.facts.clone(), 1), 180.0);
+    assert_eq!(threshold(study(&of_nine), record.facts, 18), 360.0);
+    let new = study(&of_nine);
+    let facts = new.facts();
+    assert_eq!(threshold(new, facts, 1), 20.0, "a new study has the share of its own check");
 }

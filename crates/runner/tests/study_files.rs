@@ -340,3 +340,14 @@ fn what_was_found_before_is_kept_for_the_levels_that_are_run() {
         assert!(error.contains(words), "{wrong}: {error}");
     }
 }
+
+#[test]
+fn a_difference_that_does_not_count_in_one_arm_counts_in_none() {
+    let lengths = FILE
+        .replace("duration = \"100ms\"", "lead = \"0\"")
+        .replace("control = { busy = 0, ", "control = { duration = \"5s\", busy = 0, ")
+        .replacen("[factors]\n", "[factors]\nduration = [\"5s\", \"100ms\"]\n", 1);
+    let design = read(lengths.split("[quick]").next().unwrap()).unwrap();
+    let plan = layout(&design).plan(&design, scenarios::find("mmap-lock").unwrap(), 7);
+    assert!((plan.judging.margin - 50.0).abs() < 1e-9, "{}", plan.judging.margin);
+}

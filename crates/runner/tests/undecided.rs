@@ -39,12 +39,35 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
     let (plan, record) = undecided(old.clone(), &wanted, &Machine::default()).unwrap();
     assert_eq!((plan.seed, plan.max_blocks), (old.plan.seed, 27));
     assert_eq!(record.trials, old.trials);
-    // An incomplete block is run again.
+    // What was seen of an incomplete block stays.
     let mut torn = old.clone();
     torn.trials.pop();
-    let (plan, record) = undecided(torn, &wanted, &Machine::default()).unwrap();
-    assert_eq!(plan.max_blocks, 26);
-    assert!(record.trials.iter().all(|trial| trial.block < 2));
+    let (plan, record) = undecided(torn.clone(), &wanted, &Machine::default()).unwrap();
+    assert_eq!((plan.max_blocks, &record.trials), (27, &torn.trials));
+    let mut absurd = old.clone();
+    absurd.trials.last_mut().unwrap().block = u32::MAX;
+    assert!(undecided(absurd, &wanted, &Machine::default()).is_none());
+}
+
+#[test]
+fn a_study_that_a_hang_keeps_open_goes_on() {
+    let mut hung = after(8);
+    let control = hung.control().unwrap().id.clone();
+    for trial in &mut hung.trials {
+        let lost = model::Measure::exact(0.0, model::Unit::MillisecondsPerSecond);
+        let name = hung.plan.judging.measure.to_string();
+        trial.observation.measures.insert(name, lost);
+    }
+    let plan = hung.plan.clone();
+    let mut more = hung.trials.clone();
+    more.iter_mut().for_each(|trial| trial.block += 8);
+    hung.trials.extend(more);
+    assert_eq!(scenarios::judge(&hung).state, State::NotAffected);
+    assert!(undecided(hung.clone(), &plan, &Machine::default()).is_none());
+    let hang = hung.trials.iter_mut().find(|trial| trial.arm != control).unwrap();
+    hang.observation.hang = true;
+    assert_eq!(scenarios::judge(&hung).state, State::Inconclusive);
+    assert!(undecided(hung, &plan, &Machine::default()).is_some());
 }
 
 #[test]

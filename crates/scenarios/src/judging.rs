@@ -6,8 +6,8 @@ use analysis::carry_over::{self, may_explain};
 use analysis::{Ground, Outcome, sufficient};
 use model::record::{Cause, Ended};
 use model::{
-    Arm, ArmResult, Caveat, Facts, Fix, FixOutcome, Headline, Judged, Judgement, Judging, Live,
-    Need, Plan, Reason, Role, State, Suggestion, Test, Trial, What,
+    Amount, Arm, ArmResult, Caveat, Facts, Fix, FixOutcome, Headline, Judged, Judgement, Judging,
+    Live, Need, Plan, Reason, Role, State, Suggestion, Test, Trial, Unit, What,
 };
 
 /// The judgement of a study or a watch. It depends only on the facts, so the same facts always
@@ -108,8 +108,9 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
     let mut arms = analysis::estimate_arms(plan, trials);
     let ground = ground(facts);
     let mut outcome = analysis::decide(plan, trials, &arms, ground);
+    let mut figures = vec![arms.clone()];
     for judging in &plan.also {
-        judge_also(plan, judging, trials, &mut arms, &mut outcome, ground);
+        figures.push(judge_also(plan, judging, trials, &mut arms, &mut outcome, ground));
     }
     let mut review = scenario.review(&Results { plan, trials, arms: &arms, outcome: &outcome });
     if let Some(objection) = left_behind(plan, trials, &arms, &outcome) {
@@ -117,13 +118,59 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
         outcome.caveats.retain(|caveat| !matches!(caveat, Caveat::CarryOver(_)));
         review.objections.push(objection);
     }
+    if outcome.state == State::NotAffected {
+        review.objections.extend(restless_control(plan, &figures));
+    }
     review.caveats.extend(washed_out(facts));
     let doubted = review.objections.iter().filter_map(|objection| objection.arm.clone()).collect();
     review::apply(review, &mut arms, &mut outcome);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
-    put_together(scenario, facts, arms, doubted, outcome)
+    let judgement = put_together(scenario, facts, arms, doubted, outcome);
+    by_all_figures(judgement, &figures)
+}
+
+/// An objection if a control shows so much itself that a stall of the case may not stand out from
+/// it. This is known of figures that have a highest value: shares, and time lost in each second.
+fn restless_control(plan: &Plan, figures: &[Vec<ArmResult>]) -> Option<Objection> {
+    let all = std::iter::once(&plan.judging).chain(&plan.also).zip(figures);
+    all.flat_map(|(judging, arms)| arms.iter().map(move |arm| (judging, arm)))
+        .filter(|(_, arm)| arm.role == Role::Control)
+        .find_map(|(judging, arm)| {
+            let level = arm.measures.get(judging.measure.as_ref())?;
+            let has_highest = matches!(level.unit, Unit::Percent | Unit::MillisecondsPerSecond);
+            (has_highest && level.median > judging.control_limit).then(|| Objection {
+                arm: None,
+                reason: Reason::ControlStalls {
+                    control: arm.id.clone(),
+                    measure: judging.measure.to_string(),
+                    level: Amount::exact(level.median, level.unit),
+                    most: Amount::exact(judging.control_limit, level.unit),
+                },
+            })
+        })
+}
+
+/// Takes `not-affected` back from arms that another figure does not clear. What is said of an arm
+/// is otherwise said by the figure that decided the study.
+fn by_all_figures(mut judgement: Judgement, figures: &[Vec<ArmResult>]) -> Judgement {
+    let cleared = |arm: &&mut ArmResult| arm.state == Some(State::NotAffected);
+    for arm in judgement.arms.iter_mut().filter(cleared) {
+        let by_each = || figures.iter().flatten().filter(|result| result.id == arm.id);
+        let stalls = by_each().find(|result| result.state == Some(State::Affected));
+        let all_clear = by_each().all(|result| result.state == Some(State::NotAffected));
+        match stalls.filter(|_| judgement.state == State::Affected) {
+            Some(by_other) => {
+                arm.state = by_other.state;
+                arm.worse = by_other.worse.clone();
+                arm.e_value = by_other.e_value;
+            }
+            None if !all_clear => arm.state = Some(State::Inconclusive),
+            None => {}
+        }
+    }
+    judgement
 }
 
 /// An objection if the outcome may be caused only by what earlier trials leave behind. It checks
@@ -161,8 +208,9 @@ fn judged_by(plan: &Plan, judging: &Judging) -> Plan {
     Plan { judging: judging.clone(), ..plan.clone() }
 }
 
-/// Adds the judgement of another figure. A stall in one figure is a stall, unless the first one is
-/// untrustworthy. The study is not affected only if no figure shows one.
+/// Adds the judgement of another figure, and returns the results of the arms by it. A stall in one
+/// figure is a stall, unless the first one is untrustworthy. The study is not affected only if no
+/// figure shows one.
 fn judge_also(
     plan: &Plan,
     judging: &Judging,
@@ -170,7 +218,7 @@ fn judge_also(
     arms: &mut [ArmResult],
     outcome: &mut Outcome,
     ground: Ground,
-) {
+) -> Vec<ArmResult> {
     let plan = judged_by(plan, judging);
     let results = analysis::estimate_arms(&plan, trials);
     let other = analysis::decide(&plan, trials, &results, ground);
@@ -182,9 +230,9 @@ fn judge_also(
             let mut open = std::mem::take(&mut outcome.open);
             open.extend((first == State::Inconclusive).then(|| outcome.measure.clone()));
             *outcome = Outcome { open, ..other };
-            for (arm, result) in arms.iter_mut().zip(results) {
+            for (arm, result) in arms.iter_mut().zip(&results) {
                 arm.state = result.state;
-                arm.worse = result.worse;
+                arm.worse = result.worse.clone();
                 arm.e_value = result.e_value;
             }
         }
@@ -204,6 +252,7 @@ fn judge_also(
     }
     // A brief is judged by this rule alone.
     debug_assert_eq!(outcome.state, together);
+    results
 }
 
 /// The effect of each fix on the affected case. Leaves out arms that are `doubted`, and arms with

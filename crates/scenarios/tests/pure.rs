@@ -5,7 +5,7 @@
 
 use model::record::{Cause, Ended};
 use model::testing::{facts, plan, trial};
-use model::{Facts, Problem, Role};
+use model::{Facts, Judging, Measure, Problem, Reason, Role, State, Unit};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailback_scenarios::{ALL, blocks_left, judge, judged};
@@ -106,4 +106,48 @@ fn a_study_without_a_block_takes_as_few_as_a_verdict_can() {
     assert_eq!(left, fewest);
     let (left, fewest) = of(1);
     assert!(left > fewest, "{left}: not-affected takes more");
+}
+
+#[test]
+fn a_control_that_stalls_itself_clears_nothing() {
+    let of = |control: f64| {
+        let plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
+        let of_block = |block| [trial(block, "control", control), trial(block, "case", control)];
+        judge(&facts("preempted-holder", plan, (0..12).flat_map(of_block).collect()))
+    };
+    assert_eq!(of(50.0).state, State::NotAffected);
+    let stalls = of(50.1);
+    assert_eq!(stalls.state, State::Inconclusive);
+    assert!(matches!(&stalls.reasons[0], Reason::ControlStalls { .. }), "{stalls:?}");
+    assert!(stalls.arms.iter().all(|arm| arm.state != Some(State::NotAffected)), "{stalls:?}");
+}
+
+#[test]
+fn an_arm_is_cleared_by_all_figures_or_by_none() {
+    let late = "late";
+    let mut plan = plan(&[("control", Role::Control), ("one", Role::Case), ("other", Role::Case)]);
+    let judging = Judging { measure: late.into(), ..plan.judging.clone() };
+    plan.also.push(judging);
+    let says = |late_of_other: &dyn Fn(u32) -> f64| {
+        let of_block = |block: u32| {
+            let of_arm = |(arm, lost, lateness): (&str, f64, f64)| {
+                let mut trial = trial(block, arm, lost);
+                let figure = Measure::exact(lateness, Unit::MillisecondsPerSecond);
+                trial.observation.measures.insert(late.to_owned(), figure);
+                trial
+            };
+            let other = late_of_other(block);
+            [("control", 0.0, 0.0), ("one", 900.0, 0.0), ("other", 0.0, other)].map(of_arm)
+        };
+        let judged =
+            judge(&facts("preempted-holder", plan.clone(), (0..14).flat_map(of_block).collect()));
+        assert_eq!(judged.state, State::Affected);
+        let state = |id: &str| judged.arms.iter().find(|arm| arm.id == id).unwrap().state;
+        (state("one").unwrap(), state("other").unwrap())
+    };
+    assert_eq!(says(&|_| 0.0), (State::Affected, State::NotAffected));
+    assert_eq!(says(&|_| 400.0), (State::Affected, State::Affected));
+    let open = says(&|block| if block % 2 == 0 { 400.0 } else { 0.0 });
+    assert_eq!(open.0, State::Affected);
+    assert_ne!(open.1, State::NotAffected);
 }

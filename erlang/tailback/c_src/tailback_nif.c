@@ -5,7 +5,7 @@
  * minutes. The plain forms keep their scheduler for the whole time and charge no reductions, like a
  * badly behaved NIF. The charging forms keep it as long, and then report that a timeslice is used
  * up. The dirty forms run the plain code on a dirty CPU scheduler. The yielding forms give the
- * scheduler back after at most SLICE_US.
+ * scheduler back after at most SLICE_US, and charge each slice, the last one too.
  */
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static ERL_NIF_TERM sleep_charge(ErlNifEnv *env, int argc, const ERL_NIF_TERM ar
     return spend_and_charge(env, argv[0], rest);
 }
 
-/* Does one slice and returns the time that is left. A slice that overran counts in full. */
+/* Does one slice and returns the time that it took. A slice that overran counts in full. */
 static ErlNifUInt64 spend_slice(ErlNifUInt64 us, spend_fn spend, clockid_t clock)
 {
     ErlNifUInt64 slice = us < SLICE_US ? us : SLICE_US;
@@ -99,9 +99,15 @@ static ErlNifUInt64 spend_slice(ErlNifUInt64 us, spend_fn spend, clockid_t clock
 
     spend(slice);
     took = (clock_ns(clock) - before) / NS_PER_US;
-    if (took < slice)
-        took = slice;
-    return took < us ? us - took : 0;
+    return took < slice ? slice : took;
+}
+
+/* Charges the part of a timeslice that a slice took. The least that can be charged is 1 percent. */
+static void charge_slice(ErlNifEnv *env, ErlNifUInt64 took)
+{
+    ErlNifUInt64 percent = took < SLICE_US ? took * 100 / SLICE_US : 100;
+
+    enif_consume_timeslice(env, percent > 0 ? (int)percent : 1);
 }
 
 static ERL_NIF_TERM busy(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
@@ -119,21 +125,22 @@ static ERL_NIF_TERM sleep_for(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[
 /* A NIF of one argument. */
 typedef ERL_NIF_TERM nif(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 
-/* Spends one slice of the time, and schedules the NIF again for the rest. */
+/* Spends one slice of the time, and schedules the NIF again for the rest. Short calls are charged
+ * too: otherwise many of them in a row would keep their scheduler like one long call. */
 static ERL_NIF_TERM spend_in_slices(ErlNifEnv *env, ERL_NIF_TERM time, spend_fn spend,
                                     clockid_t clock, const char *name, nif *again)
 {
     ErlNifUInt64 us;
+    ErlNifUInt64 took;
     ERL_NIF_TERM left;
 
     if (!read_us(env, time, &us))
         return enif_make_badarg(env);
-    if (us > 0)
-        us = spend_slice(us, spend, clock);
-    if (us == 0)
+    took = us > 0 ? spend_slice(us, spend, clock) : 0;
+    charge_slice(env, took);
+    if (took >= us)
         return enif_make_atom(env, "ok");
-    enif_consume_timeslice(env, 100);
-    left = enif_make_uint64(env, us);
+    left = enif_make_uint64(env, us - took);
     return enif_schedule_nif(env, name, 0, again, 1, &left);
 }
 

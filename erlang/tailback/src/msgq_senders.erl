@@ -17,8 +17,9 @@
 -define(REFUSED, 2).
 -define(FINISHED, 3).
 
-%% @doc Starts senders that are linked to the caller and wait for {@link release/1}. `to' is the
-%% name of the server or dam. `waits' is a histogram of the time that each message took to send.
+%% @doc Starts senders that are linked to the caller and wait for {@link release/1}. It returns when
+%% all of them are started, so that starting them takes no time of the flood. `to' is the name of
+%% the server or dam. `waits' is a histogram of the time that each message took to send.
 -spec start(#{
     senders := pos_integer(),
     messages := pos_integer(),
@@ -29,8 +30,12 @@
 }) -> senders().
 start(Options) ->
     Counts = counters:new(3, [write_concurrency]),
+    Caller = self(),
     %% All senders are linked to one process. When it ends, they end.
-    Starter = spawn_link(fun() -> launch(Options, Counts) end),
+    Starter = spawn_link(fun() -> launch(Options, Counts, Caller) end),
+    receive
+        {started, Starter} -> ok
+    end,
     #senders{starter = Starter, counts = Counts}.
 
 %% @doc Lets the senders send.
@@ -58,8 +63,9 @@ progress(#senders{counts = Counts}) ->
         finished => counters:get(Counts, ?FINISHED)
     }.
 
-launch(#{senders := N} = Options, Counts) ->
+launch(#{senders := N} = Options, Counts, Caller) ->
     Pids = [spawn_link(fun() -> wait_for_release(I, Options, Counts) end) || I <- lists:seq(1, N)],
+    Caller ! {started, self()},
     receive
         release -> lists:foreach(fun(Pid) -> Pid ! release end, Pids)
     end,

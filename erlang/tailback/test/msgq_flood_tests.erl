@@ -356,6 +356,19 @@ writes_are_timed_beside_a_decoy() ->
     ?assertMatch([{0, []}, {3000, [_ | _]}], Seen),
     ?assert(erlang:system_info(process_count) =< Before + 2).
 
+all_senders_are_there_before_the_flood_begins_test_() ->
+    {timeout, 300, fun all_senders_are_there_before_the_flood_begins/0}.
+
+all_senders_are_there_before_the_flood_begins() ->
+    Before = erlang:system_info(process_count),
+    Senders = msgq_senders:start(#{
+        senders => 10000, messages => 1, message => byte, way => direct, to => none, waits => none
+    }),
+    %% Processes of earlier tests may end meanwhile.
+    ?assert(erlang:system_info(process_count) > Before + 9000),
+    ?assertMatch(#{sent := 0, finished := 0}, msgq_senders:progress(Senders)),
+    ok = msgq_senders:stop(Senders).
+
 a_time_limit_is_an_outcome_test_() ->
     {timeout, 300, fun a_time_limit_is_an_outcome/0}.
 

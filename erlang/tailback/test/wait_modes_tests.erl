@@ -93,6 +93,28 @@ yielding_charges_reductions() ->
     ?assert(Plain < 1000),
     ?assert(Yielding > 10 * 1000).
 
+%% A call that is shorter than a slice charges its part of a timeslice, and an empty one the least.
+short_calls_that_yield_charge_reductions_test_() ->
+    {timeout, 300, fun short_calls_that_yield_charge_reductions/0}.
+
+short_calls_that_yield_charge_reductions() ->
+    %% One percent of a timeslice is 40 reductions. A call itself takes only a few.
+    [
+        begin
+            Plain = charged(Plainly, Us, 100),
+            Yielding = charged(Yieldingly, Us, 100),
+            ?assert(Yielding > Plain + 100 * 20)
+        end
+     || {Plainly, Yieldingly} <- [{sleep, sleep_yield}, {busy, busy_yield}], Us <- [0, 50, 1000]
+    ].
+
+%% The reductions of this many calls.
+charged(Function, Us, Times) ->
+    {_, Before} = process_info(self(), reductions),
+    ok = lists:foreach(fun(_) -> ok = tailback_nif:Function(Us) end, lists:seq(1, Times)),
+    {_, After} = process_info(self(), reductions),
+    After - Before.
+
 more_work_needs_a_longer_integer_test_() ->
     {timeout, 300, fun more_work_needs_a_longer_integer/0}.
 

@@ -221,6 +221,8 @@ fn counts(state: State, rng: &mut ChaCha8Rng) -> Option<Tested> {
             worse,
             alike,
             better: 0,
+            far_worse: 0,
+            far_better: 0,
             hung_more_often: false,
             robbed: false,
         }],

@@ -67,6 +67,8 @@ fn blocking_nif() -> Vec<(&'static str, Value)> {
         ("blocking-form", json!({})),
         ("dirty", json!({})),
         ("charges", json!({})),
+        ("little-work", json!({ "arm": "nif_sleep", "work": amount(2.0, "ms") })),
+        ("more-work-each", json!({ "least": amount(10.0, "ms") })),
     ]
 }
 
@@ -109,6 +111,15 @@ fn busy_wait() -> Vec<(&'static str, Value)> {
         ("one-otp-a-level", json!({})),
         ("no-cost", json!({})),
         ("not-ready", json!({ "limit": amount(5000.0, "ms") })),
+        ("few-periods", json!({ "arm": "flags-quota", "periods": estimate(2.0, "1"), "least": 4 })),
+        ("more-periods", json!({})),
+        (
+            "quota-of-all-cpus",
+            json!({ "arm": "defaults-quota", "quota": amount(2.0, "ratio"), "cpus": 2 }),
+        ),
+        ("smaller-quota", json!({})),
+        ("few-requests", json!({ "arm": "defaults-quota", "requests": 42, "least": 100 })),
+        ("more-requests", json!({})),
     ]
 }
 
@@ -125,7 +136,9 @@ fn cpu_quota() -> Vec<(&'static str, Value)> {
         ("unsettled", json!({})),
         ("would-have-lost", most.clone()),
         ("too-little-to-lose", most),
+        ("seldom-throttled", json!({ "arm": "spread", "share": amount(40.0, "%") })),
         ("more-to-lose", json!({})),
+        ("more-cpu-time", json!({})),
         ("larger-machine", json!({})),
         ("burst", json!({ "burst": "4ms" })),
         ("too-many-fast", json!({ "fast": 3, "threads": 2 })),
@@ -176,6 +189,17 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
         ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "file", "error": "enospc" })),
         ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "tcp" })),
         ("no-folder", json!({ "folder": "/x", "error": "Permission denied (os error 13)" })),
+        ("not-slower-with", json!({ "arm": "credit", "sink": "port", "writes": rates[1] })),
+        ("never-two", json!({ "arm": "one-at-a-time" })),
+        ("flood", json!({})),
+        ("length-costs", json!({ "arm": "direct", "fit": estimate(4.0, "ns") })),
+        (
+            "short-queue",
+            json!({ "arm": "direct", "longest": estimate(300_000.0, "1"), "offered": 100_000_000 }),
+        ),
+        ("longer-queue", json!({})),
+        ("nothing-sent", json!({ "arm": "credit" })),
+        ("sooner-sent", json!({})),
     ]
 }
 
@@ -196,6 +220,10 @@ fn held_mutex() -> Vec<(&'static str, Value)> {
         ("inherit", json!({})),
         ("own-weight", json!({})),
         ("usual-weight", json!({})),
+        ("not-held-up", json!({ "arm": "case", "off_cpu": estimate(0.3, "ms/s") })),
+        ("smaller-quota", json!({})),
+        ("more-rivals", json!({})),
+        ("pause-too-long", json!({ "every": "100ms", "duration": "700ms", "most": "70ms" })),
     ]
 }
 
@@ -214,6 +242,9 @@ fn memory_high() -> Vec<(&'static str, Value)> {
         ("no-swap", json!({})),
         ("no-swap-limit", json!({})),
         ("switch-on", json!({})),
+        ("hardly-above", json!({ "need": "64MiB", "limit": "32MiB", "over": amount(0.4, "%") })),
+        ("not-at-limit", json!({ "need": "64MiB", "limit": "32MiB" })),
+        ("fill-faster", json!({})),
         ("few-units", json!({ "need": "64MiB", "two": "128MiB" })),
         ("no-room", json!({ "needed": 96, "available": 100 })),
         ("of-v1", json!({})),
@@ -259,6 +290,17 @@ fn mmap_lock() -> Vec<(&'static str, Value)> {
         ("no-readers", quota),
         ("one-cpu", json!({ "mapper": 1, "load": 1 })),
         ("tool-on-load", json!({ "load": 1 })),
+        (
+            "margin-too-large",
+            json!({ "quota": "21ms/100ms", "throttled": amount(790.0, "ms/s"),
+                "margin": amount(672.0, "ms/s"), "longer": "300ms" }),
+        ),
+        (
+            "margin-too-large",
+            json!({ "quota": "40ms/100ms", "throttled": amount(600.0, "ms/s"),
+                "margin": amount(1000.0, "ms/s") }),
+        ),
+        ("pause-too-long", json!({ "pause": "100ms", "duration": "250ms", "most": "25ms" })),
     ]
 }
 
@@ -284,6 +326,8 @@ fn preempted_holder() -> Vec<(&'static str, Value)> {
         ("switch-extension-on", json!({})),
         ("allow-huge-pages", json!({})),
         ("too-much-memory", json!({ "threads": 200, "fault": "minor", "mib": 400 })),
+        ("holder-ran", json!({ "arm": "case", "preempted": estimate(3.0, "ms/s") })),
+        ("more-threads", json!({})),
     ]
 }
 
@@ -306,6 +350,8 @@ fn quota_blind() -> Vec<(&'static str, Value)> {
         ("blind", seen("parent")),
         ("sees", seen("leaf")),
         ("sees", seen("namespace")),
+        ("few-requests", json!({ "arm": "default", "requests": 40 })),
+        ("more-requests", json!({ "least": 100 })),
         ("never-throttled", json!({})),
         ("more-load", json!({})),
         ("no-runtime", json!({})),

@@ -90,6 +90,8 @@ fn reasons() -> Vec<Value> {
         json!({ "not-settled-in": { "measure": "late", "why": "no-case" } }),
         json!({ "too-noisy": { "control": "twin-10", "shows_above": amount(80.0, "ms/s"),
             "most": amount(50.0, "ms/s") } }),
+        json!({ "control-stalls": { "control": "twin-10", "measure": "late",
+            "level": amount(80.0, "ms/s"), "most": amount(50.0, "ms/s") } }),
         json!({ "doubt": { "tainted": { "flags": 128 } } }),
         json!({ "carry-over": carry_over() }),
         json!({ "broke": { "error": why } }),

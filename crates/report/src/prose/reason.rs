@@ -60,6 +60,14 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
             figures::amount(shows_above),
             figures::amount(most)
         ),
+        Reason::ControlStalls { control, measure, level, most } => format!(
+            "{} itself has {} in \"{}\", and not-affected allows at most {}: a stall of the case may \
+             not stand out from that. Stop other programs on this machine, and run again.",
+            plain(control),
+            figures::amount(level),
+            heading(measure),
+            figures::amount(most)
+        ),
         Reason::Doubt(of_machine) => doubt(of_machine),
         Reason::CarryOver(seen) => format!(
             "{}. This effect alone could explain the outcome; `tailback run` with --wash-out keeps \

@@ -4,7 +4,7 @@ use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
 use model::problem::ArmsProblem;
 use model::record::Plan;
-use model::{Arm, LeftOut, Problem, Role, Settings, WhyLeftOut};
+use model::{Arm, Judging, LeftOut, Problem, Role, Settings, WhyLeftOut};
 use scenarios::{AnyScenario, Arms, Cell, Host, ScenarioError};
 use std::collections::BTreeSet;
 
@@ -141,10 +141,21 @@ impl Layout {
         }
     }
 
+    /// How the study is judged: by the figures of its control, each with the largest margin of any
+    /// arm. A smaller difference between arms does not count in one of them.
+    fn judging(&self, design: &Design, scenario: &dyn AnyScenario) -> Vec<Judging> {
+        let mut all = scenario.judging(&design.settings_of(&design.control));
+        for one in self.arms.arms.iter().flat_map(|arm| scenario.judging(&arm.settings)) {
+            for same in all.iter_mut().filter(|judging| judging.measure == one.measure) {
+                same.margin = same.margin.max(one.margin);
+            }
+        }
+        all
+    }
+
     /// The plan of a study with these arms.
     pub fn plan(&self, design: &Design, scenario: &dyn AnyScenario, seed: u64) -> Plan {
-        let settings = design.settings_of(&design.control);
-        let mut judging = scenario.judging(&settings).into_iter();
+        let mut judging = self.judging(design, scenario).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
         let mut plan = Plan {
             arms: self.arms.arms.clone(),

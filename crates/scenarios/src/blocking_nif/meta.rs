@@ -2,9 +2,9 @@
 
 use super::params::{BlockingNifParams, Mode};
 use super::sentences::BlockingNifFact;
-use crate::params::{self, changed, literal};
+use crate::params::{self, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
-use model::{Judging, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
 
 /// Names of series.
@@ -55,6 +55,16 @@ pub(super) const UNFAIRNESS: Judging = Judging {
 pub(super) const LATE: Judging =
     Judging { measure: Cow::Borrowed(measure::LATE), margin: 50.0, control_limit: 300.0, ..ASLEEP };
 
+/// The same work on dirty schedulers. None if there is no such form of it.
+fn on_dirty_schedulers(settings: &Settings) -> Option<Settings> {
+    let params = BlockingNifParams::of(settings)?;
+    let mode = match params.mode {
+        Mode::NifDirty | Mode::NifBusyDirty => params.mode,
+        mode => mode.dirty()?,
+    };
+    Some(BlockingNifParams { mode, ..params }.settings())
+}
+
 /// The description of `blocking-nif`.
 pub const META: Meta = Meta {
     id: "blocking-nif",
@@ -78,16 +88,16 @@ pub const META: Meta = Meta {
             id: "dirty",
             what: "Run native code that takes longer than a millisecond on a dirty scheduler \
                    (ERL_NIF_DIRTY_JOB_CPU_BOUND or ERL_NIF_DIRTY_JOB_IO_BOUND).",
-            change: |settings| {
-                changed(settings, |params: &mut BlockingNifParams| params.mode = Mode::NifDirty)
-            },
+            change: on_dirty_schedulers,
         },
         FixMeta {
             id: "yield",
             what: "Do the work in slices and yield between them (enif_consume_timeslice, \
                    enif_schedule_nif).",
             change: |settings| {
-                changed(settings, |params: &mut BlockingNifParams| params.mode = Mode::NifYield)
+                changed(settings, |params: &mut BlockingNifParams| {
+                    params.mode = params.mode.gentle();
+                })
             },
         },
         FixMeta {

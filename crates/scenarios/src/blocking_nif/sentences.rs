@@ -44,10 +44,17 @@ pub(super) enum BlockingNifFact {
         processes: u32,
         schedulers: u32,
     },
+    LittleWork {
+        arm: Name,
+        work: Amount,
+    },
     TooShort {
         wall: Amount,
     },
     MoreWork,
+    MoreWorkEach {
+        least: Amount,
+    },
     BlockingForm,
     Dirty,
     Charges,
@@ -111,8 +118,16 @@ impl Sentence for BlockingNifFact {
                 "With no more processes ({processes}) than schedulers ({schedulers}), no process \
                  had to wait, so nothing could have stalled."
             ),
+            F::LittleWork { arm, work } => format!(
+                "In {arm} the calls of each process have {work} of work in all, too little to show \
+                 a stall."
+            ),
             F::TooShort { wall } => format!("A trial took {wall}, too short to show a stall."),
             F::MoreWork => "Run it with more work.".into(),
+            F::MoreWorkEach { least } => format!(
+                "Use a larger --work or more --calls, so that the calls of each process have \
+                 {least} of work or more."
+            ),
             F::BlockingForm => "Try the same work in a form that blocks.".into(),
             F::Dirty => "the native function on a dirty scheduler".into(),
             F::Charges => "the native function charges its reductions".into(),

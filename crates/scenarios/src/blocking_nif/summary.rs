@@ -144,4 +144,21 @@ mod tests {
         assert_eq!(value_of(&run.parameters, "mode").as_deref(), Some("nif_dirty"));
         assert_eq!(value_of(&run.parameters, "work").as_deref(), Some("7"));
     }
+
+    #[test]
+    fn a_fix_of_the_code_is_another_form_of_the_same_work() {
+        let modes = |mode: &str| -> Vec<String> {
+            let mut case = arm(mode, Role::Case);
+            case.settings = settings(&META, &[("mode", mode)]);
+            let plan = Plan { arms: vec![case], ..plan(&[]) };
+            let of = |fix: Suggestion| value_of(&fix.run?.parameters, "mode");
+            suggestions(State::Affected, &plan).into_iter().filter_map(of).collect()
+        };
+        // The mode of the last one stays as it is: it changes the flags.
+        assert_eq!(modes("nif_busy"), ["nif_busy_dirty", "nif_busy_yield", "nif_busy"]);
+        assert_eq!(modes("nif_busy_charge")[..2], ["nif_busy_dirty", "nif_busy_yield"]);
+        assert_eq!(modes("md5"), ["md5_yield", "md5"]);
+        assert_eq!(modes("bignum"), ["bignum_yield", "bignum"]);
+        assert_eq!(modes("nif_dirty"), ["nif_yield", "nif_dirty"]);
+    }
 }

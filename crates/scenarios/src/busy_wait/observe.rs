@@ -11,6 +11,9 @@ use std::time::Duration;
 /// The longest latency that is recorded exactly, in nanoseconds: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
+/// The name of the latencies of requests.
+pub(super) const REQUEST: &str = "request";
+
 /// What the node measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Served {
@@ -138,7 +141,7 @@ fn latencies(seen: &mut Observation, served: &Served) {
     percentile(measure::P999, 0.999);
     percentile(measure::WORST, 1.0);
     put(seen, measure::DEVIATION, all.stdev() / 1e6, Unit::Milliseconds);
-    seen.latencies.insert("request".to_owned(), Latency::from_histogram(&all));
+    seen.latencies.insert(REQUEST.to_owned(), Latency::from_histogram(&all));
 }
 
 fn throughput(seen: &mut Observation, served: &Served) {
@@ -204,7 +207,7 @@ mod tests {
         assert!(p99.at_least && p99.value > 399.0, "{p99:?}");
         assert!(!seen.measures["p50"].at_least);
         assert!((seen.measures["backlog"].value - 1.98).abs() < 0.01);
-        assert_eq!(seen.latencies["request"].count, 1010);
+        assert_eq!(seen.latencies[REQUEST].count, 1010);
     }
 
     #[test]

@@ -16,6 +16,12 @@ pub(super) enum BusyWaitFact {
     LowerRate(Option<Served>),
     RoomToSpin { used: Estimate, least: f64 },
     HigherRate(Option<Served>),
+    FewPeriods { arm: Name, periods: Estimate, least: u32 },
+    MorePeriods,
+    QuotaOfAllCpus { arm: Name, quota: Amount, cpus: u32 },
+    SmallerQuota,
+    FewRequests { arm: Name, requests: u64, least: u32 },
+    MoreRequests,
     NoQuota,
     WithQuota,
     Background { defaults: Estimate, flags: Estimate },
@@ -76,9 +82,25 @@ impl Sentence for BusyWaitFact {
                 percent(*least)
             ),
             F::HigherRate(rate) => format!("Use a higher --rate{}.", served(rate)),
+            F::FewPeriods { arm, periods, least } => format!(
+                "The number of periods of the quota in a trial of {arm} was {periods:#}. With \
+                 fewer than {least}, even a node that spins may not use up its quota."
+            ),
+            F::MorePeriods => "Use a longer --duration or a shorter --period.".into(),
+            F::QuotaOfAllCpus { arm, quota, cpus } => format!(
+                "The quota of {arm} is {quota} CPUs, and the node may use no more than {}. So the \
+                 node cannot exceed its quota and is never throttled.",
+                plural((*cpus).into(), "CPU")
+            ),
+            F::SmallerQuota => "Use a --quota of fewer CPUs than the node may use.".into(),
+            F::FewRequests { arm, requests, least } => format!(
+                "The median trial of {arm} had {}. Fewer than {least} do not show what the \
+                 slowest 1 in 100 takes.",
+                plural(*requests, "request")
+            ),
+            F::MoreRequests => "Use a higher --rate or a longer --duration.".into(),
             F::NoQuota => {
-                "No arm had a CPU quota. Busy waiting cost no latency without a quota; its cost \
-                 under a quota was not measured."
+                "No arm had a CPU quota. The cost of busy waiting under a quota was not measured."
                     .into()
             }
             F::WithQuota => {

@@ -64,7 +64,8 @@ pub const META: Meta = Meta {
             name: measure::LOST,
             heading: "lost",
             unit: Unit::Percent,
-            help: "part of its quota that the group did not get though it was throttled",
+            help: "part of its quota that the group did not get, in periods in which it was \
+                   throttled",
             column: true,
         },
         MeasureMeta {

@@ -45,7 +45,8 @@ static uint64_t used_at(uint64_t periods, uint64_t *counted_periods)
 	return version_2 ? counted("cpu.stat", "usage_usec ") : counted("cpuacct.usage", "") / 1000;
 }
 
-/* The part of its quota that the group did not get, in percent. */
+/* The part of its quota that the group did not get, in percent, in periods in which it was
+ * throttled. In the others it wanted no more, or other programs took its CPUs. */
 static double trial(int with_cause)
 {
 	uint64_t first, last, used, throttled;
@@ -72,8 +73,7 @@ static double trial(int with_cause)
 	used = used_at(first + DURATION_MS * 1000ULL / PERIOD_US, &last) - used;
 	throttled = counted("cpu.stat", "nr_throttled ") - throttled;
 	clean_up();
-	/* If the group was never throttled, it wanted no more than it got. */
-	if (!throttled || used >= (last - first) * QUOTA_US)
+	if (used >= (last - first) * QUOTA_US)
 		return 0;
-	return 100 - 100.0 * used / ((last - first) * QUOTA_US);
+	return (100 - 100.0 * used / ((last - first) * QUOTA_US)) * throttled / (last - first);
 }

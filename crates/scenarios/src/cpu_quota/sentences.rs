@@ -14,7 +14,9 @@ pub(super) enum CpuQuotaFact {
     Unsettled,
     WouldHaveLost { arm: Name, most: Amount },
     TooLittleToLose { arm: Name, most: Amount },
+    SeldomThrottled { arm: Name, share: Amount },
     MoreToLose,
+    MoreCpuTime,
     LargerMachine,
     Burst { burst: Name },
     TooManyFast { fast: u32, threads: u32 },
@@ -55,6 +57,15 @@ impl Sentence for CpuQuotaFact {
             F::MoreToLose => {
                 "Use more CPUs (--on-cpus), a smaller --quota, or a longer --wake that is still \
                  below the period."
+                    .into()
+            }
+            F::SeldomThrottled { arm, share } => format!(
+                "In {arm} the group was throttled in {share} of its periods only. In the others it \
+                 did not use up its quota, so it would not have missed a slice that expires."
+            ),
+            F::MoreCpuTime => {
+                "Run it again when other programs, and on a virtual machine the host, take less \
+                 CPU time; or use a smaller --quota."
                     .into()
             }
             F::LargerMachine => "Simulate the rules of this kernel on a larger machine.".into(),

@@ -317,10 +317,12 @@ impl Balance {
         100.0 * self.used_ms / self.entitled_ms
     }
 
-    /// The part of the quota that the group did not get, in percent. A group that was never
-    /// throttled wanted no more than it got, so it lost nothing.
+    /// The part of the quota that the group did not get in periods in which it was throttled, in
+    /// percent. What it did not get at all is spread evenly over the periods: in those in which it
+    /// was not throttled it wanted no more, or other programs took its CPUs.
     fn lost(&self) -> f64 {
-        if self.throttled > 0 { (100.0 - self.got()).max(0.0) } else { 0.0 }
+        let throttled = (self.throttled as f64 / self.periods as f64).min(1.0);
+        (100.0 - self.got()).max(0.0) * throttled
     }
 
     /// The usage above the quota, in percent of the quota.
@@ -391,6 +393,7 @@ mod tests {
         assert_eq!(balance(400, 50), (100.0, 0.0, 0.0));
         assert_eq!(balance(300, 50), (75.0, 25.0, 0.0));
         assert_eq!(balance(300, 0), (75.0, 0.0, 0.0), "not throttled: it wanted no more");
+        assert_eq!(balance(300, 10), (75.0, 5.0, 0.0), "mostly not throttled");
         assert_eq!(balance(480, 50), (120.0, 0.0, 20.0));
     }
 

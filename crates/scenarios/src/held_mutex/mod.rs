@@ -4,6 +4,7 @@ mod holder;
 mod meta;
 mod params;
 mod plan;
+mod review;
 mod sentences;
 mod shared;
 mod summary;
@@ -13,8 +14,7 @@ mod waiter;
 pub use meta::META;
 pub use params::{Cause, HeldMutexParams};
 
-use crate::params::Params;
-use crate::{Cell, Review, Scenario, hang};
+use crate::{Cell, Scenario};
 
 /// The scenario.
 pub static SCENARIO: Scenario<HeldMutexParams> = Scenario {
@@ -25,16 +25,14 @@ pub static SCENARIO: Scenario<HeldMutexParams> = Scenario {
     arms: plan::arms,
     calibrate: None,
     cell: None,
-    sketch: Some(|params, _| Ok(Cell::of_settings(params.clone(), params.control()))),
+    sketch: Some(|params, _| {
+        plan::check(params)?;
+        Ok(Cell::of_settings(params.control(), params.clone()))
+    }),
     judging: None,
     expected: |params| params.duration.get() + plan::SET_UP,
     warm_up: None,
     trial: trial::run,
-    review: Some(|results| {
-        let params = HeldMutexParams::of_case(results.plan);
-        let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
-        let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
-        Review { caveats: hang.into_iter().collect(), ..Review::default() }
-    }),
+    review: Some(review::review),
     summary: summary::summary,
 };

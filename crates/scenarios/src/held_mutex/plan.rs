@@ -5,6 +5,7 @@ use super::meta::META;
 use super::params::{Cause, HeldMutexParams, MutexFix};
 use super::sentences::HeldMutexFact;
 use super::waiter::WaiterSpec;
+use crate::params::Time;
 use crate::{Arms, Host, ScenarioError, cpus, quota};
 use model::{Arm, Changed, Need, Problem, Role};
 use os::time;
@@ -13,6 +14,28 @@ use std::time::Duration;
 
 /// Estimated cost of the set-up of a trial, besides its duration. Used for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
+
+/// A trial must be as long as this many pauses of the waiter. Otherwise it sees the mutex at a few
+/// moments only.
+const PAUSES: u32 = 10;
+
+/// The shortest trial of a waiter that pauses for this time between two calls.
+pub(super) fn shortest_trial(every: Time) -> Time {
+    Time::from(every.get() * PAUSES)
+}
+
+/// Refuses parameters that leave the waiter too few calls in a trial.
+///
+/// # Errors
+/// If its pause is too long for the trial.
+pub(super) fn check(params: &HeldMutexParams) -> Result<(), ScenarioError> {
+    if params.duration >= shortest_trial(params.every) {
+        return Ok(());
+    }
+    let (every, duration) = ((&params.every).into(), (&params.duration).into());
+    let most = (&Time::from(params.duration.get() / PAUSES)).into();
+    Err(ScenarioError::unusable(HeldMutexFact::PauseTooLong { every, duration, most }))
+}
 
 /// What this machine lacks for the scenario.
 pub(super) fn missing(host: &Host) -> Option<Need> {
@@ -25,6 +48,7 @@ pub(super) fn arms(
     params: &HeldMutexParams,
     host: &Host,
 ) -> Result<Arms<HeldMutexParams>, ScenarioError> {
+    check(params)?;
     match params.by {
         Cause::Quota => drop(quota::try_out(host, &params.quota.bandwidth(), None)?),
         Cause::Nice | Cause::Idle if has_usual_weight() => {}
@@ -86,7 +110,7 @@ pub(super) fn specs(
     let [of_waiter, cpu, ..] = host.machine.allowed_cpus[..] else {
         return Err(ScenarioError::Broken(Problem::CpusUnread));
     };
-    let ns = |time: crate::params::Time| time::whole_ns(time.get());
+    let ns = |time: Time| time::whole_ns(time.get());
     let held_up = |cause| params.held_up.is_yes() && params.by == cause;
     let (inherit, inside_ns) = (params.inherit.is_yes(), ns(params.inside));
     let waiter = WaiterSpec {
@@ -114,7 +138,8 @@ pub(super) fn specs(
 mod tests {
     use super::*;
     use crate::erlang::Otps;
-    use crate::params::{Time, YesNo};
+    use crate::params::YesNo;
+    use crate::testing;
     use host::Roots;
     use model::Machine;
 
@@ -153,6 +178,17 @@ mod tests {
         assert_eq!((specs.waiter.cpu, specs.holder.cpu, specs.rival.cpu), (0, 1, 1));
         let lacks = Need::Cpus { least: 2, allowed: 1 };
         assert_eq!(with(1, missing), Some(lacks));
+    }
+
+    #[test]
+    fn a_trial_has_room_for_many_calls() {
+        let every = |ms| HeldMutexParams { every: Time::ms(ms), ..HeldMutexParams::default() };
+        assert!(check(&every(70)).is_ok());
+        let refused = testing::refused(&META, check(&every(71)));
+        assert!(refused.starts_with("--every 71ms: "), "{refused}");
+        assert!(refused.contains("--duration of 700ms") && refused.contains("take 70ms or less"));
+        let shortest = HeldMutexParams { duration: Time::ms(100), ..HeldMutexParams::default() };
+        assert!(check(&shortest).is_ok(), "the usual pause fits into the shortest trial");
     }
 
     #[test]

@@ -15,6 +15,10 @@ pub(super) enum HeldMutexFact {
     Inherit,
     OwnWeight,
     UsualWeight,
+    NotHeldUp { arm: Name, off_cpu: Estimate },
+    SmallerQuota,
+    MoreRivals,
+    PauseTooLong { every: Name, duration: Name, most: Name },
 }
 
 /// The figures of case and control.
@@ -60,6 +64,24 @@ impl Sentence for HeldMutexFact {
                     .into()
             }
             F::UsualWeight => "run it at nice 0, without nice and chrt".into(),
+            F::NotHeldUp { arm, off_cpu } => format!(
+                "The holder of {arm} held the mutex without a CPU for {off_cpu} only. So nothing \
+                 held it up, and the trials could not have shown a stall."
+            ),
+            F::SmallerQuota => {
+                "Use a smaller --quota, a shorter --rest or a longer --duration, so that the \
+                 holder uses up its quota."
+                    .into()
+            }
+            F::MoreRivals => {
+                "Use more --rivals, or a longer --inside, so that the holder loses its CPU while \
+                 it holds the mutex."
+                    .into()
+            }
+            F::PauseTooLong { every, duration, most } => format!(
+                "--every {every}: more than a tenth of the --duration of {duration}, so a trial \
+                 would have too few calls; take {most} or less, or a longer --duration"
+            ),
         }
     }
 }

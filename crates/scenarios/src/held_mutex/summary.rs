@@ -2,6 +2,7 @@
 
 use super::meta::{META, measure};
 use super::params::{Cause, HeldMutexParams};
+use super::plan::shortest_trial;
 use super::sentences::{Compared, HeldMutexFact, Holder};
 use crate::params::Params;
 use crate::suggest;
@@ -26,9 +27,11 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// The settings of the case, with the default fixes and duration.
+/// The settings of the case, with the default fixes and duration, or with the shortest duration
+/// that its pause allows.
 fn asked(case: &HeldMutexParams) -> HeldMutexParams {
     let HeldMutexParams { fixes, duration, .. } = HeldMutexParams::default();
+    let duration = duration.max(shortest_trial(case.every));
     HeldMutexParams { fixes, duration, ..case.clone() }
 }
 
@@ -53,6 +56,7 @@ fn compared(params: &HeldMutexParams, plan: &Plan, arms: &[ArmResult]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Time;
     use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
     use model::{Arm, Test, Unit};
@@ -103,5 +107,14 @@ mod tests {
             assert!(sentence.starts_with(start) && summary.suggestions.is_empty(), "{sentence}");
         }
         told(&META, &summary(&plan_of("nice"), &outcome(State::Affected), &[]).headline);
+    }
+
+    #[test]
+    fn what_is_suggested_is_not_refused() {
+        let of = |every| {
+            let case = HeldMutexParams { every: Time::ms(every), ..HeldMutexParams::default() };
+            asked(&case).duration
+        };
+        assert_eq!((of(70), of(71)), (Time::ms(700), Time::ms(710)));
     }
 }

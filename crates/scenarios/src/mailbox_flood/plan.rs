@@ -168,7 +168,8 @@ impl MailboxFloodParams {
         fixed
     }
 
-    fn is_paced(&self) -> bool {
+    /// Whether two messages never wait at the same time.
+    pub(super) fn is_paced(&self) -> bool {
         self.pace == Pace::OneAtATime
     }
 
@@ -188,6 +189,11 @@ impl MailboxFloodParams {
     /// Whether the mailbox is flooded directly, so that there is a fitted slope.
     pub(super) fn is_direct(&self) -> bool {
         self.dam == Dam::None && !self.is_paced()
+    }
+
+    /// Whether the flood waits in the mailbox of the server.
+    pub(super) fn floods_server(&self) -> bool {
+        self.is_direct() && !self.is_decoy()
     }
 
     /// Number of messages of all senders together.
@@ -289,6 +295,18 @@ mod tests {
         let MailboxFloodParams { mailbox, pace, dam, kill_after, .. } = case.clone();
         let same = MailboxFloodParams { mailbox, pace, dam, kill_after, ..control };
         assert_eq!(same, case, "they differ in nothing else");
+    }
+
+    #[test]
+    fn only_a_direct_flood_waits_for_the_server() {
+        assert!(usual().floods_server());
+        for other in [
+            MailboxFloodParams { mailbox: Mailbox::Decoy, ..usual() },
+            MailboxFloodParams { pace: Pace::OneAtATime, ..usual() },
+            MailboxFloodParams { dam: Dam::Credit, ..usual() },
+        ] {
+            assert!(!other.floods_server(), "{other:?}");
+        }
     }
 
     #[test]

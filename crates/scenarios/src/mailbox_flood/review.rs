@@ -1,5 +1,5 @@
-//! The scenario's own review of an outcome: whether the length of the queue is the cause, where
-//! the time goes, and what a killed server lost.
+//! The scenario's own review of an outcome: whether the length of the queue is the cause, whether
+//! the queue became long, where the time goes, and what a killed server lost.
 
 use super::meta::{META, measure, series};
 use super::params::{MailboxFloodParams, QueueData};
@@ -7,12 +7,16 @@ use super::sentences::MailboxFloodFact;
 use super::summary::asked;
 use crate::params::Params;
 use crate::{Objection, Results, Review, hang, suggest};
-use model::{Arm, ArmResult, Caveat, Plan, Reason, Role, State, Suggestion, Trial};
+use model::{Arm, ArmResult, Caveat, Estimate, Plan, Reason, Role, State, Suggestion, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// With fewer messages, the fixed cost of a message and its noise can look like a slope.
 const FEWEST: u64 = 2_000;
+
+/// The part of a flood that has to wait at the same time. The slope is divided by the whole flood.
+/// So if less of it waits, a scan may stay below the margin.
+const LEAST_WAITING: f64 = 0.5;
 
 pub(super) fn review(results: &Results) -> Review {
     let hung = results.trials.iter().find(|trial| trial.observation.hang);
@@ -60,7 +64,67 @@ fn of_the_queue(results: &Results) -> Review {
         };
     }
     let scan = (outcome.state == State::Affected).then(|| scan_reason(&cases, trials));
-    Review { causes: scan.flatten().into_iter().collect(), ..Review::default() }
+    Review { causes: scan.flatten().into_iter().collect(), ..of_single_arms(plan, arms) }
+}
+
+/// Objections to arms whose state says more than their flood shows.
+fn of_single_arms(plan: &Plan, arms: &[ArmResult]) -> Review {
+    let mut review = Review::default();
+    for result in arms.iter().filter(|arm| arm.role == Role::Case) {
+        let Some((why, settles)) = says_too_much(plan, result) else { continue };
+        review.objections.push(Objection::to_arm(&result.id, Reason::Scenario(why.into())));
+        review.settles.get_or_insert_with(|| Caveat::Scenario(settles.into()));
+    }
+    review
+}
+
+/// Why the state of an arm says more than its flood shows, and what to change.
+fn says_too_much(plan: &Plan, result: &ArmResult) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    match result.state {
+        Some(State::Affected) => never_began(result),
+        Some(State::NotAffected) => {
+            let planned = plan.arms.iter().find(|arm| arm.id == result.id)?;
+            never_long(&params(planned)?, result, plan.judging.margin)
+        }
+        _ => None,
+    }
+}
+
+/// If the server got no message, nothing is known about the time of its writes.
+fn never_began(result: &ArmResult) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    let is_none = |name: &str| result.measures.get(name).is_some_and(|figure| figure.median <= 0.0);
+    (is_none(measure::SERVER_HIGH) && is_none(measure::DRAIN_RATE)).then(|| {
+        let arm = (&result.id).into();
+        (MailboxFloodFact::NothingSent { arm }, MailboxFloodFact::SoonerSent)
+    })
+}
+
+/// If the mailbox did not become long, writes that are not slow show nothing about a long one.
+fn never_long(
+    case: &MailboxFloodParams,
+    result: &ArmResult,
+    margin: f64,
+) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    let arm = || (&result.id).into();
+    if case.is_paced() {
+        return Some((MailboxFloodFact::NeverTwo { arm: arm() }, MailboxFloodFact::Flood));
+    }
+    if let Some(fit) = result.measures.get(measure::FIT).filter(|fit| grows(fit, margin)) {
+        let why = MailboxFloodFact::LengthCosts { arm: arm(), fit: fit.clone() };
+        return Some((why, MailboxFloodFact::LongerQueue));
+    }
+    let (longest, offered) = (result.measures.get(measure::BOTH_HIGH)?, case.offered());
+    let short = longest.median < LEAST_WAITING * offered as f64;
+    (case.floods_server() && short).then(|| {
+        let why = MailboxFloodFact::ShortQueue { arm: arm(), longest: longest.clone(), offered };
+        (why, MailboxFloodFact::LongerQueue)
+    })
+}
+
+/// Whether writes take longer by more than the margin for each message in the mailbox, by their
+/// fitted slope.
+fn grows(fit: &Estimate, margin: f64) -> bool {
+    fit.low.unwrap_or(fit.median) > margin
 }
 
 /// The parameters of an arm.
@@ -85,7 +149,7 @@ fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
     let mut affected = arms.iter().filter(affected).peekable();
     affected.peek().is_none()
         || affected.any(|arm| match arm.measures.get(measure::FIT) {
-            Some(fit) => fit.low.unwrap_or(fit.median) > margin,
+            Some(fit) => grows(fit, margin),
             None => {
                 let planned = plan.arms.iter().find(|one| one.id == arm.id);
                 let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
@@ -140,7 +204,7 @@ mod tests {
     use crate::testing::{reviewed_by, settings, told, value_of};
     use analysis::Outcome;
     use model::testing::{self, plan};
-    use model::{AtWork, Estimate, Settings, Test, Unit, What};
+    use model::{AtWork, Fact, Settings, Test, Unit, What};
 
     fn plan_of(messages: u32) -> Plan {
         let settings = MailboxFloodParams { messages, ..Default::default() }.settings();
@@ -222,6 +286,81 @@ mod tests {
         assert_eq!(flat.caveats, [Caveat::Scenario(MailboxFloodFact::CloserInterval.into())]);
         let (steep, _) = outcome_of(500, estimate(9.0, Some(7.0)), State::Affected);
         assert_eq!(said(&steep), ("scan", None));
+    }
+
+    /// The outcome of a study whose case has these parameters and figures.
+    fn outcome_with(changed: &[(&str, &str)], figures: &[(&str, f64)], state: State) -> Outcome {
+        let mut plan = plan_of(1_000);
+        plan.arms[1].settings = settings(&META, changed);
+        let mut arms = [testing::result("direct", Role::Case, Some(state))];
+        for (name, median) in figures {
+            let figure = testing::estimate(*median, Unit::Count);
+            arms[0].measures.insert((*name).to_owned(), figure);
+        }
+        let mut outcome = Outcome::new(state, measure::SLOPE, Test::default());
+        reviewed_by(review, &plan, &[], &mut arms, &mut outcome);
+        assert_eq!(arms[0].state, Some(outcome.state));
+        outcome
+    }
+
+    /// Asserts that a verdict was taken back for this reason, and with this way to settle it.
+    fn assert_taken_back(outcome: &Outcome, why: &str, settles: MailboxFloodFact) {
+        assert_eq!((outcome.state, said(outcome).0), (State::Inconclusive, why));
+        let settles = Fact::from(settles);
+        told(&META, &settles);
+        assert_eq!(outcome.caveats, [Caveat::Scenario(settles)]);
+    }
+
+    #[test]
+    fn a_flood_that_never_became_long_clears_nobody() {
+        use MailboxFloodFact::{Flood, LongerQueue};
+        use State::NotAffected;
+        let of = |changed: &[(&str, &str)], longest: f64| {
+            outcome_with(changed, &[(measure::BOTH_HIGH, longest)], NotAffected)
+        };
+        assert_eq!(of(&[], 50_000.0).state, NotAffected);
+        assert_taken_back(&of(&[], 49_999.0), "short-queue", LongerQueue);
+        assert_taken_back(&of(&[("messages", "1000000")], 3e5), "short-queue", LongerQueue);
+        let paced = of(&[("pace", "one-at-a-time")], 2.0);
+        assert_taken_back(&paced, "never-two", Flood);
+        for elsewhere in [("dam", "credit"), ("mailbox", "decoy")] {
+            assert_eq!(of(&[elsewhere], 64.0).state, NotAffected, "{elsewhere:?}");
+        }
+    }
+
+    #[test]
+    fn a_cost_by_length_alone_clears_nobody() {
+        let of = |fit: f64| {
+            let figures = [(measure::BOTH_HIGH, 1e5), (measure::FIT, fit)];
+            outcome_with(&[], &figures, State::NotAffected)
+        };
+        assert_eq!(of(0.5).state, State::NotAffected, "the margin");
+        assert_taken_back(&of(0.51), "length-costs", MailboxFloodFact::LongerQueue);
+    }
+
+    #[test]
+    fn a_flood_that_never_began_makes_nobody_affected() {
+        let of = |high: f64, rate: f64| {
+            let figures = [(measure::SERVER_HIGH, high), (measure::DRAIN_RATE, rate)];
+            outcome_with(&[("dam", "credit")], &figures, State::Affected)
+        };
+        assert_taken_back(&of(0.0, 0.0), "nothing-sent", MailboxFloodFact::SoonerSent);
+        assert_eq!(of(1.0, 0.0).state, State::Affected, "a server that wrote nothing");
+        assert_eq!(of(0.0, 7.0).state, State::Affected);
+    }
+
+    #[test]
+    fn each_case_is_weighed_by_itself() {
+        use State::{Affected, Inconclusive, NotAffected};
+        let mut plan = plan_of(500);
+        let paced = settings(&META, &[("pace", "one-at-a-time")]);
+        plan.arms.push(Arm { settings: paced, ..testing::arm("paced", Role::Case) });
+        let paced = testing::result("paced", Role::Case, Some(NotAffected));
+        let mut arms = [result(estimate(9.0, Some(7.0))), paced];
+        let mut outcome = Outcome::new(Affected, measure::SLOPE, Test::default());
+        reviewed_by(review, &plan, &[], &mut arms, &mut outcome);
+        assert_eq!(outcome.state, Affected);
+        assert_eq!(arms.map(|arm| arm.state), [Some(Affected), Some(Inconclusive)]);
     }
 
     #[test]

@@ -10,12 +10,20 @@ use serde::{Deserialize, Serialize};
 pub(super) enum MailboxFloodFact {
     Slower(Box<Slower>),
     NotSlower { sink: Name, slope: Option<Estimate>, writes: Option<Estimate> },
+    NotSlowerWith { arm: Name, sink: Name, writes: Option<Estimate> },
     Unsettled,
     TooFewMessages { messages: u64 },
     MoreMessages { least: u64 },
     NotTheLength,
     Collections,
     CloserInterval,
+    NeverTwo { arm: Name },
+    Flood,
+    LengthCosts { arm: Name, fit: Estimate },
+    ShortQueue { arm: Name, longest: Estimate, offered: u64 },
+    LongerQueue,
+    NothingSent { arm: Name },
+    SoonerSent,
     Scan { longest: u64, place: Name, seen: u64, samples: u64 },
     Killed { arm: Name, lost: Estimate, messages: u64, twice: Estimate },
     KilledCutOff { arm: Name, twice: Estimate },
@@ -63,6 +71,14 @@ impl Sentence for MailboxFloodFact {
                     writes.unwrap_or_default()
                 )
             }
+            F::NotSlowerWith { arm, sink, writes } => {
+                let writes = writes.as_ref();
+                let writes = writes.map(|writes| format!("; it was written at {writes}"));
+                format!(
+                    "With {arm} the flood does not make writes to the sink {sink} slower here{}.",
+                    writes.unwrap_or_default()
+                )
+            }
             F::Unsettled => {
                 "It is not settled whether a long mailbox makes its owner slower here.".into()
             }
@@ -89,6 +105,31 @@ impl Sentence for MailboxFloodFact {
                  --samples 12."
                     .into()
             }
+            F::NeverTwo { arm } => format!(
+                "In {arm} each message was sent after the previous one was written, so two \
+                 messages never waited together. This does not show what a long mailbox costs."
+            ),
+            F::Flood => "Use --pace flood.".into(),
+            F::LengthCosts { arm, fit } => format!(
+                "In {arm} the flood did not make writes slower. But at several lengths of the \
+                 mailbox, each message in it added {fit} to a write."
+            ),
+            F::ShortQueue { arm, longest, offered } => format!(
+                "In {arm} no more than {longest:#} of {} waited at the same time, in the median \
+                 trial. What a write takes longer is divided by all messages that were to be \
+                 sent, so the cost of each message in the mailbox may look too small.",
+                plural(*offered, "message")
+            ),
+            F::LongerQueue => {
+                "Use fewer --messages or a longer --duration, so that at least half of the \
+                 messages wait at the same time."
+                    .into()
+            }
+            F::NothingSent { arm } => format!(
+                "In {arm} the flood did not reach the server before the trial ended: no message \
+                 was seen in its mailbox and none was written, in the median trial."
+            ),
+            F::SoonerSent => "Use fewer --senders or a longer --duration.".into(),
             F::Scan { longest, place, seen, samples } => format!(
                 "With {} in its mailbox, the process that writes was seen in {place} in {seen} of \
                  {}: the receive there looks at every older message each time, since any of them \

@@ -27,10 +27,14 @@ fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
     cases.clone().find(affected).or_else(|| cases.next())
 }
 
+fn params(plan: &Plan, arm: Option<&ArmResult>) -> Option<MailboxFloodParams> {
+    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id))?;
+    MailboxFloodParams::of(&planned.settings)
+}
+
 /// The sink of an arm's server.
 fn sink(plan: &Plan, arm: Option<&ArmResult>) -> String {
-    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
-    let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
+    let params = params(plan, arm);
     params.map_or_else(|| "server".to_owned(), |params| params.sink.to_string())
 }
 
@@ -71,10 +75,16 @@ fn with_many_queued(slope: &Estimate, empty_ms: f64) -> Amount {
 
 fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     let case = case(arms);
-    let fact = MailboxFloodFact::NotSlower {
-        sink: Name(sink(plan, case)),
-        slope: figure(case, measure::SLOPE).cloned(),
-        writes: figure(case, measure::DRAIN_RATE).cloned(),
+    let sink = Name(sink(plan, case));
+    let writes = figure(case, measure::DRAIN_RATE).cloned();
+    let elsewhere = params(plan, case).is_some_and(|params| !params.floods_server());
+    let fact = match case.filter(|_| elsewhere) {
+        // The flood does not wait in the mailbox of the server, so nothing is known of its length.
+        Some(case) => MailboxFloodFact::NotSlowerWith { arm: (&case.id).into(), sink, writes },
+        None => {
+            let slope = figure(case, measure::SLOPE).cloned();
+            MailboxFloodFact::NotSlower { sink, slope, writes }
+        }
     };
     fact.into()
 }
@@ -164,6 +174,21 @@ mod tests {
         );
         headline(State::Affected, &[]);
         headline(State::Inconclusive, &[]);
+    }
+
+    #[test]
+    fn only_a_flood_of_the_server_says_something_of_a_long_mailbox() {
+        for (name, value) in [("dam", "credit"), ("mailbox", "decoy")] {
+            let mut plan = plan_of("port");
+            plan.arms[1].settings = settings(&META, &[(name, value)]);
+            let outcome = Outcome::new(State::NotAffected, measure::SLOPE, Test::default());
+            let fact = summary(&plan, &outcome, &results()).headline;
+            assert_eq!(
+                told(&META, &fact),
+                "With direct the flood does not make writes to the sink port slower here; it was \
+                 written at 1000/s [1000, 1000]."
+            );
+        }
     }
 
     #[test]

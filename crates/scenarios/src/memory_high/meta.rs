@@ -106,9 +106,10 @@ pub const META: Meta = Meta {
         },
         MeasureMeta {
             name: measure::EVENTS,
-            heading: "high events",
+            heading: "at limit",
             unit: Unit::PerSecond,
-            help: "how often a second the group was found above memory.high",
+            help: "how often a second the group was found above memory.high, or about to exceed \
+                   memory.max",
             column: false,
         },
         MeasureMeta {

@@ -6,6 +6,7 @@ mod meta;
 mod params;
 mod plan;
 mod region;
+mod review;
 mod sentences;
 mod summary;
 mod trial;
@@ -28,12 +29,12 @@ pub static SCENARIO: Scenario<MemoryHighParams> = Scenario {
     cell: None,
     sketch: Some(|params, _| {
         params.check()?;
-        Ok(Cell::of_settings(params.clone(), params.control()))
+        Ok(Cell::of_settings(params.control(), params.clone()))
     }),
     judging: None,
     expected: |params| params.duration.get() + plan::SET_UP,
     warm_up: None,
     trial: trial::run,
-    review: None,
+    review: Some(review::review),
     summary: summary::summary,
 };

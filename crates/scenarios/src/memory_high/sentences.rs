@@ -1,7 +1,7 @@
 //! The facts of `memory-high` and their sentences.
 
 use model::prose::figures::plural;
-use model::{Estimate, Name, Sentence};
+use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
 /// The facts that only this scenario reports.
@@ -17,6 +17,9 @@ pub(super) enum MemoryHighFact {
     NoSwap,
     NoSwapLimit,
     SwitchOn,
+    NotAtLimit { need: Name, limit: Name },
+    HardlyAbove { need: Name, limit: Name, over: Amount },
+    FillFaster,
     FewUnits { need: Name, two: Name },
     NoRoom { needed: u64, available: u64 },
     OfV1,
@@ -65,6 +68,20 @@ impl Sentence for MemoryHighFact {
             F::SwitchOn => {
                 "switch swap on (swapon: a partition, a file or zram), and do not boot with \
                  swapaccount=0: that option removes the swap limit"
+                    .into()
+            }
+            F::NotAtLimit { need, limit } => format!(
+                "The worker needs {need}, but its group was not seen at its limit of {limit}, in \
+                 half of the trials or more."
+            ),
+            F::HardlyAbove { need, limit, over } => format!(
+                "The worker needs {need}, but in half of the trials or more its group was at most \
+                 {over} above its limit of {limit}. The kernel makes a task sleep from about \
+                 1.25% on."
+            ),
+            F::FillFaster => {
+                "Use a longer --duration, a shorter --every, or a larger --unit, so that the \
+                 worker fills more memory than its limit in a trial."
                     .into()
             }
             F::FewUnits { need, two } => format!(

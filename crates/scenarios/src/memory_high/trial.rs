@@ -128,7 +128,7 @@ fn observe(
     }
     let events = match params.by {
         By::High => gained.high_events,
-        By::Max => None,
+        By::Max => gained.max_events,
     };
     if let Some(events) = events {
         put(measure::EVENTS, events as f64 / seconds, Unit::PerSecond);
@@ -191,10 +191,10 @@ mod tests {
         assert_eq!((value("units"), value("events"), value("stalled")), (100.0, 12.0, 900.0));
         assert_eq!((value("over"), value("kills"), value("worst")), (25.0, 0.0, 100.0));
         assert!((98.0..101.0).contains(&value("unit_p99")), "{seen:?}");
-        // This limit has no such events.
         let max = params.with(super::super::params::MemoryFix::MemoryMax);
+        let gained = MemoryUsage { max_events: Some(3), ..gained };
         let seen = observe(&max, &report(0), &watched, &gained).unwrap();
-        assert!(!seen.measures.contains_key("events"));
+        assert_eq!(seen.measures["events"].value, 3.0, "each limit has events of its own");
         let torn = WorkReport { durations: "x".to_owned(), ..report(0) };
         assert!(observe(&max, &torn, &watched, &gained).is_err());
     }

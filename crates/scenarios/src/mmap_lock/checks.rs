@@ -1,11 +1,13 @@
 //! Checks whether this machine can do what the parameters request. The checks change nothing.
 
+use super::margin::judging;
 use super::params::MmapLockParams;
 use super::place::{missing, place};
 use super::sentences::MmapLockFact;
+use crate::params::{Quota, Time};
 use crate::{Host, ScenarioError};
 use host::limits;
-use model::{Name, Need};
+use model::{Amount, Name, Need, Unit};
 use std::time::Duration;
 
 /// The part of the available memory that the region may take.
@@ -13,6 +15,17 @@ const MEMORY_SHARE: f64 = 0.8;
 
 /// A call of mmap or munmap takes longer than this on any machine.
 const SHORTEST_CALL: Duration = Duration::from_micros(1);
+
+/// Readers with a quota must be throttled for this multiple of the margin. A mapper does not stall
+/// for all of that time, and the whole interval of its loss must lie above the margin.
+const ROOM: f64 = 1.25;
+
+/// In a trial of more periods than this, the margin is hardly smaller.
+const MOST_PERIODS: u32 = 40;
+
+/// A trial must be as long as this many pauses of the mapper. Otherwise it sees the lock at a few
+/// moments only, and a mapper that still sleeps when the time is over counts as hung.
+const PAUSES: u32 = 10;
 
 /// Runs all checks.
 ///
@@ -27,6 +40,7 @@ pub(super) fn check(params: &MmapLockParams, host: &Host) -> Result<(), Scenario
     check_mappings(params, host)?;
     check_processes(params, host)?;
     check_nice(params)?;
+    check_pause(params)?;
     check_reader_quota(params)?;
     place(params, host).map(|_| ())
 }
@@ -82,8 +96,19 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
     Err(ScenarioError::unusable(MmapLockFact::TooManyMappings { size, most, enough }))
 }
 
+fn check_pause(params: &MmapLockParams) -> Result<(), ScenarioError> {
+    let most = params.duration.get() / PAUSES;
+    if params.pause.get() <= most {
+        return Ok(());
+    }
+    let (pause, duration) = ((&params.pause).into(), (&params.duration).into());
+    let most = (&Time::from(most)).into();
+    Err(ScenarioError::unusable(MmapLockFact::PauseTooLong { pause, duration, most }))
+}
+
 /// Refuses a quota of the readers that limits nothing: one that readers on one CPU cannot use up,
-/// one with a period longer than a trial, or one without readers.
+/// one with a period longer than a trial, or one without readers. Also refuses a quota whose effect
+/// cannot exceed the margin.
 fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(()) };
     let named = Name::from(&quota);
@@ -91,9 +116,44 @@ fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
         () if quota.quota() >= quota.period() => MmapLockFact::QuotaOfACpu { quota: named },
         () if params.duration < quota.period() => MmapLockFact::PeriodTooLong { quota: named },
         () if params.busy.most() == 0 => MmapLockFact::NoReaders { quota: named },
+        () if !exceeds_margin(quota, params) => margin_too_large(quota, params),
         () => return Ok(()),
     };
     Err(ScenarioError::unusable(fact))
+}
+
+/// Longest time in which readers with this quota are throttled, in milliseconds per second.
+fn throttled_most(quota: Quota) -> f64 {
+    let share = quota.quota().get().as_secs_f64() / quota.period().get().as_secs_f64();
+    1e3 * (1.0 - share)
+}
+
+/// Whether a stall for as long as the readers are throttled exceeds the margin clearly.
+fn exceeds_margin(quota: Quota, params: &MmapLockParams) -> bool {
+    ROOM * judging(params).margin <= throttled_most(quota)
+}
+
+fn margin_too_large(quota: Quota, params: &MmapLockParams) -> MmapLockFact {
+    let rate = |ms: f64| Amount::exact(ms, Unit::MillisecondsPerSecond);
+    let longer = long_enough(quota, params);
+    MmapLockFact::MarginTooLarge {
+        quota: (&quota).into(),
+        throttled: rate(throttled_most(quota)),
+        margin: rate(judging(params).margin),
+        longer: longer.as_ref().map(Name::from),
+    }
+}
+
+/// The shortest trial with which the quota can be used. None: only a smaller quota helps.
+fn long_enough(quota: Quota, params: &MmapLockParams) -> Option<Time> {
+    let can_be_set = |length: &Time| {
+        *length > params.duration && length.get().subsec_nanos().is_multiple_of(1_000_000)
+    };
+    // The margin is smallest for whole periods.
+    let lengths = (1..=MOST_PERIODS).map(|periods| Time::from(quota.period().get() * periods));
+    lengths.filter(can_be_set).find(|duration| {
+        exceeds_margin(quota, &MmapLockParams { duration: *duration, ..params.clone() })
+    })
 }
 
 fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
@@ -162,5 +222,36 @@ mod tests {
         assert!(refused(quota("100ms/1s")).contains("is shorter than a period"));
         let none = MmapLockParams { busy: Counts::one(0), ..quota("10ms/100ms") };
         assert!(refused(none).contains("no readers to limit"));
+    }
+
+    #[test]
+    fn a_quota_whose_effect_the_margin_hides_is_refused() {
+        let quota = |text: &'static str, duration: u64| MmapLockParams {
+            reader_quota: OrNone::Is(literal(text)),
+            duration: Time::ms(duration),
+            ..params(&[4])
+        };
+        assert!(check_reader_quota(&quota("19ms/100ms", 250)).is_ok());
+        let refused = |params| testing::refused(&META, check_reader_quota(&params));
+        // Four refills of 21 ms, and an overrun as long: 672 ms of each second.
+        let sentence = refused(quota("21ms/100ms", 250));
+        assert!(sentence.contains("for 790 ms/s at most") && sentence.contains("672 ms/s"));
+        assert!(sentence.ends_with("or a --duration of 300ms"), "{sentence}");
+        assert!(check_reader_quota(&quota("21ms/100ms", 300)).is_ok());
+        // Above two sevenths of a period, no trial is long enough.
+        let sentence = refused(quota("29ms/100ms", 250));
+        assert!(sentence.ends_with("such as 10ms/100ms"), "{sentence}");
+        assert!(!exceeds_margin(literal("29ms/100ms"), &quota("29ms/100ms", 3_600_000)));
+    }
+
+    #[test]
+    fn a_trial_has_room_for_many_pauses() {
+        let pause = |ms| MmapLockParams { pause: Time::ms(ms), ..params(&[1]) };
+        assert!(check_pause(&params(&[1])).is_ok() && check_pause(&pause(25)).is_ok());
+        let refused = testing::refused(&META, check_pause(&pause(26)));
+        assert!(refused.starts_with("--pause 26ms: "), "{refused}");
+        assert!(refused.contains("--duration of 250ms") && refused.contains("take 25ms or less"));
+        let quick = MmapLockParams { duration: Time::ms(10), ..params(&[1]) };
+        assert!(check_pause(&quick).is_ok(), "the usual pause fits into the shortest trial");
     }
 }

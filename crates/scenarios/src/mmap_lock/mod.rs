@@ -2,6 +2,7 @@
 
 mod checks;
 mod load;
+mod margin;
 mod meta;
 mod observe;
 mod params;
@@ -33,7 +34,7 @@ pub static SCENARIO: Scenario<MmapLockParams> = Scenario {
         // This only reads /proc. It creates no group.
         Cell::of(plan::sketch(params, host)?)
     }),
-    judging: Some(|params| vec![plan::judging(params)]),
+    judging: Some(|params| vec![margin::judging(params)]),
     expected: plan::expected,
     warm_up: Some(plan::warm_up),
     trial: |params, context| {

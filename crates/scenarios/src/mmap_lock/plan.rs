@@ -2,16 +2,14 @@
 
 use super::checks::check;
 use super::load::{CpuLoad, TrialSpec, Twin};
-use super::meta::META;
 use super::params::{LOCK_FREE, MmapLockParams, Target};
 use super::place::place;
 use super::reader_group;
 use super::sentences::MmapLockFact;
-use crate::params::{Counts, OrNone, Quota, literal};
+use crate::params::{Counts, OrNone, literal};
 use crate::{Arms, Host, ScenarioError};
 use model::problem::ArmsProblem;
-use model::{Arm, Changed, Judging, LeftOut, Role, WhyLeftOut};
-use os::time;
+use model::{Arm, Changed, LeftOut, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// Id of the control in a study that compares the process alone with itself.
@@ -34,37 +32,6 @@ const SET_UP_LOAD: Duration = Duration::from_millis(35);
 
 /// This many readers of the mapper usually hang it.
 const USUALLY_HANGS: u32 = 10;
-
-/// A smaller difference than this does not count, in milliseconds per trial. A call is late by 3
-/// to 5 ms if the host or another task interrupts it for a slice of CPU time. On a virtual machine
-/// with all CPUs busy, this happens in one of five trials, in case and control alike.
-const SLICE_MS: f64 = 5.0;
-
-/// How trials of these parameters are judged. A possible slice is a larger share of a shorter
-/// trial, so it needs a larger margin.
-pub(super) fn judging(params: &MmapLockParams) -> Judging {
-    let seconds = params.duration.get().as_secs_f64().max(1e-3);
-    let slice = SLICE_MS / seconds;
-    let readers_run = params.reader_quota.get().map_or(0.0, |q| running_ms(q, params) / seconds);
-    Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
-}
-
-/// How much more than their quota readers may run in a trial. From Linux 6.18 on, each reader runs
-/// on to the end of its system call, which takes some milliseconds. This is paid back in periods
-/// that may come after the trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
-const OVERRUN: f64 = 2.0;
-
-/// Longest time that readers with a quota can run in a trial, in milliseconds: the rest of one
-/// period, the refills during the trial, and their overrun. If a mapper stalls for longer, it
-/// stalls while no reader runs, and that is the effect of the quota. What readers do while they
-/// run is what any reader does.
-fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
-    let period = quota.period().get().as_secs_f64();
-    let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
-    let running = OVERRUN * fillings * time::ms(quota.quota().get());
-    // A quota of a whole CPU or more limits nothing that readers on one CPU could do.
-    running.min(time::ms(params.duration.get()))
-}
 
 /// The arms: a control and a case for each number of readers, and the process alone if the numbers
 /// include 0.
@@ -267,14 +234,6 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_cpu_time_counts_as_none_however_long_a_trial_is() {
-        let mut params = params(&[5]);
-        assert!((judging(&params).margin - 20.0).abs() < 1e-9);
-        params.duration = Time::s(10);
-        assert!((judging(&params).margin - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
     fn zero_alone_is_held_against_itself() {
         assert_eq!(ids(&[0]), ["control", "busy-0"]);
         let arms = arms_for(&params(&[0]));
@@ -340,15 +299,5 @@ mod tests {
         let arms = arms_for(&MmapLockParams { target: Target::Twin, ..throttled(&[4]) });
         assert_eq!(arms.len(), 2);
         assert_eq!(arms[0].settings, arms[1].settings);
-    }
-
-    #[test]
-    fn what_readers_do_while_they_may_run_is_not_charged_to_their_quota() {
-        // At most three refills occur in 250 ms, plus the rest of an earlier one: 40 ms of 250 ms.
-        // The overrun doubles this.
-        assert!((judging(&throttled(&[4])).margin - 320.0).abs() < 1e-9);
-        let mut long = throttled(&[4]);
-        long.duration = Time::s(10);
-        assert!((judging(&long).margin - 202.0).abs() < 1e-9);
     }
 }

@@ -14,7 +14,11 @@ pub(super) fn review(results: &Results) -> Review {
     let hang = cut.and_then(|cut| hang::cut_off(results.arms, cut, Some("hang-after")));
     let idle = idle_readers(results);
     let longer = super::summary::asked(results.plan).filter(|_| !idle.is_empty());
-    let longer = longer.map(|all| MmapLockParams { duration: Time::s(5), ..all }.settings());
+    let long = |all: MmapLockParams| {
+        // A trial that is long already, such as for a long pause, must not become shorter.
+        MmapLockParams { duration: all.duration.max(Time::s(5)), ..all }.settings()
+    };
+    let longer = longer.map(long);
     let longer = longer.map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all));
     Review {
         objections: idle.into_iter().chain(never_throttled(results)).collect(),

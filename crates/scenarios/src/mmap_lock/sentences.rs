@@ -1,7 +1,7 @@
 //! The facts of `mmap-lock` and their sentences.
 
 use model::prose::figures::{percent, plural};
-use model::{Estimate, Name, Sentence};
+use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
 /// The facts that only this scenario reports.
@@ -68,6 +68,17 @@ pub(super) enum MmapLockFact {
     },
     NoReaders {
         quota: Name,
+    },
+    MarginTooLarge {
+        quota: Name,
+        throttled: Amount,
+        margin: Amount,
+        longer: Option<Name>,
+    },
+    PauseTooLong {
+        pause: Name,
+        duration: Name,
+        most: Name,
     },
     OneCpu {
         mapper: u32,
@@ -178,6 +189,20 @@ impl Sentence for MmapLockFact {
             F::NoReaders { quota } => {
                 format!("--reader-quota {quota}: --busy 0 has no readers to limit; raise --busy")
             }
+            F::MarginTooLarge { quota, throttled, margin, longer } => {
+                let longer = longer.as_ref();
+                let longer = longer.map(|longer| format!(", or a --duration of {longer}"));
+                format!(
+                    "--reader-quota {quota}: the readers are throttled for {throttled} at most, \
+                     too little for a margin of {margin}; take a smaller quota, such as \
+                     10ms/100ms{}",
+                    longer.unwrap_or_default()
+                )
+            }
+            F::PauseTooLong { pause, duration, most } => format!(
+                "--pause {pause}: more than a tenth of the --duration of {duration}, so a trial \
+                 would have too few calls; take {most} or less, or a longer --duration"
+            ),
             F::OneCpu { mapper, load } => format!(
                 "--cpu-mapper {mapper} and --cpu-load {load} are the same: the mapper would wait \
                  for the CPU and not for the lock; name two CPUs, or neither"

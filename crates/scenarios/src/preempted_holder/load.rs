@@ -107,7 +107,11 @@ fn share_lock(spec: &Spec, cost: StepCost) -> Result<SharersReport, Failure> {
         .collect::<Result<_, _>>()
         .map_err(|error| failure(FailureKind::System, error))?;
     let faults = minor_faults().saturating_sub(before);
-    Ok(SharersReport { faults, ..together(&counts, cost.of_round(spec)) })
+    // The CPUs' clock may have risen since the calibration before the trial. With the higher cost,
+    // steps would count as more work than they were, and hide what was lost.
+    let cost_now = cost.lower(calibrated());
+    let round_ns = cost_now.time_ns(cost.of_round(spec));
+    Ok(SharersReport { faults, ..together(&counts, round_ns) })
 }
 
 /// Page faults of this process so far that needed no disk access. 0 if /proc is missing.
@@ -127,17 +131,7 @@ fn one_thread(
     spec: &Spec,
 ) -> std::io::Result<ThreadCounts> {
     let (began, duration) = (Instant::now(), Duration::from_millis(spec.duration_ms));
-    let mut counts = ThreadCounts {
-        began,
-        ended: began,
-        rounds: 0,
-        cpu_ns: 0,
-        faults_ns: 0,
-        stalled_ns: 0,
-        preempted_ns: 0,
-        extended: 0,
-        waits: histogram::empty(),
-    };
+    let mut counts = ThreadCounts::new(began);
     let before = time::thread_cpu_ns();
     // At least one round, however late the thread starts to run.
     while counts.rounds == 0 || began.elapsed() < duration {
@@ -148,13 +142,13 @@ fn one_thread(
             extension.begin();
         }
         let taken = Instant::now();
-        round.inside();
+        let work_ns = spec.inside_ns + round.inside();
         let held_ns = time::whole_ns(taken.elapsed());
         lock.let_go();
         counts.extended += u64::from(extension.as_ref().is_some_and(Extension::end));
         round.outside();
         counts.rounds += 1;
-        counts.note(time::whole_ns(taken - asked), held_ns.saturating_sub(spec.inside_ns));
+        counts.note(time::whole_ns(taken - asked), held_ns, work_ns);
     }
     counts.cpu_ns = time::thread_cpu_ns().saturating_sub(before);
     counts.faults_ns = round.faults_ns();
@@ -163,11 +157,27 @@ fn one_thread(
 }
 
 impl ThreadCounts {
-    /// Records how long a round waited for the lock, and how much longer than its work it held the
-    /// lock.
-    fn note(&mut self, waited_ns: u64, extra_ns: u64) {
+    /// The counts of a thread that has done nothing yet.
+    fn new(began: Instant) -> Self {
+        ThreadCounts {
+            began,
+            ended: began,
+            rounds: 0,
+            cpu_ns: 0,
+            faults_ns: 0,
+            stalled_ns: 0,
+            preempted_ns: 0,
+            extended: 0,
+            waits: histogram::empty(),
+        }
+    }
+
+    /// Records how long a round waited for the lock, how long it held the lock, and how much of
+    /// that time was work and page faults.
+    fn note(&mut self, waited_ns: u64, held_ns: u64, work_ns: u64) {
         self.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
         // If a section took this much longer than its work, another thread preempted it.
+        let extra_ns = held_ns.saturating_sub(work_ns);
         self.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
         histogram::record(&mut self.waits, waited_ns);
     }
@@ -234,8 +244,7 @@ mod tests {
             let cost = calibrated();
             let report = share_lock(&spec, cost).unwrap();
             assert!(report.faults >= report.rounds * 16, "{report:?}");
-            let steps_ns = (report.rounds as f64 * cost.of_round(&spec)) as u64;
-            assert!(report.work_ns > steps_ns, "{report:?}");
+            let steps_ns = cost.time_ns(report.rounds * cost.of_round(&spec)) as u64;
             assert!(report.work_ns <= steps_ns + report.cpu_ns, "{report:?}");
         }
     }
@@ -253,6 +262,18 @@ mod tests {
         let report = share_lock(&rounds_of_faults, calibrated()).unwrap();
         assert!(report.work_ns > report.cpu_ns / 2, "{report:?}");
         assert!(report.work_ns <= report.cpu_ns, "{report:?}");
+    }
+
+    #[test]
+    fn a_holder_is_off_its_cpu_for_the_time_beyond_its_work() {
+        let off_cpu = |held_ns, work_ns| {
+            let mut counts = ThreadCounts::new(Instant::now());
+            counts.note(0, held_ns, work_ns);
+            counts.preempted_ns
+        };
+        assert_eq!(off_cpu(3_000_000, 2_000_000), 0);
+        assert_eq!(off_cpu(3_000_001, 2_000_000), 1_000_001);
+        assert_eq!(off_cpu(1_000_000, 2_000_000), 0);
     }
 
     #[test]

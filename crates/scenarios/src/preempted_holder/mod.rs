@@ -6,6 +6,7 @@ mod meta;
 mod offers;
 mod params;
 mod plan;
+mod review;
 mod round;
 mod sentences;
 mod spec;
@@ -16,8 +17,7 @@ pub use lock::LockKind;
 pub use meta::META;
 pub use params::{Fault, LockFix, PreemptedHolderParams};
 
-use crate::params::Params;
-use crate::{Review, Scenario, hang};
+use crate::Scenario;
 
 /// The scenario.
 pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
@@ -33,11 +33,6 @@ pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
     expected: |params| params.duration.get() + plan::SET_UP,
     warm_up: None,
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
-    review: Some(|results| {
-        let params = PreemptedHolderParams::of_case(results.plan);
-        let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
-        let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
-        Review { caveats: hang.into_iter().collect(), ..Review::default() }
-    }),
+    review: Some(review::review),
     summary: summary::summary,
 };

@@ -17,9 +17,19 @@ const CALIBRATIONS: u32 = 7;
 pub(super) struct StepCost(f64);
 
 impl StepCost {
-    /// CPU time of the steps of a round, in nanoseconds.
-    pub(super) fn of_round(self, spec: &Spec) -> f64 {
-        (self.steps(spec.inside_ns) + self.steps(spec.outside_ns)) as f64 * self.0
+    /// The steps of a round.
+    pub(super) fn of_round(self, spec: &Spec) -> u64 {
+        self.steps(spec.inside_ns) + self.steps(spec.outside_ns)
+    }
+
+    /// CPU time of this number of steps, in nanoseconds.
+    pub(super) fn time_ns(self, steps: u64) -> f64 {
+        steps as f64 * self.0
+    }
+
+    /// The lower of two costs.
+    pub(super) fn lower(self, other: Self) -> Self {
+        StepCost(self.0.min(other.0))
     }
 
     fn steps(self, ns: u64) -> u64 {
@@ -71,14 +81,18 @@ impl Round {
         Ok(())
     }
 
-    /// The part of a round with the lock held.
-    pub(super) fn inside(&mut self) {
+    /// The part of a round with the lock held. Returns the CPU time of its page faults, in
+    /// nanoseconds.
+    pub(super) fn inside(&mut self) -> u64 {
+        let mut faults_ns = 0;
         if let (Fault::Minor, Some(region)) = (self.fault, &mut self.region) {
             let before = thread_cpu_ns();
             region.touch(self.pages);
-            self.faults_ns += thread_cpu_ns().saturating_sub(before);
+            faults_ns = thread_cpu_ns().saturating_sub(before);
         }
+        self.faults_ns += faults_ns;
         work(self.inside);
+        faults_ns
     }
 
     /// The part of a round without the lock.
@@ -116,7 +130,34 @@ fn work(steps: u64) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lock::LockKind;
     use super::*;
+
+    #[test]
+    fn a_section_tells_the_cpu_time_of_its_own_page_faults() {
+        for fault in [Fault::None, Fault::Before, Fault::Minor] {
+            let spec = Spec {
+                threads: 1,
+                cpus: vec![0],
+                lock: LockKind::Sleep,
+                inside_ns: 0,
+                outside_ns: 0,
+                fault,
+                pages: 64,
+                huge: false,
+                extension: false,
+                duration_ms: 1,
+            };
+            let mut round = Round::new(&spec, StepCost(1.0)).unwrap();
+            for _ in 0..2 {
+                round.before().unwrap();
+                let before = round.faults_ns();
+                let faults_ns = round.inside();
+                assert_eq!(round.faults_ns() - before, faults_ns, "{fault:?}");
+                assert_eq!(faults_ns > 0, fault == Fault::Minor, "{fault:?}");
+            }
+        }
+    }
 
     /// Each step has six operations, and each of them needs the result of the one before.
     #[test]

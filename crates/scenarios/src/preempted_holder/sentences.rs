@@ -24,6 +24,8 @@ pub(super) enum PreemptedHolderFact {
     SwitchExtensionOn,
     AllowHugePages,
     TooMuchMemory { threads: u32, fault: Name, mib: u64 },
+    HolderRan { arm: Name, preempted: Estimate },
+    MoreThreads,
 }
 
 /// The figures of case and control.
@@ -73,6 +75,15 @@ impl Sentence for PreemptedHolderFact {
                 "--threads {threads} with --fault {fault}: the threads would touch {mib} MiB, more \
                  than a quarter of the machine's memory; lower --threads"
             ),
+            F::HolderRan { arm, preempted } => format!(
+                "In {arm} a thread without a CPU held the lock for {preempted} only. So the \
+                 threads spun for a holder that ran."
+            ),
+            F::MoreThreads => {
+                "Use more threads than CPUs (--threads, --on-cpus), so that a thread loses its CPU \
+                 while it holds the lock."
+                    .into()
+            }
         }
     }
 }

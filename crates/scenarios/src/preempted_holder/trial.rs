@@ -1,7 +1,7 @@
 //! One trial: threads share a lock until the time is over.
 
 use super::load::{GENERATOR, SharersReport};
-use super::meta::measure;
+use super::meta::{MARGIN, measure};
 use super::spec::Spec;
 use crate::error::unreadable;
 use crate::probing::{Part, Probing};
@@ -81,10 +81,10 @@ fn observe(spec: &Spec, report: &SharersReport) -> Result<Observation, ScenarioE
     let mut observation = Observation { window_ms, ..Observation::default() };
     let waits = histogram::decode(&report.waits).map_err(|error| unreadable("wait", error))?;
     let seconds = (window_ms / 1e3).max(1e-9);
+    observation.measures.insert(measure::LOST.to_owned(), lost(report));
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
-    put(measure::LOST, lost(report), Unit::Percent);
     put(measure::ROUNDS, report.rounds as f64 / seconds, Unit::PerSecond);
     put(measure::WAIT_P99, time::ms_of_ns(waits.value_at_quantile(0.99)), Unit::Milliseconds);
     put(measure::WORST, time::ms_of_ns(report.worst_ns), Unit::Milliseconds);
@@ -108,9 +108,17 @@ fn add_sizes(spec: &Spec, observation: &mut Observation) {
 }
 
 /// Percent of the threads' CPU time that was not their work.
-fn lost(report: &SharersReport) -> f64 {
+///
+/// Work that was calibrated as slightly too slow must not count as a gain. If it exceeds the CPU
+/// time by more than the margin, the CPUs ran faster in the trial than in both calibrations, and
+/// the loss is not known.
+fn lost(report: &SharersReport) -> Measure {
     let part = 1.0 - report.work_ns as f64 / (report.cpu_ns as f64).max(1.0);
-    (100.0 * part).clamp(0.0, 100.0)
+    let percent = 100.0 * part;
+    if percent < -MARGIN {
+        return Measure::at_least(0.0, Unit::Percent);
+    }
+    Measure::exact(percent.clamp(0.0, 100.0), Unit::Percent)
 }
 
 #[cfg(test)]
@@ -126,10 +134,10 @@ mod tests {
     fn what_is_not_work_is_lost() {
         let report =
             |work_ns, cpu_ns| SharersReport { work_ns, cpu_ns, ..SharersReport::default() };
-        assert!((lost(&report(60, 100)) - 40.0).abs() < 1e-9);
-        // Work that was calibrated as slightly too slow must not count as a gain.
-        assert_eq!(lost(&report(101, 100)), 0.0);
-        assert_eq!(lost(&report(0, 0)), 100.0);
+        assert!((lost(&report(60, 100)).value - 40.0).abs() < 1e-9);
+        assert_eq!(lost(&report(104, 100)), Measure::exact(0.0, Unit::Percent));
+        assert_eq!(lost(&report(106, 100)), Measure::at_least(0.0, Unit::Percent));
+        assert_eq!(lost(&report(0, 0)).value, 100.0);
     }
 
     /// A trial whose generator prints this text at its start, and then nothing.

@@ -24,14 +24,7 @@ pub static SCENARIO: Scenario<QuotaBlindParams> = Scenario {
     missing: plan::missing,
     of_old_kernels: None,
     arms: plan::arms,
-    calibrate: Some(|arms, host, interrupted| {
-        let Some(open) = arms.iter().find(|arm| plan::is_open(&arm.settings)) else {
-            return Ok(());
-        };
-        let speed = trial::speed(&open.settings, host, interrupted)?;
-        plan::set_speed(arms, speed);
-        Ok(())
-    }),
+    calibrate: Some(trial::calibrate),
     cell: None,
     sketch: None,
     judging: None,

@@ -7,9 +7,9 @@ use super::sentences::QuotaBlindFact;
 use super::stream::{self, Asked, PART_MS, Spec};
 use super::worker::Start;
 use crate::params::{Auto, OrNone, Quota};
-use crate::{Arms, Host, ScenarioError, quota};
+use crate::{Arms, Host, ScenarioError, cpus, quota};
 use host::cgroup::Bandwidth;
-use model::{Arm, Changed, Need, Role};
+use model::{Arm, Changed, Machine, Need, Role};
 use os::time;
 use std::time::Duration;
 
@@ -31,6 +31,9 @@ pub(super) fn arms(
     params: &QuotaBlindParams,
     host: &Host,
 ) -> Result<Arms<QuotaBlindParams>, ScenarioError> {
+    if let Some(need) = too_few_cpus(params, host.machine) {
+        return Err(ScenarioError::Missing(need));
+    }
     if params.limit_at == QuotaGroup::Namespace && !rustix::process::geteuid().is_root() {
         let (what, grant) = (QuotaBlindFact::RootAlone.into(), QuotaBlindFact::BeRoot.into());
         return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
@@ -56,6 +59,12 @@ pub(super) fn arms(
         arm("default", Role::Case, params, None),
     ];
     Ok(arms.into())
+}
+
+/// The need for more CPUs than the quota amounts to. Without them the runtime cannot have more
+/// threads at work than its quota allows, so the case would be the control.
+fn too_few_cpus(params: &QuotaBlindParams, machine: &Machine) -> Option<Need> {
+    cpus::missing((whole_cpus(params.quota) as usize).saturating_add(1), machine)
 }
 
 /// The number of whole CPUs that a program can keep busy with a quota.
@@ -112,24 +121,45 @@ pub(super) fn start(found: &Prepared, told: Option<u32>) -> Start {
     }
 }
 
-/// Sets the speed of the worker's loops in arms that leave it open.
-pub(super) fn set_speed(arms: &mut [Arm<QuotaBlindParams>], [request, job]: [u32; 2]) {
-    for arm in arms {
-        let params = &mut arm.settings;
+/// Sets the speed of the worker's loops in arms that leave it open. `measure` is called once for
+/// each runtime.
+pub(super) fn set_speeds(
+    arms: &mut [Arm<QuotaBlindParams>],
+    mut measure: impl FnMut(&QuotaBlindParams) -> Result<[u32; 2], ScenarioError>,
+) -> Result<(), ScenarioError> {
+    let mut measured: Vec<(QuotaBlindParams, [u32; 2])> = Vec::new();
+    let open = arms.iter_mut().map(|arm| &mut arm.settings).filter(|params| is_open(params));
+    for params in open {
+        let known = measured.iter().find(|(other, _)| is_same_program(other, params));
+        let [request, job] = match known {
+            Some((_, speed)) => *speed,
+            None => {
+                let speed = measure(params)?;
+                measured.push((params.clone(), speed));
+                speed
+            }
+        };
         params.request_rounds = params.request_rounds.or(request);
         params.job_rounds = params.job_rounds.or(job);
     }
+    Ok(())
 }
 
 /// Whether the speed of at least one loop is open.
-pub(super) fn is_open(params: &QuotaBlindParams) -> bool {
+fn is_open(params: &QuotaBlindParams) -> bool {
     params.request_rounds == Auto::Auto || params.job_rounds == Auto::Auto
+}
+
+/// Whether two arms run the same program of the same runtime.
+fn is_same_program(a: &QuotaBlindParams, b: &QuotaBlindParams) -> bool {
+    a.runtime == b.runtime && a.program == b.program && a.otp == b.otp
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::params::Runtime;
     use super::*;
+    use crate::params::Programs;
 
     #[test]
     fn a_quota_comes_to_whole_cpus() {
@@ -153,5 +183,43 @@ mod tests {
         let (plain, told) = (start(&found(Runtime::Go), None), start(&found(Runtime::Go), Some(1)));
         assert_eq!(told.variables.last().unwrap().0, "GOMAXPROCS");
         assert_eq!(plain, Start { variables: plain.variables.clone(), ..told });
+    }
+
+    #[test]
+    fn a_machine_needs_more_cpus_than_the_quota_amounts_to() {
+        let need = |quota: &str, allowed: u32| {
+            let machine = Machine { allowed_cpus: (0..allowed).collect(), ..Machine::default() };
+            let quota = quota.parse().unwrap();
+            too_few_cpus(&QuotaBlindParams { quota, ..QuotaBlindParams::default() }, &machine)
+        };
+        assert_eq!(need("50ms/100ms", 1), Some(Need::Cpus { least: 2, allowed: 1 }));
+        assert_eq!(need("100ms/100ms", 2), None);
+        assert_eq!(need("101ms/100ms", 2), Some(Need::Cpus { least: 3, allowed: 2 }));
+        assert_eq!(need("101ms/100ms", 3), None);
+    }
+
+    #[test]
+    fn the_speed_is_measured_once_for_each_runtime() {
+        let of = |runtime, program: &str| {
+            let (runtime, program) = (Auto::Is(runtime), Programs::one(program));
+            let params = QuotaBlindParams { runtime, program, ..QuotaBlindParams::default() };
+            model::testing::arm("default", Role::Case).map(|_| params)
+        };
+        let go = || of(Runtime::Go, "/x");
+        let mut given = go();
+        given.settings.request_rounds = Auto::Is(7);
+        let mut arms = [go(), of(Runtime::Jvm, "/x"), go(), of(Runtime::Go, "/y"), given];
+        let mut times = 0;
+        let measure = |_: &QuotaBlindParams| {
+            times += 1;
+            Ok([times, 10 * times])
+        };
+        set_speeds(&mut arms, measure).unwrap();
+        assert_eq!(times, 3);
+        let rounds = arms.each_ref().map(|arm| {
+            let QuotaBlindParams { request_rounds, job_rounds, .. } = &arm.settings;
+            (request_rounds.get().unwrap(), job_rounds.get().unwrap())
+        });
+        assert_eq!(rounds, [(1, 10), (2, 20), (1, 10), (3, 30), (7, 10)]);
     }
 }

@@ -27,6 +27,13 @@ pub(super) enum QuotaBlindFact {
     Sees(Seen),
     NeverThrottled,
     MoreLoad,
+    FewRequests {
+        arm: Name,
+        requests: u64,
+    },
+    MoreRequests {
+        least: u64,
+    },
     NoRuntime,
     Install {
         command: Name,
@@ -122,6 +129,15 @@ impl Sentence for QuotaBlindFact {
                 "The group was hardly ever throttled, so it had quota left for more threads.".into()
             }
             F::MoreLoad => "Use a longer --job, or a smaller --quota.".into(),
+            F::FewRequests { arm, requests } => format!(
+                "Half of the trials of {arm} had {} or fewer, too few for the latency that 1 in \
+                 100 requests exceeds.",
+                plural(*requests, "request")
+            ),
+            F::MoreRequests { least } => format!(
+                "Use a longer --duration or a higher --rate, so that a trial has {least} requests \
+                 or more."
+            ),
             F::NoRuntime => "no erl, java, go or node on the PATH".into(),
             F::Install { command } => format!("install it: {command}"),
             F::NoProgram { path } => format!("{path}: not a program that can be run"),

@@ -13,7 +13,7 @@ use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use load::protocol::Report as Message;
 use load::{LoadSpawner, OwnArgs, histogram};
-use model::{Latency, Measure, Note, Observation, Problem, Unit};
+use model::{Arm, Latency, Measure, Note, Observation, Problem, Unit};
 use os::time;
 use probe::{Role, SessionOptions};
 use std::path::PathBuf;
@@ -28,6 +28,9 @@ pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
 /// Time limit for measuring the speed of the worker's loops.
 const SPEED_LIMIT: Duration = Duration::from_secs(60);
+
+/// Name of the latencies of requests.
+pub(super) const LATENCIES: &str = "request";
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(
@@ -87,8 +90,17 @@ fn groups_of(place: QuotaGroup, group: &BandwidthGroup) -> Result<Vec<PathBuf>, 
     }
 }
 
+/// Sets the speed of the worker's loops in arms that leave it open.
+pub(super) fn calibrate(
+    arms: &mut [Arm<QuotaBlindParams>],
+    host: &Host,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), ScenarioError> {
+    plan::set_speeds(arms, |params| speed(params, host, interrupted))
+}
+
 /// Rounds of the worker's loops per millisecond, without a quota: of requests, and of jobs.
-pub(super) fn speed(
+fn speed(
     params: &QuotaBlindParams,
     host: &Host,
     interrupted: &dyn Fn() -> bool,
@@ -162,7 +174,7 @@ fn observe(params: &QuotaBlindParams, report: &Report) -> Result<Observation, Sc
     if let Some(threads) = report.threads {
         put(measure::THREADS, f64::from(threads), Unit::Count);
     }
-    seen.latencies.insert("request".to_owned(), Latency::from_histogram(&latencies));
+    seen.latencies.insert(LATENCIES.to_owned(), Latency::from_histogram(&latencies));
     let runtime = params.runtime.get().map_or("", Runtime::name);
     let (runtime, release) = (runtime.into(), report.release.as_str().into());
     let release = QuotaBlindFact::Release(Release { runtime, release });

@@ -258,8 +258,8 @@ impl Row {
     }
 }
 
-/// The exit code of a table, by the rules of `check`. With `--expect`, it says whether all
-/// verdicts are as expected, and the changes between the rows too.
+/// The exit code of a table: that of its worst verdict. Each row has an error rate of its own. With
+/// `--expect`, it says whether all verdicts are as expected, and the changes between the rows too.
 pub fn code(rows: &[Row], expect: Option<Option<Held>>) -> u8 {
     if let Some(held) = expect {
         let expected = || rows.iter().filter(|row| row.expected.is_some());

@@ -158,7 +158,12 @@ pub fn begin<'a>(
     // If the file cannot be claimed, another run could continue it as well.
     let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::HeldByUs(_)));
     let begun = match may_go_on {
-        true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
+        true => undecided::find(
+            asked,
+            meta.id,
+            &options.plan(scenario, &settings, arms.clone()),
+            machine,
+        ),
         false => None,
     };
     // The record of an undecided study already has the results of its calibration.
@@ -167,7 +172,7 @@ pub fn begin<'a>(
     {
         hindered = Some(error);
     }
-    let plan = options.plan(scenario, arms);
+    let plan = options.plan(scenario, &settings, arms);
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.facts.elapsed_s);
     let time = options.time(scenario, &plan, machine);
