@@ -69,7 +69,8 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     let missed = missed(plan, trials, arms, &study);
     let state = sufficient::state(&tested, !doubts.machine.is_empty());
     let mut reasons = Vec::new();
-    let mut caveats = limits(plan, arms, &study, &evidence, state);
+    let any_hung = !hung(trials, &study).is_empty();
+    let mut caveats = limits(plan, arms, &study, &evidence, state, any_hung);
     match state {
         // Doubts about some arms do not affect what the other arms support.
         State::Affected | State::NotAffected => {

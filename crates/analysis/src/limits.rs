@@ -10,18 +10,20 @@ use model::{Amount, ArmResult, Caveat, Role, State};
 /// The largest number of blocks that is worth suggesting.
 const MOST_BLOCKS: u32 = 1000;
 
-/// What the study cannot tell, and what would settle it.
+/// What the study cannot tell, and what would settle it. `hung` says whether an arm with the cause
+/// hung more often than its control.
 pub(crate) fn limits(
     plan: &Plan,
     arms: &[ArmResult],
     study: &Study,
     evidence: &Evidence,
     state: State,
+    hung: bool,
 ) -> Vec<Caveat> {
     let mut limits = match state {
         State::Affected => of_affected(plan, arms),
         State::NotAffected => vec![margin(plan, arms)],
-        State::Inconclusive => vec![what_would_settle(plan, study, evidence)],
+        State::Inconclusive => vec![what_would_settle(plan, study, evidence, hung)],
         State::Untrustworthy | State::Skipped => vec![Caveat::QuietMachineUnknown],
     };
     if study.left_out > 0 {
@@ -63,7 +65,7 @@ fn margin(plan: &Plan, arms: &[ArmResult]) -> Caveat {
     Caveat::Margin(Amount::exact(judging.margin, judged_unit(judging, arms)))
 }
 
-fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> Caveat {
+fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence, hung: bool) -> Caveat {
     if study.cases.is_empty() {
         return Caveat::NeedsCase;
     }
@@ -72,7 +74,7 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> Caveat 
         return Caveat::NeedsBlocks { least: plan.min_blocks, most: plan.max_blocks };
     }
     if evidence.state(thresholds) != State::Inconclusive {
-        return Caveat::NeedsQuietBlocks;
+        return if hung { Caveat::HangRulesOut } else { Caveat::NeedsQuietBlocks };
     }
     match evidence.blocks_to_settle(thresholds, MOST_BLOCKS) {
         Some(blocks) => Caveat::MoreBlocks {

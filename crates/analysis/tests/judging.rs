@@ -177,7 +177,7 @@ fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
     trials[1].observation.hang = true;
     let (_, outcome) = judge(&plan, trials);
     assert_eq!(outcome.state, State::Inconclusive, "the test alone would say not-affected");
-    assert_eq!(outcome.caveats, [Caveat::NeedsQuietBlocks]);
+    assert_eq!(outcome.caveats, [Caveat::HangRulesOut]);
     trials[3].observation.hang = true;
     assert_eq!(judge(&plan, trials).1.state, State::NotAffected);
 }

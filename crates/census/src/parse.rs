@@ -327,6 +327,7 @@ fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
         key.push(u64::from(case.net.control) << 32 | u64::from(case.net.other));
         key.push(u64::from(case.worse) << 32 | u64::from(case.better));
         key.push(u64::from(case.alike));
+        key.push(u64::from(case.far_worse) << 32 | u64::from(case.far_better));
     }
     key
 }
@@ -467,6 +468,23 @@ mod tests {
             together_net: vec![wins, wins],
             shows_above: None,
             tells: true,
+        }
+    }
+
+    #[test]
+    fn counts_that_decide_differently_have_keys_of_their_own() {
+        let changes: [fn(&mut Tested); 6] = [
+            |tested| tested.cases[0].worse = 2,
+            |tested| tested.cases[0].alike = 2,
+            |tested| tested.cases[0].better = 2,
+            |tested| tested.cases[0].far_worse = 0,
+            |tested| tested.cases[0].far_better = 1,
+            |tested| tested.tells = false,
+        ];
+        for (place, change) in changes.into_iter().enumerate() {
+            let mut changed = tested();
+            change(&mut changed);
+            assert_ne!(key(&changed, false), key(&tested(), false), "{place}");
         }
     }
 

@@ -109,7 +109,16 @@ pub enum Reason {
         /// The most that noise may hide.
         most: Amount,
     },
-    /// A control shows so much itself that a stall of the case may not stand out from it.
+    /// An arm of a study of factors that was cleared by a larger margin than its own.
+    LargerMargin {
+        /// The arm.
+        arm: String,
+        /// The margin by which it would be judged alone.
+        own: Amount,
+        /// The margin that all arms of the study share.
+        used: Amount,
+    },
+    /// A control shows so much itself that too little room is left for a stall of the case.
     ControlStalls {
         /// The control.
         control: String,
@@ -307,6 +316,8 @@ pub enum Caveat {
     },
     /// The test alone would say not-affected, but a reason does not allow that verdict.
     NeedsQuietBlocks,
+    /// The test alone would say not-affected, but a trial with the cause hung.
+    HangRulesOut,
     /// A verdict needs whole blocks.
     NeedsBlocks {
         /// The least number of blocks that is usually needed.

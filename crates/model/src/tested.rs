@@ -77,8 +77,10 @@ pub struct CaseTested {
     /// Blocks in which it was better by more than the margin.
     pub better: u32,
     /// Blocks in which it was worse by more than the margin and the limit of the control together.
+    #[serde(default)]
     pub far_worse: u32,
     /// Blocks in which it was better by more than the margin and the limit of the control together.
+    #[serde(default)]
     pub far_better: u32,
     /// Whether it hung in a larger share of its trials than its control.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

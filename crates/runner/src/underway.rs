@@ -17,7 +17,7 @@ impl<'a> Study<'a> {
         self.go_on(facts, listener)
     }
 
-    /// Continues with the blocks after those of a record, which all have to be whole.
+    /// Continues with the blocks after those of a record.
     ///
     /// The time of those blocks counts too.
     pub fn go_on(self, facts: Facts, listener: &mut dyn Listener) -> (Judged, End) {
@@ -31,12 +31,12 @@ impl<'a> Study<'a> {
 
     /// Makes a study ready for further blocks, without running one.
     pub fn begin(self, mut facts: Facts, listener: &mut dyn Listener) -> Underway<'a> {
-        facts.plan = self.plan.clone();
+        let before = std::mem::replace(&mut facts.plan, self.plan.clone());
         // Of several runs, the one that was least protected from other runs counts.
         facts.machine.hold = facts.machine.hold.max(self.host.machine.hold);
         facts.ended = Ended::Running;
         listener.on_event(self.beginning());
-        Underway::new(self, facts)
+        Underway::new(self, facts, before)
     }
 }
 
@@ -47,8 +47,8 @@ pub struct Underway<'a> {
     record: Judged,
     /// The first block of this run.
     first: u32,
-    /// The plan with which an earlier study is continued. The study keeps that one's error rates,
-    /// if they are smaller than its share of this run.
+    /// The plan of the earlier study that is continued. Its error rates are kept if they are
+    /// smaller than this study's share of the run.
     continued: Option<Plan>,
     /// The block that comes next.
     next: u32,
@@ -59,9 +59,10 @@ pub struct Underway<'a> {
 }
 
 impl<'a> Underway<'a> {
-    fn new(study: Study<'a>, facts: Facts) -> Self {
+    /// `before` is the plan that the facts had.
+    fn new(study: Study<'a>, facts: Facts, before: Plan) -> Self {
         let first = facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-        let continued = (first > 0).then(|| study.plan.clone());
+        let continued = (first > 0).then_some(before);
         Underway {
             study,
             record: scenarios::judged(facts),

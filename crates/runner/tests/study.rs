@@ -499,14 +499,18 @@ fn a_study_that_goes_on_in_a_check_of_fewer_keeps_its_share_of_the_error_rate() 
         keep: None,
         interrupted: &|| false,
     };
-    let threshold = |study: Study, facts: Facts, studies: u32| {
+    let threshold_with = |study: Study, facts: Facts, (studies, affected): (u32, u32)| {
         let mut underway = study.begin(facts, &mut |_: Event<'_>| ());
-        let share = Share { studies, affected: 1, not_affected: 1 };
+        let share = Share { studies, affected, not_affected: 1 };
         underway.share_error_rate(share);
         underway.judgement().test.as_ref().unwrap().threshold.round()
     };
+    let threshold = |study, facts, studies| threshold_with(study, facts, (studies, 1));
     assert_eq!(threshold(study(&of_nine), record.facts.clone(), 1), 180.0);
-    assert_eq!(threshold(study(&of_nine), record.facts, 18), 360.0);
+    assert_eq!(threshold(study(&of_nine), record.facts.clone(), 18), 360.0);
+    let mut alone = record.facts.clone();
+    alone.plan = plan(3, true);
+    assert_eq!(threshold_with(study(&of_nine), alone, (9, 9)), 20.0, "it had all of the rate");
     let new = study(&of_nine);
     let facts = new.facts();
     assert_eq!(threshold(new, facts, 1), 20.0, "a new study has the share of its own check");

@@ -118,9 +118,11 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
         outcome.caveats.retain(|caveat| !matches!(caveat, Caveat::CarryOver(_)));
         review.objections.push(objection);
     }
-    if outcome.state == State::NotAffected {
-        review.objections.extend(restless_control(plan, &figures));
+    let no_room = without_room(plan, &figures);
+    if let (State::NotAffected, Some((_, reason))) = (outcome.state, no_room.first()) {
+        review.objections.push(Objection { arm: None, reason: reason.clone() });
     }
+    review.objections.extend(larger_margin(scenario, facts, &arms));
     review.caveats.extend(washed_out(facts));
     let doubted = review.objections.iter().filter_map(|objection| objection.arm.clone()).collect();
     review::apply(review, &mut arms, &mut outcome);
@@ -128,46 +130,79 @@ fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
         outcome.test.missed = None;
     }
     let judgement = put_together(scenario, facts, arms, doubted, outcome);
-    by_all_figures(judgement, &figures)
+    by_all_figures(judgement, plan, &figures, &no_room)
 }
 
-/// An objection if a control shows so much itself that a stall of the case may not stand out from
-/// it. This is known of figures that have a highest value: shares, and time lost in each second.
-fn restless_control(plan: &Plan, figures: &[Vec<ArmResult>]) -> Option<Objection> {
+/// Controls that leave so little room below the highest value of a figure that a stall of a case
+/// would not show, with the reason. Shares, and time lost in each second, have a highest value.
+fn without_room(plan: &Plan, figures: &[Vec<ArmResult>]) -> Vec<(String, Reason)> {
     let all = std::iter::once(&plan.judging).chain(&plan.also).zip(figures);
     all.flat_map(|(judging, arms)| arms.iter().map(move |arm| (judging, arm)))
         .filter(|(_, arm)| arm.role == Role::Control)
-        .find_map(|(judging, arm)| {
+        .filter_map(|(judging, arm)| {
             let level = arm.measures.get(judging.measure.as_ref())?;
-            let has_highest = matches!(level.unit, Unit::Percent | Unit::MillisecondsPerSecond);
-            (has_highest && level.median > judging.control_limit).then(|| Objection {
-                arm: None,
-                reason: Reason::ControlStalls {
-                    control: arm.id.clone(),
-                    measure: judging.measure.to_string(),
-                    level: Amount::exact(level.median, level.unit),
-                    most: Amount::exact(judging.control_limit, level.unit),
-                },
-            })
+            let highest = match level.unit {
+                Unit::Percent => 100.0,
+                Unit::MillisecondsPerSecond => 1e3,
+                _ => return None,
+            };
+            let most = (highest - judging.margin - judging.control_limit).max(0.0);
+            let reason = Reason::ControlStalls {
+                control: arm.id.clone(),
+                measure: judging.measure.to_string(),
+                level: Amount::exact(level.median, level.unit),
+                most: Amount::exact(most, level.unit),
+            };
+            (level.median > most).then(|| (arm.id.clone(), reason))
         })
+        .collect()
 }
 
-/// Takes `not-affected` back from arms that another figure does not clear. What is said of an arm
-/// is otherwise said by the figure that decided the study.
-fn by_all_figures(mut judgement: Judgement, figures: &[Vec<ArmResult>]) -> Judgement {
+/// Objections to arms of a study of factors that are cleared by a larger margin than their own.
+/// The arms of a study share one margin, the largest.
+fn larger_margin(scenario: &dyn AnyScenario, facts: &Facts, arms: &[ArmResult]) -> Vec<Objection> {
+    let plan = &facts.plan;
+    let clear = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::NotAffected);
+    let objection = |result: &ArmResult| {
+        let arm = plan.arms.iter().find(|arm| arm.id == result.id)?;
+        let all = || std::iter::once(&plan.judging).chain(&plan.also);
+        let is_larger = |own: &Judging| {
+            all().any(|used| used.measure == own.measure && used.margin > own.margin)
+        };
+        let own = scenario.judging(&arm.settings).into_iter().find(is_larger)?;
+        let used = all().find(|used| used.measure == own.measure)?;
+        let unit = result.measures.get(own.measure.as_ref())?.unit;
+        let [own, used] = [own.margin, used.margin].map(|margin| Amount::exact(margin, unit));
+        let reason = Reason::LargerMargin { arm: result.id.clone(), own, used };
+        Some(Objection::to_arm(&result.id, reason))
+    };
+    match facts.factorial {
+        Some(_) => arms.iter().filter(clear).filter_map(objection).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Takes `not-affected` back from arms that another figure does not clear, and from arms whose
+/// control has no room for a stall. What is said of an arm is otherwise said by the figure that
+/// decided the study.
+fn by_all_figures(
+    mut judgement: Judgement,
+    plan: &Plan,
+    figures: &[Vec<ArmResult>],
+    no_room: &[(String, Reason)],
+) -> Judgement {
+    let first = plan.arms.iter().find(|arm| arm.role == Role::Control);
+    let has_room = |id: &str| {
+        let own = plan.arms.iter().find(|arm| arm.id == id).and_then(|arm| arm.against.as_ref());
+        let control = own.or(first.map(|arm| &arm.id));
+        no_room.iter().all(|(full, _)| Some(full) != control)
+    };
     let cleared = |arm: &&mut ArmResult| arm.state == Some(State::NotAffected);
     for arm in judgement.arms.iter_mut().filter(cleared) {
-        let by_each = || figures.iter().flatten().filter(|result| result.id == arm.id);
-        let stalls = by_each().find(|result| result.state == Some(State::Affected));
-        let all_clear = by_each().all(|result| result.state == Some(State::NotAffected));
-        match stalls.filter(|_| judgement.state == State::Affected) {
-            Some(by_other) => {
-                arm.state = by_other.state;
-                arm.worse = by_other.worse.clone();
-                arm.e_value = by_other.e_value;
-            }
-            None if !all_clear => arm.state = Some(State::Inconclusive),
-            None => {}
+        let mut by_each = figures.iter().flatten().filter(|result| result.id == arm.id);
+        let all_clear = by_each.all(|result| result.state == Some(State::NotAffected));
+        if !all_clear || !has_room(&arm.id) {
+            arm.state = Some(State::Inconclusive);
         }
     }
     judgement

@@ -5,7 +5,9 @@
 
 use model::record::{Cause, Ended};
 use model::testing::{facts, plan, trial};
-use model::{Facts, Judging, Measure, Problem, Reason, Role, State, Unit};
+use model::{
+    Factorial, Facts, Judgement, Judging, Measure, Plan, Problem, Reason, Role, State, Unit,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailback_scenarios::{ALL, blocks_left, judge, judged};
@@ -109,17 +111,27 @@ fn a_study_without_a_block_takes_as_few_as_a_verdict_can() {
 }
 
 #[test]
-fn a_control_that_stalls_itself_clears_nothing() {
-    let of = |control: f64| {
-        let plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
-        let of_block = |block| [trial(block, "control", control), trial(block, "case", control)];
-        judge(&facts("preempted-holder", plan, (0..12).flat_map(of_block).collect()))
+fn a_control_without_room_for_a_stall_clears_nothing() {
+    // The margin is 1 ms/s, and noise of the control may hide 50.
+    let of = |control: f64, other: f64| {
+        let arms = [("control", Role::Control), ("case", Role::Case), ("other", Role::Case)];
+        let of_block = |block| {
+            let levels = [("control", control), ("case", control), ("other", other)];
+            levels.map(|(arm, lost)| trial(block, arm, lost))
+        };
+        judge(&facts("preempted-holder", plan(&arms), (0..14).flat_map(of_block).collect()))
     };
-    assert_eq!(of(50.0).state, State::NotAffected);
-    let stalls = of(50.1);
-    assert_eq!(stalls.state, State::Inconclusive);
-    assert!(matches!(&stalls.reasons[0], Reason::ControlStalls { .. }), "{stalls:?}");
-    assert!(stalls.arms.iter().all(|arm| arm.state != Some(State::NotAffected)), "{stalls:?}");
+    let says = |judgement: &Judgement, id: &str| {
+        judgement.arms.iter().find(|arm| arm.id == id).unwrap().state.unwrap()
+    };
+    assert_eq!(of(949.0, 949.0).state, State::NotAffected);
+    let full = of(950.0, 950.0);
+    assert_eq!((full.state, says(&full, "case")), (State::Inconclusive, State::Inconclusive));
+    assert!(matches!(&full.reasons[0], Reason::ControlStalls { .. }), "{full:?}");
+    let beside = of(950.0, 1000.0);
+    assert_eq!((beside.state, says(&beside, "case")), (State::Affected, State::Inconclusive));
+    let beside = of(949.0, 1000.0);
+    assert_eq!((beside.state, says(&beside, "case")), (State::Affected, State::NotAffected));
 }
 
 #[test]
@@ -146,8 +158,35 @@ fn an_arm_is_cleared_by_all_figures_or_by_none() {
         (state("one").unwrap(), state("other").unwrap())
     };
     assert_eq!(says(&|_| 0.0), (State::Affected, State::NotAffected));
-    assert_eq!(says(&|_| 400.0), (State::Affected, State::Affected));
+    assert_eq!(says(&|_| 400.0), (State::Affected, State::Inconclusive));
     let open = says(&|block| if block % 2 == 0 { 400.0 } else { 0.0 });
     assert_eq!(open.0, State::Affected);
     assert_ne!(open.1, State::NotAffected);
+}
+
+#[test]
+fn an_arm_of_a_study_is_not_cleared_by_the_margin_of_another() {
+    let scenario = tailback_scenarios::find("mmap-lock").unwrap();
+    let lost = Unit::MillisecondsPerSecond;
+    let mut plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
+    plan.arms.iter_mut().for_each(|arm| arm.settings = scenario.meta().defaults(false));
+    let own = scenario.judging(&plan.arms[1].settings).remove(0);
+    let says = |margin: f64, in_study: bool| {
+        let plan = Plan { judging: Judging { margin, ..own.clone() }, ..plan.clone() };
+        let of_block = |block| {
+            ["control", "case"].map(|arm| {
+                let mut trial = trial(block, arm, 0.0);
+                let measures = &mut trial.observation.measures;
+                measures.insert(own.measure.to_string(), Measure::exact(0.0, lost));
+                measures.insert("scan_bytes".to_owned(), Measure::exact(1.0, Unit::Bytes));
+                trial
+            })
+        };
+        let study = facts("mmap-lock", plan, (0..14).flat_map(of_block).collect());
+        let factorial = in_study.then(Factorial::default);
+        judge(&Facts { factorial, ..study }).state
+    };
+    assert_eq!(says(own.margin, true), State::NotAffected);
+    assert_eq!(says(own.margin + 0.1, true), State::Inconclusive);
+    assert_eq!(says(own.margin + 0.1, false), State::NotAffected, "an older record");
 }

@@ -71,7 +71,8 @@ needs_cpu(Mode) -> not lists:member(Mode, [nif_sleep, nif_charge, nif_dirty, nif
 prepare(md5, Bytes) -> prepare_md5([bytes(Bytes)]);
 prepare(md5_yield, Bytes) -> prepare_md5(parts(bytes(Bytes)));
 prepare(bignum, Us) -> prepare_squares(Us, 1);
-prepare(bignum_yield, Us) -> prepare_squares(Us, ceil(Us / ?SQUARE_SLICE_US));
+%% At least two squarings, or a short call would have nothing to yield between.
+prepare(bignum_yield, Us) -> prepare_squares(Us, max(2, ceil(Us / ?SQUARE_SLICE_US)));
 prepare(Mode, Us) -> {ok, {nif, native(Mode), Us}, float(Us)}.
 
 %% @doc A fun that makes the call. The operand of a squaring is made here, so the spawn does not

@@ -108,6 +108,17 @@ short_calls_that_yield_charge_reductions() ->
      || {Plainly, Yieldingly} <- [{sleep, sleep_yield}, {busy, busy_yield}], Us <- [0, 50, 1000]
     ].
 
+%% A call of less than a slice is squared in two parts, with a yield between them.
+short_squarings_yield_test_() ->
+    {timeout, 300, fun short_squarings_yield/0}.
+
+short_squarings_yield() ->
+    ?assertMatch({ok, {squares, _, 1}, _}, wait_modes:prepare(bignum, 500)),
+    [
+        ?assertMatch({ok, {squares, _, Times}, _}, wait_modes:prepare(bignum_yield, Us))
+     || {Us, Times} <- [{100, 2}, {500, 2}, {1000, 2}, {1001, 3}]
+    ].
+
 %% The reductions of this many calls.
 charged(Function, Us, Times) ->
     {_, Before} = process_info(self(), reductions),

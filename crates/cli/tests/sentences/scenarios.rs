@@ -198,6 +198,7 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
             json!({ "arm": "direct", "longest": estimate(300_000.0, "1"), "offered": 100_000_000 }),
         ),
         ("longer-queue", json!({})),
+        ("larger-flood", json!({})),
         ("nothing-sent", json!({ "arm": "credit" })),
         ("sooner-sent", json!({})),
     ]
@@ -368,5 +369,7 @@ fn quota_blind() -> Vec<(&'static str, Value)> {
         ("own-folders", json!({})),
         ("root-alone", json!({})),
         ("be-root", json!({})),
+        ("quota-of-all-cpus", json!({ "quota": "150ms/100ms", "whole": 2, "allowed": 2 })),
+        ("less-quota", json!({})),
     ]
 }

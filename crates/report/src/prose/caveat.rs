@@ -68,6 +68,12 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                                      that verdict out. Run more blocks on a quieter machine."
                 .to_owned()
         }
+        Caveat::HangRulesOut => {
+            "The test alone would say not-affected, but a trial with the cause \
+                                 hung, and the study keeps it. If something else held that trial \
+                                 up, start a new study: --fresh."
+                .to_owned()
+        }
         Caveat::NeedsBlocks { least, most } => format!(
             "A verdict needs complete blocks, usually {least} or more; --samples {most} runs \
              {most} blocks."

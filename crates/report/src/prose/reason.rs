@@ -60,9 +60,16 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
             figures::amount(shows_above),
             figures::amount(most)
         ),
+        Reason::LargerMargin { arm, own, used } => format!(
+            "{} alone would be judged by a margin of {}. The arms of this study share one of {}, so a \
+             smaller stall of this arm is not ruled out.",
+            plain(arm),
+            figures::amount(own),
+            figures::amount(used)
+        ),
         Reason::ControlStalls { control, measure, level, most } => format!(
-            "{} itself has {} in \"{}\", and not-affected allows at most {}: a stall of the case may \
-             not stand out from that. Stop other programs on this machine, and run again.",
+            "{} itself has {} in \"{}\". Above {} too little room is left for a stall of the case \
+             to show. Choose settings with which the control stalls less.",
             plain(control),
             figures::amount(level),
             heading(measure),

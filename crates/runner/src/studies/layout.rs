@@ -141,8 +141,8 @@ impl Layout {
         }
     }
 
-    /// How the study is judged: by the figures of its control, each with the largest margin of any
-    /// arm. A smaller difference between arms does not count in one of them.
+    /// How the study is judged: by the figures of its control, each with the largest margin that
+    /// any arm has. An arm whose own margin is smaller may be affected, and is not cleared.
     fn judging(&self, design: &Design, scenario: &dyn AnyScenario) -> Vec<Judging> {
         let mut all = scenario.judging(&design.settings_of(&design.control));
         for one in self.arms.arms.iter().flat_map(|arm| scenario.judging(&arm.settings)) {

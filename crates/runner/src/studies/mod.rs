@@ -22,6 +22,5 @@ pub use error::StudyError;
 pub use factors::{Factor, Level};
 pub use kernels::together;
 pub use layout::{Layout, lay_out, sketch};
-pub(crate) use resume::whole_blocks;
 pub use resume::{Standing, begin_sitting, standing};
 pub use trust::Untrusted;

@@ -106,7 +106,7 @@ fn moved(old: &Facts, plan: &Plan, machine: &Machine) -> Option<String> {
 }
 
 /// How many blocks, counted from the first, hold exactly one trial of each arm.
-pub(crate) fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
+fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
     let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
         *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;

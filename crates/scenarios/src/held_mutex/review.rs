@@ -42,7 +42,12 @@ fn free_holders(results: &Results) -> Vec<(Objection, Cause)> {
     let objection = |case: &ArmResult| {
         let params = params_of(results.plan, &case.id)?;
         let off_cpu = case.measures.get(measure::OFF_CPU)?;
-        let in_sections = off_cpu.median >= HELD_UP;
+        // Without a quota, the control has the same noise and as many clock readings.
+        let usual = match params.by {
+            Cause::Quota => same_control(results, case, &params).and_then(off_cpu_of),
+            Cause::Nice | Cause::Idle => None,
+        };
+        let in_sections = off_cpu.median - usual.unwrap_or(0.0) >= HELD_UP;
         if !params.held_up.is_yes() || in_sections || fewer_sections(results, case, &params) {
             return None;
         }
@@ -58,13 +63,25 @@ fn params_of(plan: &Plan, arm: &str) -> Option<HeldMutexParams> {
     HeldMutexParams::of(&planned.settings)
 }
 
+/// The control of a case, if it differs by the cause alone.
+fn same_control<'a>(
+    results: &Results<'a>,
+    case: &ArmResult,
+    params: &HeldMutexParams,
+) -> Option<&'a ArmResult> {
+    let control = control_of(results.plan, case, results.arms);
+    control.filter(|arm| params_of(results.plan, &arm.id) == Some(params.control()))
+}
+
+fn off_cpu_of(arm: &ArmResult) -> Option<f64> {
+    arm.measures.get(measure::OFF_CPU).map(|off_cpu| off_cpu.median)
+}
+
 /// Whether the holder made fewer sections than the same holder that is not held up. A control with
 /// other settings does not show that. A holder without any section never held the mutex.
 fn fewer_sections(results: &Results, case: &ArmResult, params: &HeldMutexParams) -> bool {
     let sections = |arm: &ArmResult| arm.measures.get(measure::SECTIONS).map(|rate| rate.median);
-    let control = control_of(results.plan, case, results.arms);
-    let same = control.filter(|arm| params_of(results.plan, &arm.id) == Some(params.control()));
-    let both = sections(case).zip(same.and_then(sections));
+    let both = sections(case).zip(same_control(results, case, params).and_then(sections));
     both.is_some_and(|(of_case, of_control)| of_case > 0.0 && of_case < FEWER * of_control)
 }
 
@@ -132,7 +149,10 @@ mod tests {
             assert!(told(&META, why).contains("for 0.9 ms/s [0.9, 0.9] only"), "{outcome:?}");
             assert_eq!(outcome.caveats, [Caveat::Scenario(settles.into())]);
         }
-        assert_eq!(state_of("quota", "yes", 1.0, 2000.0, NotAffected), NotAffected);
+        // The control of a quota has 0.5 ms/s.
+        assert_eq!(state_of("quota", "yes", 1.4, 2000.0, NotAffected), Inconclusive);
+        assert_eq!(state_of("quota", "yes", 1.5, 2000.0, NotAffected), NotAffected);
+        assert_eq!(state_of("nice", "yes", 1.0, 2000.0, NotAffected), NotAffected);
         assert_eq!(state_of("quota", "yes", 0.0, 2000.0, Affected), Affected);
         assert_eq!(state_of("quota", "no", 0.0, 2000.0, NotAffected), NotAffected);
     }

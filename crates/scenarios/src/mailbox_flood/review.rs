@@ -111,7 +111,7 @@ fn never_long(
     }
     if let Some(fit) = result.measures.get(measure::FIT).filter(|fit| grows(fit, margin)) {
         let why = MailboxFloodFact::LengthCosts { arm: arm(), fit: fit.clone() };
-        return Some((why, MailboxFloodFact::LongerQueue));
+        return Some((why, MailboxFloodFact::LargerFlood));
     }
     let (longest, offered) = (result.measures.get(measure::BOTH_HIGH)?, case.offered());
     let short = longest.median < LEAST_WAITING * offered as f64;
@@ -335,7 +335,7 @@ mod tests {
             outcome_with(&[], &figures, State::NotAffected)
         };
         assert_eq!(of(0.5).state, State::NotAffected, "the margin");
-        assert_taken_back(&of(0.51), "length-costs", MailboxFloodFact::LongerQueue);
+        assert_taken_back(&of(0.51), "length-costs", MailboxFloodFact::LargerFlood);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) enum MailboxFloodFact {
     LengthCosts { arm: Name, fit: Estimate },
     ShortQueue { arm: Name, longest: Estimate, offered: u64 },
     LongerQueue,
+    LargerFlood,
     NothingSent { arm: Name },
     SoonerSent,
     Scan { longest: u64, place: Name, seen: u64, samples: u64 },
@@ -121,10 +122,12 @@ impl Sentence for MailboxFloodFact {
                 plural(*offered, "message")
             ),
             F::LongerQueue => {
-                "Use fewer --messages or a longer --duration, so that at least half of the \
-                 messages wait at the same time."
+                "If the trial ended before all messages were sent, use fewer --messages or a \
+                 longer --duration; else use more --senders. At least half of the messages should \
+                 wait at the same time."
                     .into()
             }
+            F::LargerFlood => "Use more --messages, so that the cost of each adds up.".into(),
             F::NothingSent { arm } => format!(
                 "In {arm} the flood did not reach the server before the trial ended: no message \
                  was seen in its mailbox and none was written, in the median trial."

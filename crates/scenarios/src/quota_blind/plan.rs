@@ -7,7 +7,7 @@ use super::sentences::QuotaBlindFact;
 use super::stream::{self, Asked, PART_MS, Spec};
 use super::worker::Start;
 use crate::params::{Auto, OrNone, Quota};
-use crate::{Arms, Host, ScenarioError, cpus, quota};
+use crate::{Arms, Host, ScenarioError, quota};
 use host::cgroup::Bandwidth;
 use model::{Arm, Changed, Machine, Need, Role};
 use os::time;
@@ -64,7 +64,12 @@ pub(super) fn arms(
 /// The need for more CPUs than the quota amounts to. Without them the runtime cannot have more
 /// threads at work than its quota allows, so the case would be the control.
 fn too_few_cpus(params: &QuotaBlindParams, machine: &Machine) -> Option<Need> {
-    cpus::missing((whole_cpus(params.quota) as usize).saturating_add(1), machine)
+    let (whole, allowed) = (whole_cpus(params.quota), machine.allowed_cpus.len() as u64);
+    (allowed <= u64::from(whole)).then(|| {
+        let quota = (&params.quota).into();
+        let what = QuotaBlindFact::QuotaOfAllCpus { quota, whole, allowed }.into();
+        Need::Scenario { what, grant: QuotaBlindFact::LessQuota.into() }
+    })
 }
 
 /// The number of whole CPUs that a program can keep busy with a quota.
@@ -157,9 +162,11 @@ fn is_same_program(a: &QuotaBlindParams, b: &QuotaBlindParams) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::META;
     use super::super::params::Runtime;
     use super::*;
     use crate::params::Programs;
+    use crate::testing;
 
     #[test]
     fn a_quota_comes_to_whole_cpus() {
@@ -192,9 +199,10 @@ mod tests {
             let quota = quota.parse().unwrap();
             too_few_cpus(&QuotaBlindParams { quota, ..QuotaBlindParams::default() }, &machine)
         };
-        assert_eq!(need("50ms/100ms", 1), Some(Need::Cpus { least: 2, allowed: 1 }));
+        assert!(need("50ms/100ms", 1).is_some());
         assert_eq!(need("100ms/100ms", 2), None);
-        assert_eq!(need("101ms/100ms", 2), Some(Need::Cpus { least: 3, allowed: 2 }));
+        let Some(Need::Scenario { what, .. }) = need("101ms/100ms", 2) else { panic!("no need") };
+        assert!(testing::told(&META, &what).contains("keep 2 CPUs busy"));
         assert_eq!(need("101ms/100ms", 3), None);
     }
 

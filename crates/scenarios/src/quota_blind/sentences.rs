@@ -63,6 +63,12 @@ pub(super) enum QuotaBlindFact {
     OwnFolders,
     RootAlone,
     BeRoot,
+    QuotaOfAllCpus {
+        quota: Name,
+        whole: u32,
+        allowed: u64,
+    },
+    LessQuota,
 }
 
 /// The figures of case and control.
@@ -168,6 +174,13 @@ impl Sentence for QuotaBlindFact {
                 "set XDG_CACHE_HOME and TMPDIR to folders that only the caller may write to".into()
             }
             F::RootAlone => "--limit-at namespace: only root can create a cgroup namespace".into(),
+            F::QuotaOfAllCpus { quota, whole, allowed } => format!(
+                "--quota {quota}: a program can keep {} busy with it, and this process may use {}, \
+                 so no runtime could use too many",
+                plural(u64::from(*whole), "CPU"),
+                allowed
+            ),
+            F::LessQuota => "take a smaller --quota, or a machine with more CPUs".into(),
             F::BeRoot => "run as root, or use --limit-at leaf or parent".into(),
         }
     }
