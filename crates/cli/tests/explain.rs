@@ -7,9 +7,19 @@ mod common;
 use common::{Place, Ran};
 use serde_json::Value;
 
-/// One trial of each of three arms. The verdict does not matter here.
-const STUDY: [&str; 9] =
-    ["run", "mmap-lock", "--procfile", "smaps", "--busy", "10", "--samples", "1", "--record"];
+/// One trial of each of two arms. The verdict does not matter here.
+const STUDY: [&str; 10] = [
+    "run",
+    "mmap-lock",
+    "--procfile",
+    "smaps",
+    "--busy",
+    "10",
+    "--no-fixes",
+    "--samples",
+    "1",
+    "--record",
+];
 
 /// Whether the evidence comes from eBPF programs.
 fn is_traced(evidence: &Value) -> bool {

@@ -12,7 +12,7 @@ use testing::root_or_skip;
 /// Runs one block of a scenario, and a trial with probes of each arm. Returns the record.
 fn probed(place: &Place, prefix: &[&str], args: &[&str]) -> Value {
     let record = place.path("record.json");
-    let more = ["--samples", "1", "--probe", "--record", record.to_str().unwrap()];
+    let more = ["--samples", "1", "--no-fixes", "--probe", "--record", record.to_str().unwrap()];
     let args = [&["run"], args, &more[..]].concat();
     let command = match prefix {
         [] => place.tailback(&args),

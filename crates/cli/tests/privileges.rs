@@ -85,7 +85,7 @@ fn by_sudo(place: &Place, args: &[&str], uid: Option<&str>) -> Command {
 }
 
 const LONG: &[&str] =
-    &["run", "mmap-lock", "--busy", "0,1", "--samples", "1", "--duration", "20s", "--no-probe"];
+    &["run", "mmap-lock", "--busy", "1", "--samples", "1", "--duration", "20s", "--no-probe"];
 
 #[test]
 fn the_load_of_mmap_lock_is_the_user_of_sudo_else_a_system_user() {

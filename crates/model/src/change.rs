@@ -141,6 +141,20 @@ pub enum ChangeReason {
         /// The arms.
         arms: Vec<String>,
     },
+    /// An arm hung in more of its trials on one side than on the other.
+    Hung {
+        /// The arm.
+        arm: String,
+        /// Trials that hung before, and all of them.
+        before: (u32, u32),
+        /// Trials that hung after, and all of them.
+        after: (u32, u32),
+    },
+    /// Arms with the cause that only one side has. They are not compared.
+    OneSided {
+        /// The arms.
+        arms: Vec<String>,
+    },
     /// A control changed by more than the margin. The change is subtracted.
     ControlChanged {
         /// The control.

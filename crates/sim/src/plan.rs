@@ -143,6 +143,9 @@ struct Plan<'a> {
     goal: &'a Goal,
     worlds: Vec<World>,
     most_steps: u64,
+    /// What the load needs in each period, in nanoseconds. With a smaller quota the requests queue
+    /// up for ever, however few of them arrive within the run.
+    needed_ns: u64,
     requests: usize,
     simulations: u32,
     tried: Vec<Tried>,
@@ -161,7 +164,13 @@ impl<'a> Plan<'a> {
         }
         let most = u64::from(config.cpus) * config.period_ns;
         let most_steps = (most / goal.step_ns).max(1);
-        Ok(Plan { goal, worlds, most_steps, requests, simulations: 0, tried: Vec::new() })
+        let needed_ns = match workload {
+            Workload::Arrivals(_) => needed(&worlds, config.period_ns),
+            // After the last request of a trace there may be none for long.
+            _ => 0,
+        };
+        let tried = Vec::new();
+        Ok(Plan { goal, worlds, most_steps, needed_ns, requests, simulations: 0, tried })
     }
 
     fn answer(&self, free: Tried) -> Answer {
@@ -180,7 +189,7 @@ impl<'a> Plan<'a> {
     fn least_quota(&mut self, burst_ns: u64) -> Result<Option<Holding>, Error> {
         let step = self.goal.step_ns;
         // The kernel accepts no quota below 1 ms.
-        let least_steps = 1_000_000u64.div_ceil(step);
+        let least_steps = self.needed_ns.max(1_000_000).div_ceil(step);
         let most_steps = self.most_steps.max(least_steps);
         let found = least_holding(least_steps, most_steps, |steps| {
             let quota = steps * step;
@@ -223,6 +232,14 @@ impl<'a> Plan<'a> {
         }
         Ok(tried)
     }
+}
+
+/// The CPU time that requests need in each period, on average, in nanoseconds.
+fn needed(worlds: &[World], period_ns: u64) -> u64 {
+    let all = || worlds.iter().map(World::requests);
+    let service: f64 = all().flatten().map(|request| request.service_ns as f64).sum();
+    let span: f64 = all().filter_map(|all| all.last()).map(|last| last.at_ns as f64).sum();
+    if span > 0.0 { (service / span * period_ns as f64) as u64 } else { 0 }
 }
 
 impl World {
@@ -287,6 +304,20 @@ mod tests {
 
     fn config() -> Config {
         Config { duration_ns: 2_000 * MS, ..Config::new(2, Era::G) }
+    }
+
+    #[test]
+    fn a_quota_below_the_demand_is_not_enough_however_late_requests_may_be() {
+        let load = Workload::Arrivals(Arrivals {
+            mean_gap_ns: MS,
+            bursts: None,
+            service: Service::Fixed(MS * 4 / 5),
+            workers: 4,
+        });
+        let config = Config { duration_ns: 5_000 * MS, ..Config::new(4, Era::G) };
+        let found = find_quota(&config, &load, &Goal::new(50.0, 500 * MS)).unwrap().quota.unwrap();
+        // The demand is 80 ms in each 100 ms.
+        assert!((75 * MS..100 * MS).contains(&found.quota_ns), "{found:?}");
     }
 
     #[test]

@@ -23,7 +23,10 @@ pub(super) fn arms(sides: &Sides, design: &Design) -> Vec<ArmChange> {
     let ids =
         roles.into_iter().flat_map(|role| sides.common(role).into_iter().map(move |id| (id, role)));
     let arm = |(id, role): (&str, Role)| {
-        let names: BTreeSet<&str> = of_arm(first, id)
+        // If all trials of a record hung, it may have none of the figures.
+        let names: BTreeSet<&str> = sides
+            .all()
+            .flat_map(|(record, _)| of_arm(record, id))
             .flat_map(|trial| trial.observation.measures.keys().map(String::as_str))
             .collect();
         let measures: BTreeMap<String, Difference> = names
@@ -73,7 +76,8 @@ impl Figure<'_> {
     fn difference(&self) -> Option<Difference> {
         let (first, _) = *self.sides.before.first()?;
         let over = self.over(first);
-        let unit = of_arm(first, self.arm).find_map(|trial| measured(trial, self.name))?.unit;
+        let mut trials = self.sides.all().flat_map(|(record, _)| of_arm(record, self.arm));
+        let unit = trials.find_map(|trial| measured(trial, self.name))?.unit;
         let (before, after) = self.both_sides(unit, self.most());
         let judging = self.judging.filter(|_| self.role == Role::Case);
         let plain = self.sides.confidence();
@@ -84,7 +88,13 @@ impl Figure<'_> {
         };
         let comparison = compare(&before, &after, unit, confidence)?;
         let margin = judging.map(|judging| judging.margin + allowance(self.sides, unit));
-        let state = margin.map(|margin| state(&comparison, margin, self.design.basis));
+        let state = margin.map(|margin| {
+            let ranked = self.with_hangs_above(margin).and_then(|above| {
+                let (before, after) = self.both_sides(unit, above);
+                compare(&before, &after, unit, confidence)
+            });
+            state(ranked.as_ref().unwrap_or(&comparison), margin, self.design.basis)
+        });
         let (before, after) = (median(&before, unit, plain)?, median(&after, unit, plain)?);
         Some(Difference { over: over.map(str::to_owned), before, after, comparison, state, margin })
     }
@@ -101,6 +111,17 @@ impl Figure<'_> {
     fn most(&self) -> f64 {
         let all = self.sides.all().flat_map(|(record, _)| &record.trials);
         all.filter_map(|trial| measured(trial, self.name)).map(|m| m.value).fold(f64::MIN, f64::max)
+    }
+
+    /// A figure for trials that hung that is above all others by clearly more than the margin,
+    /// whatever is subtracted. With the highest figure, a side that always hangs would look like
+    /// one that never stalls. None if no trial hung.
+    fn with_hangs_above(&self, margin: f64) -> Option<f64> {
+        let all = || self.sides.all().flat_map(|(record, _)| &record.trials);
+        let least = all().filter_map(|trial| measured(trial, self.name)).map(|m| m.value);
+        let (least, most) = (least.fold(f64::MAX, f64::min), self.most());
+        let above = most + 2.0 * (most - least) + 4.0 * margin;
+        all().any(|trial| trial.observation.hang).then_some(above)
     }
 
     /// The figures of both sides: one for each block, or one for each run. Runs with the same
@@ -156,17 +177,22 @@ impl Figure<'_> {
     ) -> BTreeMap<u32, Option<Reading>> {
         let mut found: BTreeMap<u32, Option<Reading>> = BTreeMap::new();
         for trial in of_arm(record, arm) {
-            let measure = measured(trial, self.name).filter(|measure| measure.unit == unit);
-            let reading = measure.map(|measure| self.reading(trial, measure, most));
+            let reading = self.reading(trial, unit, most);
             // A block in which an arm ran twice is left out.
             found.entry(trial.block).and_modify(|first| *first = None).or_insert(reading);
         }
         found
     }
 
-    fn reading(&self, trial: &Trial, measure: &Measure, most: f64) -> Reading {
-        let hung = trial.observation.hang && self.judging.is_some();
-        Reading { value: if hung { most } else { measure.value }, at_least: measure.at_least }
+    /// The reading of a trial. A trial that hung has one even if its figure was lost.
+    fn reading(&self, trial: &Trial, unit: Unit, most: f64) -> Option<Reading> {
+        let measure = measured(trial, self.name).filter(|measure| measure.unit == unit);
+        if trial.observation.hang && self.judging.is_some() {
+            let at_least = measure.is_none_or(|measure| measure.at_least);
+            return Some(Reading { value: most, at_least });
+        }
+        measure
+            .map(|Measure { value, at_least, .. }| Reading { value: *value, at_least: *at_least })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::design::{Design, MOST_PAIRS, usual_pairs};
 use super::figures::strongest;
-use super::sides::{Sides, judgings};
+use super::sides::{Named, Sides, judgings};
+use crate::blocks::hangs;
+use crate::quantile::count;
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
 use model::{Basis, Change, ChangeState, Comparison, Difference, Role};
 
@@ -11,7 +13,13 @@ pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {
     let state = strongest(change.arms.iter().filter_map(|arm| arm.state));
     let suggestion = suggestion(change, sides, state, &design);
     let claim = ChangeReason::Claim { error_rate: 1.0 - sides.confidence() };
-    let others = [no_interval(change), control(change, sides), Some(claim)];
+    let others = [
+        hung(change, sides),
+        no_interval(change),
+        one_sided(sides),
+        control(change, sides),
+        Some(claim),
+    ];
     change.state = state;
     change.headline = headline(change, state);
     change.reasons = design.reasons.into_iter().chain(others.into_iter().flatten()).collect();
@@ -36,6 +44,38 @@ fn headline(change: &Change, state: ChangeState) -> ChangeHeadline {
         measure: measure.to_owned(),
         difference: Box::new(difference.clone()),
     })
+}
+
+/// The arm whose share of trials that hung changed, the first if there are several.
+fn hung(change: &Change, sides: &Sides) -> Option<ChangeReason> {
+    let of_side = |side: &[Named], id: &str| {
+        let counts = side.iter().map(|(record, _)| hangs(&record.trials, id));
+        counts.fold((0, 0), |(hung, all), (more, of)| (hung + count(more), all + count(of)))
+    };
+    let cases = change.arms.iter().filter(|arm| arm.role == Role::Case);
+    cases.map(|arm| arm.id.as_str()).find_map(|id| {
+        let (before, after) = (of_side(sides.before, id), of_side(sides.after, id));
+        let share = |(hung, all): (u32, u32)| f64::from(hung) / f64::from(all.max(1));
+        (share(before) != share(after)).then(|| ChangeReason::Hung {
+            arm: id.to_owned(),
+            before,
+            after,
+        })
+    })
+}
+
+/// Arms with the cause that not all records have.
+fn one_sided(sides: &Sides) -> Option<ChangeReason> {
+    let common = sides.common(Role::Case);
+    let mut arms: Vec<String> = Vec::new();
+    for (record, _) in sides.all() {
+        let cases = record.plan.arms.iter().filter(|arm| arm.role == Role::Case);
+        let others = cases.filter(|arm| !common.contains(&arm.id.as_str()));
+        arms.extend(others.map(|arm| arm.id.clone()));
+    }
+    arms.sort_unstable();
+    arms.dedup();
+    (!arms.is_empty()).then_some(ChangeReason::OneSided { arms })
 }
 
 /// Arms with too little data for an interval.

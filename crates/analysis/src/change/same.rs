@@ -11,6 +11,10 @@ use std::collections::BTreeSet;
 /// difference than this does not count.
 const SAME_MEMORY: f64 = 0.05;
 
+/// The flag by which a control runs, unjudged, after each trial with the cause. What trials leave
+/// behind changes the figures only without it.
+const WASH_OUT: &str = "wash-out";
+
 /// What a difference means for a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -96,6 +100,9 @@ fn between(before: &Judged, after: &Judged, meta: Option<&Meta>) -> Vec<Found> {
     let version = |record: &Judged| text(&record.tool.version);
     list.add((SettingName::Tailback, TAILBACK), Part::Ground, version(before), version(after));
     vms(&mut list, before, after);
+    let washed = |record: &Judged| Some(SettingValue::Holds(record.plan.wash_out));
+    let wash_out = SettingName::Parameter(WASH_OUT.to_owned());
+    list.add((wash_out, WASH_OUT), Part::Ground, washed(before), washed(after));
     for (name, was, is) in parameters(before, after) {
         let (thing, part) = part(meta, &name);
         let thing = thing.unwrap_or(&name);

@@ -344,12 +344,62 @@ fn a_trial_that_hung_ranks_above_all() {
     }
     let mut hung: Vec<Judged> =
         std::iter::repeat_n([record(&LITTLE, &[]), hung], 6).flatten().collect();
-    // No trial reads more than 11, so a hang counts as 11, which is within the margin above 10.
-    assert_eq!(in_pairs(&hung).state, ChangeState::NoDifferenceShown);
+    assert_eq!(in_pairs(&hung).state, ChangeState::Worse);
     let lower = LITTLE.map(|lost| lost - 8.0);
     hung.iter_mut().step_by(2).for_each(|before| *before = record(&lower, &[]));
     hung[0] = record(&[2.0, 2.0, 11.0, 2.0, 2.0, 2.0, 2.0, 2.0], &[]);
     assert_eq!(in_pairs(&hung).state, ChangeState::Worse);
+}
+
+/// Pairs of runs. In the runs after the change, the case hangs in every trial and had lost nothing
+/// when it was stopped, or its figure is lost.
+fn that_hang_after(with_figure: bool) -> Vec<Judged> {
+    let mut records = pairs_of(&[0.6], &[0.0], 8);
+    for after in records.iter_mut().skip(1).step_by(2) {
+        for trial in after.facts.trials.iter_mut().filter(|trial| trial.arm == "case") {
+            trial.observation.hang = true;
+            let measures = &mut trial.observation.measures;
+            measures.clear();
+            if with_figure {
+                let least = Measure::at_least(0.0, Unit::Milliseconds);
+                measures.insert("lost".to_owned(), least);
+            }
+        }
+    }
+    records
+}
+
+#[test]
+fn a_case_that_hangs_after_the_change_is_worse_though_nothing_was_lost_before() {
+    for with_figure in [true, false] {
+        let change = in_pairs(&that_hang_after(with_figure));
+        assert_eq!(change.state, ChangeState::Worse, "{with_figure}");
+        let hung = |reason: &ChangeReason| matches!(reason, ChangeReason::Hung { .. });
+        assert!(change.reasons.iter().any(hung), "{change:?}");
+        let mut records = that_hang_after(with_figure);
+        records.chunks_mut(2).for_each(|pair| pair.swap(0, 1));
+        assert_eq!(in_pairs(&records).state, ChangeState::Better, "{with_figure}");
+    }
+}
+
+#[test]
+fn what_only_one_side_has_is_told_and_a_wash_out_is_in_the_way() {
+    let before = record(&[5.0; 8], &[]);
+    let mut after = before.clone();
+    let mut extra = after.facts.plan.arms[1].clone();
+    extra.id = "extra".to_owned();
+    after.facts.plan.arms.push(extra);
+    let change = between(&before, &after, &[]);
+    let arms = vec!["extra".to_owned()];
+    assert!(change.reasons.contains(&ChangeReason::OneSided { arms }), "{change:?}");
+    let mut washed = before.clone();
+    washed.facts.plan.wash_out = true;
+    let change = between(&before, &washed, &[]);
+    assert_eq!(change.state, ChangeState::NotComparable);
+    let by = vec!["wash-out".to_owned()];
+    assert!(change.reasons.contains(&ChangeReason::Confounded { by }), "{change:?}");
+    let across = ["wash-out".to_owned()];
+    assert_ne!(between(&before, &washed, &across).state, ChangeState::NotComparable);
 }
 
 #[test]

@@ -228,6 +228,8 @@ fn change_reasons() -> Vec<Value> {
         json!({ "fixed-order": { "order": [turn("before"), turn("after")] } }),
         "order-by-hand".into(),
         json!({ "unpaired": { "before": 2, "after": 0 } }),
+        json!({ "hung": { "arm": "busy-10", "before": [0, 12], "after": [11, 12] } }),
+        json!({ "one-sided": { "arms": ["busy-4"] } }),
         json!({ "no-interval": { "arms": ["busy-1", "busy-10"] } }),
         json!({ "control-changed": { "arm": "twin-10", "measure": "stalled",
             "shift": shift(5.0, "ms/s") } }),

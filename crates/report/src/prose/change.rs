@@ -110,6 +110,18 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             listed(arms),
             counted(change.basis)
         ),
+        ChangeReason::Hung { arm, before, after } => format!(
+            "{} hung in {} of {} before, and in {} of {} after. The figures do not show how long a \
+             trial that hung would have taken.",
+            plain(arm),
+            before.0,
+            plural(before.1.into(), "trial"),
+            after.0,
+            plural(after.1.into(), "trial")
+        ),
+        ChangeReason::OneSided { arms } => {
+            format!("Not compared, because only one side has it: {}.", listed(arms))
+        }
         ChangeReason::ControlChanged { arm, measure, shift } => format!(
             "{} changed too, though it has no cause to stall: \"{}\" {}. Only the machine can \
              change a control, so this difference is subtracted.",

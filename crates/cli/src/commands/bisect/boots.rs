@@ -5,7 +5,7 @@ use super::tree::{Built, Tree};
 use crate::commands::matrix::{Name, Way};
 use crate::exit::{self, Failure};
 use bisect::{Boot, Boots};
-use model::{Comparison, Judged, Meta, Role, State};
+use model::{Comparison, Identity, Judged, Meta, Role, State};
 use report::prose::Prose;
 use scenarios::AnyScenario;
 
@@ -94,11 +94,10 @@ impl Booted<'_> {
             return Ok(());
         }
         let mut sizes = Vec::new();
-        for end in ends {
+        for (end, is_bad) in ends.iter().zip([false, true]) {
             let size = match self.run(end, 0)? {
-                Ok(record) => effect(&record)
-                    .map(|effect| effect.shift)
-                    .ok_or_else(|| "its first boot shows no effect".to_owned()),
+                Ok(record) => clear_effect(&record, is_bad)
+                    .ok_or_else(|| "its first boot shows no effect that can be used".to_owned()),
                 Err(Without::Kernel(why) | Without::Record(why)) => Err(why),
             };
             sizes.push(size.map_err(|why| {
@@ -180,8 +179,15 @@ fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
     match (record.judgement.state, threshold) {
         (State::Skipped, _) => Boot::Untestable(brief()),
         (State::Untrustworthy, _) => Boot::Nothing(brief()),
-        (_, Some(threshold)) => match effect(record) {
+        (state, Some(threshold)) => match effect(record) {
             Some(effect) if effect.shift > threshold => Boot::Bad,
+            // A trial that hung has no figure that could be compared, and loses more than any.
+            Some(effect) if effect.shift_at_least || hung_more_often(record) => match state {
+                State::Affected => Boot::Bad,
+                _ => Boot::Nothing(brief()),
+            },
+            // A cause that was not there has no effect either.
+            Some(_) if is_withdrawn(record) => Boot::Nothing(brief()),
             Some(_) => Boot::Good,
             None => Boot::Nothing("the boot shows no effect".to_owned()),
         },
@@ -189,6 +195,30 @@ fn answer(record: &Judged, meta: &Meta, threshold: Option<f64>) -> Boot {
         (State::NotAffected, None) => Boot::Good,
         (State::Inconclusive, None) => Boot::Nothing(brief()),
     }
+}
+
+/// Whether an arm with the cause hung in a larger share of its trials than its control.
+fn hung_more_often(record: &Judged) -> bool {
+    let first = record.control().map(|control| &control.id);
+    let cases = record.plan.arms.iter().filter(|arm| arm.role == Role::Case);
+    cases
+        .filter_map(|arm| Some((&arm.id, arm.against.as_ref().or(first)?)))
+        .any(|(arm, control)| analysis::blocks::hung_more_often(&record.trials, arm, control))
+}
+
+/// Whether the scenario's review took a verdict back that the test alone gives.
+fn is_withdrawn(record: &Judged) -> bool {
+    let by_test = scenarios::brief(record, Identity::default(), None).review.is_some();
+    by_test && record.judgement.state == State::Inconclusive
+}
+
+/// The effect of an end, if it can set the threshold. What hung lost more than its figure says. So
+/// the threshold may lie below that figure, but not above it.
+fn clear_effect(record: &Judged, is_bad: bool) -> Option<f64> {
+    let doubted = matches!(record.judgement.state, State::Untrustworthy | State::Skipped);
+    let effect = effect(record).filter(|_| !doubted && !is_withdrawn(record))?;
+    let is_known = !effect.shift_at_least && !hung_more_often(record);
+    (is_known || is_bad).then_some(effect.shift)
 }
 
 /// The largest effect in the judged figure, over all arms with the cause. Each is compared with
@@ -237,14 +267,44 @@ mod tests {
         assert!(matches!(of(Skipped, None), Boot::Untestable(_)));
     }
 
-    /// In this record, the arm with the cause loses about 1000 ms/s.
+    /// A record whose arm with the cause loses about 1000 ms/s, and hangs in no trial.
+    fn without_hangs() -> Judged {
+        let mut record = crate::testing::affected_record();
+        record.facts.trials.iter_mut().for_each(|trial| trial.observation.hang = false);
+        for arm in &mut record.judgement.arms {
+            arm.against_control.values_mut().for_each(|shift| shift.shift_at_least = false);
+        }
+        record
+    }
+
     #[test]
     fn by_effect_the_size_is_the_answer_whatever_the_verdict() {
-        for state in [Affected, Inconclusive, NotAffected] {
-            assert_eq!(of(state, Some(500.0)), Boot::Bad);
-            assert_eq!(of(state, Some(2000.0)), Boot::Good);
+        let meta = scenarios::find("mmap-lock").unwrap().meta();
+        for state in [Affected, NotAffected] {
+            let mut record = without_hangs();
+            record.judgement.state = state;
+            assert_eq!(answer(&record, meta, Some(500.0)), Boot::Bad);
+            assert_eq!(answer(&record, meta, Some(2000.0)), Boot::Good);
         }
         assert!(matches!(of(Untrustworthy, Some(500.0)), Boot::Nothing(_)));
         assert!(matches!(of(Skipped, Some(500.0)), Boot::Untestable(_)));
+    }
+
+    #[test]
+    fn by_effect_a_hang_is_no_good_answer_and_sets_no_threshold() {
+        let mut record = without_hangs();
+        let case = record.judgement.arms.iter_mut().find(|arm| arm.role == Role::Case).unwrap();
+        let id = case.id.clone();
+        assert!(clear_effect(&record, false).is_some());
+        for trial in record.facts.trials.iter_mut().filter(|trial| trial.arm == id) {
+            trial.observation.hang = true;
+        }
+        let meta = scenarios::find("mmap-lock").unwrap().meta();
+        assert_eq!(answer(&record, meta, Some(1e6)), Boot::Bad);
+        record.judgement.state = Inconclusive;
+        assert!(matches!(answer(&record, meta, Some(1e6)), Boot::Nothing(_)));
+        record.judgement.state = Affected;
+        assert_eq!(clear_effect(&record, false), None);
+        assert!(clear_effect(&record, true).is_some(), "it lost that and more");
     }
 }

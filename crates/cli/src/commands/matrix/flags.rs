@@ -53,7 +53,7 @@ pub struct Matrix {
     #[arg(long)]
     pub(super) quick: bool,
     /// Check verdicts and boundaries against vm/kernels.toml and vm/versions.toml
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "bisect"])]
     pub(super) expect: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]

@@ -264,7 +264,11 @@ pub fn code(rows: &[Row], expect: Option<Option<Held>>) -> u8 {
     if let Some(held) = expect {
         let expected = || rows.iter().filter(|row| row.expected.is_some());
         let differs = expected().any(|row| row.met() == Some(false)) || held == Some(Held::Against);
-        let open = !expected().all(|row| row.met() == Some(true)) || held == Some(Held::Open);
+        // A version that gave no trials has no step to its neighbours, so nothing was held there.
+        let untried = |row: &Row| row.record().is_none_or(|record| record.trials.is_empty());
+        let open = rows.iter().any(untried)
+            || !expected().all(|row| row.met() == Some(true))
+            || held == Some(Held::Open);
         return match () {
             () if differs => State::Affected.exit_code(),
             () if open => exit::BROKEN,
@@ -340,6 +344,8 @@ mod tests {
         assert_eq!(code(&[row(None, Err(panic()))], None), 4);
         let expecting = |rows: &[Row]| code(rows, Some(None));
         assert_eq!(expecting(&[row(Some("affected"), Ok(Affected)), row(None, Ok(Affected))]), 0);
+        let lost = [row(Some("affected"), Ok(Affected)), row(None, Err(panic()))];
+        assert_eq!(expecting(&lost), 4, "nothing was held where there is no record");
         let mut unexpected = row(Some("not-affected"), Ok(Affected));
         assert_eq!(expecting(std::slice::from_ref(&unexpected)), 4);
         unexpected.add_fresh(&row(None, Ok(Affected)));

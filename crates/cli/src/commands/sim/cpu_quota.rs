@@ -118,9 +118,17 @@ impl CpuQuota {
         most_burst_ns: u64,
     ) -> Result<String, Failure> {
         let goals = [(self.p50, 50.0), (self.p90, 90.0), (self.p99, 99.0), (self.p999, 99.9)];
-        let asked = goals.iter().find_map(|(target, percentile)| Some(((*target)?, *percentile)));
+        let mut asked =
+            goals.iter().filter_map(|(target, percentile)| Some(((*target)?, *percentile)));
         let (target, percentile) = asked
+            .next()
             .ok_or_else(|| Failure::usage("--find-quota needs a target, such as --p99 20ms"))?;
+        if asked.next().is_some() {
+            return Err(Failure::usage(
+                "--find-quota takes one target: give --p50, --p90, --p99 or --p999, and run it \
+                 again for another",
+            ));
+        }
         let mut goal = Goal::new(percentile, ns(target));
         goal.burst_ns = most_burst_ns;
         let answer = sim::find_quota(config, workload, &goal).map_err(refused)?;
