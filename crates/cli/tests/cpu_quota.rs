@@ -171,6 +171,10 @@ fn a_quota_is_found_for_a_trace() {
     let args = ["--trace", file, "--cpus", "4", "--find-quota", "--p99", "20ms", "--burst", "20ms"];
     let burst = sim(&args);
     assert!(burst["with_burst"]["quota_ms"].as_f64().unwrap() <= quota, "{burst}");
+    let two =
+        ["sim", "cpu-quota", "--trace", file, "--find-quota", "--p50", "9ms", "--p99", "20ms"];
+    let ran = place.say(&two);
+    assert!(ran.code() == 2 && ran.err.contains("takes one target"), "{ran:?}");
     std::fs::write(&path, "1ms, 2ms\n2ms; 3ms\n").unwrap();
     let ran = place.say(&["sim", "cpu-quota", "--trace", file]);
     assert!(ran.code() == 2 && ran.err.contains("line 2"), "{ran:?}");

@@ -132,6 +132,21 @@ fn run_for(
     result
 }
 
+/// A study whose record is saved nowhere.
+fn unsaved(plan: Plan, host: Host<'_>) -> Study<'_> {
+    Study {
+        probe: tailback_runner::ProbeWhen::Never,
+        scenario: &FAKE,
+        plan,
+        time: Duration::from_secs(3600),
+        host,
+        spawner: LoadSpawner::default(),
+        argv: Vec::new(),
+        keep: None,
+        interrupted: &|| false,
+    }
+}
+
 #[test]
 fn a_stall_settles_after_the_least_number_of_blocks() {
     LOST.set(700.0);
@@ -427,17 +442,7 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
     TRIALS.set(0);
     let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
     let otps = scenarios::erlang::Otps::default();
-    let study = || Study {
-        probe: tailback_runner::ProbeWhen::Never,
-        scenario: &FAKE,
-        plan: plan(24, true),
-        time: Duration::from_secs(3600),
-        host: Host { roots: &roots, machine: &machine, otps: &otps },
-        spawner: LoadSpawner::default(),
-        argv: Vec::new(),
-        keep: None,
-        interrupted: &|| false,
-    };
+    let study = || unsaved(plan(24, true), Host { roots: &roots, machine: &machine, otps: &otps });
     let mut listener = |_: Event<'_>| ();
     let mut both = [study(), study()].map(|study| {
         let facts = study.facts();
@@ -488,17 +493,8 @@ fn a_study_that_goes_on_in_a_check_of_fewer_keeps_its_share_of_the_error_rate() 
     let (record, _) = run(of_nine.clone(), None, |_| false);
     let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
     let otps = scenarios::erlang::Otps::default();
-    let study = |plan: &Plan| Study {
-        probe: tailback_runner::ProbeWhen::Never,
-        scenario: &FAKE,
-        plan: plan.clone(),
-        time: Duration::from_secs(3600),
-        host: Host { roots: &roots, machine: &machine, otps: &otps },
-        spawner: LoadSpawner::default(),
-        argv: Vec::new(),
-        keep: None,
-        interrupted: &|| false,
-    };
+    let host = || Host { roots: &roots, machine: &machine, otps: &otps };
+    let study = |plan: &Plan| unsaved(plan.clone(), host());
     let threshold_with = |study: Study, facts: Facts, (studies, affected): (u32, u32)| {
         let mut underway = study.begin(facts, &mut |_: Event<'_>| ());
         let share = Share { studies, affected, not_affected: 1 };

@@ -118,10 +118,12 @@ impl Figure<'_> {
     /// one that never stalls. None if no trial hung.
     fn with_hangs_above(&self, margin: f64) -> Option<f64> {
         let all = || self.sides.all().flat_map(|(record, _)| &record.trials);
+        if !all().any(|trial| trial.observation.hang) {
+            return None;
+        }
         let least = all().filter_map(|trial| measured(trial, self.name)).map(|m| m.value);
         let (least, most) = (least.fold(f64::MAX, f64::min), self.most());
-        let above = most + 2.0 * (most - least) + 4.0 * margin;
-        all().any(|trial| trial.observation.hang).then_some(above)
+        Some(most + 2.0 * (most - least) + 4.0 * margin)
     }
 
     /// The figures of both sides: one for each block, or one for each run. Runs with the same

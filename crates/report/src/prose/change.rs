@@ -120,7 +120,7 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             plural(after.1.into(), "trial")
         ),
         ChangeReason::OneSided { arms } => {
-            format!("Not compared, because only one side has it: {}.", listed(arms))
+            format!("These arms are on one side only and are not compared: {}.", listed(arms))
         }
         ChangeReason::ControlChanged { arm, measure, shift } => format!(
             "{} changed too, though it has no cause to stall: \"{}\" {}. Only the machine can \

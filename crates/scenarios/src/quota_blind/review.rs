@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn a_runtime_that_was_told_has_chosen_nothing() {
-        let told = [GO[0], ("told", "4")];
-        let cases = vec![case("told", &told, State::NotAffected, [30.0, 4.0], 140)];
+        let given = [GO[0], ("told", "4")];
+        let cases = vec![case("four-cpus", &given, State::NotAffected, [30.0, 4.0], 140)];
         assert_eq!(outcome_of(cases, State::NotAffected).0.reasons, []);
     }
 

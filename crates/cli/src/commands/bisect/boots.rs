@@ -250,6 +250,7 @@ pub fn interrupted(failure: Failure, log: &Log) -> Failure {
 mod tests {
     use super::*;
     use State::{Affected, Inconclusive, NotAffected, Skipped, Untrustworthy};
+    use model::Judgement;
 
     fn of(state: State, threshold: Option<f64>) -> Boot {
         let meta = scenarios::find("mmap-lock").unwrap().meta();
@@ -306,5 +307,10 @@ mod tests {
         record.judgement.state = Affected;
         assert_eq!(clear_effect(&record, false), None);
         assert!(clear_effect(&record, true).is_some(), "it lost that and more");
+        let doubted = Judged {
+            judgement: Judgement { state: Untrustworthy, ..without_hangs().judgement },
+            ..without_hangs()
+        };
+        assert_eq!([false, true].map(|is_bad| clear_effect(&doubted, is_bad)), [None; 2]);
     }
 }
