@@ -52,6 +52,18 @@ impl<'a> ModuleFolders<'a> {
         ModuleFolders { session, ansibles, work, had_locks }
     }
 
+    /// Opens the file of arguments in the folder that was opened at the start, even if another
+    /// folder has its path by now. Without a folder of Ansible it opens the path.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a link in the folder of Ansible.
+    pub fn arguments(&self, path: &Path) -> io::Result<fs::File> {
+        match &self.ansibles {
+            Some(folder) => folder.open_arguments(),
+            None => fs::File::open(path),
+        }
+    }
+
     /// The folder for records and caches.
     ///
     /// # Errors
@@ -120,6 +132,12 @@ impl AnsiblesFolder {
         let folder = openat(&above, name, FOLDER | OFlags::PATH, Mode::empty())?;
         let [name, program, arguments] = [name, program, file].map(OsStr::to_owned);
         Ok(AnsiblesFolder { above, name, folder, program, arguments })
+    }
+
+    /// A pipe does not block: it is empty, and an empty file holds no arguments.
+    fn open_arguments(&self) -> io::Result<fs::File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(openat(&self.folder, &self.arguments, flags, Mode::empty())?.into())
     }
 
     /// The names of other folders of Ansible beside this one.

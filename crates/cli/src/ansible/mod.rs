@@ -18,6 +18,8 @@ use answer::Answer;
 use carried::{ChildRun, End};
 use folders::ModuleFolders;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wanted::Wanted;
@@ -45,7 +47,7 @@ pub fn module(file: &Path, session: &Session) -> u8 {
     let interruption = Interruption::default();
     interruption.watch_to_the_end();
     let folders = ModuleFolders::begin(file, session);
-    let answer = carry_out(file, &folders, &interruption);
+    let answer = carry_out(folders.arguments(file), &folders, &interruption);
     folders.end();
     match answer {
         Ok(Some(answer)) => answer.print(session),
@@ -56,11 +58,11 @@ pub fn module(file: &Path, session: &Session) -> u8 {
 }
 
 fn carry_out(
-    file: &Path,
+    arguments: io::Result<File>,
     folders: &ModuleFolders,
     interruption: &Interruption,
 ) -> Result<Option<Answer>, Failure> {
-    let wanted = Wanted::read(file)?;
+    let wanted = Wanted::read(arguments)?;
     let mut words = wanted.words();
     // Wrong options are reported before anything runs, also in check mode.
     let line = std::iter::once("tailback").chain(words.iter().map(String::as_str));

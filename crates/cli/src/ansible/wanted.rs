@@ -5,8 +5,9 @@ use model::units;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The most that is read of the file of arguments, in bytes.
@@ -51,15 +52,14 @@ struct Options {
 }
 
 impl Wanted {
-    /// Reads the file of arguments.
+    /// Reads the file of arguments, which is open already.
     ///
     /// # Errors
     /// If it cannot be read, or holds an argument that the module does not know.
-    pub fn read(file: &Path) -> Result<Self, Failure> {
+    pub fn read(file: io::Result<File>) -> Result<Self, Failure> {
         let refuse = |why: String| Failure::usage(format!("arguments of the module: {why}"));
         let mut text = String::new();
-        std::fs::File::open(file)
-            .and_then(|file| file.take(MOST).read_to_string(&mut text))
+        file.and_then(|file| file.take(MOST).read_to_string(&mut text))
             .map_err(|error| refuse(error.to_string()))?;
         Wanted::of(&text).map_err(refuse)
     }
