@@ -9,6 +9,7 @@ pub mod arms;
 pub mod arrival;
 pub mod bet;
 pub mod blocks;
+mod cache;
 pub mod carry_over;
 pub mod change;
 pub mod compare;

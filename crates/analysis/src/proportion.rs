@@ -1,5 +1,6 @@
 //! How often something happens, with exact limits.
 
+use crate::cache::Cache;
 use model::Proportion;
 use statrs::function::beta::checked_beta_reg;
 
@@ -13,7 +14,13 @@ const HALVINGS: u32 = 60;
 /// the binomial", Biometrika 26, 404-413. Without trials the interval is 0 to 1. A `count` above
 /// `of` is treated as `of`.
 pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
+    // A study is judged after each block, mostly with counts that came before.
+    static KNOWN: Cache<(u32, u32, u64), Proportion> = Cache::new();
     let count = count.min(of);
+    KNOWN.get((count, of, confidence.to_bits()), || computed(count, of, confidence))
+}
+
+fn computed(count: u32, of: u32, confidence: f64) -> Proportion {
     let tail = (1.0 - confidence) / 2.0;
     let (low, high) = (lower_limit(count, of, tail), upper_limit(count, of, tail));
     Proportion { count, of, low, high, confidence }

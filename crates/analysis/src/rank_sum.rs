@@ -1,17 +1,13 @@
 //! The distribution of the Mann-Whitney statistic under no effect.
 
+use crate::cache::Cache;
 use crate::lower_tail;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Number of pairs of trials above which the normal approximation is used.
 ///
 /// With 200 trials on each side it is off by less than 0.0001 in the tails that intervals need.
 /// The exact distribution takes time cubic in the number of trials.
 const MOST_PAIRS: usize = 40_000;
-
-/// Number of cached results.
-const MOST_KNOWN: usize = 10_000;
 
 /// The largest `u` with `P(U < u) <= tail`, and that probability. An interval may end at the
 /// `u`-th smallest and the `u`-th largest of the pairwise differences.
@@ -28,21 +24,9 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     if n.saturating_mul(m) > MOST_PAIRS {
         return approximate(n as f64, m as f64, tail);
     }
-    // A record may have thousands of arms with equal numbers of trials, so results are cached.
-    // The cache may be a static, because each result follows from its key alone.
-    static KNOWN: Mutex<BTreeMap<(usize, usize, u64), Found>> = Mutex::new(BTreeMap::new());
-    let key = (n.min(m), n.max(m), tail.to_bits());
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known().get(&key) {
-        return *found;
-    }
-    let found = lower_tail::of(&chances(n, m), tail);
-    let mut known = known();
-    if known.len() >= MOST_KNOWN {
-        known.clear();
-    }
-    known.insert(key, found);
-    found
+    // A record may have thousands of arms with equal numbers of trials.
+    static KNOWN: Cache<(usize, usize, u64), Found> = Cache::new();
+    KNOWN.get((n.min(m), n.max(m), tail.to_bits()), || lower_tail::of(&chances(n, m), tail))
 }
 
 /// The result of [`differences_to_leave_out`].

@@ -44,7 +44,9 @@ pub(crate) fn hodges_lehmann(
     let shift = plain.middle()?;
     // A record has no "at most". If cut-off controls reach the middle, the plain figure is
     // reported, and the missing lower end shows that it may be less.
-    let at_least = lowest.middle() == Some(shift) && highest.middle() != Some(shift);
+    let at_least = arm.iter().any(|reading| reading.at_least)
+        && lowest.middle() == Some(shift)
+        && highest.middle() != Some(shift);
     let tail = (1.0 - confidence) / 2.0;
     let (rank, left_out) = differences_to_leave_out(control.len(), arm.len(), tail);
     let end = |sorted: &Differences, place: Option<usize>| {

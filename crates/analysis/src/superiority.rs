@@ -45,9 +45,37 @@ pub(crate) fn brunner_munzel(
     Some(Superiority { chance, interval, p_value })
 }
 
-/// The values are sorted, so that rounding in sums does not depend on the order of the trials.
+/// The sum of the scores of each reading against all readings of the other side. The values are
+/// sorted, so that rounding in sums does not depend on the order of the trials.
 fn placements(of: &[Reading], among: &[Reading]) -> Vec<f64> {
-    ascending(of.iter().map(|one| among.iter().map(|other| one.score(other)).sum()))
+    let among = Sorted::of(among);
+    ascending(of.iter().map(|one| among.score_of(one)))
+}
+
+/// Readings in ascending order, so that a search replaces the look at each pair.
+struct Sorted {
+    full: Vec<f64>,
+    cut_off: Vec<f64>,
+}
+
+impl Sorted {
+    fn of(readings: &[Reading]) -> Self {
+        let (cut_off, full): (Vec<Reading>, Vec<Reading>) =
+            readings.iter().partition(|reading| reading.at_least);
+        let values = |readings: Vec<Reading>| ascending(readings.iter().map(|one| one.value));
+        Sorted { full: values(full), cut_off: values(cut_off) }
+    }
+
+    /// The sum of [`Reading::score`] of this reading against all of them.
+    fn score_of(&self, one: &Reading) -> f64 {
+        let below = self.full.partition_point(|value| *value < one.value);
+        let up_to = self.full.partition_point(|value| *value <= one.value);
+        let (above, ties) = match one.at_least {
+            true => (up_to, self.full.len() - up_to + self.cut_off.len()),
+            false => (below, up_to - below + self.cut_off.partition_point(|cut| *cut < one.value)),
+        };
+        above as f64 + ties as f64 / 2.0
+    }
 }
 
 /// Interval and p-value by Student's t with Satterthwaite's degrees of freedom.
@@ -202,6 +230,17 @@ mod tests {
             }
             let back = brunner_munzel(&arm, &control, 0.95).unwrap();
             prop_assert!((found.chance + back.chance - 1.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn a_placement_is_the_sum_of_the_scores_of_all_pairs(
+            one in (-3i32..3, any::<bool>()),
+            all in prop::collection::vec((-3i32..3, any::<bool>()), 0..12),
+        ) {
+            let reading = |(v, at_least): (i32, bool)| Reading { value: f64::from(v), at_least };
+            let (one, all) = (reading(one), all.into_iter().map(reading).collect::<Vec<_>>());
+            let want: f64 = all.iter().map(|other| one.score(other)).sum();
+            prop_assert_eq!(Sorted::of(&all).score_of(&one), want);
         }
 
         #[test]
