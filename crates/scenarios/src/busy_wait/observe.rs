@@ -114,7 +114,8 @@ fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
     }
 }
 
-/// Percentiles over all requests that were due, including those that were not completed.
+/// Percentiles over all requests that were due, including those that were not completed. What a
+/// failed request would have taken is not known, so it counts as one that still waits.
 fn latencies(seen: &mut Observation, served: &Served) {
     let Ok(mut all) = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3) else { return };
     let ns = |us: &u32| (u64::from(*us) * 1000).clamp(1000, LONGEST_NS);
@@ -126,7 +127,8 @@ fn latencies(seen: &mut Observation, served: &Served) {
     }
     // The requests that still wait may wait for ever, so they count as the longest. A percentile
     // that falls among them is a lower bound.
-    let waiting = served.waiting_us.len() as f64 / all.len() as f64;
+    let due = all.len() as f64 + served.failed as f64;
+    let waiting = (served.waiting_us.len() as f64 + served.failed as f64) / due;
     let mut percentile = |name: &str, quantile: f64| {
         let value = all.value_at_quantile(quantile);
         let ms = time::ms_of_ns(value);
@@ -147,7 +149,7 @@ fn latencies(seen: &mut Observation, served: &Served) {
 fn throughput(seen: &mut Observation, served: &Served) {
     let seconds = served.wall.as_secs_f64().max(1e-3);
     let done = served.done_us.len() as f64;
-    let due = done + served.waiting_us.len() as f64;
+    let due = done + served.waiting_us.len() as f64 + served.failed as f64;
     put(seen, measure::REQUESTS, done / seconds, Unit::PerSecond);
     put(seen, measure::BACKLOG, 100.0 * (due - done) / due.max(1.0), Unit::Percent);
     put(seen, measure::FAILED, served.failed as f64, Unit::Count);
@@ -208,6 +210,17 @@ mod tests {
         assert!(!seen.measures["p50"].at_least);
         assert!((seen.measures["backlog"].value - 1.98).abs() < 0.01);
         assert_eq!(seen.latencies[REQUEST].count, 1010);
+    }
+
+    #[test]
+    fn failed_requests_make_percentiles_bounds_and_are_not_done() {
+        let failing = Served { failed: 110, ..served() };
+        let seen = observe(&failing, &outside(), None);
+        assert!(seen.measures["p99"].at_least && !seen.measures["p50"].at_least);
+        assert!((seen.measures["backlog"].value - 10.0).abs() < 0.01);
+        let one = Served { failed: 1, ..served() };
+        let seen = observe(&one, &outside(), None);
+        assert!(!seen.measures["p99"].at_least && seen.measures["worst"].at_least);
     }
 
     #[test]
