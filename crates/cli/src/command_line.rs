@@ -2,7 +2,8 @@
 
 use crate::command::{VERDICT, below};
 use crate::commands::Commands;
-use clap::{Command, CommandFactory, Parser};
+use clap::{Args, Command, CommandFactory, Parser};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 /// The first command of each group, and the heading of the group. Commands are shown in the order
@@ -15,6 +16,9 @@ const GROUPS: [(&str, &str); 6] = [
     ("matrix", "Other kernels and OTPs"),
     ("sim", "Less often"),
 ];
+
+/// The command that starts a load process.
+const LOAD: &str = "load";
 
 /// Finds out why ready work stands still.
 ///
@@ -40,14 +44,23 @@ pub fn command() -> Command {
 ///
 /// # Errors
 /// If the line is no command, or asks for help.
-pub fn parse<W: Into<std::ffi::OsString> + Clone>(
+pub fn parse<W: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = W>,
 ) -> Result<Option<Commands>, clap::Error> {
-    let mut command = command();
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    let is_load = words.get(1).is_some_and(|word| word == LOAD);
+    let mut command = if is_load { load_alone() } else { command() };
     let parsed = command.try_get_matches_from_mut(words).and_then(|mut matches| {
         <CommandLine as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
     });
     parsed.map(|line| line.command).map_err(|error| error.format(&mut command))
+}
+
+/// The command line with the flags of a load process alone. A study starts hundreds of them, and
+/// the flags of all commands would take most of their start.
+fn load_alone() -> Command {
+    let load = ::load::Load::augment_args(Command::new(LOAD));
+    Command::new(env!("CARGO_PKG_NAME")).subcommand(load)
 }
 
 /// The help template of the program itself, since clap cannot group commands.
@@ -97,6 +110,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_load_process_has_the_same_flags_alone() {
+        let whole = command();
+        let alone = load_alone();
+        let flags = |command: &Command| {
+            let load = command.find_subcommand(LOAD).unwrap().clone();
+            load.get_arguments().map(|flag| format!("{flag:?}")).collect::<Vec<_>>()
+        };
+        assert_eq!(flags(&alone), flags(&whole));
+        let parsed = parse(["tailback", LOAD, "spinner", "--pid", "1"]).unwrap();
+        assert!(matches!(parsed, Some(Commands::Load(_))));
     }
 
     #[test]

@@ -84,10 +84,16 @@ fn has_spinners_in_front(holder: &Value) -> bool {
     holder["behind"].as_array().is_some_and(|behind| behind.iter().any(is_spinner))
 }
 
+/// One study for both, since it takes seconds.
 #[test]
-fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
+fn an_explanation_names_the_holders_and_its_trace_comes_from_the_record_alone() {
     let place = Place::new();
     let Some(trial) = trial_with_a_holder(&place) else { return };
+    assert_scanners_held_it_and_spinners_were_in_front(&place, &trial);
+    assert_has_trace_and_timeline(&place);
+}
+
+fn assert_scanners_held_it_and_spinners_were_in_front(place: &Place, trial: &Value) {
     let evidence = &trial["observation"]["evidence"];
     let wait = &evidence["waits"][0];
     assert_eq!(wait["waiter"]["part"], "mapper", "{wait}");
@@ -100,7 +106,7 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
     let known = ns(&wait["covered_ns"]) + ns(&wait["split"]["own_ns"]);
     assert!(known >= 0.9 * ns(&wait["took_ns"]), "{wait}");
 
-    let (_, explanation) = explained(&place);
+    let (_, explanation) = explained(place);
     assert_eq!(explanation["schema"], model::explanation::SCHEMA);
     let holder = &explanation["waits"][0]["holders"][0];
     assert!(holder["overlap_ns"].as_u64().unwrap() > 0, "{holder}");
@@ -119,12 +125,7 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
     assert!(words.contains("held it for reading") && words.contains(" spinners"), "{ran:?}");
 }
 
-#[test]
-fn a_trace_and_a_timeline_come_from_the_record_alone() {
-    let place = Place::new();
-    if trial_with_a_holder(&place).is_none() {
-        return;
-    }
+fn assert_has_trace_and_timeline(place: &Place) {
     let (file, trace) = (place.path("record.json"), place.path("trace.json"));
     let (file, to) = (file.to_str().unwrap(), trace.to_str().unwrap());
     let ran = place.say(&["explain", file, "--timeline", "--perfetto", to]);

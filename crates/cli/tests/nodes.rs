@@ -460,31 +460,24 @@ fn who_has_a_port_and_not_the_cookie_gets_no_proof_of_it() {
         assert!(Instant::now() < until, "the relay did not start");
         std::thread::sleep(Duration::from_millis(50));
     }
-    let asks = |port: &str| {
+    let asks = |port: &str, time: &str| {
         let name = format!("real@127.0.0.1:{port}");
         let cookie = cookie.to_str().unwrap();
-        seen(&place.say(&[
-            "watch",
-            "--for",
-            "8s",
-            "--json",
-            "--node",
-            &name,
-            "--cookie-file",
-            cookie,
-        ]))
+        let of_node = ["--json", "--node", &name, "--cookie-file", cookie];
+        seen(&place.say(&[&["watch", "--for", time][..], &of_node].concat()))
     };
-    let live = asks(log().trim());
+    // Long enough to ask again.
+    let live = asks(log().trim(), "8s");
     assert!(!log().contains("proof") && !mark.exists(), "{}", log());
     // Watch connects to it once, to see its owner, and never again.
     assert!(log().matches("accepted").count() <= 1, "{}", log());
     let wanted = serde_json::json!({ "port_user": 65_534, "cookie_user": 0 });
     assert_eq!(problem(&live)["foreign-port"], wanted, "{live:#}");
     // The node itself is still asked.
-    assert_eq!(problem(&asks(&port)), &Value::Null);
+    assert_eq!(problem(&asks(&port, "3s")), &Value::Null);
     // If the owner of the port also owns the cookie, they may give it away.
     chown(&cookie, Some(65_534), None).unwrap();
-    let live = asks(log().lines().next().unwrap());
+    let live = asks(log().lines().next().unwrap(), "3s");
     assert!(problem(&live)["foreign-port"].is_null(), "{live:#}");
 }
 

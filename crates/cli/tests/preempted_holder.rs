@@ -9,7 +9,8 @@ use common::{Place, helped, says, says_with, turn};
 #[test]
 fn threads_that_spin_are_affected_and_fewer_of_them_fix_it() {
     let _turn = turn::take();
-    let args = ["run", "preempted-holder", "--quick", "--json"];
+    // Twelve blocks show that a fix helps. That it fixes takes more.
+    let args = ["run", "preempted-holder", "--quick", "--json", "--samples", "12"];
     let shows = |record: &serde_json::Value| {
         let mut fixes = record["judgement"]["fixes"].as_array().unwrap().iter();
         helped(fixes.find(|fix| fix["arm"] == "fewer-threads").unwrap())

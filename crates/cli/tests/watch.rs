@@ -143,7 +143,7 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     assert_parts_add_up(&live);
 }
 
-/// A shell that computes on the first CPU together with `yes`, watched for four seconds.
+/// A shell that computes on the first CPU together with `yes`, watched for two seconds.
 fn beside_yes() -> Value {
     let cpu = allowed_cpus()[0].to_string();
     let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
@@ -153,7 +153,7 @@ fn beside_yes() -> Value {
     let group = parent.ok().map(|parent| BandwidthGroup::create(&parent).unwrap());
     let hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
     group.iter().for_each(|group| group.add(hog.0.id()).unwrap());
-    seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]))
+    seen(&Place::new().say(&["watch", "--for", "2s", "--json", "--comm", "sh"]))
 }
 
 /// Idle time of all CPUs except the first allowed one, in clock ticks, from /proc/stat.
@@ -205,7 +205,7 @@ fn a_real_time_policy_is_named_although_a_timer_wakes_it() {
                 while time.monotonic() < until: pass\n  time.sleep(0.04)";
     let _hog = Load::start(&["chrt", "--fifo", "40", "taskset", "-c", &cpu, "python3", "-c", beat]);
     let _victim = Load::start(&["taskset", "-c", &cpu, "sh", "-c", "while :; do :; done"]);
-    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
+    let live = seen(&Place::new().say(&["watch", "--for", "2s", "--json", "--comm", "sh"]));
     if !has_programs(&live) {
         return;
     }

@@ -165,7 +165,7 @@ fn a_quota_of_another_group_is_found_from_within_a_cgroup_namespace() {
     let pod = pod.display();
     let beside =
         format!("mount -t cgroup -o cpu pod {pod} 2>/dev/null || mount -t cgroup2 pod {pod}");
-    let ran = in_namespace(&beside, "--for 4s --json");
+    let ran = in_namespace(&beside, "--for 2s --json");
     ran.assert_no_panic();
     let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
     let live = &last["live"];

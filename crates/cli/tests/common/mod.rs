@@ -257,7 +257,8 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(2));
+        // A look may read all of /proc, and other tests use the CPUs.
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -22,11 +22,9 @@ pub struct Process {
 /// All processes that a run with this number started, including workers of pools. Each has the
 /// number on its command line, and keeps it when its parent dies.
 pub fn of(tool: u32) -> Vec<Process> {
-    let tool = tool.to_string();
-    let of_tool = |process: &Process| {
-        process.argv.windows(2).any(|pair| pair[0] == "--parent" && pair[1] == tool)
-    };
-    all().into_iter().filter(of_tool).collect()
+    let words = format!("--parent\0{tool}\0").into_bytes();
+    let is_of_tool = |argv: &[u8]| argv.windows(words.len()).any(|part| part == words);
+    with_command_line(is_of_tool)
 }
 
 /// The children of a process, their children, and so on.
@@ -44,7 +42,7 @@ pub fn below(ancestor: u32) -> Vec<Process> {
 
 /// The process with this number, if it is alive.
 pub fn at(pid: u32) -> Option<Process> {
-    look(&Path::new("/proc").join(pid.to_string()))
+    look(&Path::new("/proc").join(pid.to_string()), |_| true)
 }
 
 /// Waits for the mapper of a run.
@@ -86,14 +84,20 @@ fn one_of(tool: u32, what: &str, fits: impl Fn(&Process) -> bool) -> Process {
 
 /// All live processes.
 pub fn all() -> Vec<Process> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    entries.filter_map(|entry| look(&entry.path())).collect()
+    with_command_line(|_| true)
 }
 
-/// None if it is no process, has gone, or is dead and waits to be reaped.
-fn look(folder: &Path) -> Option<Process> {
+/// All live processes whose command line fits.
+fn with_command_line(fits: impl Fn(&[u8]) -> bool) -> Vec<Process> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| look(&entry.path(), &fits)).collect()
+}
+
+/// None if it is no process, has gone, or is dead and waits to be reaped, or if its command line
+/// does not fit.
+fn look(folder: &Path, fits: impl Fn(&[u8]) -> bool) -> Option<Process> {
     let pid = folder.file_name()?.to_str()?.parse().ok()?;
-    let argv = std::fs::read(folder.join("cmdline")).ok()?;
+    let argv = std::fs::read(folder.join("cmdline")).ok().filter(|argv| fits(argv))?;
     let argv: Vec<String> =
         argv.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
     let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
