@@ -4,10 +4,13 @@ use super::log::Log;
 use super::tree::{Built, Tree};
 use crate::commands::matrix::{Name, Way};
 use crate::exit::{self, Failure};
+use crate::output;
 use bisect::{Boot, Boots};
 use model::{Comparison, Identity, Judged, Meta, Role, State};
 use report::prose::Prose;
 use scenarios::AnyScenario;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Boots guests with the kernels of a list, or with the kernels that a tree builds.
 pub struct Booted<'a> {
@@ -51,6 +54,38 @@ pub struct Building<'a> {
     pub look: &'a dyn Fn(&str) -> Result<(), Failure>,
     /// The commit that was built last, and the result of the build.
     pub built: Option<(String, Built)>,
+}
+
+impl Building<'_> {
+    /// Checks a commit out and builds it. A build that ends with success may write no kernel, for
+    /// example if the commit changes only documentation. The user is told, because a script that
+    /// hides an error looks the same.
+    fn build(&self, commit: &str) -> Result<Built, Failure> {
+        self.tree.check_out(commit)?;
+        let before = written(&self.path());
+        let built = self.tree.build(&self.command)?;
+        if built == Built::Yes && before.is_some() && before == written(&self.path()) {
+            output::note(&format!(
+                "{} ended with success and left {} as it was: {} has the verdict of the kernel \
+                 that was there before",
+                self.command,
+                self.path().display(),
+                self.tree.shown(commit)
+            ));
+        }
+        Ok(built)
+    }
+
+    /// The path of the kernel, if it is not a name such as built:plain.
+    fn path(&self) -> PathBuf {
+        self.tree.folder().join(&self.kernel)
+    }
+}
+
+/// Inode, time of the last change, and size of a file, if it exists.
+fn written(path: &Path) -> Option<(u64, i64, i64, u64)> {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.ino(), file.ctime(), file.ctime_nsec(), file.size()))
 }
 
 impl Boots for Booted<'_> {
@@ -150,14 +185,12 @@ impl Booted<'_> {
     fn kernel(&mut self, version: &str) -> Result<Result<String, String>, Failure> {
         let Some(building) = &mut self.building else { return Ok(Ok(version.to_owned())) };
         if building.built.as_ref().is_none_or(|(commit, _)| commit != version) {
-            building.tree.check_out(version)?;
-            let built = building.tree.build(&building.command)?;
-            building.built = Some((version.to_owned(), built));
+            building.built = Some((version.to_owned(), building.build(version)?));
         }
         if let Some((_, Built::No(why))) = &building.built {
             return Ok(Err(why.clone()));
         }
-        let path = building.tree.folder().join(&building.kernel);
+        let path = building.path();
         // Otherwise it is a name such as built:plain.
         let kernel = match path.exists() || !building.kernel.contains(':') {
             true => path.display().to_string(),
@@ -257,6 +290,20 @@ mod tests {
         let mut record = crate::testing::affected_record();
         record.judgement.state = state;
         answer(&record, meta, threshold)
+    }
+
+    #[test]
+    fn a_kernel_that_was_written_again_is_another_one() {
+        let place = tempfile::tempdir().unwrap();
+        let kernel = place.path().join("bzImage");
+        assert_eq!(written(&kernel), None);
+        std::fs::write(&kernel, "a").unwrap();
+        let before = written(&kernel);
+        assert_eq!(before, written(&kernel));
+        let new = place.path().join("new");
+        std::fs::write(&new, "a").unwrap();
+        std::fs::rename(&new, &kernel).unwrap();
+        assert_ne!(before, written(&kernel));
     }
 
     #[test]

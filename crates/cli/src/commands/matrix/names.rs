@@ -181,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn an_expectation_excludes_what_would_hide_it() {
+        for (more, wrong) in [("--bisect", true), ("--format ktap", true), ("", false)] {
+            let line = format!("tailback matrix mmap-lock --kernels a,b --expect {more}");
+            let refused = command_line::parse(line.split_whitespace()).err();
+            let conflict = refused.map(|error| error.kind());
+            let wanted = wrong.then_some(clap::error::ErrorKind::ArgumentConflict);
+            assert_eq!(conflict, wanted, "{line}");
+        }
+    }
+
+    #[test]
     fn every_version_runs_the_same_words() {
         let matches = parse("matrix mmap-lock --kernels a,b --quick -- --procfile maps");
         let words = words(&matches, 7, Length::Whole);
