@@ -21,9 +21,14 @@ const CRATES: [&str; 4] = ["analysis", "model", "runner", "scenarios"];
 /// rate at which a census names a condition.
 const FILES: [&str; 2] = ["census/src/summary/apart.rs", "host/src/disturbance.rs"];
 
-/// The parts of these crates that decide nothing: live systems, the files of fleets, sentences,
-/// and the list of scenarios.
-const NOT_DECIDING: [&str; 8] = [
+/// The sources that decide about a fleet. A fleet is always simulated, so real rows do without.
+const OF_FLEETS: [&str; 2] = ["analysis/src/fleet/", "census/src/summary/apart.rs"];
+
+/// The parts of these crates that decide nothing: explanations, live systems, the files of fleets,
+/// sentences, and the list of scenarios.
+const NOT_DECIDING: [&str; 10] = [
+    "analysis/src/explain.rs",
+    "analysis/src/explain/",
     "model/src/brief.rs",
     "model/src/census.rs",
     "model/src/live.rs",
@@ -76,9 +81,11 @@ fn main() -> io::Result<()> {
         (FILES.contains(&path) || CRATES.iter().any(|one| path.starts_with(&format!("{one}/"))))
             && !scenarios.iter().any(|scenario| belongs(path, scenario))
     };
+    let of_fleets = |path: &str| OF_FLEETS.iter().any(|part| path.starts_with(part));
     let mut table = String::from("&[\n");
     for scenario in &scenarios {
-        let digest = digest(&sources, |path| common(path) || belongs(path, scenario));
+        let decides = |path: &str| common(path) && !of_fleets(path) || belongs(path, scenario);
+        let digest = digest(&sources, decides);
         let _ = writeln!(table, "    ({:?}, \"{digest}\"),", scenario.trim_end_matches('/'));
     }
     let simulator = |path: &str| path.starts_with("truth/");
