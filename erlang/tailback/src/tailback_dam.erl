@@ -11,25 +11,46 @@
 %%
 %% ```
 %% init([]) ->
-%%     Dam = #{id => log_dam, start => {tailback_dam, start_link, [log_dam, log_server]}},
+%%     Dam = #{
+%%         id => log_dam,
+%%         start => {tailback_dam, start_link, [log_dam, log_server]},
+%%         restart => transient
+%%     },
 %%     Server = #{id => log_server, start => {log_server, start_link, []}},
-%%     {ok, {#{strategy => rest_for_one}, [Dam, Server]}}.
+%%     {ok, {#{strategy => rest_for_one, intensity => 10}, [Dam, Server]}}.
 %% '''
 %%
 %% In a supervisor of Elixir:
 %%
 %% ```
 %% children = [
-%%   %{id: :log_dam, start: {:tailback_dam, :start_link, [:log_dam, LogServer]}},
+%%   %{
+%%     id: :log_dam,
+%%     start: {:tailback_dam, :start_link, [:log_dam, LogServer]},
+%%     restart: :transient
+%%   },
 %%   LogServer
 %% ]
-%% Supervisor.start_link(children, strategy: :rest_for_one)
+%% Supervisor.start_link(children, strategy: :rest_for_one, max_restarts: 10)
 %% '''
 %%
 %% Senders call the dam in place of `gen_server:cast/2':
 %%
 %% ```
 %% ok = tailback_dam:cast(log_dam, {log, Line}).
+%% '''
+%%
+%% The supervisor has to allow more restarts than the dam needs to give up a message that ends its
+%% server: at least `attempts' and two more. Otherwise it ends first, and the dam with it.
+%%
+%% When the application ends, its supervisor ends the server first and then the dam, and what waits
+%% in the dam is lost. So deliver it before, in `prep_stop/1' of the application. The dam is
+%% `transient', so that the supervisor does not start it again after {@link stop/2}:
+%%
+%% ```
+%% prep_stop(State) ->
+%%     _ = tailback_dam:stop(log_dam, 5000),
+%%     State.
 %% '''
 %%
 %% <h2>Which function to call</h2>
@@ -49,22 +70,39 @@
 %% <li>`cast' or `urgent' returns `ok': the message is accepted. The dam hands it to the server,
 %%     in the order in which this sender's messages of the same lane were accepted. After a
 %%     restart of the server the dam hands it over again, until the server has handled it. It is
-%%     lost only if the dam dies, by the policy `drop_old', or if it was alone in flight in
-%%     `attempts' crashes of the server in a row.</li>
+%%     lost only if the dam dies, by the policy `drop_old', if it comes to a suspended server that
+%%     dies before it has handled it, or if it ends its server again and again (see below).</li>
 %% <li>`deliver' returns `ok': the server took the message out of its mailbox, and its callback
 %%     returned.</li>
 %% <li>At least once: when the server dies, up to `window' messages that it had handled but not
 %%     confirmed are handed over a second time. If that matters, give messages an identity.</li>
 %% <li>Dam and server together never hold more than `bound' accepted messages, and neither do
 %%     their mailboxes. A message of a sender that waits for room counts as held by the sender:
-%%     one for each sender.</li>
+%%     one for each sender. If a sender dies while it waits, its message may be handed over or
+%%     not. While there is no room, the dam removes such messages.</li>
 %% </ul>
 %%
+%% <h2>A message that ends its server</h2>
+%% After a restart of the server, the dam first hands over the messages that were in flight, one at
+%% a time. If the server ends each time at the same message, in `attempts' ends in a row, the dam
+%% gives this message up: {@link info/1} counts it as `poisoned'. A crash counts, and so do the
+%% exit reasons `normal' and `{shutdown, _}': do not send a message through the dam that tells the
+%% server to stop. Ends from outside do not count: `shutdown' and `killed'. The VM gives the reason
+%% `killed' also to a server that exceeds its `max_heap_size' with `kill'. A message that does this
+%% each time is never given up, and blocks all others.
+%%
 %% <h2>What it needs</h2>
-%% Senders live on the node of the dam. The server is a gen_server, a gen_statem or another
-%% process that answers system messages (see the module `sys'). From the answers the dam learns
-%% which messages the server has handled. A suspended server answers them early: then `deliver'
-%% means "in its mailbox", which stays bounded.
+%% Senders live on the node of the dam. The server is a gen_server or another process that answers
+%% system messages (see the module `sys'). From the answers the dam learns which messages the
+%% server has handled. So the server must handle messages and system messages in the order of its
+%% mailbox. It must neither postpone messages nor move them to a queue of its own. So a gen_statem
+%% that postpones does not fit. Neither does the `gen_server2' of RabbitMQ, which handles system
+%% messages first. A suspended server answers them early: then `deliver' means "in its mailbox",
+%% which stays bounded. What came while the server was suspended is lost if it dies before it has
+%% handled it.
+%%
+%% The server, and code that it waits for, must not use its own dam: `deliver' and `flush' wait for
+%% the server, so they never return, and neither does `cast' when there is no room.
 %%
 %% docs/dam.md in the repository says how it works, and what it costs.
 -module(tailback_dam).
@@ -95,14 +133,15 @@
 %% <ul>
 %% <li>`bound': most messages that dam and server hold together (default 1000).</li>
 %% <li>`window': most messages in flight to the server (default 64, at least 4). `bound' has to be
-%%     more than two and a half times as much, plus 24.</li>
+%%     more than three times as much, plus 32.</li>
 %% <li>`policy': what happens when there is no room (default `block').</li>
 %% <li>`as': whether the server gets its messages in `handle_cast' or in `handle_info' (default
 %%     `cast').</li>
 %% <li>`gone_after': milliseconds without a server after which senders get an error (default
-%%     5000).</li>
-%% <li>`attempts': crashes of the server in a row after which the only message in flight is given
-%%     up (default 3).</li>
+%%     5000). A server that ends before its `init' has returned does not count as one.</li>
+%% <li>`attempts': how often in a row the server may end at a message that it got again, alone,
+%%     before the dam gives this message up (default 3). The first end, after which the dam hands
+%%     the message over again, does not count.</li>
 %% </ul>
 
 -type policy() :: block | drop_new | drop_old.
@@ -118,7 +157,8 @@
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
 %% @doc Starts a dam under a name, linked to the caller. The server need not run yet. A server
-%% given by name may be restarted at any time; a server given by pid cannot come back. Errors:
+%% given by name may be restarted at any time. A server given by pid cannot come back, but the
+%% connection to its node can. Errors:
 %% `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
 -spec start_link(atom(), tailback_dam:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.
@@ -159,8 +199,9 @@ stop(Dam, Limit) ->
 -spec cast(dam(), term()) -> ok | {error, reason()}.
 cast(Dam, Message) -> cast(Dam, Message, infinity).
 
-%% @doc Gives a message to the dam. While there is no room, the caller waits, at most `Timeout'
-%% milliseconds. After `{error, timeout}' the message is certain not to be delivered.
+%% @doc Gives a message to the dam. A caller that finds no room waits until the dam has taken its
+%% message, at most `Timeout' milliseconds. If there is room by then, the message is accepted. Else
+%% the answer is `{error, timeout}', and the message is certain not to be delivered.
 -spec cast(dam(), term(), timeout()) -> ok | {error, reason()}.
 cast(Dam, Message, Timeout) ->
     tailback_dam_sender:submit(Dam, normal, accept, {message, Message}, Timeout).
@@ -196,7 +237,8 @@ flush(Dam, Timeout) ->
     tailback_dam_sender:flush(Dam, Timeout).
 
 %% @doc Returns a handle that a frequent sender may use in place of the name. It is valid as long
-%% as this dam lives: after `{error, no_dam}' take a new one.
+%% as this dam lives: after `{error, no_dam}' or `{error, closing}' take a new one. A handle of an
+%% earlier dam never reaches a later one of the same name.
 -spec handle(atom()) -> {ok, handle()} | {error, no_dam}.
 handle(Name) ->
     try
@@ -205,7 +247,9 @@ handle(Name) ->
         error:badarg -> {error, no_dam}
     end.
 
-%% @doc Makes the dam look for its server at once, without waiting for the next try.
+%% @doc Makes the dam look for its server at once, without waiting for the next try. `up' means that
+%% there is such a process, as far as this node knows: the node of a remote pid may have gone. The
+%% server gets messages as soon as its `init' has returned.
 -spec connect(atom()) -> up | down | {error, no_dam}.
 connect(Name) ->
     try
@@ -240,9 +284,11 @@ info(Dam) ->
 %% @doc Explains an error reason in one line.
 -spec explain(reason()) -> binary().
 explain(no_dam) -> <<"dam: no dam of this name runs; start it, or take a new handle">>;
-explain(dam_down) -> <<"dam: it ended while the sender waited; the message was not delivered">>;
-explain(server_gone) -> <<"dam: its server is gone; start it, then send again (deliver: may come twice)">>;
+explain(dam_down) ->
+    <<"dam: it ended while the sender waited; the message may or may not have been delivered">>;
+explain(server_gone) ->
+    <<"dam: its server is gone; start it, then send again (deliver: may come twice)">>;
 explain(closing) -> <<"dam: it is being stopped and takes no new messages">>;
 explain(dropped) -> <<"dam: full, and its policy is to drop; send less, or choose policy block">>;
 explain(timeout) -> <<"dam: no room or no answer within the time limit; try again later">>;
-explain(poisoned) -> <<"dam: the message crashed the server each time and was given up">>.
+explain(poisoned) -> <<"dam: the message ended the server each time and was given up">>.

@@ -5,10 +5,12 @@
 %% Rows go out in batches. A marker follows each batch, and its answer confirms that batch and all
 %% batches before it. When the server dies, the rows in flight become pending. They go out again
 %% before all others and one at a time, so that a row that crashes its server can be identified.
+%% Before each of them goes a batch without rows. While that is not confirmed, the server has not
+%% come to the row.
 -module(tailback_dam_flight).
 
 -export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).
--export([release/1]).
+-export([release/1, without_markers/1]).
 
 -export_type([flight/0, batch/0]).
 
@@ -19,8 +21,10 @@
     batches = queue:new() :: queue:queue({batch(), [row()]}),
     rows = 0 :: non_neg_integer(),
     pending = [] :: [row()],
-    %% The row that was alone in flight when the server crashed, and its crashes in a row.
-    suspect = none :: none | {tailback_dam_queue:key(), pos_integer()}
+    %% Whether the rows in flight are one that went out again. Nothing goes out behind it.
+    again = false :: boolean(),
+    %% The row that went out again last, and its crashes in a row.
+    suspect = none :: none | {tailback_dam_queue:key(), non_neg_integer()}
 }).
 
 -opaque flight() :: #flight{}.
@@ -57,24 +61,28 @@ sent(Id, Rows, #flight{batches = Batches, rows = N} = Flight) ->
 confirmed(Id, #flight{batches = Batches, rows = N} = Flight) ->
     case queue:peek(Batches) of
         {value, {First, Rows}} when First =< Id ->
-            Rest = Flight#flight{batches = queue:drop(Batches), rows = N - length(Rows)},
+            Left = N - length(Rows),
+            Again = Flight#flight.again andalso Left > 0,
+            Rest = Flight#flight{batches = queue:drop(Batches), rows = Left, again = Again},
             {More, Last} = confirmed(Id, Rest),
             {Rows ++ More, Last};
         _ ->
             {[], Flight}
     end.
 
-%% @doc The server died. `crashed' counts against the row that was alone in flight, if there was
-%% one; after `Attempts' crashes in a row that row is given up and returned. `ended' (killed, shut
-%% down) counts against no row.
+%% @doc The server died. `crashed' counts against a message that went out again, if it was alone in
+%% flight and the batch before it was confirmed. After `Attempts' crashes in a row that row is given
+%% up and returned. `ended' (killed, shut down) counts against no row.
 -spec lost(crashed | ended, pos_integer() | infinity, flight()) -> {[row()], flight()}.
-lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
-    Again = Flight#flight{batches = queue:new(), rows = 0, pending = all(Flight)},
-    case {How, N, Again#flight.pending} of
-        {crashed, 1, [{Key, _, _} = Row | Rest]} ->
-            case crashes(Key, Suspect) of
+lost(How, Attempts, #flight{batches = Batches, suspect = Suspect} = Flight) ->
+    Again = Flight#flight{
+        batches = queue:new(), rows = 0, pending = all(Flight), again = false
+    },
+    case {How, queue:to_list(Batches), Suspect} of
+        {crashed, [{_, [{Key, _, {message, _}} = Row]}], {Key, Before}} ->
+            case Before + 1 of
                 Crashes when Crashes >= Attempts ->
-                    {[Row], Again#flight{pending = Rest, suspect = none}};
+                    {[Row], Again#flight{pending = Flight#flight.pending, suspect = none}};
                 Crashes ->
                     {[], Again#flight{suspect = {Key, Crashes}}}
             end;
@@ -86,16 +94,22 @@ lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
 %% They still go out.
 -spec release(flight()) -> {[row()], flight()}.
 release(#flight{pending = Pending} = Flight) ->
-    Waiting = [Row || {_, {confirm, _}, _} = Row <- Pending],
+    Waiting = [Row || {_, {confirm, _, _}, _} = Row <- Pending],
     {Waiting, Flight#flight{pending = [setelement(2, Row, none) || Row <- Pending]}}.
 
--spec crashes(tailback_dam_queue:key(), none | {tailback_dam_queue:key(), pos_integer()}) ->
-    pos_integer().
-crashes(Key, {Key, Crashes}) -> Crashes + 1;
-crashes(_, _) -> 1.
+%% @doc Forgets the batches without rows, if no row is in flight: their markers never arrived.
+-spec without_markers(flight()) -> flight().
+without_markers(#flight{rows = 0} = Flight) -> Flight#flight{batches = queue:new()};
+without_markers(Flight) -> Flight.
 
-%% @doc The next row that has to go out again, or `none'; `wait' while another row is in flight.
+%% @doc The next row that has to go out again, or `none'; `wait' while another row is in flight, or
+%% the last one that went out again.
 -spec next(flight()) -> none | wait | {row(), flight()}.
+next(#flight{again = true, rows = N}) when N > 0 -> wait;
 next(#flight{pending = []}) -> none;
 next(#flight{rows = N}) when N > 0 -> wait;
-next(#flight{pending = [Row | Rest]} = Flight) -> {Row, Flight#flight{pending = Rest}}.
+next(#flight{pending = [{Key, _, _} = Row | Rest], suspect = Suspect} = Flight) ->
+    {Row, Flight#flight{pending = Rest, again = true, suspect = suspect(Key, Suspect)}}.
+
+suspect(Key, {Key, Crashes}) -> {Key, Crashes};
+suspect(Key, _) -> {Key, 0}.

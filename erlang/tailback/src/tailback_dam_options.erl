@@ -12,6 +12,7 @@
     batch := pos_integer(),
     batches := pos_integer(),
     capacity := pos_integer(),
+    pause_above := pos_integer(),
     policy := tailback_dam:policy(),
     as := cast | info,
     gone_after := non_neg_integer() | infinity,
@@ -24,6 +25,9 @@
 -define(HALVES, 2).
 %% Room for markers, rings, timers and a few messages of other processes.
 -define(SPARE, 24).
+%% The dam pauses when the mailbox of the server has more messages than a window and these, which
+%% are markers and messages of others.
+-define(OTHERS, 8).
 
 %% @doc Returns the options with their defaults, or a line that says what is wrong.
 -spec check(map()) -> {ok, checked()} | {error, binary()}.
@@ -67,19 +71,20 @@ fault(Key, V) -> line(Key, V, "no such option").
 line(Key, Value, Wanted) ->
     tailback_dam_text:line("dam option ~0tp: ~0tP; want ~ts", [Key, Value, 12, Wanted]).
 
-%% Every message that may be in the mailbox of the server counts against the bound. That is a
-%% window, and another window and a batch: these may arrive before the dam notices that the server
-%% is suspended.
+%% Every message that may be in the mailbox of the server counts against the bound. The dam goes on
+%% while there are a window and a few others. If the server is suspended then, two more windows may
+%% arrive before the dam looks again.
 -spec room(map()) -> {ok, checked()} | {error, binary()}.
 room(#{bound := Bound, window := Window} = Options) ->
-    Batch = Window div ?HALVES,
-    Reserved = 2 * Window + Batch + ?SPARE,
+    PauseAbove = Window + ?OTHERS,
+    Reserved = PauseAbove + 2 * Window + ?SPARE,
     case Bound - Reserved of
         Capacity when Capacity > 0 ->
             {ok, Options#{
                 capacity => Capacity,
-                batch => Batch,
-                batches => ?BATCHES
+                batch => Window div ?HALVES,
+                batches => ?BATCHES,
+                pause_above => PauseAbove
             }};
         _ ->
             Wanted = io_lib:format("more than ~b for a window of ~b", [Reserved, Window]),

@@ -13,13 +13,16 @@
 
 -export([new/2, handle/1, dam/1, capacity/1, policy/1, size/1, waiting/1]).
 -export([ticket/2, lane/1, insert/4, make_waiter/3, withdraw/2, take/2, drop_oldest/1, reject/2]).
+-export([remove_abandoned/3]).
 -export([ring/1, sleep/1, awake/1, state/1, set_state/2]).
 -export([count/3, put_figure/3, raise/3, figure/2]).
 
--export_type([handle/0, key/0, lane/0, waiter/0, payload/0, row/0, state/0, figure/0]).
+-export_type([handle/0, key/0, lane/0, waiter/0, payload/0, row/0, cursor/0, state/0]).
+-export_type([figure/0]).
 
 -record(handle, {
     dam :: pid(),
+    %% Not the name: a later dam of the same name has another table.
     table :: ets:table(),
     hot :: atomics:atomics_ref(),
     figures :: atomics:atomics_ref(),
@@ -31,11 +34,13 @@
 %% What a sender needs to reach the dam. It is valid as long as that dam lives.
 -type key() :: pos_integer().
 -type lane() :: normal | urgent.
--type waiter() :: none | {accept | confirm, reference()}.
+-type waiter() :: none | {accept | confirm, reference(), pid()}.
 %% The process that gets an answer, and when: with `accept' as soon as the dam has taken the row,
-%% with `confirm' when the server has handled it.
+%% with `confirm' when the server has handled it. The answer goes to the alias.
 -type payload() :: {message, term()} | flush.
 -type row() :: {key(), waiter(), payload()}.
+-type cursor() :: start | {next, Continuation :: term()}.
+%% Where {@link remove_abandoned/3} goes on.
 -type state() :: open | gone | closing.
 -type figure() ::
     longest_wait_us
@@ -62,17 +67,19 @@
 
 %% @doc A new table, named after its dam and owned by the caller. Fails with `badarg' if a table
 %% of that name exists.
--spec new(atom(), #{capacity := pos_integer(), policy := tailback_dam:policy(), _ => _}) -> handle().
+-spec new(atom(), #{capacity := pos_integer(), policy := tailback_dam:policy(), _ => _}) ->
+    handle().
 new(Name, #{capacity := Capacity, policy := Policy}) ->
     %% With a decentralised counter the size is expensive to read, and it is read for each
     %% message.
-    Table = ets:new(Name, [
+    Name = ets:new(Name, [
         ordered_set,
         public,
         named_table,
         {write_concurrency, true},
         {decentralized_counters, false}
     ]),
+    Table = ets:whereis(Name),
     Handle = #handle{
         dam = self(),
         table = Table,
@@ -184,10 +191,34 @@ drop_oldest(#handle{table = Table, capacity = Capacity} = Handle, After) ->
 %% many there were.
 -spec reject(handle(), {error, atom()}) -> non_neg_integer().
 reject(#handle{table = Table}, Answer) ->
-    Keys = ets:select(Table, [{{'$1', {'_', '_'}, '_'}, [], ['$1']}]),
-    Rejected = lists:append([ets:take(Table, Key) || Key <- Keys]),
-    lists:foreach(fun({_, {_, Ref}, _}) -> Ref ! {Ref, Answer} end, Rejected),
-    length(Rejected).
+    Waiting = ets:select(Table, [{{'$1', {'_', '$2', '_'}, '_'}, [], [{{'$1', '$2'}}]}]),
+    lists:sum([reject(Table, Key, Ref, Answer) || {Key, Ref} <- Waiting]).
+
+%% Answers first: a sender that gives up and no longer finds its row looks for the answer.
+reject(Table, Key, Ref, Answer) ->
+    Ref ! {Ref, Answer},
+    remove_waiting(Table, Key, Ref).
+
+%% Removes a row only if its sender still waits. One that gave up may have left the row as an
+%% accepted one.
+remove_waiting(Table, Key, Ref) ->
+    ets:select_delete(Table, [{{Key, {'_', Ref, '_'}, '_'}, [], [true]}]).
+
+%% @doc Removes rows whose senders died while they waited. Looks at up to `Max' rows of waiting
+%% senders, from where the last call stopped, and returns where the next call has to go on.
+-spec remove_abandoned(handle(), cursor(), pos_integer()) -> cursor().
+remove_abandoned(#handle{table = Table}, start, Max) ->
+    Rows = [{{'$1', {'_', '$2', '$3'}, '_'}, [], [{{'$1', '$2', '$3'}}]}],
+    remove_dead(Table, ets:select(Table, Rows, Max));
+remove_abandoned(#handle{table = Table}, {next, Continuation}, _) ->
+    remove_dead(Table, ets:select(Continuation)).
+
+remove_dead(_, '$end_of_table') ->
+    start;
+remove_dead(Table, {Waiting, Continuation}) ->
+    Dead = [{Key, Ref} || {Key, Ref, Sender} <- Waiting, not is_process_alive(Sender)],
+    lists:foreach(fun({Key, Ref}) -> remove_waiting(Table, Key, Ref) end, Dead),
+    {next, Continuation}.
 
 %% @doc Wakes the dam if it sleeps. At most one ring is on its way at a time.
 -spec ring(handle()) -> ok.

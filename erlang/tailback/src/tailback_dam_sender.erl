@@ -23,12 +23,17 @@ submit(Dam, Lane, Kind, Payload, Timeout) ->
         Handle = tailback_dam_queue:handle(Dam),
         case tailback_dam_queue:state(Handle) of
             open -> admit(Handle, tailback_dam_queue:ticket(Handle, Lane), Kind, Payload, Timeout);
-            gone -> {error, server_gone};
-            closing -> {error, closing}
+            gone -> refused(Handle, server_gone);
+            closing -> refused(Handle, closing)
         end
     catch
         error:badarg -> {error, no_dam}
     end.
+
+%% A dam that died leaves its last state behind, but not its table.
+refused(Handle, Reason) ->
+    _ = tailback_dam_queue:size(Handle),
+    {error, Reason}.
 
 %% @doc Waits until the server has handled everything that is in the normal lane at the call.
 -spec flush(tailback_dam:dam(), timeout()) -> ok | {error, tailback_dam:reason()}.
@@ -89,7 +94,7 @@ drop_old(Handle) ->
     lists:foreach(fun tell_dropped/1, Dropped),
     tailback_dam_queue:count(Handle, dropped_old, length(Dropped)).
 
-tell_dropped({_, {_, Ref}, _}) -> Ref ! {Ref, {error, dropped}};
+tell_dropped({_, {_, Ref, _}, _}) -> Ref ! {Ref, {error, dropped}};
 tell_dropped(_) -> ok.
 
 accepted(Handle, Key, Size) ->
@@ -105,7 +110,7 @@ accepted(Handle, Key, Size) ->
 wait(Handle, Key, Kind, How, Timeout) ->
     Start = erlang:monotonic_time(),
     Ref = monitor(process, tailback_dam_queue:dam(Handle), [{alias, reply_demonitor}]),
-    case place(Handle, Key, {Kind, Ref}, How) of
+    case place(Handle, Key, {Kind, Ref, self()}, How) of
         placed ->
             receive
                 {Ref, Answer} ->
@@ -146,21 +151,53 @@ waited(Handle, accept, Start) ->
 waited(_, confirm, _) ->
     ok.
 
-%% The answer may have come at the last moment, or the dam may have taken the row already.
+%% The alias has to live until the sender has looked for an answer: whoever removed the row
+%% answered before, and an answer that was not received when the alias ends is dropped.
 give_up(Handle, Key, Kind, Ref) ->
+    Outcome = leave(Handle, Key, Kind),
+    Answer = answer(Ref),
     true = demonitor(Ref, [flush]),
+    %% One may have come between the look and the end of the alias.
+    _ = answer(Ref),
+    gave_up(Handle, Kind, Outcome, Answer).
+
+answer(Ref) ->
     receive
         {Ref, Answer} -> Answer
-    after 0 -> withdraw(Handle, Key, Kind)
+    after 0 -> none
     end.
 
-withdraw(Handle, Key, Kind) ->
-    try tailback_dam_queue:withdraw(Handle, Key) of
-        false when Kind =:= accept ->
-            ok;
-        _ ->
-            ok = tailback_dam_queue:count(Handle, timed_out, 1),
-            {error, timeout}
+%% The row stays as an accepted one if there is room by now, else it is withdrawn, unless the dam
+%% was faster.
+leave(Handle, Key, Kind) ->
+    try
+        case Kind =:= accept andalso stays(Handle, Key) of
+            true -> accepted;
+            false -> withdraw(Handle, Key)
+        end
     catch
-        error:badarg -> {error, dam_down}
+        error:badarg -> no_dam
     end.
+
+%% As for a new message, the size is read while the row is in the table.
+stays(Handle, Key) ->
+    tailback_dam_queue:size(Handle) =< capacity(Handle) andalso
+        tailback_dam_queue:make_waiter(Handle, Key, none).
+
+withdraw(Handle, Key) ->
+    case tailback_dam_queue:withdraw(Handle, Key) of
+        true -> withdrawn;
+        false -> removed
+    end.
+
+gave_up(_, _, accepted, _) -> ok;
+gave_up(Handle, _, withdrawn, _) -> timed_out(Handle);
+gave_up(_, _, _, Answer) when Answer =/= none -> Answer;
+gave_up(_, _, no_dam, none) -> {error, dam_down};
+%% Removed without an answer: the dam has taken the row.
+gave_up(_, accept, removed, none) -> ok;
+gave_up(Handle, confirm, removed, none) -> timed_out(Handle).
+
+timed_out(Handle) ->
+    ok = tailback_dam_queue:count(Handle, timed_out, 1),
+    {error, timeout}.

@@ -4,11 +4,12 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(tailback_dam_probe, [with/2, end_process/1, info/1, until/1, gates/1, sender/1, answer/1, fill/0]).
+-import(tailback_dam_probe, [with/2, end_process/1, info/1, until/1, gates/1]).
+-import(tailback_dam_probe, [sender/1, answer/1, fill/0]).
 
 -define(DAM, dam_under_test).
 %% The smallest useful dam: 4 messages in flight, a table of 8.
--define(SMALL, #{window => 4, bound => 8 + 2 * 4 + 2 + 24}).
+-define(SMALL, #{window => 4, bound => 8 + 3 * 4 + 32}).
 
 %% ---- the server dies
 
@@ -119,6 +120,147 @@ a_message_that_kills_is_given_up() ->
         logger:set_primary_config(level, Level)
     end.
 
+a_message_that_stops_the_server_is_given_up_test_() ->
+    [
+        {lists:flatten(io_lib:format("~0p", [Reason])),
+            {timeout, 300, fun() -> a_message_that_stops_the_server_is_given_up(Reason) end}}
+     || Reason <- [normal, {shutdown, test}]
+    ].
+
+a_message_that_stops_the_server_is_given_up(Reason) ->
+    with(#{gone_after => infinity}, fun(Seen, _) ->
+        Keeper = spawn_link(fun() -> restart(Seen) end),
+        ok = tailback_dam:cast(?DAM, {stop, Reason}),
+        [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 10)],
+        ?assertEqual(ok, tailback_dam:flush(?DAM, 100000)),
+        end_process(Keeper),
+        ?assertEqual(1, info(poisoned)),
+        ?assertEqual(lists:seq(1, 10), order(tailback_dam_probe:seen(Seen)))
+    end).
+
+a_server_that_fails_in_its_init_counts_against_no_message_test_() ->
+    {timeout, 300, fun a_server_that_fails_in_its_init_counts_against_no_message/0}.
+
+a_server_that_fails_in_its_init_counts_against_no_message() ->
+    with(#{attempts => 3, gone_after => infinity}, fun(Seen, _) ->
+        ok = tailback_dam_probe:kill(probe),
+        until(fun() -> tailback_dam:connect(?DAM) =:= down end),
+        ok = tailback_dam:cast(?DAM, 1),
+        [fail_in_init() || _ <- lists:seq(1, 4)],
+        _ = tailback_dam_probe:start(Seen),
+        ok = tailback_dam:flush(?DAM, 100000),
+        ?assertEqual({[1], 0}, {tailback_dam_probe:seen(Seen), info(poisoned)})
+    end).
+
+a_server_whose_init_throws_messages_away_gets_its_messages_test_() ->
+    {timeout, 300, fun a_server_whose_init_throws_messages_away_gets_its_messages/0}.
+
+a_server_whose_init_throws_messages_away_gets_its_messages() ->
+    with(#{gone_after => infinity}, fun(Seen, _) ->
+        ok = tailback_dam_probe:kill(probe),
+        Test = self(),
+        proc_lib:spawn(fun() ->
+            true = register(probe, self()),
+            %% The marker of the dam, which a server may throw away while it starts.
+            receive
+                {system, _, _} -> Test ! thrown_away
+            end,
+            gen_server:enter_loop(tailback_dam_probe, [], Seen)
+        end),
+        receive
+            thrown_away -> ok
+        end,
+        ok = tailback_dam:cast(?DAM, a),
+        ?assertEqual(ok, tailback_dam:flush(?DAM, 100000)),
+        ?assertEqual([a], tailback_dam_probe:seen(Seen))
+    end).
+
+a_server_that_stays_in_its_init_is_an_error_and_no_hang_test_() ->
+    {timeout, 300, fun a_server_that_stays_in_its_init_is_an_error_and_no_hang/0}.
+
+a_server_that_stays_in_its_init_is_an_error_and_no_hang() ->
+    with((?SMALL)#{gone_after => 50}, fun(Seen, _) ->
+        ok = tailback_dam_probe:kill(probe),
+        Test = self(),
+        Stays = proc_lib:spawn(fun() ->
+            true = register(probe, self()),
+            Test ! registered,
+            receive
+                on -> gen_server:enter_loop(tailback_dam_probe, [], Seen)
+            end
+        end),
+        receive
+            registered -> ok
+        end,
+        ?assertEqual({error, server_gone}, tailback_dam:deliver(?DAM, a)),
+        Stays ! on,
+        until(fun() -> tailback_dam:cast(?DAM, b) =:= ok end),
+        ?assertEqual(ok, tailback_dam:flush(?DAM, 100000))
+    end).
+
+%% Has the name of the server, as a gen_server in its init, and fails.
+fail_in_init() ->
+    Test = self(),
+    {Pid, Monitor} = spawn_monitor(fun() ->
+        true = register(probe, self()),
+        Test ! {self(), registered},
+        receive
+            fail -> exit(init_failed)
+        end
+    end),
+    receive
+        {Pid, registered} -> ok
+    end,
+    ?assertEqual(up, tailback_dam:connect(?DAM)),
+    Pid ! fail,
+    receive
+        {'DOWN', Monitor, process, _, init_failed} -> ok
+    end,
+    until(fun() -> tailback_dam:connect(?DAM) =:= down end).
+
+%% A pid of a node that does not run.
+a_server_that_is_out_of_reach_is_gone_test_() ->
+    {timeout, 300, fun a_server_that_is_out_of_reach_is_gone/0}.
+
+a_server_that_is_out_of_reach_is_gone() ->
+    Pid = binary_to_term(<<131, 88, 119, 11, "gone@nohost", 100:32, 0:32, 7:32>>),
+    {ok, Dam} = tailback_dam:start_link(?DAM, Pid, #{gone_after => 50}),
+    try
+        until(fun() -> info(state) =:= gone end),
+        ?assertEqual({error, server_gone}, tailback_dam:cast(?DAM, x)),
+        ?assertEqual({error, server_gone}, tailback_dam:flush(?DAM))
+    after
+        end_process(Dam)
+    end.
+
+%% However often somebody asks, there is one try every 10 ms, beside a tick every 100 ms.
+asking_for_the_server_starts_no_more_timers_test_() ->
+    {timeout, 300, fun asking_for_the_server_starts_no_more_timers/0}.
+
+asking_for_the_server_starts_no_more_timers() ->
+    {ok, Dam} = tailback_dam:start_link(?DAM, no_such_server, #{gone_after => infinity}),
+    try
+        [down = tailback_dam:connect(?DAM) || _ <- lists:seq(1, 100)],
+        Start = erlang:monotonic_time(millisecond),
+        1 = erlang:trace(Dam, true, ['receive']),
+        timer:sleep(100),
+        1 = erlang:trace(Dam, false, ['receive']),
+        Ms = erlang:monotonic_time(millisecond) - Start,
+        Delivered = erlang:trace_delivered(Dam),
+        receive
+            {trace_delivered, Dam, Delivered} -> ok
+        end,
+        ?assert(received(Dam) =< Ms div 10 + Ms div 100 + 5)
+    after
+        end_process(Dam)
+    end.
+
+received(Dam) ->
+    receive
+        {trace, Dam, 'receive', _} -> 1 + received(Dam)
+    after 0 -> 0
+    end.
+
 %% Keeps the first arrival of each message.
 order([]) -> [];
 order([M | Rest]) -> [M | order([R || R <- Rest, R =/= M])].
@@ -160,20 +302,60 @@ a_dam_that_dies_is_an_error_to_those_who_wait() ->
         ?assertEqual({error, no_dam}, tailback_dam:cast(Handle, x))
     end).
 
-a_held_up_sender_that_dies_takes_nothing_with_it_test_() ->
-    {timeout, 300, fun a_held_up_sender_that_dies_takes_nothing_with_it/0}.
+a_held_up_sender_that_dies_leaves_nothing_and_takes_nothing_with_it_test_() ->
+    {timeout, 300, fun a_held_up_sender_that_dies_leaves_nothing_and_takes_nothing_with_it/0}.
 
-a_held_up_sender_that_dies_takes_nothing_with_it() ->
+a_held_up_sender_that_dies_leaves_nothing_and_takes_nothing_with_it() ->
     with(?SMALL, fun(Seen, Server) ->
         Accepted = fill(),
         Held = [sender({held, I}) || I <- lists:seq(1, 20)],
-        until(fun() -> info(waiting) =:= 20 end),
+        Alive = sender(alive),
+        until(fun() -> waiters() =:= 21 end),
         [end_process(Pid) || Pid <- Held],
+        %% The server stands still, and yet their rows go.
+        until(fun() -> info(waiting) =:= 1 end),
         tailback_dam_probe:open_gate(Server),
+        ?assertEqual(ok, answer(Alive)),
         [ok = tailback_dam:cast(?DAM, {later, I}) || I <- lists:seq(1, 100)],
         ok = tailback_dam:flush(?DAM, 100000),
-        ?assertEqual(1 + Accepted + 20 + 100, length(tailback_dam_probe:seen(Seen))),
+        Expected =
+            [gate | lists:seq(1, Accepted)] ++ [alive] ++ [{later, I} || I <- lists:seq(1, 100)],
+        ?assertEqual(Expected, tailback_dam_probe:seen(Seen)),
         ?assertEqual({0, 0}, {info(queued), info(waiting)})
+    end).
+
+%% Rows whose senders wait until the dam has taken them.
+waiters() -> ets:select_count(?DAM, [{{'_', {accept, '_', '_'}, '_'}, [], [true]}]).
+
+a_handle_reaches_no_later_dam_test_() ->
+    {timeout, 300, fun a_handle_reaches_no_later_dam/0}.
+
+a_handle_reaches_no_later_dam() ->
+    with(?SMALL, fun(Seen, _) ->
+        {ok, Handle} = tailback_dam:handle(?DAM),
+        end_process(whereis(?DAM)),
+        {ok, Later} = tailback_dam:start_link(?DAM, probe, ?SMALL),
+        try
+            ?assertEqual({error, no_dam}, tailback_dam:cast(Handle, x)),
+            ?assertEqual({error, no_dam}, tailback_dam:urgent(Handle, x)),
+            ?assertEqual({error, no_dam}, tailback_dam:deliver(Handle, x, 100000)),
+            ?assertEqual({error, no_dam}, tailback_dam:flush(Handle, 100000)),
+            ?assertEqual({error, no_dam}, tailback_dam:info(Handle)),
+            ok = tailback_dam:deliver(?DAM, y, 100000),
+            ?assertEqual([y], tailback_dam_probe:seen(Seen))
+        after
+            end_process(Later)
+        end
+    end).
+
+a_handle_of_a_stopped_dam_does_not_stay_closing_test_() ->
+    {timeout, 300, fun a_handle_of_a_stopped_dam_does_not_stay_closing/0}.
+
+a_handle_of_a_stopped_dam_does_not_stay_closing() ->
+    with(#{}, fun(_, _) ->
+        {ok, Handle} = tailback_dam:handle(?DAM),
+        {ok, _} = tailback_dam:stop(?DAM),
+        until(fun() -> tailback_dam:cast(Handle, x) =:= {error, no_dam} end)
     end).
 
 nothing_is_left_in_the_senders_mailbox_test_() ->

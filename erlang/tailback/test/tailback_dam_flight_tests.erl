@@ -52,6 +52,45 @@ a_row_that_crashes_alone_is_given_up() ->
     ?assertEqual([row(1)], Given),
     ?assertEqual([row(2)], tailback_dam_flight:all(F4)).
 
+a_row_counts_only_if_the_server_has_come_to_it_test_() ->
+    {timeout, 300, fun a_row_counts_only_if_the_server_has_come_to_it/0}.
+
+a_row_counts_only_if_the_server_has_come_to_it() ->
+    F0 = tailback_dam_flight:sent(1, rows([1]), tailback_dam_flight:new()),
+    {[], F1} = tailback_dam_flight:lost(crashed, 1, F0),
+    {Row, F2} = tailback_dam_flight:next(F1),
+    F3 = tailback_dam_flight:sent(3, [Row], tailback_dam_flight:sent(2, [], F2)),
+    {[], F4} = tailback_dam_flight:lost(crashed, 1, F3),
+    {Row, F5} = tailback_dam_flight:next(F4),
+    F6 = tailback_dam_flight:sent(5, [Row], tailback_dam_flight:sent(4, [], F5)),
+    {[], F7} = tailback_dam_flight:confirmed(4, F6),
+    {Given, F8} = tailback_dam_flight:lost(crashed, 1, F7),
+    ?assertEqual([row(1)], Given),
+    ?assertEqual([], tailback_dam_flight:all(F8)).
+
+a_flush_is_never_given_up_test_() ->
+    {timeout, 300, fun a_flush_is_never_given_up/0}.
+
+a_flush_is_never_given_up() ->
+    Flush = {1, none, flush},
+    F0 = tailback_dam_flight:sent(1, [Flush], tailback_dam_flight:new()),
+    {[], F1} = tailback_dam_flight:lost(crashed, 1, F0),
+    {[], F2} = crash(crashed, 1, F1),
+    ?assertEqual([Flush], tailback_dam_flight:all(F2)).
+
+nothing_goes_out_behind_a_row_that_went_out_again_test() ->
+    F0 = tailback_dam_flight:sent(1, rows([1]), tailback_dam_flight:new()),
+    {[], F1} = tailback_dam_flight:lost(ended, 3, F0),
+    {Row, F2} = tailback_dam_flight:next(F1),
+    F3 = tailback_dam_flight:sent(3, [Row], tailback_dam_flight:sent(2, [], F2)),
+    ?assertEqual(wait, tailback_dam_flight:next(F3)),
+    {[], F4} = tailback_dam_flight:confirmed(2, F3),
+    ?assertEqual(wait, tailback_dam_flight:next(F4)),
+    {[Row], F5} = tailback_dam_flight:confirmed(3, F4),
+    ?assertEqual(none, tailback_dam_flight:next(F5)),
+    %% From then on, batches follow each other again.
+    ?assertEqual(none, tailback_dam_flight:next(tailback_dam_flight:sent(4, rows([2]), F5))).
+
 never_given_up_without_a_limit_test_() ->
     {timeout, 300, fun never_given_up_without_a_limit/0}.
 

@@ -36,8 +36,13 @@ seen(Seen) -> [Message || {_, Message} <- ets:tab2list(Seen)].
 
 init(Seen) -> {ok, Seen}.
 
-handle_call({accept_urgent, Dam}, _, Seen) -> {reply, tailback_dam:accept_urgent(Dam), Seen};
-handle_call(_, _, Seen) -> {reply, ok, Seen}.
+handle_call({accept_urgent, Dam}, _, Seen) ->
+    {reply, tailback_dam:accept_urgent(Dam), Seen};
+handle_call({slow, Ms}, _, Seen) ->
+    timer:sleep(Ms),
+    {reply, ok, Seen};
+handle_call(_, _, Seen) ->
+    {reply, ok, Seen}.
 
 handle_cast(gate, Seen) ->
     note(gate, Seen),
@@ -51,6 +56,8 @@ handle_cast({slow, Ms} = Message, Seen) ->
     {noreply, Seen};
 handle_cast(poison, _) ->
     exit(poisoned_by_test);
+handle_cast({stop, Reason}, Seen) ->
+    {stop, Reason, Seen};
 handle_cast(Message, Seen) ->
     note(Message, Seen),
     {noreply, Seen}.

@@ -17,7 +17,7 @@ run(Seed) ->
     rand:seed(exsss, Seed),
     Window = 3 + rand:uniform(20),
     Policy = lists:nth(rand:uniform(2), [block, drop_new]),
-    Bound = 2 * Window + Window div 2 + 24 + rand:uniform(40),
+    Bound = 3 * Window + 32 + rand:uniform(40),
     Seen = tailback_dam_probe:new(),
     Said = ets:new(said, [public]),
     {ok, Dam} = tailback_dam:start_link(?DAM, probe, #{

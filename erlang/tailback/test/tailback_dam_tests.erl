@@ -6,7 +6,7 @@
 
 -define(DAM, dam_under_test).
 %% The smallest useful dam: 4 messages in flight, a table of 8.
--define(SMALL, #{window => 4, bound => 8 + 2 * 4 + 2 + 24}).
+-define(SMALL, #{window => 4, bound => 8 + 3 * 4 + 32}).
 -define(CAPACITY, 8).
 
 %% ---- the ordinary case
@@ -211,13 +211,55 @@ a_suspended_server_is_not_flooded() ->
         timer:sleep(50),
         {message_queue_len, Length} = process_info(Server, message_queue_len),
         ?assert(Length + info(dam_mailbox) + info(queued) =< 1000),
-        ?assert(Length =< 3 * 64),
+        ?assert(Length =< 3 * 64 + 8),
         ok = sys:resume(Server),
         [?assertEqual(ok, answer(Pid)) || Pid <- Held],
         until(fun() -> length(tailback_dam_probe:seen(Seen)) =:= 3000 end)
     end).
 
+a_server_that_others_flood_still_gets_its_messages_test_() ->
+    {timeout, 300, fun a_server_that_others_flood_still_gets_its_messages/0}.
+
+%% Each call takes the server a millisecond, so nearly all callers wait in its mailbox.
+a_server_that_others_flood_still_gets_its_messages() ->
+    with(?SMALL, fun(Seen, Server) ->
+        Callers = [spawn(fun() -> call_again(Server) end) || _ <- lists:seq(1, 40)],
+        until(fun() -> process_info(Server, message_queue_len) > {message_queue_len, 30} end),
+        [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 20)],
+        ?assertEqual(ok, tailback_dam:flush(?DAM, 100000)),
+        ?assertEqual(lists:seq(1, 20), tailback_dam_probe:seen(Seen)),
+        ?assert(info(holds) > 0),
+        [tailback_dam_probe:end_process(Pid) || Pid <- Callers]
+    end).
+
+call_again(Server) ->
+    try gen_server:call(Server, {slow, 1}, infinity) of
+        ok -> call_again(Server)
+    catch
+        exit:_ -> ok
+    end.
+
 %% ---- starting
+
+%% At most three windows and seven messages are in the mailbox of a suspended server, and beside
+%% them markers and a few others.
+the_bound_has_room_for_a_suspended_server_test_() ->
+    [
+        {integer_to_list(Window), fun() ->
+            Least = 3 * Window + 32 + 1,
+            Check = fun(Bound) ->
+                tailback_dam_options:check(#{window => Window, bound => Bound})
+            end,
+            {ok, #{capacity := Capacity}} = Check(Least),
+            ?assertEqual(1, Capacity),
+            ?assert(Capacity + 3 * Window + 7 + 24 =< Least),
+            ?assertMatch({error, _}, Check(Least - 1))
+        end}
+     || Window <- [4, 5, 64, 10000]
+    ].
+
+the_usual_dam_has_room_for_776_test() ->
+    ?assertMatch({ok, #{bound := 1000, capacity := 776}}, tailback_dam_options:check(#{})).
 
 options_are_checked_test_() ->
     [
