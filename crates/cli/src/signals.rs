@@ -2,7 +2,7 @@
 //! signal ends it at once; then the kernel ends the children.
 
 use crate::exit::INTERRUPTED;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,10 +72,33 @@ impl Asked {
     }
 }
 
+/// Has this process ignore the signals that are requests to a service, SIGHUP and SIGUSR1. Somebody
+/// may send them to all processes of the service, and so to its helpers.
+pub fn ignore_requests() {
+    for signal in [SIGHUP, SIGUSR1] {
+        // With a handler, since a program that this process starts would inherit an ignored signal.
+        let _ = Asked::watch(signal);
+    }
+}
+
 /// The signals that this process ignored when it started, with bit 0 for signal 1. Zero if /proc
 /// does not show them.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[test]
+    fn a_request_to_a_service_ends_none_of_its_helpers() {
+        ignore_requests();
+        for signal in [Signal::HUP, Signal::USR1] {
+            kill_process(getpid(), signal).unwrap();
+        }
+    }
 }

@@ -40,6 +40,22 @@ fn spoken_of(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
+fn the_alerts_link_to_runbooks_where_the_package_puts_them() {
+    let rules = read("debian/rules");
+    let docs = rules.lines().find(|line| line.trim().starts_with("dh_installdocs ")).unwrap();
+    assert!(docs.split_whitespace().any(|word| word == "docs"), "{docs}");
+    let alerts = read("deploy/prometheus/tailback.rules.yml");
+    let urls = alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook_url: "));
+    let urls: Vec<&str> = urls.collect();
+    assert_eq!(urls.len(), 5);
+    for url in urls {
+        let path = url.strip_prefix("file:///usr/share/doc/tailback/").unwrap();
+        let path = path.replace("{{ $labels.stall }}", "cpu-quota");
+        assert!(root().join(path).is_file(), "{url}");
+    }
+}
+
+#[test]
 fn every_metric_that_is_spoken_of_is_served_and_the_page_has_them_all() {
     let served = served();
     assert!(served.len() > 10, "{served:?}");

@@ -136,7 +136,7 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     assert_eq!(found["stall"], "cpu-quota", "{found}");
     assert_eq!((&facts["whose"], &facts["cause"]), (&"own".into(), &"used-up".into()), "{found}");
     assert_eq!((&facts["quota_us"], &facts["period_us"]), (&5000.into(), &50_000.into()));
-    assert_eq!(found["run"]["parameters"]["quota"], "5ms");
+    assert!(found["run"].is_null(), "no kernel bug, so no scenario: {found}");
     // About as much as the group's own counter, which counts for a little longer.
     let held = found["cost_ms_per_s"].as_f64().unwrap() * live["over_ns"].as_f64().unwrap() / 1e9;
     assert!(held > 0.5 * throttled && held < 1.2 * throttled, "{held} of {throttled}");

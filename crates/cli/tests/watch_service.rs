@@ -233,11 +233,14 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
         skipped("a hangup: a terminal controls this test, and says by it that it has gone");
         return;
     }
-    // If somebody asks systemd to send it, all processes of the service get the signal.
+    // If somebody asks systemd to send it, all processes of the service get the signal. USR1 asks
+    // the service for a record.
     let children = children(&running);
     for child in children.split_whitespace() {
         let child = Pid::from_raw(child.parse().unwrap()).unwrap();
-        rustix::process::kill_process(child, Signal::HUP).unwrap();
+        for signal in [Signal::HUP, Signal::USR1] {
+            rustix::process::kill_process(child, signal).unwrap();
+        }
     }
     running.signal(Signal::HUP);
     wait_for("a line", || running.err().contains("no configuration to read again").then_some(()));

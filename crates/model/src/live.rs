@@ -120,8 +120,9 @@ pub struct Cost {
     pub memory_bytes: u64,
     /// Memory of its tables in the kernel, in bytes.
     pub table_bytes: u64,
-    /// Threads that lost their entry in a table before it was read. Their time is not in the
-    /// figures.
+    /// Threads that were not counted, since the start: they lost their entry in a table before it
+    /// was read, or a reading of /proc had no room for them. A thread that is missing in several
+    /// intervals counts in each of them. The time of these threads is not in the figures.
     pub lost_threads: u64,
     /// Time behind other programs that could not be named, because there was no room for them.
     pub unnamed_ns: u64,

@@ -1,8 +1,9 @@
 //! Findings as incidents: each has one beginning and one end, however often it comes and goes in
 //! between.
 
+use crate::subject::Subject;
 use model::Live;
-use model::live::{Finding, Program};
+use model::live::Finding;
 use serde::Serialize;
 
 /// How long a finding has to be present without a break before it is an incident, in seconds.
@@ -20,7 +21,7 @@ const MOST_OF_GROUP: usize = 32;
 /// The beginning or the end of an incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// Stall, name and group of the victim. Together with `began`, it is the same at the
+    /// Stall, name and group of the first victim. Together with `began`, it is the same at the
     /// beginning and the end of an incident.
     pub id: String,
     /// Beginning or end.
@@ -30,7 +31,8 @@ pub struct Event {
     /// From its beginning to the last time it was seen, in seconds; absent at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasted_s: Option<f64>,
-    /// What it cost all threads of its victim so far, in seconds.
+    /// What it cost so far, in seconds: all threads of its victim, or all programs that the limit
+    /// of a group holds up.
     pub lost_s: f64,
     /// The finding as it was at the beginning. At the end: as it was when it cost most, with the
     /// longest wait of the whole incident.
@@ -63,10 +65,31 @@ struct Incident {
     lost_s: f64,
     /// Whether it was present for long enough.
     has_begun: bool,
+    /// What the finding is about, as it was last seen.
+    subject: Subject,
     /// The finding as it was last seen.
     finding: Finding,
     /// The finding as it was when it cost most, with the longest wait of the whole incident.
     worst: Finding,
+}
+
+/// A finding of the last seconds, and what it is about.
+struct Seen<'a> {
+    finding: &'a Finding,
+    subject: Subject,
+}
+
+impl Seen<'_> {
+    /// Whether an incident was last seen as this stall of this group or program.
+    fn is(&self, one: &Incident) -> bool {
+        self.finding.stall == one.finding.stall && self.subject == one.subject
+    }
+
+    /// Whether an incident is about the same group or has the same victim.
+    fn is_like(&self, one: &Incident) -> bool {
+        let victim = Subject::victim(&self.finding.victim);
+        self.subject == one.subject || victim == Subject::victim(&one.finding.victim)
+    }
 }
 
 /// A moment of a watch.
@@ -84,7 +107,9 @@ impl Incidents {
     /// Takes the findings of the last seconds. Returns the incidents that ended or began with
     /// them.
     pub fn look(&mut self, last: &Live, moment: Moment) -> Vec<Event> {
-        last.findings.iter().for_each(|finding| self.see(finding, &last.findings, moment));
+        let of = |finding| Seen { finding, subject: Subject::of(finding) };
+        let all: Vec<Seen> = last.findings.iter().map(of).collect();
+        all.iter().for_each(|seen| self.see(seen, &all, moment));
         let now_s = moment.now_s;
         // A finding that was present for a moment was no incident.
         self.all.retain(|one| one.has_begun || one.seen_s >= now_s);
@@ -105,12 +130,14 @@ impl Incidents {
         self.has_dropped
     }
 
-    /// `others` are all findings of that moment.
-    fn see(&mut self, finding: &Finding, others: &[Finding], moment: Moment) {
+    /// `all` are the findings of that moment.
+    fn see(&mut self, seen: &Seen, all: &[Seen], moment: Moment) {
+        let finding = seen.finding;
         let lost_s = finding.cost_ms_per_s / 1e3 * moment.passed_s;
-        if let Some(one) = self.known(finding, others) {
+        if let Some(one) = self.known(seen, all) {
             one.seen_s = moment.now_s;
             one.lost_s += lost_s;
+            one.subject.clone_from(&seen.subject);
             one.finding.clone_from(finding);
             let worst_ms = one.worst.worst_ms.max(finding.worst_ms);
             if finding.cost_ms_per_s >= one.worst.cost_ms_per_s {
@@ -132,20 +159,18 @@ impl Incidents {
             seen_s: moment.now_s,
             lost_s,
             has_begun: false,
+            subject: seen.subject.clone(),
             finding: finding.clone(),
             worst: finding.clone(),
         });
     }
 
-    /// The incident of a finding. If the stall of an incident is gone and the same victim has
-    /// another stall, that stall continues the incident.
-    fn known(&mut self, finding: &Finding, others: &[Finding]) -> Option<&mut Incident> {
-        let same = |one: &Incident| is_same(&one.finding, finding);
-        let became = |one: &Incident| {
-            is_victim(&one.finding.victim, &finding.victim)
-                && !others.iter().any(|other| is_same(&one.finding, other))
-        };
-        let at = self.all.iter().position(same).or_else(|| self.all.iter().position(became))?;
+    /// The incident of a finding. If the stall of an incident is gone and the same group or victim
+    /// has another stall, that stall continues the incident.
+    fn known(&mut self, seen: &Seen, all: &[Seen]) -> Option<&mut Incident> {
+        let became = |one: &Incident| seen.is_like(one) && !all.iter().any(|other| other.is(one));
+        let same = self.all.iter().position(|one| seen.is(one));
+        let at = same.or_else(|| self.all.iter().position(became))?;
         self.all.get_mut(at)
     }
 }
@@ -176,14 +201,6 @@ impl Incident {
     }
 }
 
-fn is_victim(one: &Program, other: &Program) -> bool {
-    one.name == other.name && one.group == other.group
-}
-
-fn is_same(one: &Finding, other: &Finding) -> bool {
-    one.stall == other.stall && is_victim(&one.victim, &other.victim)
-}
-
 fn id(finding: &Finding) -> String {
     let victim = &finding.victim;
     format!("{}:{}:{}", finding.stall, victim.name, victim.group.as_deref().unwrap_or("/"))
@@ -192,9 +209,9 @@ fn id(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{group, process, second, thread};
+    use crate::testing::{group, process, second, thread, throttled};
     use crate::{Since, Tick, Window, live};
-    use model::live::Scope;
+    use model::live::{Program, Scope};
 
     /// A second in which this stall held these programs up.
     fn findings(stall: &str, names: &[&str]) -> Live {
@@ -302,6 +319,39 @@ mod tests {
         let [began, ended] = &all[..] else { panic!("{all:?}") };
         assert_eq!((&ended.id, ended.lasted_s), (&began.id, Some(40.0)));
         assert_eq!(ended.finding.stall, "quota-blind");
+    }
+
+    #[test]
+    fn a_quota_is_one_incident_whichever_program_it_throttles_most() {
+        let ticks = [throttled(["nginx", "php"]), throttled(["php", "nginx"])];
+        let lives = ticks
+            .map(|tick| live(&Window::of([&tick]), &Since::default(), &Scope::default(), &[], ""));
+        let victims = lives.each_ref().map(|live| live.findings[0].victim.name.clone());
+        assert_eq!(victims, ["nginx", "php"]);
+        let seconds: Vec<Live> = (0..30).map(|at| lives[at % 2].clone()).collect();
+        let mut incidents = Incidents::default();
+        let began = events(&mut incidents, &seconds);
+        let [began] = &began[..] else { panic!("{began:?}") };
+        assert_eq!(began.id, "cpu-quota:nginx:/a");
+        let ended = incidents.end_all();
+        let [ended] = &ended[..] else { panic!("{ended:?}") };
+        assert_eq!((&ended.id, ended.lasted_s), (&began.id, Some(30.0)));
+    }
+
+    #[test]
+    fn another_limit_of_the_same_group_is_another_incident() {
+        let sample = |stall: &str, victim: &str| {
+            let all = crate::findings::samples().into_iter();
+            let mut found = all.clone().find(|one| one.stall == stall).unwrap();
+            found.victim.name = victim.to_owned();
+            Live { findings: vec![found], ..Live::default() }
+        };
+        let [quota, memory] = [sample("cpu-quota", "nginx"), sample("memory-high", "cache")];
+        let seconds = [times(9, quota), times(9, memory)].concat();
+        let mut incidents = Incidents::default();
+        let began = events(&mut incidents, &seconds);
+        let began: Vec<&str> = began.iter().map(|one| one.finding.stall.as_str()).collect();
+        assert_eq!(began, ["cpu-quota", "memory-high"]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod runtime;
 mod sample;
 mod since;
 mod size;
+mod subject;
 mod summary;
 mod sums;
 #[cfg(test)]

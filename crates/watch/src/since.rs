@@ -1,6 +1,7 @@
 //! Since when a finding is present.
 
 use crate::findings;
+use crate::subject::Subject;
 use crate::window::Window;
 use model::live::Finding;
 use std::collections::HashMap;
@@ -8,33 +9,44 @@ use std::collections::HashMap;
 /// Most findings that are remembered.
 const MOST: usize = 1_024;
 
-/// What tells one finding from another.
-type Id = (String, String, Option<String>);
+/// What tells one finding from another: the stall, and what it is about.
+type Id = (String, Subject);
+
+/// A finding that is present.
+#[derive(Debug, Clone)]
+struct Present {
+    /// Since when, in seconds after the start.
+    first_s: f64,
+    /// Its victim.
+    victim: Subject,
+}
 
 /// Remembers since when each finding has been present without a break.
 #[derive(Debug, Default)]
 pub struct Since {
-    first: HashMap<Id, f64>,
+    present: HashMap<Id, Present>,
     begun: bool,
 }
 
 impl Since {
     /// Looks at an interval that began this many seconds after the start.
     pub fn look(&mut self, interval: &Window, began_s: f64) {
-        let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
-        let before = std::mem::take(&mut self.first);
-        // A finding that replaces another one of the same victim began when that one began.
-        let ended = |id: &Id| {
-            let is_like = |(old, _): &(&Id, &f64)| (&old.1, &old.2) == (&id.1, &id.2);
-            let ended = before.iter().filter(is_like).filter(|(old, _)| !found.contains(old));
-            ended.map(|(_, at)| *at).reduce(f64::min)
-        };
+        let all = findings::all(interval);
+        let found: Vec<Id> = all.iter().map(id).collect();
+        let before = std::mem::take(&mut self.present);
         self.begun = false;
-        for id in &found {
-            let known = before.get(id).copied().or_else(|| ended(id));
+        for (id, finding) in found.iter().zip(&all) {
+            let victim = Subject::victim(&finding.victim);
+            // A finding that replaces another one of the same group or victim began when that one
+            // began.
+            let is_like = |old: &(&Id, &Present)| old.0.1 == id.1 || old.1.victim == victim;
+            let gone = before.iter().filter(is_like).filter(|(old, _)| !found.contains(old));
+            let since_gone = || gone.map(|(_, old)| old.first_s).reduce(f64::min);
+            let known = before.get(id).map(|old| old.first_s).or_else(since_gone);
             self.begun |= known.is_none();
-            if self.first.len() < MOST {
-                self.first.insert(id.clone(), known.unwrap_or(began_s));
+            if self.present.len() < MOST {
+                let first_s = known.unwrap_or(began_s);
+                self.present.insert(id.clone(), Present { first_s, victim });
             }
         }
     }
@@ -47,19 +59,19 @@ impl Since {
     /// Notes it in findings. A finding that the last interval does not show may be over.
     pub fn note(&self, findings: &mut [Finding]) {
         for finding in findings {
-            finding.since_s = self.first.get(&id(finding)).copied();
+            finding.since_s = self.present.get(&id(finding)).map(|one| one.first_s);
         }
     }
 }
 
 fn id(finding: &Finding) -> Id {
-    (finding.stall.clone(), finding.victim.name.clone(), finding.victim.group.clone())
+    (finding.stall.clone(), Subject::of(finding))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MS, process, reader, second, thread};
+    use crate::testing::{MS, process, reader, second, thread, throttled};
 
     #[test]
     fn a_finding_is_as_old_as_its_unbroken_presence() {
@@ -81,5 +93,20 @@ mod tests {
         since.look(&good, 4.0);
         since.note(&mut found);
         assert_eq!(found[0].since_s, None);
+    }
+    #[test]
+    fn a_quota_is_as_old_as_it_throttles_any_program() {
+        let windows = [["nginx", "php"], ["php", "nginx"]].map(|programs| {
+            let tick = throttled(programs);
+            Window::of([&tick])
+        });
+        let mut since = Since::default();
+        since.look(&windows[0], 3.0);
+        assert!(since.has_begun());
+        since.look(&windows[1], 4.0);
+        assert!(!since.has_begun());
+        let mut found = findings::all(&windows[1]);
+        since.note(&mut found);
+        assert_eq!((found[0].victim.name.as_str(), found[0].since_s), ("php", Some(3.0)));
     }
 }

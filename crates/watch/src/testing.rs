@@ -138,3 +138,17 @@ pub fn node_under_quota(spins: u64, change: impl Fn(&mut NodeTick)) -> Tick {
     tick.nodes.push(one);
     tick
 }
+
+/// A second in which the quota of a group throttled two programs. The first one lost more.
+pub fn throttled(programs: [&str; 2]) -> Tick {
+    let mut tick = second();
+    for (pid, held_ms, name) in [(7, 500, programs[0]), (8, 400, programs[1])] {
+        process(&mut tick, pid, name, Some("/a"));
+        let mut one = thread(pid, 100, held_ms);
+        one.throttled_ns[0] = held_ms * 1_000_000;
+        tick.threads.push(one);
+    }
+    tick.lineages.insert("/a".into(), vec!["/a".into()]);
+    tick.groups.push(group("/a", 50, 400, (1, 900)));
+    tick
+}

@@ -26,7 +26,8 @@ pub struct Tick {
     pub compared: Vec<(u32, Compared)>,
     /// Time for which it is not known who ran while others were runnable, in nanoseconds.
     pub unnamed_ns: u64,
-    /// Threads that lost their place in the table before they were read.
+    /// Threads that were not counted: they lost their place in the table before they were read, or
+    /// a reading of /proc had no room for them.
     pub lost_threads: u64,
     /// What readers of other processes' memory maps gained.
     pub readers: Vec<ReaderCounts>,
@@ -215,6 +216,6 @@ pub struct Spent {
     pub memory_bytes: u64,
     /// Memory of the tables of the programs in the kernel, in bytes.
     pub table_bytes: u64,
-    /// Threads that lost their place in the table before they were read, since the start.
+    /// Threads that were not counted, since the start: the sum of all intervals.
     pub lost_threads: u64,
 }

@@ -72,7 +72,7 @@ pub struct Window {
     pub(crate) machine: MachineTick,
     pub(crate) spent: Spent,
     pub(crate) unnamed_ns: u64,
-    /// Threads that lost their place in the table of the kernel's programs before they were read.
+    /// Threads that were not counted.
     pub(crate) lost_threads: u64,
 }
 

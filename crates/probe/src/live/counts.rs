@@ -26,7 +26,8 @@ pub struct Counts {
     pub passes_seen: bool,
     /// Context switches of all CPUs, since the programs were loaded.
     pub switches: u64,
-    /// Threads that lost their slot in the table before they were read.
+    /// Threads that lost their slot in the table before they were read, since the programs were
+    /// loaded.
     pub lost_threads: u64,
     /// CPU time of the programs, and the time over which it was measured, both in nanoseconds.
     /// None if the kernel does not provide it.

@@ -27,7 +27,8 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         ),
         Family::gauge(
             "tailback_watch_finding_ms_per_second",
-            "What a finding costs its victim",
+            "What a finding costs: its victim, all programs under a quota, or a group above \
+             memory.high",
             once_each(found),
         ),
         Family::gauge(
@@ -47,7 +48,8 @@ pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
         ),
         Family::gauge(
             "tailback_watch_lost_threads",
-            "Threads that were not counted because the table was full",
+            "Threads that were not counted, for lack of room; a thread counts in each interval in \
+             which it is missing",
             vec![(Vec::new(), live.cost.lost_threads as f64)],
         ),
         Family::gauge(

@@ -31,8 +31,9 @@ pub struct Totals {
     nodes: Counters,
     tool_s: f64,
     programs_s: f64,
-    /// The last measured cost of the programs in the kernel, in milliseconds a second.
-    programs_ms_per_s: f64,
+    /// The last measured cost of the programs in the kernel, in milliseconds a second; None before
+    /// the first measurement.
+    programs_ms_per_s: Option<f64>,
 }
 
 impl Default for Totals {
@@ -47,7 +48,7 @@ impl Default for Totals {
             nodes: Counters::default(),
             tool_s: 0.0,
             programs_s: 0.0,
-            programs_ms_per_s: 0.0,
+            programs_ms_per_s: None,
         }
     }
 }
@@ -83,8 +84,8 @@ impl Totals {
         let cost = &interval.cost;
         self.tool_s += cost.tool_ms_per_s / 1e3 * seconds;
         // The cost is measured in some intervals only.
-        self.programs_ms_per_s = cost.programs_ms_per_s.unwrap_or(self.programs_ms_per_s);
-        self.programs_s += self.programs_ms_per_s / 1e3 * seconds;
+        self.programs_ms_per_s = cost.programs_ms_per_s.or(self.programs_ms_per_s);
+        self.programs_s += self.programs_ms_per_s.unwrap_or(0.0) / 1e3 * seconds;
         if now - self.swept_s >= SWEEP_S {
             self.sweep();
         }
@@ -112,6 +113,9 @@ impl Totals {
 
     fn counters(&mut self, last: &Live) -> Vec<Family> {
         let cost = |of: &str, value| (vec![("of", of.to_owned())], value);
+        // A cost that was never measured is absent, not 0.
+        let of_programs = self.programs_ms_per_s.map(|_| cost("programs", self.programs_s));
+        let of_tool = cost("tool", self.tool_s);
         let all = [
             (
                 "tailback_watch_lost_seconds",
@@ -125,7 +129,8 @@ impl Totals {
             ),
             (
                 "tailback_watch_finding_lost_seconds",
-                "Time that a finding cost all threads of its victim",
+                "Time that a finding cost: all threads of its victim; or all programs under a \
+                 quota, or a group above memory.high, while this program lost most",
                 self.found_lost.samples(),
             ),
             (
@@ -136,11 +141,12 @@ impl Totals {
             (
                 "tailback_watch_cost_seconds",
                 "CPU time that tailback watch itself uses",
-                vec![cost("tool", self.tool_s), cost("programs", self.programs_s)],
+                [of_tool].into_iter().chain(of_programs).collect(),
             ),
             (
                 "tailback_watch_lost_threads",
-                "Threads that were not counted because the table was full",
+                "Threads that were not counted, for lack of room; a thread counts in each interval \
+                 in which it is missing",
                 vec![(Vec::new(), last.cost.lost_threads as f64)],
             ),
             (
@@ -314,6 +320,23 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line} is not in:\n{text}");
         }
         assert!(!text.contains("cpu-stat"), "{text}");
+    }
+
+    #[test]
+    fn a_cost_that_was_never_measured_has_no_sample() {
+        let mut totals = Totals::default();
+        let live = |programs_ms_per_s| Live {
+            cost: Cost { tool_ms_per_s: 2.0, programs_ms_per_s, ..Cost::default() },
+            ..interval(|number| format!("p{number}"))
+        };
+        let of_programs = r#"tailback_watch_cost_seconds_total{of="programs"}"#;
+        totals.add(&live(None), &live(None));
+        let before = text(&mut totals, &live(None));
+        assert!(before.contains(r#"{of="tool"} 0.002"#), "{before}");
+        assert!(!before.contains(of_programs), "{before}");
+        totals.add(&live(Some(4.0)), &live(Some(4.0)));
+        let after = text(&mut totals, &live(None));
+        assert!(after.contains(&format!("{of_programs} 0.004")), "{after}");
     }
 
     #[test]

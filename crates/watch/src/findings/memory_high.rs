@@ -106,6 +106,10 @@ impl Stall for MemoryHigh {
         .to_owned()
     }
 
+    fn whole_group(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
+    }
+
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let facts = Facts {

@@ -108,6 +108,10 @@ impl Stall for QuotaBlind {
         Some(&facts.group)
     }
 
+    fn whole_group(facts: &Facts) -> Option<&str> {
+        Some(&facts.group)
+    }
+
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let of = |runtime, settings: Option<Vec<Setting>>| {

@@ -64,6 +64,12 @@ pub trait Stall: 'static {
         None
     }
 
+    /// The group that is held up as a whole, by its quota or another limit of its own; None if a
+    /// finding is about its victim alone.
+    fn whole_group(_facts: &Self::Facts) -> Option<&str> {
+        None
+    }
+
     /// Facts and fixes that contain every sentence of this stall.
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Self::Facts, Vec<Self::Fix>)>;
@@ -92,6 +98,7 @@ pub struct Entry {
     pub(super) find: fn(&Window) -> Vec<Finding>,
     pub(super) answer: fn(&Seen) -> Option<AnswerState>,
     quota: fn(&Finding) -> Option<String>,
+    whole_group: fn(&Finding) -> Option<String>,
     cause: fn(&Finding) -> Option<String>,
     fixes: fn(&Finding) -> Vec<String>,
     #[cfg(any(test, feature = "testing"))]
@@ -108,6 +115,7 @@ impl Entry {
             find: S::find,
             answer: S::answer,
             quota: |finding| S::quota(&finding.facts.read()?).map(str::to_owned),
+            whole_group: |finding| S::whole_group(&finding.facts.read()?).map(str::to_owned),
             cause: |finding| finding.facts.read().map(|facts| S::cause(finding, &facts)),
             fixes: |finding| {
                 let all: Vec<S::Fix> = finding.fixes.read().unwrap_or_default();
@@ -124,6 +132,11 @@ impl Entry {
     /// The group whose quota a finding is about.
     pub(crate) fn quota(&self, finding: &Finding) -> Option<String> {
         (self.quota)(finding)
+    }
+
+    /// The group that a finding is about as a whole.
+    pub(crate) fn whole_group(&self, finding: &Finding) -> Option<String> {
+        (self.whole_group)(finding)
     }
 
     /// The sentences that say how the victim of a finding is held up; None if the facts of the

@@ -30,7 +30,9 @@ pub struct Gained {
     readers: HashMap<ReaderId, ReaderCounts>,
     chains: HashMap<ChainKey, ChainCounts>,
     switches: u64,
+    /// Threads that were not counted: as the source last said, and since the start.
     lost_threads: u64,
+    lost_threads_in_all: u64,
     /// The process that watches, by its number in /proc. It sleeps behind the nodes that it asks.
     own: Option<u32>,
 }
@@ -116,12 +118,22 @@ impl Gained {
         tick.machine.switches =
             (counts.switches > 0).then(|| counts.switches.saturating_sub(self.switches));
         self.switches = counts.switches;
-        tick.lost_threads = counts.lost_threads.saturating_sub(self.lost_threads);
+        // The files of /proc, which replace programs that fail, count from 0.
+        let is_anew = counts.lost_threads < self.lost_threads;
+        let before = if is_anew { 0 } else { self.lost_threads };
+        tick.lost_threads = counts.lost_threads - before;
         self.lost_threads = counts.lost_threads;
+        self.lost_threads_in_all = self.lost_threads_in_all.saturating_add(tick.lost_threads);
     }
 }
 
 impl Gained {
+    /// Threads that were not counted, since the start. A thread that is missing in several
+    /// intervals counts in each of them.
+    pub fn lost_threads_in_all(&self) -> u64 {
+        self.lost_threads_in_all
+    }
+
     /// How long a thread has waited since it was first seen, in waits that are over. The second
     /// time is that of waking on an idle CPU.
     pub fn waited_ns(&self, tid: u32, start: u64) -> Option<(u64, u64)> {
@@ -249,6 +261,19 @@ mod tests {
         assert_eq!(read(120, 4, 90), (20, 10));
         // A reader whose place was given to another starts anew.
         assert_eq!(read(120, 1, 30), (0, 30));
+    }
+
+    #[test]
+    fn lost_threads_are_told_by_interval_and_add_up_over_all_sources() {
+        let mut gained = Gained::default();
+        let mut read = |lost_threads| {
+            let mut tick = Tick::default();
+            gained.add_to(Counts { lost_threads, ..Counts::default() }, &mut tick);
+            (tick.lost_threads, gained.lost_threads_in_all())
+        };
+        assert_eq!([read(904), read(904), read(1_808)], [(904, 904), (0, 904), (904, 1_808)]);
+        // Another source.
+        assert_eq!([read(50), read(60)], [(50, 1_858), (10, 1_868)]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Sampler {
             idle_shares,
             ..Tick::default()
         };
-        let (at_ns, lost_threads) = (counts.at_ns, counts.lost_threads);
+        let at_ns = counts.at_ns;
         let (table_bytes, touched_bytes) = (counts.table_bytes, counts.touched_bytes);
         let programs_ns = counts.programs_ns;
         self.readers.begin();
@@ -193,7 +193,7 @@ impl Sampler {
                 .unwrap_or(0)
                 .saturating_sub(touched_bytes),
             table_bytes,
-            lost_threads,
+            lost_threads: self.gained.lost_threads_in_all(),
         };
         tick
     }

@@ -14,22 +14,27 @@ const MOST: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Schedstat {
     first: HashMap<u32, (u64, u64)>,
-    /// Threads that the last reading left out.
+    /// Threads that readings left out. A thread counts once for each of these readings: if it is
+    /// left out for good, its time is missing in every interval.
     dropped: u64,
 }
 
 impl Schedstat {
     /// The sums since the first reading, for the programs in scope.
     pub fn read(&mut self, roots: &Roots, scope: &Scope) -> Counts {
+        self.read_most(MOST, roots, scope)
+    }
+
+    /// The same, for at most this many threads.
+    fn read_most(&mut self, most: usize, roots: &Roots, scope: &Scope) -> Counts {
         let mut counts = Counts::default();
-        self.dropped = 0;
         for pid in numbers(&roots.proc) {
             if !scope.pids.is_empty() && !scope.pids.contains(&pid) {
                 continue;
             }
             // Counts at least one thread of each process for which there is no room.
-            if counts.threads.len() >= MOST {
-                self.dropped += 1;
+            if counts.threads.len() >= most {
+                self.dropped = self.dropped.saturating_add(1);
                 continue;
             }
             let folder = roots.proc.join(pid.to_string());
@@ -39,8 +44,9 @@ impl Schedstat {
                 continue;
             }
             let threads = numbers(&folder.join("task"));
-            let room = MOST - counts.threads.len();
-            self.dropped += threads.len().saturating_sub(room) as u64;
+            let room = most - counts.threads.len();
+            let left_out = threads.len().saturating_sub(room) as u64;
+            self.dropped = self.dropped.saturating_add(left_out);
             for tid in threads.into_iter().take(room) {
                 let task = folder.join("task").join(tid.to_string());
                 counts.threads.extend(self.thread(&task, pid, tid, name.trim_end()));
@@ -101,5 +107,22 @@ mod tests {
         assert_eq!((thread.ran_ns, thread.ready_ns, thread.name.as_str()), (50, 70, "web"));
         let other = Scope { comm: Some("db".into()), ..Scope::default() };
         assert!(schedstat.read(&roots, &other).threads.is_empty());
+    }
+
+    #[test]
+    fn threads_without_room_count_in_each_reading() {
+        let root = tempfile::tempdir().unwrap();
+        for tid in 7..10 {
+            let task = root.path().join(format!("proc/7/task/{tid}"));
+            std::fs::create_dir_all(&task).unwrap();
+            std::fs::write(task.join("schedstat"), "100 20 3\n").unwrap();
+        }
+        let roots = Roots::at(root.path());
+        let mut schedstat = Schedstat::default();
+        let mut lost = |most| {
+            let counts = schedstat.read_most(most, &roots, &Scope::default());
+            (counts.threads.len(), counts.lost_threads)
+        };
+        assert_eq!([lost(1), lost(1), lost(3), lost(2)], [(1, 2), (1, 4), (3, 4), (2, 5)]);
     }
 }

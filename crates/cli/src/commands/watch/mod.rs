@@ -1,4 +1,5 @@
-//! `tailback watch`: observes a live system. It loads eBPF programs while it runs, and changes
+//! `tailback watch`: observes a live system. While it runs, it loads eBPF programs and has the
+//! kernel count their CPU time; `--node` switches on two kinds of accounting in a node. It changes
 //! nothing else.
 
 mod hindsight;
@@ -19,7 +20,7 @@ use crate::command::{Failure, Run, Session as Program, below};
 use crate::exit;
 use crate::output;
 use crate::records;
-use crate::signals::{Asked, Interruption};
+use crate::signals::{self, Asked, Interruption};
 use hindsight::Hindsight;
 use host::Roots;
 use incidents::IncidentLog;
@@ -30,7 +31,7 @@ use notifier::Notifier;
 pub use notifier::NotifierFlags;
 use service::Service;
 use session::WatchSession;
-use signal_hook::consts::{SIGHUP, SIGUSR1};
+use signal_hook::consts::SIGUSR1;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -43,14 +44,16 @@ use terminal::Terminal;
 use watch::reader::{Reader, Readers};
 use watch::{Sampler, Sampling, StartError, Step, Steps, Summary, Tick};
 
-const CODES: &str = "  0    no finding\n  1    a finding\n  2    bad \
-    usage\n  3    nothing can be measured here\n  130  interrupted within the first second";
+const CODES: &str = "  0    no finding; see the last line for what was not measured\n  1    a \
+    finding\n  2    bad usage\n  3    nothing can be measured here\n  130  interrupted within the \
+    first second";
 
 /// Show what is stalled on this machine now, and what causes it.
 ///
-/// Loads eBPF programs while it runs, and changes nothing else. The programs measure which tasks
-/// were ready and did not run. They need root, or CAP_BPF and CAP_PERFMON. Without them, watch
-/// shows what /proc and cpu.stat show.
+/// While it runs, it loads eBPF programs and has the kernel count their CPU time. --node switches
+/// on two kinds of accounting in a node. It changes nothing else. The programs measure which tasks
+/// were ready and did not run. They need root, or CAP_BPF and CAP_PERFMON (on Linux 5.10 also
+/// CAP_SYS_RESOURCE). Without them, watch shows what /proc and cpu.stat show.
 #[derive(clap::Args)]
 #[command(mut_arg("brief", |arg| arg.requires("length")))]
 #[command(after_help = below(CODES, [
@@ -70,7 +73,8 @@ pub struct Watch {
     /// Show only the losses of the processes with this name, as ps -o comm shows it
     #[arg(long, value_name = "NAME")]
     comm: Option<String>,
-    /// Also look into these Erlang nodes: web@host, or web@host:PORT without epmd
+    /// Also look into these Erlang nodes: web@host, or web@host:PORT without epmd. While watch
+    /// runs, it switches on scheduler_wall_time in them, and at times microstate_accounting
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     node: Vec<String>,
     /// File with the cookie of these nodes [default: ~/.erlang.cookie, or the cookie of Debian's
@@ -101,8 +105,8 @@ pub struct Watch {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Keep the last seconds in SIZE of memory (64MiB). Write them when a finding begins (an
-    /// incident, with --incidents or --on-finding), or on SIGUSR1. They go to --record FILE, or
-    /// to the next free FILE-1, FILE-2
+    /// incident, with --incidents or --on-finding), or on SIGUSR1. They go to --record FILE
+    /// (w.json), or to the next free name beside it (w-1.json, w-2.json)
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     ring: Option<u64>,
     /// Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9964
@@ -262,8 +266,8 @@ fn note_missing(sources: &[SourceUse]) {
 
 /// Opens files of processes for another `watch`, at the other end of standard input.
 fn reader() -> Result<u8, Failure> {
-    // It ends with its `watch`. A SIGHUP to the whole service is meant for `watch`.
-    let _handled = Asked::watch(SIGHUP);
+    // It ends with its `watch`.
+    signals::ignore_requests();
     let not_asked = || Failure::usage("reader: only `tailback watch` starts it");
     let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|_| not_asked())?;
     ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())

@@ -7,14 +7,13 @@
 
 use crate::command::{Failure, Run, Session as Program};
 use crate::output;
-use crate::signals::Asked;
+use crate::signals;
 use os::child::Child;
 use os::user::User;
 use os::{death, sandbox};
 use rustix::io::Errno;
 use rustix::process::{Signal, geteuid, getppid, setsid};
 use rustix::thread::CapabilitySet;
-use signal_hook::consts::SIGHUP;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -157,8 +156,8 @@ impl Run for NotifierFlags {
     fn run(&self, _: &Program) -> Result<u8, Failure> {
         // The process was started as /proc/self/exe, and would be shown as `exe`.
         let _ = rustix::thread::set_name(c"tailback-notify");
-        // It ends with its `watch`. A SIGHUP to the whole service is meant for `watch`.
-        let _handled = Asked::watch(SIGHUP);
+        // It ends with its `watch`.
+        signals::ignore_requests();
         self.restrict().map_err(|why| {
             Failure::need(format!("--on-finding {}: {why}", self.program.display()))
         })?;

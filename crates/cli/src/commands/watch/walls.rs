@@ -1,9 +1,9 @@
 //! The restrictions of `watch` while it watches.
 //!
 //! It runs as root for weeks, and users decide what it reads. So it gives up rights once its
-//! programs are loaded. It keeps only the privileges that reading needs, and may write only its
-//! record. System calls that reach further are refused. An attacker who takes over the process is
-//! restricted in the same way.
+//! programs are loaded. It keeps only the privileges that reading needs, and may write only in the
+//! folders of its output and below them. System calls that reach further are refused. An attacker
+//! who takes over the process is restricted in the same way.
 
 use os::sandbox::{Files, Network, keep_privileges, limit_data, refuse_calls, restrict};
 use rustix::process::geteuid;
