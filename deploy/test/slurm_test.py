@@ -133,6 +133,34 @@ def broken_off(cluster, results):
     return set(cluster.answers(results))
 
 
+def ended(cluster, results):
+    """Ends the census with TERM while a node is measured, as Ctrl-C and a time limit do. The census
+    cancels its jobs, and a check that this interrupts gives no answer."""
+    process = cluster.census(results)
+    deadline = time.monotonic() + 180
+    while "allocated" not in cluster.states():
+        check(process.poll() is None, "the census waits for its jobs")
+        check(time.monotonic() < deadline, f"a node is measured: {cluster.states()}")
+        time.sleep(0.2)
+    # The jitter is 1 s. Then the check measures for up to 20 s.
+    time.sleep(6)
+    cluster.controller.ssh("sudo pkill -TERM -f /shared/slurm/census", check=False)
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 120
+    while jobs := cluster.controller.ssh("sudo squeue -h", check=False).strip():
+        check(time.monotonic() < deadline, f"the jobs are cancelled: {jobs}")
+        time.sleep(0.5)
+    complete(cluster, results)
+    return set(cluster.answers(results))
+
+
+def complete(cluster, results):
+    """Checks that no answer is of an interrupted check."""
+    for path in cluster.answers(results).values():
+        found = [json.loads(line)["progress"] for line in path.read_text().splitlines()]
+        check(found and "interrupted" not in found, f"{path.name} is complete: {found}")
+
+
 def nothing_left(cluster, before, when):
     """Checks that every node is as before, except for Slurm's own files and tailback's lock."""
     for host in cluster.nodes:
@@ -162,8 +190,11 @@ def main(folder, cache, binary):
     check(len(files) == len(names), f"no node is measured twice: {files}")
     one_at_a_time(files)
     nothing_left(cluster, before, "by a census that broke off and went on")
+    answered = ended(cluster, "second")
+    say(f"ended after {sorted(answered)}; no interrupted check is an answer")
     whole(cluster, "second")
-    nothing_left(cluster, before, "by a second census")
+    complete(cluster, "second")
+    nothing_left(cluster, before, "by a census that was ended and went on")
     lines = [json.loads(file.read_text().splitlines()[0]) for file in files]
     say("verdicts: " + ", ".join(f"{one['host']['name']} {one['verdict']['state']}"
                                  for one in lines))

@@ -15,8 +15,11 @@ pub struct Answer {
     pub contradictory: bool,
     /// Start of the study, in seconds since 1970.
     pub started: i64,
-    /// Distinguishes studies of one host that began at the same moment.
-    pub fingerprint: u64,
+    /// A hash of the study's seed: it distinguishes studies of one host that began at the same
+    /// moment.
+    pub study: u32,
+    /// The number of blocks that were run.
+    pub blocks: u32,
     /// The kind of its host.
     pub kind: u32,
     /// How much more the worst arm loses than its control, if the host is affected.

@@ -55,13 +55,26 @@ impl FileHost {
         FileHost { host: plain(host).into(), hashed, given }
     }
 
+    /// The name of a file below the named folder or in an archive, as it is shown: where host
+    /// names are hashed, with the hash in place of the host that it is named after. A file that
+    /// the user named is shown under its own name.
+    pub(crate) fn shown<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        match &self.hashed {
+            Some(hashed) if self.given == Given::Found && !self.host.is_empty() => {
+                plain(name).replace(&*self.host, hashed).into()
+            }
+            _ => Cow::Borrowed(name),
+        }
+    }
+
     /// Whether the file speaks only for this host.
     pub(crate) fn is_alone(&self) -> bool {
         self.given == Given::Found
     }
 
     /// The host that a record counts for, if the record claims to be of `claimed`. None if the
-    /// file speaks for another host. `line` is 0 if the file is one record.
+    /// file speaks for another host. `line` is 0 if the file is one record. Where host names are
+    /// hashed, a record under the plain name counts for the same host as one under its hash.
     pub(crate) fn host_of<'a>(
         &'a self,
         claimed: Option<&'a str>,
@@ -70,9 +83,9 @@ impl FileHost {
         let is_own = |name: &str| *name == *self.host || self.hashed.as_deref() == Some(name);
         let own = || Cow::Borrowed(self.hashed.as_deref().unwrap_or(&self.host));
         match (claimed, self.given) {
-            (Some(name), Given::Found) => is_own(name).then_some((Cow::Borrowed(name), By::File)),
+            (Some(name), Given::Found) => is_own(name).then(|| (own(), By::File)),
             (None, Given::Found) => Some((own(), By::File)),
-            (Some(name), Given::Named) if is_own(name) => Some((Cow::Borrowed(name), By::Name)),
+            (Some(name), Given::Named) if is_own(name) => Some((own(), By::Name)),
             (Some(name), Given::Named) => Some((Cow::Borrowed(name), By::Record)),
             (None, Given::Named) if line == 0 => Some((own(), By::Name)),
             (None, Given::Named) => Some((format!("{}:{line}", self.host).into(), By::Record)),
@@ -103,6 +116,25 @@ mod tests {
         assert_eq!(told(Given::Found, true, Some("#web1"), 3), some("#web1", By::File));
         assert_eq!(told(Given::Found, true, Some("#web2"), 3), None);
         assert_eq!(told(Given::Found, true, None, 0), some("#web1", By::File));
+    }
+
+    #[test]
+    fn a_plain_name_and_its_hash_are_one_host() {
+        assert_eq!(told(Given::Found, true, Some("web1"), 3), some("#web1", By::File));
+        assert_eq!(told(Given::Named, true, Some("web1"), 3), some("#web1", By::Name));
+    }
+
+    #[test]
+    fn the_name_of_a_file_shows_no_host_whose_name_is_hashed() {
+        let hashing = Some(Hashing(&|name: &str| format!("#{}", name.len())));
+        let shown = |given, hashing, name: &str| {
+            FileHost::new("web1", given, hashing).shown(name).into_owned()
+        };
+        assert_eq!(shown(Given::Found, hashing, "web1.jsonl"), "#4.jsonl");
+        assert_eq!(shown(Given::Found, hashing, "web1/tmp/web1.json"), "#4/tmp/#4.json");
+        assert_eq!(shown(Given::Found, None, "web1.jsonl"), "web1.jsonl");
+        assert_eq!(shown(Given::Named, hashing, "web1.jsonl"), "web1.jsonl");
+        assert_eq!(FileHost::new("", Given::Found, hashing).shown("a"), "a");
     }
 
     #[test]

@@ -102,13 +102,15 @@ impl Fleet {
         let row = Row {
             started: answer.started,
             right,
-            fingerprint: answer.fingerprint,
+            study: answer.study,
+            blocks: answer.blocks,
             kind: answer.kind,
             place: Where { source: self.files.number(), line },
             shift: answer.shift.map_or(f32::NAN, |(shift, _)| shift),
             unit: answer.shift.map(|(_, unit)| unit),
             state: answer.state,
             doubted: answer.contradictory,
+            rivalled: false,
             version: self.version(&answer.version),
             brief: answer.brief,
             by,
@@ -141,7 +143,7 @@ impl Fleet {
             }
             Entry::Occupied(held) => held,
         };
-        let counts = row.rank() > held.get().rank();
+        let counts = row.counts_before(held.get());
         let lesser = if counts { held.insert(row) } else { row };
         let greater = held.get_mut();
         let why = if lesser.is_copy_of(greater) {
@@ -149,7 +151,10 @@ impl Fleet {
         } else {
             lesser.why_superseded(greater)
         };
-        greater.doubted |= why == Why::TwoAnswers;
+        // A rival of a study is also one of that study after it was continued.
+        let same_moment = lesser.rank() == greater.rank();
+        greater.rivalled |= same_moment && (lesser.study != greater.study || lesser.rivalled);
+        greater.doubted |= greater.rivalled || why == Why::TwoAnswers;
         let other = greater.place;
         let named = matches!(why, Why::TwoAnswers | Why::TwoFiles);
         let example = || Example {
@@ -263,14 +268,15 @@ mod tests {
 
     const NOW: i64 = 1_800_000_000;
 
-    fn answer(host: &str, state: State, started: i64, seed: u64) -> Answer {
+    fn answer(host: &str, state: State, started: i64, study: u32) -> Answer {
         Answer {
             host: Some(host.to_owned()),
             scenario: 0,
             state,
             contradictory: false,
             started: NOW - 1000 + started,
-            fingerprint: seed,
+            study,
+            blocks: 8,
             kind: 0,
             shift: None,
             version: "1".to_owned(),
@@ -395,6 +401,43 @@ mod tests {
         let (fleet, aside) = of(&[one, answer("a", State::NotAffected, 1, 2)]);
         assert_eq!(fleet.rows[&(0, 0)].state(), State::Untrustworthy);
         assert_eq!(aside, [(Why::TwoAnswers, 1)]);
+    }
+
+    #[test]
+    fn a_study_that_was_continued_counts_as_it_ended() {
+        let of_study = |state, study, blocks| Answer { blocks, ..answer("a", state, 1, study) };
+        let open = of_study(State::Inconclusive, 5, 6);
+        let settled = of_study(State::Affected, 5, 12);
+        // In the host's own file, named or found, and in two files of many hosts.
+        let files = [
+            ("a.jsonl", "a.jsonl", Given::Named),
+            ("a.jsonl", "a.jsonl", Given::Found),
+            ("monday.jsonl", "friday.jsonl", Given::Named),
+        ];
+        for (first, second, given) in files {
+            for [one, other] in [[&open, &settled], [&settled, &open]] {
+                let both = [(first, given, one.clone()), (second, given, other.clone())];
+                let (fleet, aside) = in_files(&both);
+                assert_eq!(fleet.rows[&(0, 0)].state(), State::Affected, "{first} {second}");
+                assert_eq!(aside, [(Why::Superseded, 1)], "{first} {second}");
+            }
+        }
+        // A settled study ends, so a longer one with another verdict is no continuation.
+        let contrary = of_study(State::NotAffected, 5, 20);
+        for order in [[&settled, &contrary], [&contrary, &settled]] {
+            let (fleet, aside) = of(&order.map(Clone::clone));
+            assert_eq!(fleet.rows[&(0, 0)].state(), State::Untrustworthy);
+            assert_eq!(aside, [(Why::TwoAnswers, 1)]);
+        }
+        // Another study of the same moment is no continuation, in whatever order they are read.
+        for rival in [of_study(State::NotAffected, 4, 9), of_study(State::NotAffected, 6, 9)] {
+            let all = [&open, &settled, &rival];
+            let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+            for order in orders {
+                let (fleet, _) = of(&order.map(|place: usize| all[place].clone()));
+                assert_eq!(fleet.rows[&(0, 0)].state(), State::Untrustworthy, "{order:?}");
+            }
+        }
     }
 
     #[test]

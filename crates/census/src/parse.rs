@@ -85,6 +85,8 @@ struct Head<'a> {
 #[derive(Deserialize)]
 struct PlanHead {
     seed: u64,
+    #[serde(default)]
+    blocks: u32,
 }
 
 #[derive(Deserialize)]
@@ -189,7 +191,8 @@ impl<'a> Reader<'a> {
             state,
             contradictory: !self.holds_together(head)?,
             started: started(&head.started)?,
-            fingerprint: fingerprint(&(plan.seed, state.word())),
+            study: hash(plan.seed),
+            blocks: plan.blocks,
             kind: self.kind_of_brief(head)?,
             shift: if state == State::Affected { shift_of_brief(head)? } else { None },
             version: name(version)?.to_owned(),
@@ -220,7 +223,8 @@ impl<'a> Reader<'a> {
             state,
             contradictory: false,
             started: started(&facts.started)?,
-            fingerprint: fingerprint(&(facts.plan.seed, state.word())),
+            study: hash(facts.plan.seed),
+            blocks: blocks(&facts),
             kind: self.kind_of(&facts.machine)?,
             shift: if state == State::Affected { shift(&judgement) } else { None },
             version: name(&facts.tool.version)?.to_owned(),
@@ -349,6 +353,12 @@ fn why(error: &serde_json::Error, text: &[u8]) -> Why {
     }
 }
 
+/// The number of blocks that were run, as in a brief record of the study.
+fn blocks(facts: &Facts) -> u32 {
+    let blocks = facts.trials.iter().map(|trial| trial.block.saturating_add(1));
+    blocks.max().unwrap_or(0)
+}
+
 /// The work of judging facts: each figure of each arm is looked up in all trials.
 fn work(facts: &Facts) -> usize {
     let figures = facts.plan.also.len().saturating_add(1);
@@ -430,11 +440,12 @@ fn worst(shifts: impl Iterator<Item = (f64, Unit)>) -> Option<(f32, Unit)> {
     worst.map(|(shift, unit)| (shift as f32, unit))
 }
 
-fn fingerprint(what: &impl Hash) -> u64 {
-    // The hasher has fixed keys: the same study has the same fingerprint in each run.
+/// A short hash of the seed of a study.
+fn hash(seed: u64) -> u32 {
+    // The hasher has fixed keys: the same study has the same hash in each run.
     let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
+    seed.hash(&mut hasher);
+    hasher.finish() as u32
 }
 
 #[cfg(test)]

@@ -19,7 +19,10 @@ pub(crate) struct Row {
     pub(crate) started: i64,
     /// Whether the host's clock is plausible.
     pub(crate) right: bool,
-    pub(crate) fingerprint: u64,
+    /// Distinguishes studies of one host that began at the same moment.
+    pub(crate) study: u32,
+    /// The number of blocks that were run.
+    pub(crate) blocks: u32,
     pub(crate) kind: u32,
     pub(crate) place: Where,
     pub(crate) shift: f32,
@@ -28,6 +31,8 @@ pub(crate) struct Row {
     /// Whether its verdict cannot be trusted, or conflicts with another answer of the same
     /// moment.
     pub(crate) doubted: bool,
+    /// Whether another study of the same moment has an answer too.
+    pub(crate) rivalled: bool,
     pub(crate) version: u8,
     pub(crate) brief: bool,
     /// The evidence that it is of this host.
@@ -43,16 +48,37 @@ impl Row {
         (self.by, self.right, self.started)
     }
 
-    /// Whether two answers are of one study.
-    pub(crate) fn is_copy_of(&self, other: &Row) -> bool {
-        (self.started, self.fingerprint) == (other.started, other.fingerprint)
+    /// Whether this answer counts and `other` does not. Of two answers of equal rank it is the one
+    /// of the longer study; of two studies it is the same one in whatever order they are read.
+    pub(crate) fn counts_before(&self, other: &Row) -> bool {
+        let order = |row: &Row| (row.rank(), row.study, row.blocks, row.state.word());
+        order(self) > order(other)
     }
 
-    /// Why this answer does not count beside `other`, which has a higher rank.
+    /// Whether two answers are of one record.
+    pub(crate) fn is_copy_of(&self, other: &Row) -> bool {
+        let record = |row: &Row| (row.started, row.study, row.blocks, row.state);
+        record(self) == record(other)
+    }
+
+    /// Whether `other` is of the same study, after it was continued. An undecided study that is
+    /// continued keeps its start and its seed, and has more blocks. A settled one ends, so it has
+    /// no other verdict later.
+    fn is_continued_by(&self, other: &Row) -> bool {
+        let same = (self.started, self.study) == (other.started, other.study);
+        same && self.blocks < other.blocks && (!self.is_settled() || self.state == other.state)
+    }
+
+    fn is_settled(&self) -> bool {
+        matches!(self.state, State::Affected | State::NotAffected)
+    }
+
+    /// Why this answer does not count beside `other`, which counts before it.
     pub(crate) fn why_superseded(&self, other: &Row) -> Why {
         // A folder has one file for each run of a host.
         let both_own = (self.by, other.by) == (By::File, By::File);
         match self.rank() == other.rank() {
+            true if self.is_continued_by(other) => Why::Superseded,
             true => Why::TwoAnswers,
             false if both_own || self.place.source == other.place.source => Why::Superseded,
             false => Why::TwoFiles,
@@ -61,7 +87,17 @@ impl Row {
 
     /// The verdict, or [`State::Untrustworthy`] if a settled verdict is doubted.
     pub(crate) fn state(&self) -> State {
-        let settled = matches!(self.state, State::Affected | State::NotAffected);
-        if self.doubted && settled { State::Untrustworthy } else { self.state }
+        if self.doubted && self.is_settled() { State::Untrustworthy } else { self.state }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fleet has millions of rows.
+    #[test]
+    fn a_row_is_small() {
+        assert!(size_of::<Row>() <= 40, "{}", size_of::<Row>());
     }
 }

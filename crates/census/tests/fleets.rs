@@ -4,7 +4,7 @@
 
 use census::simulated::{self, SCENARIO, Truth, World};
 use census::summary::{self, Listed};
-use census::{Fleet, Hashing, Options};
+use census::{Fleet, Hashing, Options, Verdicts};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::census::{Factor, ScenarioCensus, Side, Telling, Why};
@@ -214,7 +214,7 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     bomb.write_all(&vec![b' '; 70 << 20]).unwrap();
     file("bomb.json.gz", &bomb.finish().unwrap());
     // As a list in memory, each of these would take fifty times the size of its text.
-    file("list.json", format!("[{}1]", "1,".repeat(1 << 20)).as_bytes());
+    file("list.json", format!("[{}{{}}]", "{},".repeat(1 << 20)).as_bytes());
     file("lines.jsonl", "x\n".repeat(1 << 20).as_bytes());
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless.json")).unwrap();
     let path = std::ffi::CString::new(folder.path().join("pipe.json").to_str().unwrap()).unwrap();
@@ -528,6 +528,105 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     // Without the salt, none of them counts.
     let other = of(None);
     assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
+}
+
+/// Where host names are hashed, no name of a file in a folder or an archive shows the host that it
+/// is named after.
+#[test]
+fn a_hashed_host_is_not_in_the_name_of_its_file() {
+    let [well, sick, lie] = two_hosts().map(|line| {
+        let line = line.replace("\"name\":\"a\"", "\"hash\":\"salted 1\"");
+        line.replace("\"name\":\"b\"", "\"hash\":\"salted 2\"")
+    });
+    let hash = |name: &str| match name {
+        "web-hidden-1" => "salted 1".to_owned(),
+        "web-hidden-2" => "salted 2".to_owned(),
+        _ => "salted 3".to_owned(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    let tar = |files: &[(&str, &str)]| {
+        let mut writer = tar::Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            writer.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        writer.into_inner().unwrap()
+    };
+    let both = well + &lie;
+    write("files/web-hidden-1.jsonl", both.as_bytes());
+    write("files/web-hidden-2-20261122T180405Z-17.jsonl", sick.as_bytes());
+    write("files/web-hidden-3.json", b"no record");
+    write("folders/web-hidden-1/tmp/web-hidden-1.jsonl", both.as_bytes());
+    write("folders/web-hidden-2/brief.json", sick.as_bytes());
+    write("archives/web-hidden-1.tar", &tar(&[("web-hidden-1/brief.jsonl", &both)]));
+    write("archives/web-hidden-2.jsonl", &tar(&[("web-hidden-2.json", &sick)]));
+    let entries = [("web-hidden-1/brief.jsonl", &*both), ("web-hidden-2.json", &*sick)];
+    write("fleet.tar", &tar(&entries));
+    let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
+    for name in ["files", "folders", "archives", "fleet.tar"] {
+        let path = folder.path().join(name);
+        let fleet = census::read(&[path], options, &mut |_| {}).unwrap();
+        let census = taken(&fleet, None, None);
+        let hosts = scenario(&census).hosts;
+        assert_eq!((hosts.affected, hosts.clear, census.hosts), (1, 1, 2), "{name}");
+        assert_eq!(count(&census, &[Why::OtherHost]), 1, "{name}");
+        let rows: Vec<String> =
+            Verdicts::of(&fleet).iter().map(|one| format!("{} {}", one.host, one.file)).collect();
+        let shown = serde_json::to_string(&census).unwrap() + &rows.concat();
+        assert!(shown.contains("salted 1") && !shown.contains("hidden"), "{name}: {shown}");
+    }
+}
+
+/// A study that was undecided, and that its host has continued, writes a second brief record with
+/// the same start and the same seed.
+#[test]
+fn a_study_that_was_continued_to_its_verdict_has_that_verdict() {
+    let quiet = World { hostile: 0.0, duplicates: 0.0, liars: 0.0, ..World::of(1000, 3, true) };
+    let text = String::from_utf8(lines(quiet).0).unwrap();
+    let of = |state: &str| {
+        let is = format!("\"state\":\"{state}\"");
+        let line = text.lines().find(|line| line.contains(&is)).unwrap();
+        let mut brief: serde_json::Value = serde_json::from_str(line).unwrap();
+        brief["host"] = serde_json::json!({ "name": "a" });
+        brief["started"] = "2026-11-01T00:00:00Z".into();
+        brief["plan"]["seed"] = 7.into();
+        brief
+    };
+    let open = of("inconclusive");
+    let settled = of("affected");
+    let blocks = |brief: &serde_json::Value| brief["plan"]["blocks"].as_u64().unwrap();
+    assert!(blocks(&open) < blocks(&settled));
+    let names = ["a-20261101T000200Z-7.jsonl", "a-20261101T003000Z-9.jsonl"];
+    // The names decide which of them is read first.
+    for briefs in [[&open, &settled], [&settled, &open]] {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, brief) in names.iter().zip(briefs) {
+            std::fs::write(folder.path().join(name), format!("{brief}\n")).unwrap();
+        }
+        let census = taken(&fleet(&[folder.path().to_owned()], 1), None, None);
+        let hosts = scenario(&census).hosts;
+        assert_eq!((hosts.affected, census.hosts), (1, 1), "{:?}", census.set_aside);
+        assert_eq!(count(&census, &[Why::Superseded]), 1, "{:?}", census.set_aside);
+        assert_eq!(census.set_aside.len(), 1, "{:?}", census.set_aside);
+    }
+}
+
+/// A log that begins with a bracket or a brace is read line by line.
+#[test]
+fn a_first_line_that_is_no_record_costs_no_other_line() {
+    let [well, sick, _] = two_hosts();
+    let folder = tempfile::tempdir().unwrap();
+    for first in ["[   12.5] the host is up", "[1, 2]", "{"] {
+        let census = of(folder.path(), format!("{first}\n{well}{sick}").as_bytes());
+        assert_eq!(census.hosts, 2, "{first}: {:?}", census.set_aside);
+        assert_eq!(count(&census, &[Why::Damaged, Why::Truncated]), 1, "{first}");
+    }
 }
 
 /// A record of that study, with the conclusion that its host claims.

@@ -166,24 +166,30 @@ fn a_salt_stays_a_secret() {
     let brief = ["export", "--format", "brief", "--host-name", "web-hidden-7"];
     let ran = place.say(&[&brief, &salt[..], &[record.to_str().unwrap()]].concat());
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let path = place.path("fleet.jsonl");
-    std::fs::write(&path, &ran.out).unwrap();
+    // The second one is a folder with a file that is named after the host.
+    let (file, folder) = (place.path("fleet.jsonl"), place.path("answers"));
+    std::fs::create_dir(&folder).unwrap();
+    for path in [&file, &folder.join("web-hidden-7.jsonl")] {
+        std::fs::write(path, &ran.out).unwrap();
+    }
     let inventory = place.path("inventory");
     std::fs::write(&inventory, "web-hidden-7\nweb-hidden-8\n").unwrap();
-    let hosts = [path.to_str().unwrap(), "--hosts", inventory.to_str().unwrap()];
     let rows = place.path("rows");
     let mut all = vec![ran.out];
-    for more in [
-        vec![],
-        vec!["--why"],
-        vec!["--json"],
-        vec!["--page", "-", "--parquet", rows.to_str().unwrap()],
-        vec!["--format", "junit"],
-        vec!["--format", "openmetrics"],
-    ] {
-        let ran = place.say(&[&["census"], &hosts[..], &salt[..], &more[..]].concat());
-        assert_eq!(ran.code(), 1, "{ran:?}");
-        all.extend([ran.out, ran.err]);
+    for from in [&file, &folder] {
+        let hosts = [from.to_str().unwrap(), "--hosts", inventory.to_str().unwrap()];
+        for more in [
+            vec![],
+            vec!["--why"],
+            vec!["--json"],
+            vec!["--page", "-", "--parquet", rows.to_str().unwrap()],
+            vec!["--format", "junit"],
+            vec!["--format", "openmetrics"],
+        ] {
+            let ran = place.say(&[&["census"], &hosts[..], &salt[..], &more[..]].concat());
+            assert_eq!(ran.code(), 1, "{ran:?}");
+            all.extend([ran.out, ran.err]);
+        }
     }
     let bytes = |path: &std::path::Path| {
         String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()

@@ -4,7 +4,7 @@
 pub const SIZE: usize = 88;
 
 /// What ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// Waiting for a lock.
     Waited,

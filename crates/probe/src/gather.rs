@@ -8,7 +8,7 @@ use crate::quota;
 use crate::suspects::{self, Stacks};
 use crate::to_model;
 use model::evidence::{Evidence, Resource, Wait};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most waits that are kept for the record.
 const WAITS: usize = 16;
@@ -32,6 +32,11 @@ pub struct Gatherer {
     seen_ns: u64,
     /// When the load was released; events that ended before are not counted.
     zero: u64,
+    /// When the trial ended. Events that began later are not counted.
+    end: Option<u64>,
+    /// Events that were in progress when the trial ended, and ended before the programs were
+    /// detached: what they are, their thread and their beginning.
+    ended_late: HashSet<(EventKind, u32, u64)>,
     /// Waits shorter than this are not counted, in nanoseconds.
     threshold: u64,
 }
@@ -60,8 +65,33 @@ impl Gatherer {
         self.spaces.insert(space, pid);
     }
 
-    /// Adds an event.
+    /// Sets the moment when the trial ended. The programs send events until they are detached, so
+    /// what they send of the time after it is cut off.
+    pub fn end(&mut self, end: u64) {
+        self.end = Some(end);
+    }
+
+    /// Adds an event that the programs sent.
     pub fn add(&mut self, event: Event) {
+        let Some(end) = self.end else { return self.keep(event) };
+        if event.from >= end {
+            return;
+        }
+        if event.to >= end {
+            self.ended_late.insert((event.kind, event.tid, event.from));
+        }
+        self.keep(Event { to: event.to.min(end), ..event });
+    }
+
+    /// Adds an event that was in progress when the trial ended, after all that the programs sent.
+    /// If it ended before they were detached, they have sent it too.
+    pub fn add_in_progress(&mut self, event: Event) {
+        if !self.ended_late.contains(&(event.kind, event.tid, event.from)) {
+            self.keep(event);
+        }
+    }
+
+    fn keep(&mut self, event: Event) {
         match event.kind {
             EventKind::Held | EventKind::Ran => self.history.add(event),
             EventKind::Waited | EventKind::Slept => self.take_wait(event),
@@ -161,6 +191,7 @@ fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> Resource {
 mod tests {
     use super::*;
     use crate::history::tests::ran;
+    use crate::span::Stretch;
     use crate::watched::{Role, Watched};
 
     struct NoStacks;
@@ -219,5 +250,46 @@ mod tests {
         let mut evidence = Evidence::default();
         gatherer.finish(&parts(), &NoStacks, &mut evidence);
         assert_eq!((evidence.waits_seen, evidence.waits_ns), (1, 50));
+    }
+
+    #[test]
+    fn a_wait_in_progress_at_the_end_counts_once_and_until_then() {
+        let wait = |tid, from, to| {
+            let kind = EventKind::Waited;
+            Event { kind, space: 5, ..ran(tid, 0, from, from, to) }
+        };
+        let counted = |sent: &[Event], in_progress: &[Event]| {
+            let mut gatherer = Gatherer::default();
+            gatherer.release(100);
+            gatherer.end(200);
+            sent.iter().for_each(|event| gatherer.add(event.clone()));
+            in_progress.iter().for_each(|event| gatherer.add_in_progress(event.clone()));
+            let mut evidence = Evidence::default();
+            gatherer.finish(&parts(), &NoStacks, &mut evidence);
+            (evidence.waits_seen, evidence.waits_ns)
+        };
+        assert_eq!(counted(&[], &[wait(1, 150, 200)]), (1, 50));
+        // It ends before the programs are detached.
+        assert_eq!(counted(&[wait(1, 150, 230)], &[wait(1, 150, 200)]), (1, 50));
+        assert_eq!(counted(&[wait(1, 150, 200)], &[wait(1, 150, 200)]), (1, 50));
+        // Another wait, of the same thread or of another one.
+        assert_eq!(counted(&[wait(1, 110, 120)], &[wait(1, 150, 200)]), (2, 60));
+        assert_eq!(counted(&[wait(2, 150, 230)], &[wait(1, 150, 200)]), (2, 100));
+        // It begins after the end.
+        assert_eq!(counted(&[wait(1, 200, 230), wait(1, 210, 230)], &[]), (0, 0));
+    }
+
+    #[test]
+    fn a_hold_in_progress_at_the_end_is_known_once() {
+        let mut gatherer = Gatherer::default();
+        gatherer.release(100);
+        gatherer.end(200);
+        let on_cpu = |to| ran(100, 1, 120, 120, to);
+        gatherer.add(Event { kind: EventKind::Held, space: 5, ..ran(7, 1, 110, 120, 230) });
+        gatherer.add(on_cpu(230));
+        gatherer.add_in_progress(on_cpu(200));
+        let when = Stretch::new(100, 300);
+        assert_eq!(gatherer.history.others_on(1, 7, when).map(|ran| ran.to).sum::<u64>(), 200);
+        assert_eq!(gatherer.history.holds(5, when).map(|held| held.to).sum::<u64>(), 200);
     }
 }

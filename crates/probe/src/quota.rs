@@ -6,7 +6,8 @@ use crate::to_model::ms_after;
 use model::evidence::{QuotaEvidence, QuotaShare, ThreadEvidence, Throttle};
 use model::not_seen::EvidenceSource;
 
-/// Most throttled stretches that are listed.
+/// Most throttled stretches that are listed: the first ones. If there are as many, the sentence
+/// about them says that later ones are missing (`report/src/prose/explanation.rs`).
 const STRETCHES: usize = 400;
 
 /// Most threads that are listed: those that were throttled longest, and those that used most.

@@ -7,7 +7,7 @@
 use crate::error::RowsError;
 use rustix::fs::{
     Access, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, accessat, flock,
-    fstat, mkdirat, openat, renameat_with, statat, syncfs,
+    fstat, mkdirat, openat, renameat, renameat_with, statat, syncfs,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -122,9 +122,7 @@ impl Folder {
 
     /// Creates the hidden folder.
     pub(crate) fn begin(&self) -> Result<Beside<'_>, RowsError> {
-        let mut name = OsString::from(".");
-        name.push(self.name());
-        name.push(format!(".{}{SUFFIX}", std::process::id()));
+        let name = self.hidden(std::process::id());
         let path = self.target.with_file_name(&name);
         let make = || {
             mkdirat(&self.above, &name, Mode::from_raw_mode(0o777))?;
@@ -145,6 +143,14 @@ impl Folder {
                 let _ = os::removal::folder(&above, &name);
             }
         }
+    }
+
+    /// The name of the hidden folder with this number, which is that of its writer.
+    fn hidden(&self, number: u32) -> OsString {
+        let mut name = OsString::from(".");
+        name.push(self.name());
+        name.push(format!(".{number}{SUFFIX}"));
+        name
     }
 
     /// Whether a hidden folder for these rows can have this name.
@@ -253,10 +259,44 @@ impl Beside<'_> {
         };
         fill().map_err(RowsError::io(&self.path))?;
         let Folder { target, above } = self.target;
+        let exists = self.target.check()?;
         // If something else has appeared there meanwhile, it is kept.
-        let flags = if self.target.check()? { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
-        renameat_with(above, &self.name, above, self.target.name(), flags)
-            .map_err(|error| RowsError::io(target)(error.into()))
+        let renamed = match exists {
+            true => self.replace(),
+            false => renameat(above, &self.name, above, self.target.name()),
+        };
+        renamed.map_err(|error| RowsError::io(target)(error.into()))
+    }
+
+    /// Takes the name of the old rows, which get the hidden name.
+    fn replace(&self) -> rustix::io::Result<()> {
+        let above = &self.target.above;
+        let exchange = RenameFlags::EXCHANGE;
+        match renameat_with(above, &self.name, above, self.target.name(), exchange) {
+            // The file system cannot do that, for example NFS.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.replace_in_steps(),
+            done => done,
+        }
+    }
+
+    /// Takes the name of the old rows in two steps. Between them no folder has that name. If the
+    /// second step fails, the old rows get their name back.
+    fn replace_in_steps(&self) -> rustix::io::Result<()> {
+        let above = &self.target.above;
+        let target = self.target.name();
+        // No writer has such a number, since the kernel's are far smaller.
+        let aside = self.target.hidden(u32::MAX - std::process::id());
+        // Locked until the end, so that no other writer takes them for left behind.
+        let old = opened(above, target)?;
+        let _ = flock(&old, FlockOperation::NonBlockingLockExclusive);
+        renameat(above, target, above, &aside)?;
+        if let Err(error) = renameat(above, &self.name, above, target) {
+            let _ = renameat(above, &aside, above, target);
+            return Err(error);
+        }
+        // If they cannot be removed, the next writer does it.
+        let _ = os::removal::folder(above, &aside);
+        Ok(())
     }
 }
 
@@ -293,6 +333,27 @@ mod tests {
         }
         fs::write(target.join("letter"), "").unwrap();
         assert!(matches!(Folder::at(&target), Err(RowsError::Foreign { .. })));
+    }
+
+    #[test]
+    fn rows_are_replaced_where_two_names_cannot_be_exchanged() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("rows");
+        let folder = Folder::at(&target).unwrap();
+        folder.begin().unwrap().publish(&made_by()).unwrap();
+        let beside = folder.begin().unwrap();
+        beside.create(Path::new("trials/new")).unwrap();
+        beside.replace_in_steps().unwrap();
+        drop(beside);
+        assert!(target.join("trials/new").exists() && !target.join(MARK).exists());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        // If the new rows cannot take the name, the old ones keep it.
+        let beside = folder.begin().unwrap();
+        fs::remove_dir(&beside.path).unwrap();
+        assert!(beside.replace_in_steps().is_err());
+        drop(beside);
+        assert!(target.join("trials/new").exists());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
     }
 
     #[test]

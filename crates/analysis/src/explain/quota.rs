@@ -21,7 +21,8 @@ pub(super) fn cause(quota: &QuotaEvidence) -> Option<QuotaCause> {
     })
 }
 
-/// How often the quota throttled the group on a CPU, and which thread ran when it was used up.
+/// How often the quota throttled the group on a CPU, and which thread ran when it was used up. The
+/// record lists a limited number of times, the first ones; the rest is not known.
 pub(super) fn throttles(quota: &QuotaEvidence) -> Option<Seen> {
     let lengths = || quota.timeline.iter().map(|stretch| stretch.until_ms - stretch.from_ms);
     let longest = lengths().reduce(f64::max)?;

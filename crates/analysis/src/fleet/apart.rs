@@ -37,9 +37,11 @@ const NEARLY_ALL: f64 = 0.98;
 pub struct Split {
     /// The index of the factor.
     pub factor: usize,
-    /// The side with the larger share of affected machines.
+    /// The side whose kinds are affected more than chance makes them.
     pub cut: Cut,
-    /// How often chance does as much, with all cuts taken into account.
+    /// How often chance does as much, with all cuts taken into account. It is 1 if the share of
+    /// affected machines is smaller on this side than on the other: then a few large kinds say the
+    /// opposite of all others, and neither side is named.
     pub p_value: f64,
     /// Cuts by other factors that give exactly the same sides, so it is not known which one
     /// matters.
@@ -59,44 +61,47 @@ pub enum Apart {
 ///
 /// `owned` has the same machines by owner and kind; it is empty if owners are not known. If it is
 /// not empty, the p-value is the larger of two: one from exchanging kinds, and one from
-/// exchanging whole owners. The same kinds and the same seed give the same answer.
+/// exchanging whole owners, among whom the same side has to stand out. The same kinds and the same
+/// seed give the same answer.
 pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed: u64) -> Apart {
     let kinds: Vec<&KindCounts> = kinds.iter().filter(|kind| kind.of > 0).collect();
     let scores = scores(&kinds);
     let strata = Strata::of(kinds.iter().map(|kind| kind.of.ilog2()));
     let cuts = cuts(&kinds, factors, &strata, &strata.moments(&scores));
-    let Some((best, most)) = strongest(&kinds, factors, &cuts, &scores) else {
+    let Some((best, distance)) = strongest(&kinds, factors, &cuts, &scores) else {
         return Apart::Untestable;
     };
+    let most = distance.abs();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let shuffles = shuffles(kinds.len());
     let mut shuffled = scores.clone();
     let as_much = (0..shuffles).filter(|_| {
         strata.shuffle(&mut shuffled, &mut rng);
         strongest(&kinds, factors, &cuts, &shuffled)
-            .is_some_and(|(_, by_chance)| by_chance >= most - 1e-9)
+            .is_some_and(|(_, by_chance)| by_chance.abs() >= most - 1e-9)
     });
     let by_kinds = (1 + as_much.count()) as f64 / (1 + shuffles) as f64;
     let p_value = match owned {
         [] => by_kinds,
         owned => {
             let cuts: Vec<(usize, Cut)> = cuts.iter().map(|one| (one.factor, one.cut)).collect();
-            by_kinds.max(owners::p_value(owned, factors, &cuts, best, seed))
+            by_kinds.max(owners::p_value(owned, factors, &cuts, best, distance, seed))
         }
     };
-    let (factor, cut) = (cuts[best].factor, cuts[best].cut);
-    let cut = upper(&kinds, factor, cut);
+    let factor = cuts[best].factor;
+    let cut = if distance >= 0.0 { cuts[best].cut } else { cuts[best].cut.opposite() };
+    let agrees = share(&kinds, factor, cut) >= share(&kinds, factor, cut.opposite());
+    let p_value = if agrees { p_value } else { 1.0 };
     let sides = |factor: usize, cut: Cut| -> Vec<bool> {
         kinds.iter().map(|kind| cut.holds(level(kind, factor))).collect()
     };
     let own = sides(factor, cut);
     let mut same: Vec<(usize, Cut)> = Vec::new();
     for other in cuts.iter().filter(|other| other.factor != factor) {
-        let of_other = upper(&kinds, other.factor, other.cut);
         let is_known = same.iter().any(|(factor, _)| *factor == other.factor);
-        if !is_known && sides(other.factor, of_other) == own {
-            same.push((other.factor, of_other));
-        }
+        let both = [other.cut, other.cut.opposite()];
+        let alike = both.into_iter().find(|cut| !is_known && sides(other.factor, *cut) == own);
+        same.extend(alike.map(|cut| (other.factor, cut)));
     }
     Apart::Cut(Split { factor, cut, p_value, same })
 }
@@ -133,16 +138,13 @@ pub fn conditions(
     found
 }
 
-/// The side of a cut with the larger share of affected machines.
-fn upper(kinds: &[&KindCounts], factor: usize, cut: Cut) -> Cut {
-    let share = |cut: Cut| {
-        let side = kinds.iter().filter(|kind| cut.holds(level(kind, factor)));
-        let (affected, of) = side.fold((0u64, 0u64), |(affected, of), kind| {
-            (affected + u64::from(kind.affected), of + u64::from(kind.of))
-        });
-        affected as f64 / of.max(1) as f64
-    };
-    if share(cut) >= share(cut.opposite()) { cut } else { cut.opposite() }
+/// The share of affected machines on a side, whatever their kinds.
+fn share(kinds: &[&KindCounts], factor: usize, cut: Cut) -> f64 {
+    let side = kinds.iter().filter(|kind| cut.holds(level(kind, factor)));
+    let (affected, of) = side.fold((0u64, 0u64), |(affected, of), kind| {
+        (affected + u64::from(kind.affected), of + u64::from(kind.of))
+    });
+    affected as f64 / of.max(1) as f64
 }
 
 /// The contribution of each kind to the score of a side: the difference between its share and the
@@ -205,8 +207,8 @@ fn cuts(
     all
 }
 
-/// The cut whose score is furthest from chance, in standard deviations. Among equal ones it is
-/// the first.
+/// The cut whose score is furthest from chance, and by how many standard deviations it is above
+/// (positive) or below. Among equal ones it is the first.
 fn strongest(
     kinds: &[&KindCounts],
     factors: &[Factor],
@@ -233,8 +235,8 @@ fn strongest(
             Cut::AtLeast(level) => sums[level as usize..].iter().sum(),
             Cut::Is(level) | Cut::IsNot(level) | Cut::Below(level) => sums[level as usize],
         };
-        let distance = ((score - candidate.mean) / candidate.deviation).abs();
-        if best.is_none_or(|(_, most)| distance > most + 1e-9) {
+        let distance = (score - candidate.mean) / candidate.deviation;
+        if best.is_none_or(|(_, most)| distance.abs() > most.abs() + 1e-9) {
             best = Some((place, distance));
         }
     }
@@ -315,6 +317,27 @@ mod tests {
         let two = &kinds(1, 4, |kernel, _| kernel)[1..3];
         assert_eq!(apart(two, &[], &FACTORS, 1), Apart::Untestable);
         assert_eq!(apart(&[], &[], &FACTORS, 1), Apart::Untestable);
+    }
+
+    /// Twenty kinds of ten machines with one HZ have nine affected each, and twenty with another HZ
+    /// have none. A kind of ten thousand machines has the other HZ too. If all of these are
+    /// affected, that side has the larger share of affected machines, but the fewer such kinds.
+    #[test]
+    fn the_side_is_that_of_the_effect_and_a_large_kind_does_not_turn_it() {
+        let kind = |hz, affected, of| {
+            let levels = [None, Some(hz), None].into();
+            KindCounts { affected, of, undecided: 0, levels }
+        };
+        let fleet = |of_large| {
+            let mut all = vec![kind(0, of_large, 10_000)];
+            all.extend((0..20).flat_map(|_| [kind(0, 0, 10), kind(1, 9, 10)]));
+            all
+        };
+        let found = cut(&fleet(0));
+        assert_eq!((found.factor, found.cut), (1, Cut::IsNot(0)));
+        assert!(found.p_value <= 0.005, "{found:?}");
+        let found = cut(&fleet(10_000));
+        assert_eq!((found.cut, found.p_value), (Cut::IsNot(0), 1.0));
     }
 
     /// One kind of a thousand machines differs. So would any factor that has a level only for

@@ -23,11 +23,15 @@ use std::sync::Arc;
 
 /// How often chance makes any of `cuts` stand out as much as the cut at index `chosen`; 1 if the
 /// exchange of owners cannot change that cut. Each cut is the index of a factor and a side.
+///
+/// `among_kinds` is how far the chosen cut is from chance among kinds. If it is on the other side
+/// of chance among owners, the two contradict each other, and the result is 1.
 pub(super) fn p_value(
     owned: &[OwnedKind],
     factors: &[Factor],
     cuts: &[(usize, Cut)],
     chosen: usize,
+    among_kinds: f64,
     seed: u64,
 ) -> f64 {
     let owned: Vec<&OwnedKind> = owned.iter().filter(|one| one.counts.of > 0).collect();
@@ -37,6 +41,10 @@ pub(super) fn p_value(
         return 1.0;
     };
     let observed = own.distance(&sums(factors, &parts, &parts.means, &parts.rest));
+    if observed * among_kinds < 0.0 {
+        return 1.0;
+    }
+    let observed = observed.abs();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut means, mut rest) = (parts.means.clone(), parts.rest.clone());
     let number = shuffles(owned.len());
@@ -44,7 +52,7 @@ pub(super) fn p_value(
         parts.owners.shuffle(&mut means, &mut rng);
         parts.kinds.shuffle(&mut rest, &mut rng);
         let sums = sums(factors, &parts, &means, &rest);
-        candidates.iter().any(|candidate| candidate.distance(&sums) >= observed - 1e-9)
+        candidates.iter().any(|candidate| candidate.distance(&sums).abs() >= observed - 1e-9)
     });
     (1 + as_much.count()) as f64 / (1 + number) as f64
 }
@@ -128,15 +136,15 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// How far its score is from chance, in standard deviations. `sums` has the score of each
-    /// level of each factor.
+    /// How far its score is above chance (positive) or below it, in standard deviations. `sums`
+    /// has the score of each level of each factor.
     fn distance(&self, sums: &[Vec<f64>]) -> f64 {
         let sums = &sums[self.factor];
         let score: f64 = match self.cut {
             Cut::AtLeast(level) | Cut::Below(level) => sums[level as usize..].iter().sum(),
             Cut::Is(level) | Cut::IsNot(level) => sums[level as usize],
         };
-        ((score - self.mean) / self.deviation).abs()
+        (score - self.mean) / self.deviation
     }
 }
 

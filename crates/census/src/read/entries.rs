@@ -55,7 +55,8 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
         }
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let path: String = path.chars().take(LONGEST_NAME).collect();
-        let begins = Some(Begin::entry(&format!("{}:{path}", of.name)));
+        let file_host = file_host(&path, of);
+        let begins = Some(Begin::entry(&format!("{}:{}", of.name, file_host.shown(&path))));
         take(match whole(&mut entry) {
             // Nothing inside an archive is unpacked again, since the result could have any size.
             Ok(bytes) if is_packed(&bytes) || is_archive(&bytes) => {
@@ -65,12 +66,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
             Ok(bytes) if (bytes.len() as u64) < size => {
                 return take(Item::Failed { begins, why: Why::Truncated });
             }
-            Ok(bytes) => Item::Text(Text {
-                begins,
-                file_host: file_host(&path, of),
-                form: Form::of(&bytes),
-                bytes,
-            }),
+            Ok(bytes) => Item::Text(Text { begins, file_host, form: Form::of(&bytes), bytes }),
             Err(why) => Item::Failed { begins, why },
         });
     }

@@ -82,9 +82,9 @@ impl<'a> Finder<'a> {
 
     /// The files of a folder in the order of their names. Links are not followed.
     fn folder(&mut self, top: &Path, below: &Path, depth: usize) {
-        let folder = top.join(below);
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            let begins = Some(Begin::file(&folder.display().to_string()));
+        let Ok(entries) = std::fs::read_dir(top.join(below)) else {
+            let of_host = self.file_host(&host::host_of(below), Given::Found);
+            let begins = Some(Begin::file(&shown(top, below, &of_host)));
             return self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
         };
         let mut names: Vec<(std::ffi::OsString, bool)> = entries
@@ -112,7 +112,8 @@ impl<'a> Finder<'a> {
                 // read.
                 let size = if is_packed { LARGE } else { size() };
                 let file_host = self.file_host(&host::host_of(&below), Given::Found);
-                self.file(path, file_host, size);
+                let name = shown(top, &below, &file_host);
+                self.file(path, name, file_host, size);
             }
         }
     }
@@ -121,11 +122,10 @@ impl<'a> Finder<'a> {
         FileHost::new(host, given, self.shared.hashing).into()
     }
 
-    fn file(&mut self, path: PathBuf, file_host: Arc<FileHost>, size: u64) {
+    fn file(&mut self, path: PathBuf, name: String, file_host: Arc<FileHost>, size: u64) {
         if size < LARGE {
-            return self.add(Item::File { path, file_host }, size as usize);
+            return self.add(Item::File { path, name, file_host }, size as usize);
         }
-        let name = path.display().to_string();
         match open(&path) {
             Ok(file) => self.stream(file, &name, file_host),
             Err(_) => {
@@ -162,6 +162,11 @@ impl<'a> Finder<'a> {
             self.place += 1;
         }
     }
+}
+
+/// The name of a file below a named folder, as it is shown.
+fn shown(top: &Path, below: &Path, file_host: &FileHost) -> String {
+    top.join(&*file_host.shown(&below.to_string_lossy())).display().to_string()
 }
 
 /// A source that ends when reading has ended.

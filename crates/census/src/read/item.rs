@@ -19,8 +19,8 @@ pub(super) struct Job {
 
 /// Something to parse.
 pub(super) enum Item {
-    /// A small file.
-    File { path: PathBuf, file_host: Arc<FileHost> },
+    /// A small file, and its name as it is shown.
+    File { path: PathBuf, name: String, file_host: Arc<FileHost> },
     /// Text of a file that was already read.
     Text(Text),
     /// Something that could not be read completely.
@@ -66,14 +66,16 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of a text, from its beginning. A record on several lines has only a brace on the
-    /// first line.
+    /// The form of a text, from its beginning. A list of records begins with a bracket and the
+    /// first record. A record on several lines has only a brace on the first line, and the first
+    /// key after it. Lines of a log may begin with a bracket or a brace too.
     pub(super) fn of(start: &[u8]) -> Self {
         let start = start.trim_ascii_start();
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
-        match line {
-            [b'['] | [b'[', ..] => Form::List,
-            [b'{'] => Form::One,
+        let next = start.get(1..).and_then(|rest| rest.trim_ascii_start().first());
+        match (line, next) {
+            ([b'[', ..], Some(b'{' | b']')) => Form::List,
+            ([b'{'], Some(b'"')) => Form::One,
             _ => Form::Lines,
         }
     }
@@ -96,4 +98,23 @@ pub(super) fn open_named(path: &Path) -> std::io::Result<File> {
 fn no_file() -> Error {
     let what = "neither a file nor a folder (give - to read from a pipe)";
     Error::new(ErrorKind::InvalidInput, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_told_by_what_follows_the_first_bracket() {
+        for list in ["[]", "[{\"schema\"", " [\n  {\n", "[\n]", "[ { } ]"] {
+            assert_eq!(Form::of(list.as_bytes()), Form::List, "{list}");
+        }
+        for one in ["{\n \"schema\"", "\n{ \r\n\n\t\"a\": 1", "{\n\"\"}"] {
+            assert_eq!(Form::of(one.as_bytes()), Form::One, "{one}");
+        }
+        let of_a_log = ["[12.5] begins\n{\"schema\"", "[", "[1,2]", "{\n{\"schema\"", "{\n", "{"];
+        for lines in of_a_log.into_iter().chain(["", "{\"schema\": 1}\n{\n", "x\n[{"]) {
+            assert_eq!(Form::of(lines.as_bytes()), Form::Lines, "{lines}");
+        }
+    }
 }

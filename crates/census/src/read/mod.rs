@@ -107,8 +107,11 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
     let mut reader = Reader::new(&options, &kinds, &turns);
     let mut folding = Folding::new(options.trials);
     let hashing = options.hashing;
-    let file_host = FileHost::new(&host::host_of(Path::new(name)), given, hashing).into();
-    blocks::stream(bytes, &Source { name, file_host, hashing }, &mut |item| {
+    let file_host: Arc<FileHost> =
+        FileHost::new(&host::host_of(Path::new(name)), given, hashing).into();
+    let name = file_host.shown(name);
+    let source = Source { name: &name, file_host, hashing };
+    blocks::stream(bytes, &source, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
         // Errors occur only with a file for the trials.
         let _ = done.parts.into_iter().try_for_each(|part| folding.fold(&mut fleet, part));

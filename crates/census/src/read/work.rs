@@ -78,15 +78,15 @@ pub(super) fn done(job: Job, reader: &mut Reader) -> Done {
 
 fn of_item(item: Item, reader: &mut Reader) -> Vec<Part> {
     match item {
-        Item::File { path, file_host } => of_file(&path, file_host, reader),
+        Item::File { path, name, file_host } => of_file(&path, &name, file_host, reader),
         Item::Text(text) => vec![of_text(text, reader)],
         Item::Failed { begins, why } => vec![Part::failed(begins, why)],
     }
 }
 
-fn of_file(path: &Path, file_host: Arc<FileHost>, reader: &mut Reader) -> Vec<Part> {
-    let name = path.display().to_string();
-    let begins = Some(Begin::file(&name));
+/// The records of a small file; `name` is its name as it is shown.
+fn of_file(path: &Path, name: &str, file_host: Arc<FileHost>, reader: &mut Reader) -> Vec<Part> {
+    let begins = Some(Begin::file(name));
     let mut bytes = Vec::new();
     let most = MOST_TEXT as u64 + 1;
     let read = open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
@@ -99,7 +99,8 @@ fn of_file(path: &Path, file_host: Arc<FileHost>, reader: &mut Reader) -> Vec<Pa
     if is_packed(&bytes) || is_archive(&bytes) {
         let _turn = reader.unpacks();
         let mut parts = Vec::new();
-        let source = Source { name: &name, file_host, hashing: None };
+        // An archive that was found speaks for this host alone, so no other name is hashed.
+        let source = Source { name, file_host, hashing: None };
         blocks::stream(bytes.as_slice(), &source, &mut |item| parts.extend(of_item(item, reader)));
         return parts;
     }

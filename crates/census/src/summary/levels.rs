@@ -40,13 +40,20 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub(super) fn of(kinds: &[HostKind]) -> Self {
+    /// The levels of these kinds. Only kinds that `counts` for their number have levels: a record
+    /// that does not count has a kind too, and any host may send millions of them.
+    pub(super) fn of(kinds: &[HostKind], counts: impl Fn(u32) -> bool) -> Self {
+        let mut order: Vec<usize> = (0..kinds.len()).collect();
+        order.sort_unstable_by(|a, b| kinds[*a].cmp(&kinds[*b]));
         let mut names = Vec::new();
         let mut of = vec![Vec::with_capacity(FACTORS.len()); kinds.len()];
         for factor in FACTORS {
-            let found: Vec<Option<String>> = kinds.iter().map(|kind| level(kind, factor)).collect();
+            let own = |(kind, number): (&HostKind, u32)| {
+                if counts(number) { level(kind, factor) } else { None }
+            };
+            let found: Vec<Option<String>> = kinds.iter().zip(0..).map(own).collect();
             let mut places: BTreeMap<(Vec<u64>, &str), u32> = BTreeMap::new();
-            for name in found.iter().flatten() {
+            for name in order.iter().filter_map(|kind| found[*kind].as_ref()) {
                 if places.len() < MOST_LEVELS {
                     places.insert((numbers(name), name), 0);
                 }
@@ -58,8 +65,6 @@ impl Levels {
             }
             names.push(places.into_keys().map(|(_, name)| name.to_owned()).collect());
         }
-        let mut order: Vec<usize> = (0..kinds.len()).collect();
-        order.sort_unstable_by(|a, b| kinds[*a].cmp(&kinds[*b]));
         let mut ranks = vec![0; kinds.len()];
         order.into_iter().zip(0..).for_each(|(kind, rank)| ranks[kind] = rank);
         let of = of.into_iter().map(Arc::from).collect();
@@ -172,7 +177,8 @@ mod tests {
 
     #[test]
     fn versions_are_in_their_order() {
-        let levels = Levels::of(&[kind("6.12.1", 250), kind("6.9.4", 1000), kind("6.9.30", 100)]);
+        let kinds = [kind("6.12.1", 250), kind("6.9.4", 1000), kind("6.9.30", 100)];
+        let levels = Levels::of(&kinds, |_| true);
         assert_eq!(levels.names[0], ["6.9", "6.12"]);
         assert_eq!(levels.names[1], ["100", "250", "1000"]);
         assert_eq!(levels.names[10], ["6.9.4", "6.9.30", "6.12.1"]);
@@ -180,9 +186,24 @@ mod tests {
         assert_eq!(levels.of_kind(u32::MAX)[..2], [None, None]);
     }
 
+    /// Records that do not count name any number of kernels, and take no level from the others.
+    #[test]
+    fn only_kinds_that_count_have_levels() {
+        let mut kinds: Vec<HostKind> =
+            (0..2 * MOST_LEVELS).map(|number| kind(&format!("1.{number}.0"), 250)).collect();
+        kinds.push(kind("6.12.1", 1000));
+        let last = kinds.len() as u32 - 1;
+        let levels = Levels::of(&kinds, |number| number == last);
+        assert_eq!(levels.names[0], ["6.12"]);
+        assert_eq!(levels.names[1], ["1000"]);
+        assert_eq!(levels.of_kind(last)[..2], [Some(0), Some(0)]);
+        assert_eq!(levels.of_kind(0)[..2], [None, None]);
+    }
+
     #[test]
     fn only_what_differs_in_the_fleet_is_said_to_be_alike() {
-        let levels = Levels::of(&[kind("6.9.4", 250), kind("6.9.5", 250), kind("6.12.1", 250)]);
+        let kinds = [kind("6.9.4", 250), kind("6.9.5", 250), kind("6.12.1", 250)];
+        let levels = Levels::of(&kinds, |_| true);
         let alike = levels.alike([0, 1].into_iter());
         assert_eq!(
             alike.into_iter().collect::<Vec<_>>(),

@@ -50,7 +50,8 @@ pub fn census(
         names::fold(all.filter(|name| !named.contains(name)), MOST_RUNS)
     });
     let unreachable = missing.as_ref().map_or(0, |missing| missing.count);
-    let levels = Levels::of(&kinds);
+    let counting: HashSet<u32> = fleet.rows.values().map(|row| row.kind).collect();
+    let levels = Levels::of(&kinds, |kind| counting.contains(&kind));
     let (groups, hosts_in_other_groups) = groups::groups(fleet, &hosts, &levels);
     Census {
         schema: SCHEMA.to_owned(),

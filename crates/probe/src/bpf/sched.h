@@ -127,6 +127,8 @@ static __always_inline void wakes_up(struct thread *thread, u64 now)
 	out = event(thread, SLEPT, thread->slept_from, now);
 	if (!out)
 		return;
+	/* It begins to run now. `since` is still when it became runnable. */
+	out->running = now;
 	out->stack = thread->stack;
 	send(out);
 }

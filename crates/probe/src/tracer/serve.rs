@@ -93,7 +93,9 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
                 let _ = answer.send(());
             }
             Ok(Command::Stop(answer)) => {
-                under_way = watch.stop(&mut evidence);
+                let now = now_ns();
+                gatherer.borrow_mut().end(now);
+                under_way = watch.stop(now, &mut evidence);
                 let _ = answer.send(());
             }
             Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
@@ -106,7 +108,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     drop(ring);
     let mut gatherer = gatherer.take();
     watch.tables.spaces().into_iter().for_each(|(space, pid)| gatherer.space(space, pid));
-    under_way.into_iter().for_each(|event| gatherer.add(event));
+    under_way.into_iter().for_each(|event| gatherer.add_in_progress(event));
     let stacks = KernelStacks::of(&loaded.skel.maps.stacks, options);
     gatherer.finish(&watch.parts, &stacks, &mut evidence);
     evidence
@@ -159,9 +161,9 @@ impl Watch<'_> {
         self.zero
     }
 
-    /// Detaches the programs and reads their tables; returns the events in progress.
-    fn stop(&mut self, into: &mut Evidence) -> Vec<Event> {
-        let now = now_ns();
+    /// Reads the tables at the moment `now` and detaches the programs; returns the events in
+    /// progress.
+    fn stop(&mut self, now: u64, into: &mut Evidence) -> Vec<Event> {
         let under_way = self.tables.under_way(now);
         into.threads = self.tables.of_threads(&self.parts, self.zero, now);
         let source = EvidenceSource::Probe(Sees::Scheduler);

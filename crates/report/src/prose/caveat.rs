@@ -71,7 +71,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         Caveat::HangRulesOut => {
             "The test alone would say not-affected, but a trial with the cause \
                                  hung, and the study keeps it. If something else held that trial \
-                                 up, start a new study: --fresh."
+                                 up, start a new study: --fresh, or --seed N with check."
                 .to_owned()
         }
         Caveat::NeedsBlocks { least, most } => format!(

@@ -17,6 +17,10 @@ use model::{Explanation, FixOutcome, Meta, Unit};
 /// Most names of threads that ran in one sentence.
 const NAMES: usize = 3;
 
+/// A record lists this many times at which a quota kept a group off a CPU, the first ones
+/// (`probe/src/quota.rs`). If it lists as many, later ones are missing.
+const LISTED: usize = 400;
+
 /// The cause in a few sentences.
 pub fn cause(explanation: &Explanation, meta: Option<&Meta>) -> String {
     match &explanation.cause {
@@ -270,16 +274,25 @@ pub fn seen(seen: &Seen) -> String {
             )
         }
         Seen::Throttles { times, ns, counted_ns, longest_ns, used_up_by } => {
-            let counted = counted_ns.map(|ns| format!(" (cpu.stat: {})", ms(ns)));
-            let by = used_up_by.as_ref().map(of_used_up);
-            format!(
-                "The quota kept the group off a CPU {}, {} in total{}, up to {} at a time{}",
-                plural(*times as u64, "time"),
-                ms(*ns),
-                counted.unwrap_or_default(),
-                ms(*longest_ns),
-                by.unwrap_or_default()
-            )
+            let by = used_up_by.as_ref().map(of_used_up).unwrap_or_default();
+            let took = ms(*ns);
+            let longest = ms(*longest_ns);
+            if *times >= LISTED {
+                let all = |ns| format!("; with them the total is {} (cpu.stat)", ms(ns));
+                format!(
+                    "The first {times} times that the quota kept the group off a CPU took {took} \
+                     in total, up to {longest} at a time{by}. Later times are not in the record{}",
+                    counted_ns.map(all).unwrap_or_default()
+                )
+            } else {
+                let counted = counted_ns.map(|ns| format!(" (cpu.stat: {})", ms(ns)));
+                format!(
+                    "The quota kept the group off a CPU {}, {took} in total{}, up to {longest} at \
+                     a time{by}",
+                    plural(*times as u64, "time"),
+                    counted.unwrap_or_default()
+                )
+            }
         }
         Seen::Waits { count, ns } => {
             format!("{count} waits of a millisecond or more were seen, {} in total", ms(*ns))
@@ -490,18 +503,27 @@ mod tests {
             "thread 1 used 90 ms of CPU time, 90% of what its group used. The quota throttled the \
              group in 50 periods; thread 2 was kept off its CPU for 900 ms."
         );
-        let throttles = Seen::Throttles {
-            times: 3,
+        let throttles = |times, counted_ns| Seen::Throttles {
+            times,
             ns: 54 * MS,
-            counted_ns: Some(50 * MS),
+            counted_ns,
             longest_ns: 40 * MS,
             used_up_by: Some(UsedUp { task: thread(2, "thread", 0), times: 2 }),
         };
         assert_eq!(
-            seen(&throttles),
+            seen(&throttles(3, Some(50 * MS))),
             "The quota kept the group off a CPU 3 times, 54 ms in total (cpu.stat: 50 ms), up to \
              40 ms at a time; 2 times thread 2 was running when the quota ran out."
         );
+        // The record lists no more of them.
+        let first = "The first 400 times that the quota kept the group off a CPU took 54 ms in \
+                     total, up to 40 ms at a time; 2 times thread 2 was running when the quota \
+                     ran out. Later times are not in the record";
+        assert_eq!(
+            seen(&throttles(400, Some(900 * MS))),
+            format!("{first}; with them the total is 900 ms (cpu.stat).")
+        );
+        assert_eq!(seen(&throttles(400, None)), format!("{first}."));
     }
 
     #[test]

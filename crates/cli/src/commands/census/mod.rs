@@ -97,24 +97,34 @@ impl Run for CensusFlags {
         if let Some(path) = &page {
             page::write(session, &report::html::census_page(&census), Some(path))?;
         }
-        if let Some(parquet) = &parquet {
-            parquet.write(session, &fleet, &census)?;
-        }
-        if let Some(format) = &self.others.format {
-            let code = out::format(session, format, &census, &self.others)?;
-            return Ok(code.unwrap_or_else(|| code_of(&census)));
-        }
-        if self.json {
-            session.out.value(&census);
-        } else {
-            session.out.print(&report::census(&census, output::look_with(self.why)));
-        }
-        Ok(code_of(&census))
+        let rows = match &parquet {
+            Some(parquet) => parquet.write(session, &fleet, &census),
+            None => Ok(()),
+        };
+        // The census is shown even if its rows could not be written.
+        let code = self.show(session, &census)?;
+        rows.map(|()| code)
     }
 
     fn writes(&self) -> Option<Vec<&Path>> {
         let files = [&self.others.output, &self.page, &self.others.parquet];
         Some(files.into_iter().flatten().map(PathBuf::as_path).collect())
+    }
+}
+
+impl CensusFlags {
+    /// Shows the census in the requested form. Returns the exit code.
+    fn show(&self, session: &Session, census: &Census) -> Result<u8, Failure> {
+        if let Some(format) = &self.others.format {
+            let code = out::format(session, format, census, &self.others)?;
+            return Ok(code.unwrap_or_else(|| code_of(census)));
+        }
+        if self.json {
+            session.out.value(census);
+        } else {
+            session.out.print(&report::census(census, output::look_with(self.why)));
+        }
+        Ok(code_of(census))
     }
 }
 
