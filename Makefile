@@ -98,6 +98,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HOST := $(shell PATH="$(PATH)" rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 TARGET := $(HOST)
 BUILD := $(or $(CARGO_TARGET_DIR),target)
+# Recipes remove folders below it, and make would take a path with a blank for two.
+$(if $(filter-out 1,$(words $(BUILD))),$(error CARGO_TARGET_DIR="$(BUILD)": make cannot use a path \
+  with blanks; name another folder))
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)

@@ -13,6 +13,8 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parent.parent
 PERIOD_S = 0.05
 CGROUPS = Path("/sys/fs/cgroup")
+# Words before a command that ends when the process that started it ends. Its children do not.
+END_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
 # Program names, as links to the single program of loads.c, because watch groups programs by name.
 NAMES = ("victim", "urgent", "rival", "other", "holder", "wanter", "server", "client", "changer", "mapper", "reader",
          "holders", "cached")
@@ -86,13 +88,35 @@ class Sampler(threading.Thread):
         return between(self.points, began, ended)
 
 
+class PassedOn:
+    """The controllers that this script lets groups below the root use, until its end."""
+
+    control = CGROUPS / "cgroup.subtree_control"
+
+    def __init__(self):
+        self.controllers = []
+
+    def add(self, controller):
+        if controller not in self.control.read_text().split():
+            self.control.write_text(f"+{controller}")
+            self.controllers.append(controller)
+
+    def end(self):
+        for controller in self.controllers:
+            try:
+                self.control.write_text(f"-{controller}")
+            except OSError:
+                pass
+        self.controllers = []
+
+
 class Group:
     """A control group with a quota, below the root, in v1 or v2."""
 
-    def __init__(self):
+    def __init__(self, passed_on):
         self.v2 = (CGROUPS / "cgroup.controllers").exists()
         if self.v2:
-            (CGROUPS / "cgroup.subtree_control").write_text("+cpu")
+            passed_on.add("cpu")
         self.folder = (CGROUPS if self.v2 else CGROUPS / "cpu") / f"dose-{os.getpid()}"
         self.folder.mkdir()
 
@@ -113,11 +137,11 @@ class Group:
 class MemoryGroup:
     """A control group with little memory."""
 
-    def __init__(self, size):
+    def __init__(self, size, passed_on):
         v1 = CGROUPS / "memory"
         top, file = (v1, "memory.limit_in_bytes") if v1.exists() else (CGROUPS, "memory.max")
         if top == CGROUPS:
-            (top / "cgroup.subtree_control").write_text("+memory")
+            passed_on.add("memory")
         self.folder = top / f"dose-memory-{os.getpid()}"
         self.folder.mkdir()
         (self.folder / file).write_text(str(size))
@@ -129,6 +153,8 @@ class Bench:
     folder = Path(__file__).resolve().parent
 
     def __init__(self):
+        remove_old_groups()
+        self.passed_on = PassedOn()
         self.children, self.groups, self.sampler, self.began = [], [], None, 0
         self.work = Path(tempfile.mkdtemp(prefix="dose-"))
         self.work.chmod(0o755)
@@ -151,18 +177,19 @@ class Bench:
                         self.folder / "nap.c"], check=True)
 
     def group(self, quota_us, period_us):
-        group = Group()
+        group = Group(self.passed_on)
         self.groups.append(group)
         group.limit(quota_us, period_us)
         return group
 
     def memory_group(self, size):
-        group = MemoryGroup(size)
+        group = MemoryGroup(size, self.passed_on)
         self.groups.append(group)
         return group
 
     def run(self, command, group=None):
-        """Starts a program in its own session, like a service."""
+        """Starts a program in its own session, like a service. The kernel ends it when this script
+        ends, however that ends."""
         said = self.work / f"said-{len(self.children)}"
 
         def join():
@@ -170,7 +197,7 @@ class Bench:
                 (group.folder / "cgroup.procs").write_text(str(os.getpid()))
         with open(said, "w") as output:
             self.children.append(subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output,
+                [*END_WITH_US, *map(str, command)], stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.DEVNULL, start_new_session=True, cwd=self.work, preexec_fn=join))
         return self.children[-1], Clock(said)
 
@@ -206,7 +233,18 @@ class Bench:
 
     def close(self):
         self.stop()
+        self.passed_on.end()
         subprocess.run(["rm", "-rf", self.work], check=False)
+
+
+def remove_old_groups():
+    """Removes the groups of earlier scripts that were killed. A name ends with a process id."""
+    for top in (CGROUPS, CGROUPS / "cpu", CGROUPS / "memory"):
+        for folder in top.glob("dose-*"):
+            pid = folder.name.rsplit("-", 1)[1]
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                empty(folder)
+                remove(folder)
 
 
 def empty(folder):

@@ -6,7 +6,7 @@ the wanted one."""
 
 import time
 
-from bench import idle_of, memory_pressure, scheduled
+from bench import END_WITH_US, idle_of, memory_pressure, scheduled
 
 
 class Finding:
@@ -108,7 +108,8 @@ class Neighbour(Finding):
         # One session with a program on each CPU, so no CPU is idle. The session gets much more CPU
         # time.
         rival, other = self.bench.work / "rival", self.bench.work / "other"
-        self.bench.run(["sh", "-c", f"{rival} spin 0 & {other} spin 1 & wait"])
+        ends = " ".join(END_WITH_US)
+        self.bench.run(["sh", "-c", f"{ends} {rival} spin 0 & {ends} {other} spin 1 & wait"])
         child, _ = self.bench.load("victim", "beat", 0, x / 5, 100)
         self.bench.sample(scheduled(child.pid))
 

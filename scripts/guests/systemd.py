@@ -47,9 +47,11 @@ def root_of_guest(packages):
 
 
 def image(kernel):
-    """The image of a Debian kernel, such as debian:6.1, that `tailback vm --kernel` has fetched."""
+    """The image of a Debian kernel, such as debian:6.1, that `tailback vm --kernel` has fetched. The
+    cache may also have kernels for arm64."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    found = list((cache / "tailback/kernels").glob(f"packages/*/vmlinuz-{kernel.split(':')[1]}.*"))
+    name = f"vmlinuz-{kernel.split(':')[1]}.*-amd64"
+    found = list((cache / "tailback/kernels").glob(f"packages/*/{name}"))
     if not found:
         fetch = f"tailback vm --kernel {kernel} -- list"
         sys.exit(f"{kernel} is not in the cache: run `{fetch}`")

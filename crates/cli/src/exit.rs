@@ -28,27 +28,37 @@ pub enum Codes {
     Own,
     /// For `git bisect run`, which takes every code from 1 to 127 except 125 for a bad commit.
     Bisect,
+    /// The same, for `tailback vm`. The guest sends the code of its command. Every failure here is
+    /// one of the host: it says nothing about the commit, and would come back with each commit.
+    BisectInGuest,
 }
+
+/// The command that runs another command in a guest.
+const IN_GUEST: &str = "vm";
 
 /// The flag of `tailback run` that selects the exit codes, and its value for `git bisect run`.
 const FLAG: [&str; 2] = ["--exit-for", "bisect"];
 
 impl Codes {
-    /// The exit codes that these words ask for. They are searched before any parsing, for two
-    /// reasons: an invalid command line has to end a bisection too, and the command of a guest is
-    /// after `--`.
+    /// The exit codes that these words of a command line ask for; the first word is the program.
+    /// They are searched before any parsing, for two reasons: an invalid command line has to end a
+    /// bisection too, and the command of a guest is after `--`.
     pub fn asked_for(words: &[OsString]) -> Self {
         let [flag, value] = FLAG.map(OsStr::new);
         let mut joined = flag.to_owned();
         joined.push("=");
         joined.push(value);
         let two = words.windows(2).any(|two| two[0] == flag && two[1] == value);
-        if two || words.contains(&joined) { Codes::Bisect } else { Codes::Own }
+        match two || words.contains(&joined) {
+            false => Codes::Own,
+            true if words.get(1).is_some_and(|word| word == IN_GUEST) => Codes::BisectInGuest,
+            true => Codes::Bisect,
+        }
     }
 
     /// Makes a panic end a bisection. The usual exit code of a panic would count as a stall.
     pub fn abort_bisection_on_panic(self) {
-        if self == Codes::Bisect {
+        if self != Codes::Own {
             let usual = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
                 usual(info);
@@ -61,8 +71,8 @@ impl Codes {
     pub fn of_result(self, code: u8) -> u8 {
         match (self, code) {
             (Codes::Own, _) | (_, 0 | 1 | SKIP | ABORT..) => code,
-            (Codes::Bisect, BROKEN) => SKIP,
-            (Codes::Bisect, _) => ABORT,
+            (_, BROKEN) => SKIP,
+            _ => ABORT,
         }
     }
 
@@ -71,7 +81,7 @@ impl Codes {
         match (self, code) {
             (Codes::Own, _) | (_, ABORT..) => code,
             (Codes::Bisect, NEED) => SKIP,
-            (Codes::Bisect, _) => ABORT,
+            _ => ABORT,
         }
     }
 }
@@ -165,11 +175,12 @@ mod tests {
         for line in [
             "tailback run mmap-lock --exit-for bisect",
             "tailback run mmap-lock --exit-for=bisect --no-such-flag",
-            "tailback vm --kernel . -- run mmap-lock --exit-for bisect",
         ] {
             assert_eq!(asked_for(line), Codes::Bisect, "{line}");
         }
-        for line in ["tailback run mmap-lock", "tailback run x --exit-for", "tailback bisect"] {
+        let in_guest = "tailback vm --kernel . -- run mmap-lock --exit-for bisect";
+        assert_eq!(asked_for(in_guest), Codes::BisectInGuest);
+        for line in ["tailback run mmap-lock", "tailback run x --exit-for", "tailback vm -- run"] {
             assert_eq!(asked_for(line), Codes::Own, "{line}");
         }
     }
@@ -183,6 +194,10 @@ mod tests {
         let failure = |code| Codes::Bisect.of_failure(code);
         assert_eq!([USAGE, NEED, BROKEN].map(failure), [ABORT, SKIP, ABORT]);
         assert_eq!(failure(INTERRUPTED), INTERRUPTED);
+        let of_host = |code| Codes::BisectInGuest.of_failure(code);
+        assert_eq!([NEED, BROKEN, INTERRUPTED].map(of_host), [ABORT, ABORT, INTERRUPTED]);
+        let of_guest = |code| Codes::BisectInGuest.of_result(code);
+        assert_eq!([0, 1, SKIP, BROKEN].map(of_guest), [0, 1, SKIP, SKIP]);
         assert_eq!((Codes::Own.of_result(BROKEN), Codes::Own.of_failure(NEED)), (BROKEN, NEED));
     }
 }

@@ -53,7 +53,7 @@ pub fn print(session: &Session, tests: &[Test], undecided: Undecided, code: u8) 
 }
 
 impl KtapFlags {
-    /// The result of a command that could run nothing. If KTAP is wanted, it is printed as KTAP.
+    /// The same as [`print_failure`], for a command with these flags.
     ///
     /// # Errors
     /// The failure of the command, if no KTAP is wanted.
@@ -62,14 +62,26 @@ impl KtapFlags {
         session: &Session,
         ended: Result<u8, Failure>,
     ) -> Result<u8, Failure> {
-        match (ended, self.wanted()) {
-            (Err(failure), Some(_)) if failure.code != exit::INTERRUPTED => {
-                output::complain(&failure.line);
-                let (text, code) = ktap::nothing(&failure.line, failure.code == exit::NEED);
-                session.out.print(&text);
-                Ok(code)
-            }
-            (ended, _) => ended,
+        print_failure(session, self.wanted(), ended)
+    }
+}
+
+/// The result of a command that could run nothing. If KTAP is wanted, it is printed as KTAP.
+///
+/// # Errors
+/// The failure of the command, if no KTAP is wanted.
+pub fn print_failure(
+    session: &Session,
+    wanted: Option<Undecided>,
+    ended: Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    match (ended, wanted) {
+        (Err(failure), Some(_)) if failure.code != exit::INTERRUPTED => {
+            output::complain(&failure.line);
+            let (text, code) = ktap::nothing(&failure.line, failure.code == exit::NEED);
+            session.out.print(&text);
+            Ok(code)
         }
+        (ended, _) => ended,
     }
 }

@@ -12,6 +12,7 @@ use crate::frame::{END, FrameKind, pack};
 use crate::job::{EVENTS, FACTS, Hello, Job, PLACE};
 use command::Running;
 use port::Port;
+use std::fs::DirEntry;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -179,9 +180,19 @@ fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
 
 /// The record of the command, if there is one.
 fn record() -> Option<Vec<u8>> {
-    let folder = PathBuf::from(STATE).join("tailback");
-    let file = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).next()?;
-    std::fs::read(file).ok()
+    std::fs::read(record_in(&Path::new(STATE).join("tailback"))?).ok()
+}
+
+/// The record in a folder: the first regular file whose name ends in `.json`. The folder of locks
+/// and a record that was not written to its end may be there too, and kernels list them in
+/// different orders.
+fn record_in(folder: &Path) -> Option<PathBuf> {
+    let is_record = |entry: &DirEntry| {
+        let ends = entry.path().extension().is_some_and(|end| end == "json");
+        ends && entry.file_type().is_ok_and(|kind| kind.is_file())
+    };
+    let mut entries = std::fs::read_dir(folder).ok()?.flatten();
+    entries.find(is_record).map(|entry| entry.path())
 }
 
 fn release() -> String {
@@ -198,5 +209,24 @@ fn end_machine() -> ! {
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     loop {
         std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_is_found_beside_locks_and_unfinished_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for other in ["locks-0", "folder.json"] {
+            std::fs::create_dir(path(other)).unwrap();
+        }
+        std::fs::write(path(".mmap-lock.json.7.partial"), "{").unwrap();
+        assert_eq!(record_in(folder.path()), None);
+        std::fs::write(path("mmap-lock.json"), "{}").unwrap();
+        assert_eq!(record_in(folder.path()), Some(path("mmap-lock.json")));
+        assert_eq!(record_in(&path("missing")), None);
     }
 }

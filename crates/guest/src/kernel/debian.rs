@@ -102,8 +102,7 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
 
 /// The package of the newest kernel of a series in the first suite that has one, and the package of
 /// its configuration if that is a separate one. A suite that cannot be read is skipped, unless the
-/// reason affects every suite. If no suite has the series, `note` gets a line about the first one
-/// that could not be read.
+/// reason affects every suite. `note` gets a line about the first one that could not be read.
 fn newest(
     series: &str,
     arch: Arch,
@@ -111,10 +110,19 @@ fn newest(
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
-    let (mut unread, mut there) = (None, BTreeSet::new());
+    let mut unread: Option<(&str, GuestError)> = None;
+    let mut there = BTreeSet::new();
     for suite in suites {
         match look((suite, arch), series, &mut there, note, interrupted) {
-            Ok(Some(found)) => return Ok(found),
+            Ok(Some(found)) => {
+                if let Some((other, error)) = &unread {
+                    note(&format!(
+                        "debian:{series}: {other} could not be read, so the kernel is from \
+                         {suite}: {error}"
+                    ));
+                }
+                return Ok(found);
+            }
             Ok(None) => {}
             Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
             // Without a network, each of them would take the same time to fail.
@@ -122,15 +130,31 @@ fn newest(
             Err(error) => unread = unread.or(Some((*suite, error))),
         }
     }
+    Err(not_found(series, there, unread, note))
+}
+
+/// The error if no suite has a series. `there` are the series that suites have; `unread` is the
+/// first suite that could not be read.
+fn not_found(
+    series: &str,
+    there: BTreeSet<String>,
+    unread: Option<(&str, GuestError)>,
+    note: &mut dyn FnMut(&str),
+) -> GuestError {
     if let Some((suite, error)) = unread {
+        // Without any list, nothing is known about what Debian has.
+        if there.is_empty() {
+            return explain(error, series);
+        }
         note(&format!("debian:{series}: {suite} could not be read: {error}"));
     }
     let mut there: Vec<String> = there.into_iter().collect();
     there.sort_by(|a, b| natural(a, b));
-    Err(GuestError::Fetch {
-        series: series.to_owned(),
-        why: format!("Debian has no such cloud kernel; it has {}", there.join(", ")),
-    })
+    let why = match there.is_empty() {
+        true => "no suite of Debian has a cloud kernel for this architecture".to_owned(),
+        false => format!("Debian has no such cloud kernel; it has {}", there.join(", ")),
+    };
+    GuestError::Fetch { series: series.to_owned(), why }
 }
 
 /// The packages of the newest kernel of a series in a suite, for an architecture. The series of the
@@ -310,6 +334,27 @@ mod tests {
         for wrong in ["x", "2.4", "6", "6.1.2", "../6.1", "6.", "trixie"] {
             assert!(matches!(suites(wrong), Err(GuestError::Unknown { .. })), "{wrong}");
         }
+    }
+
+    #[test]
+    fn suites_that_cannot_be_read_do_not_pass_for_suites_without_the_series() {
+        let mut notes: Vec<String> = Vec::new();
+        let mut say = |there: &[&str], unread: bool| {
+            let there = there.iter().map(|series| (*series).to_owned()).collect();
+            let torn = DebianError::tool("apt-get", "Hash Sum mismatch");
+            let unread = unread.then(|| ("trixie", GuestError::from(torn)));
+            let mut note = |line: &str| notes.push(line.to_owned());
+            not_found("6.12", there, unread, &mut note).to_string()
+        };
+        let none_read = say(&[], true);
+        assert!(none_read.contains("Hash Sum mismatch"), "{none_read}");
+        assert!(!none_read.contains("no such cloud kernel"), "{none_read}");
+        for unread in [true, false] {
+            let line = say(&["6.16", "6.9"], unread);
+            assert!(line.ends_with("no such cloud kernel; it has 6.9, 6.16"), "{line}");
+        }
+        let noted = "debian:6.12: trixie could not be read: ";
+        assert!(notes.len() == 1 && notes[0].starts_with(noted), "{notes:?}");
     }
 
     #[test]

@@ -76,13 +76,22 @@ impl Inner {
                 scenario: Some(run.scenario.meta().id.to_owned()),
                 ..inner
             },
-            Allowed::Check(check) => Inner { json: check.json, why: check.why, ..inner },
+            Allowed::Check(check) => {
+                Inner { json: check.json, ktap: check.ktap.wanted(), why: check.why, ..inner }
+            }
             Allowed::List(list) => Inner { json: list.json, ..inner },
             Allowed::Sim(_) => inner,
             Allowed::Watch(watch) => {
                 Inner { record: watch.record, json: watch.json, why: watch.why, ..inner }
             }
         })
+    }
+
+    /// The name of its test in KTAP output, if the guest sends none: the scenario of `run`, or
+    /// `check`.
+    pub fn test_name(&self) -> &str {
+        let command = || self.args.first().map(String::as_str);
+        self.scenario.as_deref().or_else(command).unwrap_or_default()
     }
 }
 
@@ -121,6 +130,20 @@ mod tests {
         let inner = parse("run cpu-quota --record=/tmp/r.json").unwrap();
         assert_eq!(inner.args, ["run", "cpu-quota"]);
         assert!(!inner.json);
+    }
+
+    #[test]
+    fn both_commands_with_ktap_output_have_a_test() {
+        let named = |line: &str| {
+            let inner = parse(line).unwrap();
+            (inner.ktap, inner.test_name().to_owned())
+        };
+        let fails = Some(Undecided::Fail);
+        assert_eq!(named("run mmap-lock --format ktap"), (fails, "mmap-lock".to_owned()));
+        assert_eq!(named("check --format ktap"), (fails, "check".to_owned()));
+        let skips = "check --format ktap --undecided skip";
+        assert_eq!(named(skips), (Some(Undecided::Skip), "check".to_owned()));
+        assert_eq!(named("check").0, None);
     }
 
     #[test]

@@ -226,8 +226,10 @@ impl Host {
             root: self.machine.root.clone(),
         };
         let first = pack(&job).map_err(failure)?;
+        let mut note = |line: &str| output::note(line);
+        let choice = self.machine.accel;
         let accel =
-            guest::choose_accel(self.machine.accel, &setup(&first), &self.cache, interrupted)
+            guest::choose_accel(choice, &setup(&first), &self.cache, &mut note, interrupted)
                 .map_err(failure)?;
         job.guest.accelerator = accel.word().to_owned();
         let emulated = job.guest.emulated();
