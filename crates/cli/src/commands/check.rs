@@ -21,13 +21,19 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use turns::Turns;
 
+/// How one exit code stands for all verdicts. The manual has the same words.
+const OF_ALL: &str = "The code is 130 if the check was interrupted; else 1 if any scenario is \
+    affected; else 4 if one is inconclusive or untrustworthy; else 3 if a record could not be \
+    saved in its file; else 0 if one is not-affected. Skipped scenarios do not count: read the \
+    table. If all are skipped, the code is 3.";
+
 /// Run every scenario that can run here, and show the verdicts.
 ///
 /// Several scenarios take turns for two minutes and use their quick settings. A single one has its
 /// own settings.
 #[derive(clap::Args)]
 #[command(mut_arg("format", |arg| arg.conflicts_with("brief")))]
-#[command(after_help = below(VERDICT, [
+#[command(after_help = below(&format!("{VERDICT}\n\n{OF_ALL}"), [
     "tailback check",
     "tailback check --only mmap-lock,cpu-quota --why",
 ]))]
@@ -106,7 +112,7 @@ pub fn scenario_names() -> Vec<&'static str> {
 }
 
 impl Run for Check {
-    /// The exit code is the one of the worst verdict.
+    /// The exit code stands for all verdicts.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         self.ktap.print_failure(session, self.ran(session))
     }
@@ -288,24 +294,86 @@ fn of_old_kernels(session: &Session, all: &[Shown], look: Look) {
     }
 }
 
-/// The exit code: affected first, then unknown, then no stall. If all are skipped, a need is
-/// missing.
+/// The exit code of the check.
 fn code(done: &[Done]) -> u8 {
-    let codes: Vec<u8> = done
-        .iter()
-        .map(|one| {
-            one.code().unwrap_or_else(|failure| {
-                output::complain(&failure.line);
-                failure.code
-            })
-        })
-        .collect();
-    let order = [
-        exit::INTERRUPTED,
-        State::Affected.exit_code(),
-        exit::BROKEN,
-        State::NotAffected.exit_code(),
-        exit::NEED,
-    ];
-    order.into_iter().find(|code| codes.contains(code)).unwrap_or(exit::USAGE)
+    let codes: Vec<u8> = done.iter().map(code_of).collect();
+    code_of_all(&codes, done.iter().all(Done::is_in_place))
+}
+
+/// The exit code of one study. A verdict counts wherever its record is. A study that lost a need
+/// during its trials has no verdict, so it does not count as skipped.
+fn code_of(one: &Done) -> u8 {
+    let code = one.code().unwrap_or_else(|failure| {
+        output::complain(&failure.line);
+        failure.code
+    });
+    let state = one.record.judgement.state;
+    let is_of_its_end = state == State::Skipped || code == exit::INTERRUPTED;
+    if is_of_its_end { code } else { state.exit_code() }
+}
+
+/// The exit code for these codes of studies: affected first, then unknown, then no stall. A record
+/// that could not be saved in its file counts more than no stall. A skipped study counts less.
+fn code_of_all(codes: &[u8], all_in_place: bool) -> u8 {
+    let no_stall = State::NotAffected.exit_code();
+    let order =
+        [exit::INTERRUPTED, State::Affected.exit_code(), exit::BROKEN, no_stall, exit::NEED];
+    let code = order.into_iter().find(|code| codes.contains(code)).unwrap_or(exit::USAGE);
+    if code == no_stall && !all_in_place { exit::NEED } else { code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{Affected, Inconclusive, NotAffected, Skipped, Untrustworthy};
+    use model::problem::Need;
+    use runner::End;
+
+    fn record(state: State) -> Judged {
+        let mut record = crate::testing::affected_record();
+        record.judgement.state = state;
+        record
+    }
+
+    fn complete(state: State) -> Done {
+        Done::nowhere(record(state), End::Complete)
+    }
+
+    #[test]
+    fn the_exit_code_is_of_the_worst_verdict_and_skipped_scenarios_do_not_count() {
+        let of = |states: [State; 2]| code(&states.map(complete));
+        assert_eq!(of([NotAffected, Affected]), 1);
+        assert_eq!(of([Untrustworthy, Affected]), 1);
+        assert_eq!(of([NotAffected, Inconclusive]), exit::BROKEN);
+        assert_eq!(of([Skipped, NotAffected]), 0);
+        assert_eq!(of([Skipped, Skipped]), exit::NEED);
+    }
+
+    #[test]
+    fn a_lost_record_hides_no_stall_and_is_not_hidden_by_a_good_verdict() {
+        let of = |lost, other| code(&[Done::lost(record(lost), End::Complete), complete(other)]);
+        assert_eq!(of(Affected, NotAffected), 1);
+        assert_eq!(of(Inconclusive, NotAffected), exit::BROKEN);
+        assert_eq!(of(NotAffected, NotAffected), exit::NEED);
+        assert_eq!(of(NotAffected, Affected), 1);
+    }
+
+    #[test]
+    fn a_study_that_lost_a_need_in_its_trials_is_not_taken_for_a_skipped_one() {
+        let of = |state| {
+            let one = Done::nowhere(record(state), End::Missing(Need::Erl));
+            code(&[one, complete(NotAffected)])
+        };
+        assert_eq!(of(Untrustworthy), exit::BROKEN);
+        assert_eq!(of(Skipped), 0);
+        let interrupted = Done::nowhere(record(Inconclusive), End::Interrupted);
+        assert_eq!(code(&[complete(Affected), interrupted]), exit::INTERRUPTED);
+    }
+
+    #[test]
+    fn the_manual_has_the_same_words_about_the_exit_code() {
+        let manual = include_str!("../../../../docs/manual.md");
+        let words: Vec<&str> = manual.split_whitespace().collect();
+        assert!(words.join(" ").contains(OF_ALL), "{OF_ALL}");
+    }
 }

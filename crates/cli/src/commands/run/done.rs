@@ -49,6 +49,12 @@ impl Done {
         Done { record, end, kept: None }
     }
 
+    /// A study whose record is lost.
+    #[cfg(test)]
+    pub fn lost(record: Judged, end: End) -> Self {
+        Done { record, end, kept: Some(Kept::Lost("no space left".to_owned())) }
+    }
+
     /// Shows the record as text. With `--why`, it also shows which task held up which.
     pub fn show(&self, session: &Session, meta: &Meta, look: Look) {
         let file = self.file();

@@ -191,10 +191,11 @@ pub fn begin<'a>(
     if let Some(error) = hindered {
         return Ok(Begun::NotRun(Box::new(not_run(&study, error))));
     }
+    let anew = option_to_begin_anew(&among);
     let mut progress = Progress::new(meta, among);
     let (facts, held) = match begun {
         Some(begun) => {
-            tell_going_on(&begun);
+            tell_going_on(&begun, anew);
             (begun.facts, begun.held)
         }
         None => (study.facts(), None),
@@ -244,18 +245,49 @@ fn claimed(path: &Path) -> Result<Claim, Failure> {
     }
 }
 
-/// Prints which study is continued. A new study would use an error rate that is already spent.
-fn tell_going_on(begun: &Undecided) {
+/// Prints which study is continued, and the option that begins a new study. A new study would use
+/// an error rate that is already spent.
+fn tell_going_on(begun: &Undecided, anew: &str) {
     let blocks = begun.facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     output::note(&format!(
-        "continues the undecided study of {} after {blocks} blocks: {}; --fresh starts a new study",
+        "continues the undecided study of {} after {blocks} blocks: {}; {anew} starts a new study",
         begun.facts.started,
         begun.path.display()
     ));
+}
+
+/// The option with which a command begins a new study instead of continuing an undecided one. A
+/// check has no `--fresh`.
+fn option_to_begin_anew(among: &Among) -> &'static str {
+    match among {
+        Among::Check(_) => "--seed N",
+        Among::None | Among::Versions(_) | Among::Pair(..) => "--fresh",
+    }
 }
 
 /// A study that began no trial: a need is missing, or its load could not be calibrated.
 fn not_run(study: &Study, error: ScenarioError) -> Done {
     let end = End::from(error);
     Done::nowhere(study.not_run(&end), end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::check::Check;
+    use crate::commands::run::RunFlags;
+    use crate::progress::Shared;
+    use clap::{Args, Command};
+
+    #[test]
+    fn the_option_that_begins_anew_is_one_of_the_command() {
+        let check = Check::augment_args(Command::new("check"));
+        let run = RunFlags::augment_args(Command::new("run"));
+        let of_check = Among::Check(Shared::new(Duration::ZERO));
+        for (among, command) in [(of_check, check), (Among::None, run)] {
+            let option = option_to_begin_anew(&among);
+            let name = option.split(' ').next().and_then(|word| word.strip_prefix("--"));
+            assert!(command.get_arguments().any(|arg| arg.get_long() == name), "{option}");
+        }
+    }
 }
