@@ -72,8 +72,12 @@ pub fn brief(finding: &Finding) -> String {
 /// A finding that has ended, in one sentence, with the total loss of all threads in seconds.
 pub fn ended(finding: &Finding, lost_s: f64, lasted_s: f64) -> String {
     let (stall, victim) = (plain(&finding.stall), program(&finding.victim));
+    let (victims, who) = match finding.other_victims {
+        0 => (victim, "It"),
+        others => (format!("{victim} and {}", plural(others.into(), "other program")), "They"),
+    };
     format!(
-        "Over: {stall} of {victim}. It lost {lost_s:.1} s in {lasted_s:.1} s{}.",
+        "Over: {stall} of {victims}. {who} lost {lost_s:.1} s in {lasted_s:.1} s{}.",
         worst(finding)
     )
 }
@@ -560,5 +564,14 @@ mod tests {
         assert!(text.cause.contains("does not know") && text.fixes.is_empty(), "{text:?}");
         let live = Live { findings: vec![strange], ..Live::default() };
         assert!(!conclusion(&live).contains('\u{1b}'));
+    }
+    #[test]
+    fn an_incident_that_ended_is_told_of_all_its_victims() {
+        let of = |other_victims| {
+            let stall = "cpu-quota".to_owned();
+            ended(&Finding { stall, other_victims, ..Finding::default() }, 39.94, 22.0)
+        };
+        assert!(of(0).ends_with(". It lost 39.9 s in 22.0 s."), "{}", of(0));
+        assert!(of(2).ends_with(" and 2 other programs. They lost 39.9 s in 22.0 s."), "{}", of(2));
     }
 }
