@@ -429,6 +429,24 @@ fn two_hosts() -> [String; 3] {
     [of("not-affected", "a", 1), of("affected", "b", 1), of("not-affected", "b", 2)]
 }
 
+/// Writes a file, with the folders above it.
+fn write_below(folder: &Path, name: &str, bytes: &[u8]) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// An archive of these files, by name and text.
+fn tar(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = tar::Builder::new(Vec::new());
+    for (name, text) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        writer.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
 /// Host a's file also claims that b is clear. In a folder or an archive with one file or folder
 /// per host, compressed or not, this is reported and changes nothing else.
 #[test]
@@ -436,20 +454,7 @@ fn one_host_does_not_speak_for_another() {
     let [well, sick, lie] = two_hosts();
     let both = well.clone() + &lie;
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    };
-    let tar = |files: &[(&str, &str)]| {
-        let mut writer = tar::Builder::new(Vec::new());
-        for (name, text) in files {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(text.len() as u64);
-            writer.append_data(&mut header, name, text.as_bytes()).unwrap();
-        }
-        writer.into_inner().unwrap()
-    };
+    let write = |name: &str, bytes: &[u8]| write_below(folder.path(), name, bytes);
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(both.as_bytes()).unwrap();
     // As the tools in deploy/ write them, and in other forms.
@@ -544,20 +549,7 @@ fn a_hashed_host_is_not_in_the_name_of_its_file() {
         _ => "salted 3".to_owned(),
     };
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    };
-    let tar = |files: &[(&str, &str)]| {
-        let mut writer = tar::Builder::new(Vec::new());
-        for (name, text) in files {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(text.len() as u64);
-            writer.append_data(&mut header, name, text.as_bytes()).unwrap();
-        }
-        writer.into_inner().unwrap()
-    };
+    let write = |name: &str, bytes: &[u8]| write_below(folder.path(), name, bytes);
     let both = well + &lie;
     write("files/web-hidden-1.jsonl", both.as_bytes());
     write("files/web-hidden-2-20261122T180405Z-17.jsonl", sick.as_bytes());

@@ -151,8 +151,9 @@ waited(Handle, accept, Start) ->
 waited(_, confirm, _) ->
     ok.
 
-%% The alias has to live until the sender has looked for an answer: whoever removed the row
-%% answered before, and an answer that was not received when the alias ends is dropped.
+%% The sender leaves first, then looks for an answer, and only then ends its alias. The dam answers
+%% a sender that it rejects before it removes the row. So if the row is gone and there is no answer,
+%% the dam has taken the row.
 give_up(Handle, Key, Kind, Ref) ->
     Outcome = leave(Handle, Key, Kind),
     Answer = answer(Ref),
