@@ -224,6 +224,11 @@ impl Guest {
         self.running.pid()
     }
 
+    /// Whether its kernel has begun to run.
+    fn has_begun(&self) -> bool {
+        self.console.booting() || self.received.up
+    }
+
     /// Reads once from its ports, and checks whether it has ended.
     fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
         // Checked before reading, so that everything written before the end is read.
@@ -296,7 +301,8 @@ impl Guest {
     }
 }
 
-/// Whether this guest prints a first kernel line with this accelerator.
+/// Whether this guest prints a first kernel line or comes up with this accelerator. A kernel need
+/// not print anything.
 pub(crate) fn boots(
     setup: &Setup<'_>,
     accel: Accel,
@@ -304,7 +310,7 @@ pub(crate) fn boots(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, GuestError> {
     let mut guest = Guest::start(setup, accel)?;
-    while guest.clock.elapsed() < limit && !guest.console.booting() {
+    while guest.clock.elapsed() < limit && !guest.has_begun() {
         if interrupted() {
             return Err(GuestError::Interrupted);
         }
@@ -312,5 +318,5 @@ pub(crate) fn boots(
             break;
         }
     }
-    Ok(guest.console.booting())
+    Ok(guest.has_begun())
 }

@@ -141,7 +141,23 @@ fn parts_reversed(path: &Path) -> Vec<OsString> {
 /// As [`check`].
 pub fn tree(real: &Path) -> Result<()> {
     check(real)?;
-    below(real)
+    below(real, &|metadata| {
+        let link = metadata.is_symlink().then(|| "a symbolic link".to_owned());
+        link.or_else(|| objection(metadata, true))
+    })
+}
+
+/// Refuses a folder if another user could change anything below it: any file, folder or link. Links
+/// below it are not followed. `real` must have no symbolic links.
+///
+/// # Errors
+/// As [`check`].
+pub fn owned(real: &Path) -> Result<()> {
+    check(real)?;
+    below(real, &|metadata| match metadata.is_symlink() {
+        true => foreign(metadata),
+        false => objection(metadata, true),
+    })
 }
 
 /// Opens a file for reading if no other user could have changed it; a symbolic link is refused.
@@ -218,16 +234,16 @@ fn refuse(path: &Path, objection: Option<String>) -> Result<()> {
     objection.map_or(Ok(()), |why| Err(PrivateError::Unsafe { path: path.to_owned(), why }))
 }
 
-fn below(folder: &Path) -> Result<()> {
+/// Refuses a folder if there is an objection to anything below it.
+fn below(folder: &Path, objection: &dyn Fn(&Metadata) -> Option<String>) -> Result<()> {
     let failed =
         |source| PrivateError::File { path: folder.to_owned(), what: "examine it", source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let metadata = look(&path)?;
-        let link = metadata.is_symlink().then(|| "a symbolic link".to_owned());
-        refuse(&path, link.or_else(|| objection(&metadata, true)))?;
+        refuse(&path, objection(&metadata))?;
         if metadata.is_dir() {
-            below(&path)?;
+            below(&path, objection)?;
         }
     }
     Ok(())
@@ -361,6 +377,10 @@ mod tests {
         let link = ours.join("link");
         symlink(&file, &link).unwrap();
         assert!(open(&link).is_err() && lock_file(&link).is_err() && tree(&ours).is_err());
+        owned(&ours).unwrap();
+        if std::os::unix::fs::lchown(&link, Some(65_534), None).is_ok() {
+            assert!(owned(&ours).is_err());
+        }
         fs::remove_file(&link).unwrap();
         let pipe = ours.join("pipe");
         rustix::fs::mknodat(
@@ -374,6 +394,7 @@ mod tests {
         assert!(open(&pipe).unwrap_err().to_string().contains("not a regular file"));
         mode(&file, 0o666);
         assert!(matches!(open(&file), Err(PrivateError::Unsafe { .. })));
+        assert!(owned(&ours).is_err());
         mode(&file, 0o644);
         if chown(&file, Some(65_534), None).is_ok() {
             assert!(open(&file).unwrap_err().to_string().contains("owned by user 65534"));

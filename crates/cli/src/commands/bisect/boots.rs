@@ -50,8 +50,8 @@ pub struct Building<'a> {
     pub command: String,
     /// The kernel that the command builds.
     pub kernel: String,
-    /// Checks whether a guest can boot this kernel.
-    pub look: &'a dyn Fn(&str) -> Result<(), Failure>,
+    /// Finds the image of this kernel, if a guest can boot it.
+    pub look: &'a dyn Fn(&str) -> Result<PathBuf, Failure>,
     /// The commit that was built last, and the result of the build.
     pub built: Option<(String, Built)>,
 }
@@ -62,28 +62,43 @@ impl Building<'_> {
     /// hides an error looks the same.
     fn build(&self, commit: &str) -> Result<Built, Failure> {
         self.tree.check_out(commit)?;
-        let before = written(&self.path());
+        let before = self.image();
         let built = self.tree.build(&self.command)?;
-        if built == Built::Yes && before.is_some() && before == written(&self.path()) {
+        let unchanged = before.filter(|before| self.image().as_ref() == Some(before));
+        if let (Built::Yes, Some((image, _))) = (&built, unchanged) {
             output::note(&format!(
                 "{} ended with success and left {} as it was: {} has the verdict of the kernel \
                  that was there before",
                 self.command,
-                self.path().display(),
+                image.display(),
                 self.tree.shown(commit)
             ));
         }
         Ok(built)
     }
 
-    /// The path of the kernel, if it is not a name such as built:plain.
-    fn path(&self) -> PathBuf {
-        self.tree.folder().join(&self.kernel)
+    /// The kernel as `vm --kernel` takes it: a path, or a name such as built:plain.
+    fn name(&self) -> String {
+        let path = self.tree.folder().join(&self.kernel);
+        match path.exists() || !self.kernel.contains(':') {
+            true => path.display().to_string(),
+            false => self.kernel.clone(),
+        }
+    }
+
+    /// The image that a guest would boot, and when it was written; None if there is none.
+    fn image(&self) -> Option<(PathBuf, Written)> {
+        let image = (self.look)(&self.name()).ok()?;
+        let written = written(&image)?;
+        Some((image, written))
     }
 }
 
-/// Inode, time of the last change, and size of a file, if it exists.
-fn written(path: &Path) -> Option<(u64, i64, i64, u64)> {
+/// Inode, time of the last change in seconds and nanoseconds, and size of a file.
+type Written = (u64, i64, i64, u64);
+
+/// When a file was written, if it exists.
+fn written(path: &Path) -> Option<Written> {
     let file = std::fs::metadata(path).ok()?;
     Some((file.ino(), file.ctime(), file.ctime_nsec(), file.size()))
 }
@@ -128,22 +143,29 @@ impl Booted<'_> {
         if self.log.threshold().is_some() {
             return Ok(());
         }
-        let mut sizes = Vec::new();
+        let (mut sizes, mut margin) = (Vec::new(), 0.0);
         for (end, is_bad) in ends.iter().zip([false, true]) {
             let size = match self.run(end, 0)? {
-                Ok(record) => clear_effect(&record, is_bad)
-                    .ok_or_else(|| "its first boot shows no effect that can be used".to_owned()),
+                Ok(record) => {
+                    margin = record.plan.judging.margin;
+                    clear_effect(&record, is_bad)
+                        .ok_or_else(|| "its first boot shows no effect that can be used".to_owned())
+                }
                 Err(Without::Kernel(why) | Without::Record(why)) => Err(why),
             };
             sizes.push(size.map_err(|why| {
                 Failure::broken(format!("--by-effect: {}: {why}", self.shown(end)))
             })?);
         }
-        match sizes[0] < sizes[1] {
-            true => self.log.add_threshold(f64::midpoint(sizes[0], sizes[1])),
+        let (good, bad) = (&sizes[0], &sizes[1]);
+        // A smaller difference may be chance, and its middle would tell nothing. A bad end that
+        // hung lost more than its figure says.
+        let least = if bad.is_at_least { 0.0 } else { margin };
+        match bad.size - good.size > least {
+            true => self.log.add_threshold(f64::midpoint(good.size, bad.size)),
             false => Err(Failure::broken(
                 "--by-effect: the effect in the first boot of --bad is not larger than in the \
-                 first boot of --good",
+                 first boot of --good by more than the margin of the verdict",
             )),
         }
     }
@@ -190,14 +212,9 @@ impl Booted<'_> {
         if let Some((_, Built::No(why))) = &building.built {
             return Ok(Err(why.clone()));
         }
-        let path = building.path();
-        // Otherwise it is a name such as built:plain.
-        let kernel = match path.exists() || !building.kernel.contains(':') {
-            true => path.display().to_string(),
-            false => building.kernel.clone(),
-        };
+        let kernel = building.name();
         match (building.look)(&kernel) {
-            Ok(()) => Ok(Ok(kernel)),
+            Ok(_) => Ok(Ok(kernel)),
             // The file is no kernel, or the kernel lacks something that a guest needs.
             Err(failure) if failure.code == exit::USAGE => Ok(Err(failure.line)),
             Err(failure) => Err(failure),
@@ -245,13 +262,21 @@ fn is_withdrawn(record: &Judged) -> bool {
     by_test && record.judgement.state == State::Inconclusive
 }
 
+/// The size of the effect of an end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Size {
+    size: f64,
+    /// Whether it may be larger.
+    is_at_least: bool,
+}
+
 /// The effect of an end, if it can set the threshold. What hung lost more than its figure says. So
 /// the threshold may lie below that figure, but not above it.
-fn clear_effect(record: &Judged, is_bad: bool) -> Option<f64> {
+fn clear_effect(record: &Judged, is_bad: bool) -> Option<Size> {
     let doubted = matches!(record.judgement.state, State::Untrustworthy | State::Skipped);
     let effect = effect(record).filter(|_| !doubted && !is_withdrawn(record))?;
-    let is_known = !effect.shift_at_least && !hung_more_often(record);
-    (is_known || is_bad).then_some(effect.shift)
+    let is_at_least = effect.shift_at_least || hung_more_often(record);
+    (!is_at_least || is_bad).then_some(Size { size: effect.shift, is_at_least })
 }
 
 /// The largest effect in the judged figure, over all arms with the cause. Each is compared with
@@ -343,7 +368,7 @@ mod tests {
         let mut record = without_hangs();
         let case = record.judgement.arms.iter_mut().find(|arm| arm.role == Role::Case).unwrap();
         let id = case.id.clone();
-        assert!(clear_effect(&record, false).is_some());
+        assert!(!clear_effect(&record, false).unwrap().is_at_least);
         for trial in record.facts.trials.iter_mut().filter(|trial| trial.arm == id) {
             trial.observation.hang = true;
         }
@@ -353,7 +378,7 @@ mod tests {
         assert!(matches!(answer(&record, meta, Some(1e6)), Boot::Nothing(_)));
         record.judgement.state = Affected;
         assert_eq!(clear_effect(&record, false), None);
-        assert!(clear_effect(&record, true).is_some(), "it lost that and more");
+        assert!(clear_effect(&record, true).unwrap().is_at_least, "it lost that and more");
         let doubted = Judged {
             judgement: Judgement { state: Untrustworthy, ..without_hangs().judgement },
             ..without_hangs()

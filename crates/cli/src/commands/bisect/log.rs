@@ -124,14 +124,26 @@ impl Log {
         // An incomplete last line is cut off. The log of a bisection that ended is emptied.
         let ended = fresh || lines.contains(&Line::Ended);
         file.set_len(if ended { 0 } else { length }).map_err(|error| wrong(&error))?;
-        let lines = if ended { Vec::new() } else { lines };
+        let is_empty = ended || lines.is_empty();
         let mut log =
             Log { path: path.clone(), file, booted: BTreeMap::new(), threshold: None, was: None };
-        if lines.is_empty() {
-            log.add(&Line::Asked(asked.clone()))?;
-        }
         lines.into_iter().for_each(|line| log.apply(line));
+        if is_empty {
+            log.begin(asked)?;
+        }
         Ok(log)
+    }
+
+    /// Begins an empty log. What was checked out before a bisection that was killed stays known:
+    /// the tree is still at the commit where it was left.
+    fn begin(&mut self, asked: &Asked) -> Result<(), Failure> {
+        self.booted.clear();
+        self.threshold = None;
+        self.add(&Line::Asked(asked.clone()))?;
+        match self.was.take() {
+            Some(was) => self.add_was(&was),
+            None => Ok(()),
+        }
     }
 
     fn apply(&mut self, line: Line) {
@@ -309,7 +321,17 @@ mod tests {
         let mut log = reopened(&path).unwrap();
         log.end().unwrap();
         drop(log);
-        assert_eq!(reopened(&path).unwrap().boots(), 0, "it is asked afresh");
+        let mut log = reopened(&path).unwrap();
+        assert_eq!((log.boots(), log.was()), (0, None), "it is asked afresh");
+        // A bisection that is killed leaves the tree at a commit, however the next one begins.
+        log.add_was("main").unwrap();
+        log.add_boot("a", 1, &Boot::Good).unwrap();
+        log.add_threshold(5.0).unwrap();
+        drop(log);
+        for _ in 0..2 {
+            let log = unused(|| Log::open(&asked(), Some(&path), true)).unwrap();
+            assert_eq!((log.boots(), log.threshold(), log.was()), (0, None, Some("main")));
+        }
         for other in ["hello\n", "hello"] {
             std::fs::write(&path, other).unwrap();
             assert!(reopened(&path).err().unwrap().line.contains("not a log"));

@@ -19,6 +19,7 @@ pub use flags::Bisect;
 use log::{Asked, Log};
 use model::prose::figures;
 use scenarios::AnyScenario;
+use std::path::PathBuf;
 use tree::{Commits, Restored, Tree};
 use versions::Versions;
 
@@ -31,7 +32,7 @@ impl Run for Bisect {
         let interruption = session.interruption();
         let interrupted = || interruption.noticed();
         let host = Host::look(session.machine(), self.machine.clone(), 1)?;
-        let look = |name: &str| host.kernel(name, &interrupted).map(drop);
+        let look = |name: &str| host.kernel(name, &interrupted).map(|kernel| kernel.image);
         let way = Way::Guests(Guests { session, host: &host, interrupted: &interrupted });
         let asked = Asked {
             by_effect: self.by_effect,
@@ -80,9 +81,10 @@ impl Bisect {
         asked: Asked,
         tree: &Tree,
         command: &str,
-        look: &dyn Fn(&str) -> Result<(), Failure>,
+        look: &dyn Fn(&str) -> Result<PathBuf, Failure>,
     ) -> Result<u8, Failure> {
-        let (good, bad) = (tree.commit(&self.good)?, tree.commit(&self.bad)?);
+        let good = tree.end("--good", &self.good)?;
+        let bad = tree.end("--bad", &self.bad)?;
         let mut commits = Commits::new(tree, &good, &bad)?;
         self.check_boots(commits.steps()?)?;
         let kernel = self.kernel.clone().unwrap_or_else(|| ".".to_owned());
@@ -98,8 +100,9 @@ impl Bisect {
         let restored = Restored::to(tree, &was);
         let building = Building { tree, command: command.to_owned(), kernel, look, built: None };
         let ended = self.search(session, scenario, way, &mut commits, &mut log, Some(building));
-        drop(restored);
-        log.add_restored()?;
+        if restored.now() {
+            log.add_restored()?;
+        }
         ended
     }
 

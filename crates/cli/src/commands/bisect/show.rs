@@ -15,18 +15,24 @@ pub fn outcome(
     log: &Path,
     flags: &Bisect,
 ) -> u8 {
+    let code = match outcome {
+        Outcome::EndDiffers { step, .. } if step.answer.is_some() => 1,
+        Outcome::Found { found, .. } if found.among.len() == 1 => 0,
+        _ => exit::BROKEN,
+    };
     if flags.json {
         session.out.value(&as_json(outcome, shown, log));
     } else {
         session.out.print(&text(outcome, shown, flags.by_effect));
-        crate::output::note(&format!("log: {}", log.display()));
+        let again = if code == exit::BROKEN { AGAIN } else { "" };
+        crate::output::note(&format!("log: {}{again}", log.display()));
     }
-    match outcome {
-        Outcome::EndDiffers { step, .. } if step.answer.is_some() => 1,
-        Outcome::Found { found, .. } if found.among.len() == 1 => 0,
-        _ => exit::BROKEN,
-    }
+    code
 }
+
+/// What the log of a bisection without an answer means for the next one.
+const AGAIN: &str = "; the same command takes its answers from there; --fresh boots all versions \
+    again";
 
 fn text(outcome: &Outcome, shown: &dyn Fn(&str) -> String, by_effect: bool) -> String {
     let mut text = String::new();

@@ -6,7 +6,8 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use bisect::{Answer, Found, Source};
-use host::{private, program};
+use host::private::{self, PrivateError};
+use host::program;
 use os::child::Child;
 use rustix::process::{Pid, RawPid, Signal, kill_process_group};
 use std::collections::BTreeSet;
@@ -54,6 +55,8 @@ pub struct Commits<'a> {
     /// The oldest tested commit that has the same answer as the newer end.
     new: String,
     skipped: BTreeSet<String>,
+    /// Commits that were skipped since the last answer.
+    in_a_row: u32,
 }
 
 /// The result of a build.
@@ -72,21 +75,55 @@ impl<'a> Tree<'a> {
     /// If there is no tree, another user could change it while this runs as root, or it has
     /// uncommitted changes.
     pub fn open(folder: &Path, interrupted: &'a dyn Fn() -> bool) -> Result<Self, Failure> {
-        if os::user::is_exposed() {
-            private::reached(folder).map_err(|why| {
-                Failure::usage(format!(
-                    "{why}; run bisect as the owner of the tree: it does not need root"
-                ))
-            })?;
+        let is_exposed = os::user::is_exposed();
+        if is_exposed {
+            private::reached(folder).map_err(foreign)?;
         }
         let mut tree = Tree { folder: folder.to_owned(), interrupted };
         let top = tree.git(&["rev-parse", "--show-toplevel"])?;
         tree.folder = PathBuf::from(top);
+        if is_exposed {
+            tree.check_owner()?;
+        }
         match tree.git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             true => Ok(tree),
             false => Err(Failure::usage(format!(
                 "{}: the tree has uncommitted changes; commit or stash them",
                 tree.folder.display()
+            ))),
+        }
+    }
+
+    /// Refuses a tree if another user can change a file of it, of its repository, or of a
+    /// repository from which that one takes objects. The repository of a worktree is elsewhere.
+    fn check_owner(&self) -> Result<(), Failure> {
+        let git = self.git(&["rev-parse", "--git-common-dir"])?;
+        let repository = private::reached(&self.folder.join(git)).map_err(foreign)?;
+        private::owned(&self.folder).map_err(foreign)?;
+        // Links inside a repository lead into another one.
+        private::tree(&repository).map_err(foreign)?;
+        match repository.join("objects/info/alternates").exists() {
+            false => Ok(()),
+            true => Err(Failure::usage(format!(
+                "{}: it takes objects from another repository, which another user may be able to \
+                 change; {AS_OWNER}",
+                repository.display()
+            ))),
+        }
+    }
+
+    /// Resolves the word of a flag to a commit.
+    ///
+    /// # Errors
+    /// If the word names no commit, or depends on which commit is checked out while no branch is:
+    /// a bisection that was killed left a commit between the ends.
+    pub fn end(&self, flag: &str, word: &str) -> Result<String, Failure> {
+        let is_relative = word.starts_with("HEAD") || word.starts_with('@');
+        match is_relative && self.branch().is_none() {
+            false => self.commit(word),
+            true => Err(Failure::usage(format!(
+                "{flag} {word}: no branch is checked out, perhaps because an earlier bisection \
+                 was killed; name a branch, a tag or a hash"
             ))),
         }
     }
@@ -285,7 +322,7 @@ impl<'a> Commits<'a> {
         }
         let (old, new) = (vec![old.to_owned()], new.to_owned());
         let ends = [good, bad].map(str::to_owned);
-        Ok(Commits { tree, ends, begins, old, new, skipped: BTreeSet::new() })
+        Ok(Commits { tree, ends, begins, old, new, skipped: BTreeSet::new(), in_a_row: 0 })
     }
 
     /// Lists the commits that are not reachable from the older ones, up to the newer end.
@@ -297,6 +334,14 @@ impl<'a> Commits<'a> {
         words.push("--");
         self.tree.git(&words)
     }
+}
+
+/// Which of `left` commits to test, the best at 0, after this many were skipped in a row. The
+/// neighbours of a commit that does not build or boot often do not either, so each skipped commit
+/// leads over half of those that are still worse than the last place.
+fn away(left: usize, in_a_row: u32) -> usize {
+    let behind = left.checked_shr(in_a_row).unwrap_or(0);
+    (left - behind).min(left.saturating_sub(1))
 }
 
 impl Source for Commits<'_> {
@@ -311,8 +356,12 @@ impl Source for Commits<'_> {
         // skipped. `--bisect-all` prints the best commit first, each with its distance after it.
         let all = self.list(if self.skipped.is_empty() { "--bisect" } else { "--bisect-all" })?;
         let commits = all.lines().filter_map(|line| line.split_whitespace().next());
-        let mut left = commits.filter(|one| *one != self.new && !self.skipped.contains(*one));
-        Ok(left.next().map(str::to_owned))
+        let commits: Vec<&str> = commits.filter(|one| *one != self.new).collect();
+        let is_skipped = |one: &&str| self.skipped.contains(*one);
+        let is_best_skipped = commits.first().is_some_and(is_skipped);
+        let left: Vec<&str> = commits.into_iter().filter(|one| !is_skipped(one)).collect();
+        let at = away(left.len(), self.in_a_row.max(u32::from(is_best_skipped)));
+        Ok(left.get(at).map(|one| (*one).to_owned()))
     }
 
     fn steps(&mut self) -> Result<u32, Failure> {
@@ -327,6 +376,7 @@ impl Source for Commits<'_> {
             Some(Answer::Bad) => version.clone_into(&mut self.new),
             None => drop(self.skipped.insert(version.to_owned())),
         }
+        self.in_a_row = if answer.is_none() { self.in_a_row + 1 } else { 0 };
         Ok(())
     }
 
@@ -337,25 +387,40 @@ impl Source for Commits<'_> {
     }
 }
 
-/// Puts the tree back to its branch or commit when this is dropped.
+/// Puts the tree back to its branch or commit, at the latest when this is dropped.
 pub struct Restored<'a> {
     tree: &'a Tree<'a>,
-    to: String,
+    to: Option<String>,
 }
 
 impl<'a> Restored<'a> {
     /// Will check out this branch or commit.
     pub fn to(tree: &'a Tree<'a>, to: &str) -> Self {
-        Restored { tree, to: to.to_owned() }
+        Restored { tree, to: Some(to.to_owned()) }
+    }
+
+    /// Puts the tree back. Returns whether that worked; if not, the user is told.
+    pub fn now(mut self) -> bool {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> bool {
+        let Some(to) = self.to.take() else { return true };
+        self.tree.check_out(&to).map_err(|failure| output::complain(&failure.line)).is_ok()
     }
 }
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        if let Err(failure) = self.tree.check_out(&self.to) {
-            output::complain(&failure.line);
-        }
+        self.put_back();
     }
+}
+
+/// Who should run a bisection in a tree that root cannot trust.
+const AS_OWNER: &str = "run bisect as the owner of the tree: it does not need root";
+
+fn foreign(why: PrivateError) -> Failure {
+    Failure::usage(format!("{why}; {AS_OWNER}"))
 }
 
 #[cfg(test)]
@@ -371,6 +436,9 @@ mod tests {
             // If a git hook starts this test, the environment names another tree.
             command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
             let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+            // Git chooses between equally good commits by their hashes.
+            let day = "2026-01-01T00:00:00Z";
+            command.env("GIT_AUTHOR_DATE", day).env("GIT_COMMITTER_DATE", day);
             command.arg("-C").arg(folder.path()).args(who).args(words);
             let ran = command.output().unwrap();
             assert!(ran.status.success(), "{ran:?}");
@@ -441,8 +509,91 @@ mod tests {
         std::fs::write(folder.path().join("number"), "changed").unwrap();
         let failure = Tree::open(folder.path(), &not).err().unwrap();
         assert!(failure.line.contains("uncommitted"), "{failure:?}");
+        // Where a killed bisection leaves the tree, HEAD is no end.
+        std::fs::write(folder.path().join("number"), "2").unwrap();
+        assert_eq!(tree.end("--bad", "HEAD").unwrap(), new);
+        tree.check_out(&tree.commit("main~1").unwrap()).unwrap();
+        for word in ["HEAD", "HEAD~1", "@"] {
+            let failure = tree.end("--bad", word).unwrap_err();
+            assert!(failure.line.contains("no branch is checked out"), "{failure:?}");
+        }
+        assert_eq!(tree.end("--bad", "main").unwrap(), new);
         let empty = tempfile::tempdir().unwrap();
         assert!(Tree::open(empty.path(), &not).is_err());
+    }
+
+    #[test]
+    fn a_range_that_does_not_boot_is_left_behind_in_a_few_steps() {
+        if !has_git() {
+            return;
+        }
+        let folder = tree(65);
+        let not = || false;
+        let tree = Tree::open(folder.path(), &not).unwrap();
+        let (good, bad) = (tree.commit("main~64").unwrap(), tree.commit("main").unwrap());
+        let mut commits = Commits::new(&tree, &good, &bad).unwrap();
+        let (mut skipped, mut asked) = (0, 0);
+        while let Some(commit) = commits.next().unwrap() {
+            asked += 1;
+            let number = tree.git(&["log", "-1", "--format=%s", &commit]).unwrap();
+            let number: usize = number.strip_prefix("commit ").unwrap().parse().unwrap();
+            // A third of all commits, around the middle.
+            let can_boot = !(22..43).contains(&number);
+            skipped += usize::from(!can_boot);
+            let answer = if number >= 50 { Answer::Bad } else { Answer::Good };
+            commits.tell(&commit, can_boot.then_some(answer)).unwrap();
+        }
+        assert_eq!(commits.found().unwrap().among, [tree.commit("main~14").unwrap()]);
+        // The neighbours of the first one are all 21.
+        assert!((1..=12).contains(&skipped) && asked <= 21, "{skipped} of {asked}");
+    }
+
+    #[test]
+    fn each_skip_in_a_row_leads_further_away() {
+        assert_eq!([0, 1, 2, 3, 64].map(|in_a_row| away(16, in_a_row)), [0, 8, 12, 14, 15]);
+        assert_eq!([0, 1, 9].map(|in_a_row| away(1, in_a_row)), [0; 3]);
+        assert_eq!(away(0, 3), 0);
+    }
+
+    #[test]
+    fn the_tree_of_another_user_is_refused_wherever_its_repository_is() {
+        use std::os::unix::fs::{lchown, symlink};
+        if !has_git() {
+            return;
+        }
+        if !rustix::process::geteuid().is_root() {
+            return testing::skipped("only root can give a file away");
+        }
+        let folder = tree(2);
+        let place = tempfile::tempdir().unwrap();
+        let not = || false;
+        let top = Tree::open(folder.path(), &not).unwrap();
+        let worktree = place.path().join("worktree");
+        top.git(&["worktree", "add", "--quiet", worktree.to_str().unwrap(), "main~1"]).unwrap();
+        top.check_owner().unwrap();
+        let in_worktree = Tree { folder: worktree, interrupted: &not };
+        in_worktree.check_owner().unwrap();
+        let config = folder.path().join(".git/config");
+        lchown(&config, Some(65_534), None).unwrap();
+        for tree in [&top, &in_worktree] {
+            let failure = tree.check_owner().unwrap_err();
+            assert!(failure.line.contains("owned by user 65534"), "{failure:?}");
+        }
+        lchown(&config, Some(0), None).unwrap();
+        lchown(folder.path().join("number"), Some(65_534), None).unwrap();
+        assert!(top.check_owner().is_err());
+        in_worktree.check_owner().unwrap();
+        // A link of the working tree may lead anywhere, but none of the repository.
+        symlink("/home/somebody", in_worktree.folder.join("link")).unwrap();
+        in_worktree.check_owner().unwrap();
+        let link = folder.path().join(".git/refs/link");
+        symlink("/home/somebody/linux/.git/refs", &link).unwrap();
+        assert!(in_worktree.check_owner().unwrap_err().line.contains("a symbolic link"));
+        std::fs::remove_file(&link).unwrap();
+        let alternates = folder.path().join(".git/objects/info/alternates");
+        std::fs::create_dir_all(alternates.parent().unwrap()).unwrap();
+        std::fs::write(alternates, "/home/somebody/linux/.git/objects\n").unwrap();
+        assert!(in_worktree.check_owner().unwrap_err().line.contains("another repository"));
     }
 
     #[test]
