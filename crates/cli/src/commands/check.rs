@@ -141,7 +141,7 @@ impl Check {
             if let Some(page) = page.and_then(|page| draw(session, &shown, page)) {
                 output::note(&format!("page: {}", page.display()));
             }
-            return Ok(tests(session, &done, &files, undecided));
+            return Ok(tests(session, &done, &files, undecided, self.code(&done)));
         }
         match &asked {
             Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
@@ -154,7 +154,11 @@ impl Check {
             (true, None) => {}
             (false, page) => end(session, &shown, self, page),
         }
-        Ok(briefs::code(asked.as_ref(), code(&done)))
+        Ok(briefs::code(asked.as_ref(), self.code(&done)))
+    }
+
+    fn code(&self, done: &[Done]) -> u8 {
+        code(done, chosen(self).len())
     }
 }
 
@@ -234,10 +238,10 @@ fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
     scenarios::ALL.iter().copied().filter(|scenario| wanted(scenario.meta().id)).collect()
 }
 
-/// Prints the verdicts for a test runner and returns the exit code.
-fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecided) -> u8 {
+/// Prints the verdicts for a test runner and returns its exit code for the code of the check.
+fn tests(session: &Session, done: &[Done], files: &[String], undecided: Undecided, code: u8) -> u8 {
     let tests: Vec<Test> = done.iter().zip(files).map(|(one, file)| one.test(file)).collect();
-    let code = ktap::print(session, &tests, undecided, code(done));
+    let code = ktap::print(session, &tests, undecided, code);
     done.iter().for_each(Done::print_path);
     code
 }
@@ -294,8 +298,12 @@ fn of_old_kernels(session: &Session, all: &[Shown], look: Look) {
     }
 }
 
-/// The exit code of the check.
-fn code(done: &[Done]) -> u8 {
+/// The exit code of the check. One of the chosen scenarios is missing only if the check was
+/// interrupted before it began.
+fn code(done: &[Done], chosen: usize) -> u8 {
+    if done.len() < chosen {
+        return exit::INTERRUPTED;
+    }
     let codes: Vec<u8> = done.iter().map(code_of).collect();
     code_of_all(&codes, done.iter().all(Done::is_in_place))
 }
@@ -341,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_of_the_worst_verdict_and_skipped_scenarios_do_not_count() {
-        let of = |states: [State; 2]| code(&states.map(complete));
+        let of = |states: [State; 2]| code(&states.map(complete), 2);
         assert_eq!(of([NotAffected, Affected]), 1);
         assert_eq!(of([Untrustworthy, Affected]), 1);
         assert_eq!(of([NotAffected, Inconclusive]), exit::BROKEN);
@@ -351,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_lost_record_hides_no_stall_and_is_not_hidden_by_a_good_verdict() {
-        let of = |lost, other| code(&[Done::lost(record(lost), End::Complete), complete(other)]);
+        let of = |lost, other| code(&[Done::lost(record(lost), End::Complete), complete(other)], 2);
         assert_eq!(of(Affected, NotAffected), 1);
         assert_eq!(of(Inconclusive, NotAffected), exit::BROKEN);
         assert_eq!(of(NotAffected, NotAffected), exit::NEED);
@@ -362,12 +370,14 @@ mod tests {
     fn a_study_that_lost_a_need_in_its_trials_is_not_taken_for_a_skipped_one() {
         let of = |state| {
             let one = Done::nowhere(record(state), End::Missing(Need::Erl));
-            code(&[one, complete(NotAffected)])
+            code(&[one, complete(NotAffected)], 2)
         };
         assert_eq!(of(Untrustworthy), exit::BROKEN);
         assert_eq!(of(Skipped), 0);
         let interrupted = Done::nowhere(record(Inconclusive), End::Interrupted);
-        assert_eq!(code(&[complete(Affected), interrupted]), exit::INTERRUPTED);
+        assert_eq!(code(&[complete(Affected), interrupted], 2), exit::INTERRUPTED);
+        // It was interrupted before the second scenario began.
+        assert_eq!(code(&[complete(Skipped)], 2), exit::INTERRUPTED);
     }
 
     #[test]
