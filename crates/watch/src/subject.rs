@@ -33,6 +33,14 @@ impl Subject {
         }
     }
 
+    /// The group whose limit holds up its programs; None for one program.
+    pub fn limit(&self) -> Option<&str> {
+        match self {
+            Subject::Quota(group) | Subject::OtherLimit(group) => Some(group),
+            Subject::Program { .. } => None,
+        }
+    }
+
     /// The victim alone, whatever the finding is about.
     pub fn victim(victim: &Program) -> Self {
         Subject::Program { name: victim.name.clone(), group: victim.group.clone() }

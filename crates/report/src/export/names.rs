@@ -10,6 +10,7 @@ use super::family::Labels;
 use crate::prose::plain;
 use model::live::{Finding, Node, Program, Workload};
 use std::collections::{BTreeMap, BTreeSet};
+use watch::Subject;
 
 /// The label for all names that have no series of their own.
 pub const OTHER: &str = "other";
@@ -115,28 +116,27 @@ impl Names {
         labels(name, group)
     }
 
-    /// The labels of a finding: victim, stall and culprit.
+    /// The labels of a finding: victim, stall, culprit, and the group whose limit it is. That label
+    /// is empty if the finding is about one program.
     pub(super) fn finding(&mut self, finding: &Finding) -> Labels {
         let (name, group) = self.admitted(&finding.victim);
         // A record may come from anyone, and each name would make a series: unknown stalls are
         // folded.
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
-        let victim = format!("{name}\0{group}\0{stall}");
-        let mut all = match self.findings.gets_series(&victim, &culprit, self.now_s) {
-            true => (labels(name, group), culprit),
+        let limit = Subject::of(finding).limit().map_or_else(String::new, ending);
+        let victim = format!("{name}\0{group}\0{stall}\0{limit}");
+        let own = [labels(name, group), vec![("limit", limit)]].concat();
+        let (mut all, culprit) = match self.findings.gets_series(&victim, &culprit, self.now_s) {
+            true => (own, culprit),
             false => {
                 self.folded.insert((victim.clone(), culprit));
-                let victim = match self.findings.gets_shared_series(&victim, self.now_s) {
-                    true => labels(name, group),
-                    false => labels(OTHER.to_owned(), OTHER.to_owned()),
-                };
-                (victim, OTHER.to_owned())
+                let is_own = self.findings.gets_shared_series(&victim, self.now_s);
+                (if is_own { own } else { folded_finding() }, OTHER.to_owned())
             }
         };
-        all.0.push(("stall", stall.to_owned()));
-        all.0.push(("culprit", all.1));
-        all.0
+        all.extend([("stall", stall.to_owned()), ("culprit", culprit)]);
+        all
     }
 
     /// The labels of an Erlang node.
@@ -225,6 +225,12 @@ fn labels(program: String, group: String) -> Labels {
     vec![("program", program), ("group", group)]
 }
 
+/// Labels for all findings that have no series of their own. Limits of several groups are not
+/// added up.
+fn folded_finding() -> Labels {
+    [labels(OTHER.to_owned(), OTHER.to_owned()), vec![("limit", String::new())]].concat()
+}
+
 /// The names of a workload as labels; empty if none is known. They differ from the labels that
 /// Prometheus adds for the pod that it scrapes.
 fn workload(workload: &Workload) -> Labels {
@@ -263,9 +269,14 @@ fn short(name: &str) -> String {
     }
 }
 
-/// The end of a program's group name, since the ends of group names differ.
+/// A program's group, as a label.
 fn group(program: &Program) -> String {
-    let name = plain(program.group.as_deref().unwrap_or("/"));
+    ending(program.group.as_deref().unwrap_or("/"))
+}
+
+/// The end of a group's name, since the ends of group names differ.
+fn ending(group: &str) -> String {
+    let name = plain(group);
     match name.char_indices().rev().nth(LONGEST - 1) {
         Some((from, _)) if from > 0 => format!("…{}", &name[from..]),
         _ => name,
@@ -275,7 +286,7 @@ fn group(program: &Program) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Container, Pod};
+    use model::live::{Container, Opaque, Pod};
 
     fn program(name: &str, group: &str) -> Program {
         Program { name: name.into(), group: Some(group.into()), ..Program::default() }
@@ -299,6 +310,34 @@ mod tests {
         // Other groups are not affected, and the first names stay.
         assert_eq!(values(names.program(&program("new", "/b"))), ["new", "/b"]);
         assert_eq!(values(names.program(&program("eve0", "/eve"))), ["eve0", "/eve"]);
+    }
+
+    #[test]
+    fn all_programs_under_one_limit_have_the_same_label() {
+        let mut names = Names::bounded();
+        let quota = Opaque::of(&serde_json::json!({
+            "group": "/pod", "whose": "ancestor", "quota_us": 20_000, "period_us": 100_000,
+            "changed": false, "throttled_periods": 0.5, "throttled_ms_per_s": 200.0, "threads": 1,
+            "cause": "used-up"
+        }));
+        let mut of = |stall: &str, victim: &str, facts: &Opaque| {
+            let victim = program(victim, &format!("/pod/{victim}"));
+            let finding = Finding {
+                stall: stall.to_owned(),
+                victim,
+                facts: facts.clone(),
+                ..Finding::default()
+            };
+            values(names.finding(&finding))
+        };
+        for name in ["web", "db"] {
+            let group = format!("/pod/{name}");
+            let labels = of("cpu-quota", name, &quota);
+            assert_eq!(labels, [name, group.as_str(), "/pod", "cpu-quota", ""]);
+        }
+        // A finding about one program has no limit.
+        assert_eq!(of("neighbour", "web", &Opaque::default())[2], "");
+        assert_eq!(values(folded_finding()), [OTHER, OTHER, ""]);
     }
 
     #[test]

@@ -305,8 +305,8 @@ mod tests {
         for line in [
             r#"tailback_watch_lost_seconds_total{program="p0",group="/",part="not-told-apart"} 2.0"#,
             r#"tailback_watch_lost_seconds_total{program="p0",group="/",part="own-quota"} 0.0"#,
-            r#"tailback_watch_finding_seconds_total{program="p0",group="/",stall="cpu-quota",culprit=""} 4.0"#,
-            r#"tailback_watch_finding_lost_seconds_total{program="p0",group="/",stall="cpu-quota",culprit=""} 1.0"#,
+            r#"tailback_watch_finding_seconds_total{program="p0",group="/",limit="",stall="cpu-quota",culprit=""} 4.0"#,
+            r#"tailback_watch_finding_lost_seconds_total{program="p0",group="/",limit="",stall="cpu-quota",culprit=""} 1.0"#,
             r#"tailback_watch_cost_seconds_total{of="tool"} 0.008"#,
             r#"tailback_watch_cost_seconds_total{of="programs"} 0.016"#,
             r#"tailback_watch_stall{stall="cpu-quota"} 1.0"#,
