@@ -6,6 +6,7 @@ use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
 use crate::hello::{Greeting, Pids, greet, is_late, silent};
 use crate::name::NodeName;
+use crate::peer;
 use crate::target::Target;
 use crate::timed::Timed;
 use crate::view;
@@ -74,6 +75,9 @@ pub struct Client {
     answering: Option<Pid>,
     /// Whether the node has started no process for a flag.
     holder_not_started: bool,
+    /// The request for the process that holds a flag which the VM ties to no process, and that
+    /// process once it is known.
+    unowned: Option<(u32, Option<Pid>)>,
     last_sent: Instant,
     unasked: u32,
 }
@@ -122,6 +126,7 @@ impl Client {
             number: 0,
             answering: None,
             holder_not_started: false,
+            unowned: None,
             last_sent,
             unasked: 0,
         })
@@ -140,7 +145,7 @@ impl Client {
     }
 
     /// Switches on a flag that the VM does not tie to a process. A linked process switches it off
-    /// when the connection ends, even if somebody else wants it by then.
+    /// when it is released or the connection ends, even if somebody else wants it by then.
     ///
     /// # Errors
     /// If the connection has ended.
@@ -149,11 +154,33 @@ impl Client {
         let trap = vec![atom("trap_exit"), atom("true")];
         let trap = Call::new("erlang", "process_flag", trap);
         let on = Call::new("erlang", "system_flag", set("true"));
-        // The end of the link is a message that wakes the process; its last call switches the
-        // flag off.
+        // Any message wakes the process, also that of the end of the link. Its last call switches
+        // the flag off.
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
-        self.spawn(Call::all(vec![trap, on, wait])).map(drop)
+        let number = self.spawn(Call::all(vec![trap, on, wait]))?;
+        self.unowned = Some((number, None));
+        Ok(())
+    }
+
+    /// The call that wakes the process of [`Client::hold_unowned`]: it switches its flag off and
+    /// ends. None if the node has not said which process that is.
+    pub fn release_unowned(&mut self) -> Option<Call> {
+        let (_, pid) = self.unowned.take()?;
+        Some(Call::new("erlang", "send", vec![Term::from(pid?), atom("stop")]))
+    }
+
+    /// Whether the node is on this machine, judged by its address.
+    pub fn is_here(&self) -> bool {
+        self.stream.peer_addr().is_ok_and(|address| peer::is_here(address.ip()))
+    }
+
+    fn started(&mut self, request: u32, pid: Pid) {
+        if let Some((number, holder)) = &mut self.unowned
+            && *number == request
+        {
+            *holder = Some(pid);
+        }
     }
 
     /// Whether the node has started no process for a flag since this was last asked.
@@ -203,6 +230,7 @@ impl Client {
                 Ok(Frame::Tick) => self.tick()?,
                 Ok(Frame::Terms(bytes)) => match read(bytes)? {
                     Message::Started(of, pid) if of == number => self.answering = Some(pid),
+                    Message::Started(of, pid) => self.started(of, pid),
                     Message::NotStarted(of, why) => {
                         self.holder_not_started |= of != number;
                         return Err(Problem::NoProcess(why));
@@ -318,8 +346,9 @@ fn ended(error: &io::Error) -> Problem {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::net::TcpListener;
 
     fn pid(id: u32) -> Pid {
         Pid::new("web@h", id, 0, 7)
@@ -331,11 +360,66 @@ mod tests {
         [wire::encode(tuple(control)), more].concat()
     }
 
-    fn reply(words: &[u32], begun: Term) -> Message {
+    /// The message that the request with this reference has started this.
+    fn started(words: &[u32], begun: Term) -> Vec<u8> {
         let node = pid(1).node;
         let request = Reference { node, id: words.to_vec(), creation: 9 };
         let own = Term::from(pid(1));
-        read(message(vec![int(31), Term::from(request), own, int(1), begun], None)).unwrap()
+        message(vec![int(31), Term::from(request), own, int(1), begun], None)
+    }
+
+    fn reply(words: &[u32], begun: Term) -> Message {
+        read(started(words, begun)).unwrap()
+    }
+
+    /// A connection, and the end of the node.
+    pub(crate) fn connected() -> (Client, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_read_timeout(Some(STEP)).unwrap();
+        let (node, _) = listener.accept().unwrap();
+        let client = Client {
+            stream,
+            frames: Frames::new(&Budget::new(1 << 20)),
+            pids: Pids { own: pid(1), init: pid(0) },
+            number: 0,
+            answering: None,
+            holder_not_started: false,
+            unowned: None,
+            last_sent: Instant::now(),
+            unasked: 0,
+        };
+        (client, node)
+    }
+
+    /// The node says that a request has started a process.
+    pub(crate) fn starts(node: &mut TcpStream, request: u32, process: u32) {
+        let started = started(&[FIRST_WORD, request, 7], Term::from(pid(process)));
+        frames::write(node, &[started]).unwrap();
+    }
+
+    /// The node starts a process for a question, which answers `ok`.
+    pub(crate) fn answers(node: &mut TcpStream, question: u32, process: u32) {
+        starts(node, question, process);
+        let control = vec![int(24), Term::from(pid(process)), Term::from(pid(1))];
+        let returned = tuple(vec![int(0), atom("return"), atom("ok")]);
+        frames::write(node, &[message(control, Some(returned))]).unwrap();
+    }
+
+    #[test]
+    fn the_holder_of_a_flag_is_released_once_and_only_if_it_is_known() {
+        let (mut client, mut node) = connected();
+        client.hold_unowned("microstate_accounting").unwrap();
+        assert_eq!(client.release_unowned(), None, "the node has not said which process it is");
+        client.hold_unowned("microstate_accounting").unwrap();
+        starts(&mut node, client.number, 8);
+        let question = client.ask(Call::new("erlang", "node", Vec::new())).unwrap();
+        answers(&mut node, question, 9);
+        let answer = client.wait(question, Duration::from_secs(60)).unwrap();
+        assert!(answer.is_some(), "there was no answer");
+        let stop = Call::new("erlang", "send", vec![Term::from(pid(8)), atom("stop")]);
+        assert_eq!(client.release_unowned(), Some(stop));
+        assert_eq!(client.release_unowned(), None, "it has ended");
     }
 
     fn ended(operation: i64, reason: Vec<Term>) -> Message {

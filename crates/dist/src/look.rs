@@ -10,7 +10,7 @@ use crate::mailboxes::{Length, Pass, slice};
 use crate::micro;
 use crate::receives;
 use crate::target::Target;
-use crate::view::{self, Inside, Mailbox};
+use crate::view::{self, Frame, Inside, Mailbox};
 use beam::{Pid, Term};
 use model::live::Problem;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +53,10 @@ const TOO_MANY: Duration = Duration::from_secs(10);
 /// millions of times a second, counting costs a sixth of the node's work.
 const COUNTED_EVERY: Duration = Duration::from_secs(60);
 
-/// The oldest OTP that is asked, and the oldest OTP that has labels of processes.
+/// The oldest OTP that is asked; the oldest one in which sending to a socket waits for a reference
+/// of its own, so that it scans nothing; and the oldest one that has labels of processes.
 const OLDEST: u32 = 25;
+const SENDS_BY_REFERENCE: u32 = 26;
 const LABELS: u32 = 27;
 
 /// Most process names that are remembered.
@@ -67,6 +69,10 @@ const PASS: Duration = Duration::from_secs(2);
 /// long.
 const LOOKED_AT: usize = 4;
 const LONG: u64 = 500;
+
+/// Most samples, and most ended processes, that are kept until the next look. The caller may not
+/// look for a while.
+const UNSEEN: usize = 100;
 
 /// Most modules whose files are asked for.
 const MODULES: usize = 64;
@@ -98,8 +104,17 @@ pub struct Look {
     pub took: Duration,
     /// Samples of the processes with the longest mailboxes since the previous look, oldest first.
     pub mailboxes: Vec<Vec<Mailbox>>,
-    /// How long the last pass through all mailboxes took; None before the first pass has ended.
+    /// Whether a round of samples has ended since the previous look that had room for every process
+    /// with a long mailbox. A process without a sample had a short mailbox then; without such a
+    /// round, nothing is known of it.
+    pub had_room: bool,
+    /// Processes with long mailboxes that have ended since the previous look.
+    pub ended: Vec<String>,
+    /// How long the last pass through all mailboxes took; None before the first pass has ended, and
+    /// while the node has too many processes for one.
     pub pass: Option<Duration>,
+    /// Whether the node is on this machine, judged by its address.
+    pub is_here: bool,
 }
 
 /// Asks a node again and again until it is dropped.
@@ -171,8 +186,10 @@ impl Watcher {
     /// The latest answers, with the mailbox samples since the previous look.
     pub fn look(&self) -> Look {
         let mut told = self.shared.answers();
-        let seen = std::mem::take(&mut told.look.mailboxes);
-        let mut look = Look { mailboxes: seen, ..told.look.clone() };
+        let mailboxes = std::mem::take(&mut told.look.mailboxes);
+        let ended = std::mem::take(&mut told.look.ended);
+        let had_room = std::mem::take(&mut told.look.had_room);
+        let mut look = Look { mailboxes, had_room, ended, ..told.look.clone() };
         look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
         let late = told.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
         if let (State::Answering, Some(waited)) = (&look.state, late) {
@@ -243,7 +260,7 @@ struct Asking<'a> {
     name: String,
     shared: &'a Shared,
     pass: Option<Pass>,
-    /// The memory of the pass, and that of the functions that wait for a message.
+    /// The memory of the pass, and that of the functions that may scan the mailbox.
     listed: Share,
     known: Share,
     began: Instant,
@@ -252,13 +269,13 @@ struct Asking<'a> {
     otp: u32,
     /// How many processes the node had at the last answer.
     processes: u64,
-    /// The phase of counting states of threads, and whether a process holds the flag for us.
+    /// The phase of counting states of threads.
     counting: Counting,
-    holds_micro: bool,
     /// Names of processes that have no registered name.
     names: BTreeMap<String, String>,
-    /// For each module that was asked for, its functions that wait for a message.
-    receives: BTreeMap<String, BTreeSet<String>>,
+    /// For each module that was asked for, its functions that may scan the mailbox; None if its
+    /// file cannot be read.
+    scanning: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
 impl<'a> Asking<'a> {
@@ -273,6 +290,8 @@ impl<'a> Asking<'a> {
         // Earlier answers came over another connection, and maybe from another node.
         told.look.state = State::Answering;
         told.look.inside = None;
+        told.look.pass = None;
+        told.look.is_here = client.is_here();
         drop(told);
         let now = Instant::now();
         Ok(Asking {
@@ -288,9 +307,8 @@ impl<'a> Asking<'a> {
             otp: 0,
             processes: 0,
             counting: Counting::Pause(now),
-            holds_micro: false,
             names: BTreeMap::new(),
-            receives: BTreeMap::new(),
+            scanning: BTreeMap::new(),
         })
     }
 
@@ -333,7 +351,6 @@ impl<'a> Asking<'a> {
         if self.client.take_holder_not_started() {
             self.client.hold("scheduler_wall_time")?;
             self.counting = Counting::Pause(Instant::now());
-            self.holds_micro = false;
         }
         Ok(())
     }
@@ -405,16 +422,16 @@ impl<'a> Asking<'a> {
         Ok(is_counted.then_some(micro))
     }
 
-    /// Switches the counting on or off. The first call also starts the process that switches it
-    /// off when the connection ends.
+    /// Switches the counting on or off. A process on the node holds the flag meanwhile and switches
+    /// it off, also when the connection ends. It ends with that: later, the flag is no longer ours.
     fn count(&mut self, on: bool) -> Result<Counting, Problem> {
-        if on && !self.holds_micro {
+        if on {
             self.client.hold_unowned(micro::FLAG)?;
-            self.holds_micro = true;
-        } else {
-            self.value(micro::switch(on))?;
+            return Ok(Counting::First);
         }
-        Ok(if on { Counting::First } else { Counting::Pause(Instant::now() + COUNTED_EVERY) })
+        let off = self.client.release_unowned().unwrap_or_else(micro::switch_off);
+        self.value(off)?;
+        Ok(Counting::Pause(Instant::now() + COUNTED_EVERY))
     }
 
     /// The bytes that wait to be sent to other nodes.
@@ -454,7 +471,7 @@ impl<'a> Asking<'a> {
         self.began = Instant::now();
         // The node's list would be too large to be accepted.
         if Pass::bytes(self.processes, &self.name) > frames::MOST as u64 {
-            self.next_slice = self.began + TOO_MANY;
+            self.lists_none();
             return Ok(());
         }
         let answer = self.ask(Pass::question())?;
@@ -463,7 +480,7 @@ impl<'a> Asking<'a> {
             self.client.forget();
             // A pass takes less memory than the answer of which it is made.
             if self.listed.set(answer.len()).is_err() {
-                self.next_slice = self.began + TOO_MANY;
+                self.lists_none();
                 return Ok(());
             }
             self.pass = Pass::begin(&answer);
@@ -473,23 +490,29 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// Whether the function that a process is in waits for a message, as far as its file tells.
-    fn receives(&mut self, mailbox: &Mailbox) -> Result<bool, Problem> {
-        let Some(frame) = mailbox.stack.first() else { return Ok(false) };
-        // `prim_inet` is loaded before there are files, and each of its requests waits for its
-        // answer.
+    /// The list of all processes takes too much memory; it is tried again later.
+    fn lists_none(&mut self) {
+        self.shared.answers().look.pass = None;
+        self.next_slice = self.began + TOO_MANY;
+    }
+
+    /// Whether the function that a process is in may scan the mailbox, as far as its file tells.
+    fn may_scan(&mut self, mailbox: &Mailbox) -> Result<Option<bool>, Problem> {
+        let Some(frame) = mailbox.stack.first() else { return Ok(None) };
+        // `prim_inet` is loaded before there are files.
         if frame.module == "prim_inet" {
-            return Ok(true);
+            return Ok(Some(scans_in_prim_inet(frame, self.otp)));
         }
-        if !self.receives.contains_key(&frame.module) && self.receives.len() < MODULES {
+        if !self.scanning.contains_key(&frame.module) && self.scanning.len() < MODULES {
             let answer = self.value(receives::question(&frame.module))?;
-            let functions = answer.as_ref().and_then(receives::read).unwrap_or_default();
-            let takes = functions.iter().map(|name| name.len() + size_of::<String>());
-            self.known.add(takes.sum())?;
-            self.receives.insert(frame.module.clone(), functions);
+            let functions = answer.as_ref().and_then(receives::read);
+            let names = functions.iter().flatten();
+            let takes: usize = names.map(|name| name.len() + size_of::<String>()).sum();
+            self.known.add(takes)?;
+            self.scanning.insert(frame.module.clone(), functions);
         }
-        let of_module = self.receives.get(&frame.module);
-        Ok(of_module.is_some_and(|all| all.contains(&frame.to_string())))
+        let of_module = self.scanning.get(&frame.module).and_then(Option::as_ref);
+        Ok(of_module.map(|all| all.contains(&frame.to_string())))
     }
 
     /// The label of a process, or the function that it began with. It is asked only once.
@@ -515,36 +538,130 @@ impl<'a> Asking<'a> {
         Ok(name)
     }
 
+    /// Reports that a process with a long mailbox has ended.
+    fn has_ended(&self, pid: &Pid) {
+        let mut told = self.shared.answers();
+        if told.look.ended.len() < UNSEEN {
+            told.look.ended.push(view::process(pid));
+        }
+    }
+
     /// Samples the processes with the longest mailboxes.
     fn sample(&mut self) -> Result<(), Problem> {
-        let long = self.longest.iter().filter(|(_, length)| *length >= LONG);
-        let pids: Vec<_> = long.take(LOOKED_AT).map(|(pid, _)| pid.clone()).collect();
+        let (pids, has_room) = to_sample(&self.longest);
         let mut seen = Vec::new();
         for pid in pids {
-            let answer = self.value(view::about(&pid))?;
-            let seen_now = answer.and_then(|answer| view::mailbox(&pid, &answer));
-            let Some(mut mailbox) = seen_now else { continue };
+            let Some(answer) = self.value(view::about(&pid))? else { continue };
+            let seen_now = view::mailbox(&pid, &answer);
+            drop(answer);
+            let Some(mut mailbox) = seen_now else {
+                self.longest.retain(|(of, _)| *of != pid);
+                self.has_ended(&pid);
+                continue;
+            };
             if mailbox.name.is_empty() {
                 mailbox.name = self.name(&pid, &mailbox.process)?;
             }
-            mailbox.receives = self.receives(&mailbox)?;
+            mailbox.may_scan = self.may_scan(&mailbox)?;
             seen.push(mailbox);
         }
-        if !seen.is_empty() {
-            let mut told = self.shared.answers();
-            let all = &mut told.look.mailboxes;
-            // The caller may not look for a while.
-            if all.len() < 100 {
-                all.push(seen);
-            }
+        let mut told = self.shared.answers();
+        // Before a pass has ended, and while there is none, long mailboxes are not known.
+        told.look.had_room |= has_room && told.look.pass.is_some();
+        if !seen.is_empty() && told.look.mailboxes.len() < UNSEEN {
+            told.look.mailboxes.push(seen);
         }
         Ok(())
     }
 }
 
+/// The processes to sample, and whether none with a long mailbox is left out.
+fn to_sample(longest: &[Length]) -> (Vec<Pid>, bool) {
+    let long = longest.iter().filter(|(_, length)| *length >= LONG);
+    let mut pids: Vec<Pid> = long.map(|(pid, _)| pid.clone()).collect();
+    let has_room = pids.len() <= LOOKED_AT;
+    pids.truncate(LOOKED_AT);
+    (pids, has_room)
+}
+
+/// Whether a function of `prim_inet` may scan the mailbox in this OTP. Each of its requests waits
+/// for its answer. `sendfile_1` waits without a reference of its own.
+fn scans_in_prim_inet(frame: &Frame, otp: u32) -> bool {
+    let sends = matches!(frame.function.as_str(), "send" | "send_recv_reply" | "do_sendto");
+    !sends || otp < SENDS_BY_REFERENCE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::tests::{answers, connected, starts};
+    use std::io::Read;
+
+    /// The last message to the node, which switches the counting off. The process that holds the
+    /// flag is known or not.
+    fn switches_off(is_known: bool) -> Vec<u8> {
+        let (client, mut node) = connected();
+        let (shared, budget) = (Shared::default(), Budget::new(1 << 20));
+        let target = Target::read("web@h", false).unwrap();
+        // The first request is for another flag, the second one for the holder.
+        let mut asking = Asking::begin(client, &target, &shared, &budget).unwrap();
+        asking.count(true).unwrap();
+        if is_known {
+            starts(&mut node, 2, 8);
+        }
+        (3..5).for_each(|question| answers(&mut node, question, 10 + question));
+        asking.value(view::memory_question()).unwrap();
+        asking.count(false).unwrap();
+        drop(asking);
+        let mut sent = Vec::new();
+        node.read_to_end(&mut sent).unwrap();
+        let (mut rest, mut last) = (&sent[..], Vec::new());
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let (message, behind) = behind.split_at(u32::from_be_bytes(*length) as usize);
+            last = message.to_vec();
+            rest = behind;
+        }
+        last
+    }
+
+    #[test]
+    fn the_process_that_holds_the_counting_is_released_and_none_is_started_instead() {
+        let has = |message: &[u8], word: &[u8]| message.windows(word.len()).any(|at| at == word);
+        let known = switches_off(true);
+        assert!(has(&known, b"send") && has(&known, b"stop"), "{known:?}");
+        let unknown = switches_off(false);
+        assert!(has(&unknown, b"system_flag") && has(&unknown, b"false"), "{unknown:?}");
+        for message in [known, unknown] {
+            assert!(!has(&message, b"hibernate"), "{message:?}");
+        }
+    }
+
+    #[test]
+    fn sending_to_a_socket_scans_only_in_an_old_otp() {
+        let scans = |function: &str, otp| {
+            let module = "prim_inet".to_owned();
+            scans_in_prim_inet(&Frame { module, function: function.to_owned(), arity: 2 }, otp)
+        };
+        assert!(scans("send_recv_reply", 25) && scans("recv0", 25) && scans("recv0", 29));
+        assert!(!scans("send_recv_reply", 26) && !scans("do_sendto", 27) && !scans("send", 29));
+        assert!(scans("sendfile_1", 29));
+    }
+
+    #[test]
+    fn a_round_with_more_long_mailboxes_than_samples_has_no_room_for_all() {
+        let many = |count: u32| -> Vec<Length> {
+            (0..count).map(|id| (Pid::new("web@h", id, 0, 7), LONG)).chain([short()]).collect()
+        };
+        let looked_at = u32::try_from(LOOKED_AT).unwrap();
+        let (few, has_room) = to_sample(&many(looked_at));
+        assert_eq!((few.len(), has_room), (LOOKED_AT, true));
+        let (few, has_room) = to_sample(&many(looked_at + 1));
+        assert_eq!((few.len(), has_room), (LOOKED_AT, false));
+    }
+
+    fn short() -> Length {
+        (Pid::new("web@h", 99, 0, 7), LONG - 1)
+    }
 
     #[test]
     fn who_refuses_us_or_is_another_is_not_asked_again() {

@@ -26,9 +26,9 @@ pub fn question() -> Call {
     Call::new("erlang", "statistics", vec![atom(FLAG)])
 }
 
-/// Switches the counting on or off.
-pub fn switch(on: bool) -> Call {
-    Call::new("erlang", "system_flag", vec![atom(FLAG), atom(if on { "true" } else { "false" })])
+/// Switches the counting off.
+pub fn switch_off() -> Call {
+    Call::new("erlang", "system_flag", vec![atom(FLAG), atom("false")])
 }
 
 /// The sum of all times of all threads.

@@ -1,4 +1,8 @@
-//! Which functions of a module wait for a message, according to its compiled file.
+//! Which functions of a module may scan the mailbox, according to its compiled file.
+//!
+//! A receive that takes every message scans nothing, so it has no instruction that passes over a
+//! message. A receive that waits for a reference of its own skips the older messages: the label to
+//! which it goes back stands right behind the instruction that skips.
 //!
 //! The file is the one that the node itself would load. Only names, the sizes of instructions and
 //! their operands are read. Sources: <https://www.erlang.org/blog/a-brief-beam-primer> and
@@ -20,24 +24,27 @@ const OPERANDS: [u8; 191] = [
     0, 2, 2, 2, 3, 4, 3, 2, 2, 4, 3, 1, 2, 1, 1, 1, 6, 3, 0, 1, 5, 3, 2, 4, 6, 2, 4, 3, 6, 3, 5,
 ];
 
-/// The longest file that is read, in bytes, and the most functions that are kept of it. Modules
-/// have some dozen functions that wait for a message.
+/// The longest file that is read, in bytes, and the most receives of each kind that are kept of it.
+/// Modules have some dozen.
 const MOST_BYTES: usize = 16 << 20;
 const MOST: usize = 512;
 
 /// Most atoms of a module. A VM has a million for all of its modules.
 const MOST_ATOMS: usize = 1 << 20;
 
-/// Instructions: the head of a function, and those of a receive.
+/// Instructions: a label, the head of a function, the one by which a receive passes over a message,
+/// and the one by which it skips the messages before a reference (`recv_marker_use`).
+const LABEL: u8 = 1;
 const FUNC_INFO: u8 = 2;
-const RECEIVE: [u8; 3] = [23, 25, 26];
+const LOOP_REC_END: u8 = 24;
+const RECV_MARKER_USE: u8 = 176;
 
 /// Asks for a module's compiled file. The node loads nothing for that.
 pub fn question(module: &str) -> Call {
     Call::new("code", "get_object_code", vec![atom(module)])
 }
 
-/// The functions of the module that wait for a message; None if the file cannot be read, or was
+/// The functions of the module that may scan the mailbox; None if the file cannot be read, or was
 /// not written by a compiler.
 pub fn read(answer: &Term) -> Option<BTreeSet<String>> {
     let [module, file, _] = term::as_tuple::<3>(answer).ok()?;
@@ -51,7 +58,10 @@ fn functions(module: &str, file: &[u8]) -> Option<BTreeSet<String>> {
     let code = chunk(file, b"Code")?;
     let head = u32::from_be_bytes(*code.first_chunk()?) as usize;
     let mut cursor = Cursor(code.get(4usize.checked_add(head)?..)?);
-    let (mut now, mut all) = (None, BTreeSet::new());
+    let mut now: Option<(&[u8], u32)> = None;
+    let mut is_behind_skip = false;
+    let mut skipping: BTreeSet<u64> = BTreeSet::new();
+    let mut receives: BTreeSet<(&[u8], u32, u64)> = BTreeSet::new();
     while let Some(instruction) = cursor.byte() {
         let count = *OPERANDS.get(usize::from(instruction).checked_sub(1)?)?;
         let mut operands = [0; 8];
@@ -59,19 +69,33 @@ fn functions(module: &str, file: &[u8]) -> Option<BTreeSet<String>> {
             let value = cursor.operand()?;
             *operands.get_mut(usize::from(place))? = value;
         }
-        if instruction == FUNC_INFO {
-            let name = usize::try_from(operands[1]).ok()?.checked_sub(1);
-            now = Some((atoms.get(name?)?, u32::try_from(operands[2]).ok()?));
-        }
-        if let (true, Some((name, arity))) = (RECEIVE.contains(&instruction), &now) {
-            if all.len() == MOST {
-                return None;
+        match (instruction, now) {
+            (FUNC_INFO, _) => {
+                let name = usize::try_from(operands[1]).ok()?.checked_sub(1);
+                now = Some((*atoms.get(name?)?, u32::try_from(operands[2]).ok()?));
             }
-            let function = view::name(&String::from_utf8_lossy(name));
-            all.insert(Frame { module: module.to_owned(), function, arity: *arity }.to_string());
+            (LABEL, _) if is_behind_skip => {
+                skipping.insert(operands[0]);
+            }
+            (LOOP_REC_END, Some((name, arity))) => {
+                receives.insert((name, arity, operands[0]));
+            }
+            _ => {}
+        }
+        is_behind_skip = instruction == RECV_MARKER_USE || is_behind_skip && instruction == LABEL;
+        if skipping.len().max(receives.len()) > MOST {
+            return None;
         }
     }
-    Some(all)
+    // Labels belong to the whole module.
+    let scanning = receives.iter().filter(|(_, _, back_to)| !skipping.contains(back_to));
+    Some(scanning.map(|(name, arity, _)| written(module, name, *arity)).collect())
+}
+
+/// A function in the form of a frame.
+fn written(module: &str, name: &[u8], arity: u32) -> String {
+    let function = view::name(&String::from_utf8_lossy(name));
+    Frame { module: module.to_owned(), function, arity }.to_string()
 }
 
 /// A part of the file by its name.
@@ -209,12 +233,20 @@ mod tests {
     }
 
     #[test]
-    fn functions_with_a_receive_are_told_from_those_without() {
+    fn functions_that_pass_over_messages_are_told_from_those_that_do_not() {
         let folder = tempfile::tempdir().unwrap();
-        let source = "-module(m).\n-export([a/0, b/1, c/1]).\na() -> receive {x, _} -> ok end.\n\
+        // The first three functions wait for any message, for a reference of their own, and for a
+        // time. `both` has a receive for a reference of its own and another one.
+        let source = "-module(m).\n-export([any/1, own/1, time/0, a/0, b/1, c/1, both/1]).\n\
+            any(T) -> receive X -> any([X | T]) end.\n\
+            own(P) -> R = make_ref(), P ! {self(), R}, receive {R, X} -> X end.\n\
+            time() -> receive after 7 -> ok end.\n\
+            a() -> receive {x, _} -> ok end.\n\
             b(X) -> lists:map(fun(Y) -> {Y, 1.5, \"text\", <<Y:8>>} end, X).\n\
             c(T) when T > 99999999999999999999 -> ok;\n\
-            c(T) -> receive T -> b([T]) after 7 -> #{T => b(T)} end.\n";
+            c(T) -> receive T -> b([T]) after 7 -> #{T => b(T)} end.\n\
+            both(P) -> receive {call, Q} -> R = monitor(process, P), P ! {Q, R},\n\
+              receive {R, X} -> X; {'DOWN', R, _, _, _} -> gone end, both(P) end.\n";
         std::fs::write(folder.path().join("m.erl"), source).unwrap();
         let mut erlc = Command::new("erlc");
         let built = erlc.args(["m.erl"]).current_dir(folder.path()).output();
@@ -223,7 +255,7 @@ mod tests {
         }
         let file = std::fs::read(folder.path().join("m.beam")).unwrap();
         let found: Vec<String> = functions("m", &file).unwrap().into_iter().collect();
-        assert_eq!(found, ["m:a/0", "m:c/1"]);
+        assert_eq!(found, ["m:a/0", "m:both/1", "m:c/1"]);
         assert_eq!(functions("m", &file[..40]), None);
     }
 

@@ -34,19 +34,17 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `web@host` or `web@host:PORT`. The node has to be on this machine, unless `anywhere`
-    /// is set.
+    /// Reads `web@host` or `web@host:PORT`. An IPv6 address as the host takes a port only in
+    /// brackets: `web@[::1]:PORT`. The node has to be on this machine, unless `anywhere` is set.
     ///
     /// # Errors
     /// If it is no name of a node.
     pub fn read(text: &str, anywhere: bool) -> Result<Self, DistError> {
         let wrong = || DistError::Name(text.to_owned());
-        let (name, port) = match text.rsplit_once(':') {
-            Some((name, port)) => (name, Some(port.parse().map_err(|_| wrong())?)),
-            None => (text, None),
-        };
+        let (name, port) = parts(text).ok_or_else(wrong)?;
+        let port = port.map(|port| port.parse::<u16>().map_err(|_| wrong())).transpose()?;
         let plain = name.chars().all(|letter| letter.is_ascii_graphic());
-        let name = NodeName::read(name).ok_or_else(wrong)?;
+        let name = NodeName::read(&name).ok_or_else(wrong)?;
         if plain && port != Some(0) { Ok(Target { name, port, anywhere }) } else { Err(wrong()) }
     }
 
@@ -121,6 +119,20 @@ impl Target {
     }
 }
 
+/// The name without brackets, and what stands after it as the port; None if the brackets are wrong.
+fn parts(text: &str) -> Option<(String, Option<&str>)> {
+    if let Some((name, host)) = text.split_once("@[") {
+        let (host, behind) = host.split_once(']')?;
+        let port = if behind.is_empty() { None } else { Some(behind.strip_prefix(':')?) };
+        return Some((format!("{name}@{host}"), port));
+    }
+    Some(match text.split_once(':') {
+        Some((name, port)) if !port.contains(':') => (name.to_owned(), Some(port)),
+        // Several colons are those of an IPv6 address.
+        _ => (text.to_owned(), None),
+    })
+}
+
 /// The port that a name is registered with; None if epmd does not know the name.
 fn registered(mut epmd: Timed<'_>, name: &str) -> io::Result<Option<u16>> {
     let nonsense = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
@@ -167,7 +179,23 @@ mod tests {
             |text: &str| Target::read(text, false).map(|target| (target.name(), target.port));
         assert_eq!(read("web@host").unwrap(), ("web@host".into(), None));
         assert_eq!(read("web@10.0.0.1:9001").unwrap(), ("web@10.0.0.1".into(), Some(9001)));
-        for wrong in ["", "web", "@host", "web@", "web@host:x", "web@host:0", "w b@h", "w\n@h"] {
+        let long = "web@fdaa:0:da4:a7b:1f60:1:2:3";
+        assert_eq!(read(long).unwrap(), (long.into(), None));
+        assert_eq!(read("web@[::1]:9001").unwrap(), ("web@::1".into(), Some(9001)));
+        assert_eq!(read("web@[::1]").unwrap(), ("web@::1".into(), None));
+        for wrong in [
+            "",
+            "web",
+            "@host",
+            "web@",
+            "web@host:x",
+            "web@host:0",
+            "w b@h",
+            "w\n@h",
+            "web@[::1",
+            "web@[::1]9",
+            "web@[]",
+        ] {
             let error = read(wrong).unwrap_err().to_string();
             assert!(error.contains("not the name of a node") && !error.contains('\n'), "{error}");
         }

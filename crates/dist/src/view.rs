@@ -81,8 +81,9 @@ pub struct Mailbox {
     pub waits: bool,
     /// The functions on its stack, innermost first.
     pub stack: Vec<Frame>,
-    /// Whether the innermost function waits for a message, according to its compiled file.
-    pub receives: bool,
+    /// Whether the innermost function may scan the mailbox, according to its compiled file; None if
+    /// the file is not known.
+    pub may_scan: Option<bool>,
 }
 
 /// A function on a stack.
@@ -231,6 +232,11 @@ pub fn name(text: &str) -> String {
     terminal::line(&text.chars().take(LONGEST).collect::<String>())
 }
 
+/// A process, as its node writes it.
+pub fn process(pid: &Pid) -> String {
+    format!("<0.{}.{}>", pid.id, pid.serial)
+}
+
 /// Reads the answer to [`about`]; None if the process has ended. The name is empty if the process
 /// is not registered.
 pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
@@ -247,14 +253,14 @@ pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
     let frames = frames.unwrap_or_default();
     let stack = frames.iter().take(FRAMES).map(|one| frame(one).ok()).collect::<Option<_>>();
     Some(Mailbox {
-        process: format!("<0.{}.{}>", pid.id, pid.serial),
+        process: process(pid),
         name: word("registered_name").map(name).unwrap_or_default(),
         length: number("message_queue_len")?,
         off_heap: word("message_queue_data") == Some("off_heap"),
         reductions: number("reductions").unwrap_or(0),
         waits: word("status") == Some("waiting"),
         stack: stack.unwrap_or_default(),
-        receives: false,
+        may_scan: None,
     })
 }
 

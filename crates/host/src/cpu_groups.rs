@@ -73,7 +73,17 @@ impl CpuGroups {
     /// The group of a process, such as `/` or `/system.slice/ssh.service`. If its name is very
     /// long or its level very deep, the nearest group above it that is neither.
     pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
-        let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
+        self.in_file(&roots.proc.join(format!("{pid}/cgroup")))
+    }
+
+    /// The group of a thread. The group of its process is that of the first thread. Other threads
+    /// may be in groups of their own: libvirt makes one for each virtual CPU.
+    pub fn of_thread(&self, roots: &Roots, pid: u32, tid: u32) -> Option<String> {
+        self.in_file(&roots.proc.join(format!("{pid}/task/{tid}/cgroup")))
+    }
+
+    fn in_file(&self, file: &Path) -> Option<String> {
+        let text = roots::read_text(file).ok()?;
         let group = group_in(&text, self.hierarchy.interface, "cpu")?;
         self.hierarchy.name(&group).map(bounded)
     }
@@ -195,6 +205,7 @@ mod tests {
                 ("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 7\nnr_throttled 2\n"),
                 ("sys/fs/cgroup/a/b/c/cgroup.procs", ""),
                 ("proc/7/cgroup", "0::/a/b/c\n"),
+                ("proc/7/task/8/cgroup", "0::/a\n"),
             ],
         );
         let groups = CpuGroups::find(&roots).unwrap();
@@ -206,6 +217,8 @@ mod tests {
         assert_eq!(groups.with_quota(), ["/a"]);
         assert_eq!(groups.usage("/a/b").nr_throttled, Some(2));
         assert_eq!(groups.of_process(&roots, 8), None);
+        assert_eq!(groups.of_thread(&roots, 7, 8).as_deref(), Some("/a"));
+        assert_eq!(groups.of_thread(&roots, 7, 9), None);
         assert_eq!(groups.limit("/a/../../etc"), None);
     }
 

@@ -12,8 +12,22 @@ use std::path::{Path, PathBuf};
 /// Children are searched of fewer groups than this, and of each group at most this many.
 const MOST_BELOW: usize = 64;
 
+/// The limits of a process's own group and of the groups above are read for at most this many.
+const MOST_ABOVE: usize = 64;
+
 /// The limit that v1 shows for a group without a limit: the largest number of pages.
 const NO_LIMIT: u64 = 1 << 62;
+
+/// A group that has a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryLimit {
+    /// The group.
+    pub group: String,
+    /// Its limit, in bytes.
+    pub limit_bytes: u64,
+    /// Whether at most a twentieth of its limit is left.
+    pub is_full: bool,
+}
 
 /// The hierarchy of the memory controller.
 #[derive(Debug, Clone)]
@@ -38,15 +52,14 @@ impl MemoryGroups {
         self.hierarchy.interface == Interface::V2
     }
 
-    /// The group with at most a twentieth of its limit left, and that limit in bytes: the process's
-    /// own group or the nearest one above. None if no such group exists.
-    pub fn full(&self, roots: &Roots, pid: u32) -> Option<(String, u64)> {
+    /// The groups whose limits bind a process, the nearest first: its own group and those above, as
+    /// far as they have a limit. None if the group of the process is not known.
+    pub fn limits(&self, roots: &Roots, pid: u32) -> Option<Vec<MemoryLimit>> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let own = group_in(&text, self.hierarchy.interface, Controller::Memory.name())?;
         let own = self.hierarchy.name(&own)?;
-        let all = Path::new(&own).ancestors().filter_map(Path::to_str);
-        let full = |group: &str| Some((group.to_owned(), self.limit_if_full(group)?));
-        all.filter_map(full).next()
+        let all = Path::new(&own).ancestors().filter_map(Path::to_str).take(MOST_ABOVE);
+        Some(all.filter_map(|group| self.limit(group)).collect())
     }
 
     /// Number of evicted pages of a group and of the groups below that were read back so far.
@@ -71,7 +84,7 @@ impl MemoryGroups {
         }
     }
 
-    fn limit_if_full(&self, group: &str) -> Option<u64> {
+    fn limit(&self, group: &str) -> Option<MemoryLimit> {
         let (limit, held) = match self.hierarchy.interface {
             Interface::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
             Interface::V2 => ("memory.max", "memory.current"),
@@ -79,7 +92,8 @@ impl MemoryGroups {
         let folder = self.folder(group)?;
         let limit = text::number_in(&folder.join(limit)).filter(|limit| *limit < NO_LIMIT)?;
         let held = text::number_in(&folder.join(held))?;
-        (held >= limit - limit / 20).then_some(limit)
+        let is_full = held >= limit - limit / 20;
+        Some(MemoryLimit { group: group.to_owned(), limit_bytes: limit, is_full })
     }
 
     /// The groups that have a `memory.high`.
@@ -160,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_whose_limit_keeps_memory_from_a_process_may_be_above_it() {
+    fn the_groups_whose_limits_bind_a_process_are_its_own_and_those_above() {
         let (dir, roots) = tree(&[
             ("cgroup.controllers", "memory\n"),
             ("a/memory.max", "100000\n"),
@@ -170,10 +184,17 @@ mod tests {
         ]);
         dir.put("proc/7/cgroup", "0::/a/b\n");
         let groups = MemoryGroups::find(&roots).unwrap();
-        assert_eq!(groups.full(&roots, 7), Some(("/a".to_owned(), 100_000)));
+        let limit = |group: &str, limit_bytes, is_full| MemoryLimit {
+            group: group.to_owned(),
+            limit_bytes,
+            is_full,
+        };
+        assert_eq!(groups.limits(&roots, 7), Some(vec![limit("/a", 100_000, true)]));
         dir.put("sys/fs/cgroup/a/memory.current", "94000\n");
-        assert_eq!(groups.full(&roots, 7), None);
-        assert_eq!(groups.full(&roots, 8), None);
+        dir.put("sys/fs/cgroup/a/b/memory.max", "9000\n");
+        let both = vec![limit("/a/b", 9_000, true), limit("/a", 100_000, false)];
+        assert_eq!(groups.limits(&roots, 7), Some(both));
+        assert_eq!(groups.limits(&roots, 8), None);
         assert_eq!(groups.refaults("/a"), None);
         let stat = "anon 9\nworkingset_refault_anon 5\nworkingset_refault_file 7\nworkingset_x 1\n";
         dir.put("sys/fs/cgroup/a/memory.stat", stat);

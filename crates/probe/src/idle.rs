@@ -3,11 +3,16 @@
 use host::roots::{Roots, read_text};
 use std::collections::HashMap;
 
-/// Idle time of each CPU since the machine started, in nanoseconds, and time in hard interrupts
-/// of all CPUs.
+/// Idle time and time in hard interrupts of each CPU since the machine started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Idle {
-    ns: HashMap<u32, u64>,
+    cpus: HashMap<u32, Times>,
+}
+
+/// The times of a CPU, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Times {
+    idle_ns: u64,
     interrupts_ns: u64,
 }
 
@@ -28,11 +33,14 @@ impl Idle {
             let mut ticks = words.skip(3).map(|word| word.parse::<u64>().unwrap_or(0));
             // Idle, and idle while a task waits for a disk.
             let idle = ticks.next()?.saturating_add(ticks.next().unwrap_or(0));
-            all.ns.insert(cpu, idle.saturating_mul(tick_ns));
             // Only hard interrupts: a soft interrupt is often caused by what the program itself
             // sends.
-            let interrupts = ticks.next().unwrap_or(0).saturating_mul(tick_ns);
-            all.interrupts_ns = all.interrupts_ns.saturating_add(interrupts);
+            let interrupts = ticks.next().unwrap_or(0);
+            let times = Times {
+                idle_ns: idle.saturating_mul(tick_ns),
+                interrupts_ns: interrupts.saturating_mul(tick_ns),
+            };
+            all.cpus.insert(cpu, times);
             Some(())
         };
         text.lines().filter(|line| !line.starts_with("cpu ")).for_each(|line| {
@@ -41,21 +49,26 @@ impl Idle {
         all
     }
 
-    /// Time that all CPUs together spent in hard interrupts since an earlier reading.
+    /// Time that all CPUs together spent in hard interrupts since an earlier reading. A CPU that
+    /// was offline then does not count.
     pub fn interrupts_since(&self, before: &Idle) -> u64 {
-        self.interrupts_ns.saturating_sub(before.interrupts_ns)
+        let of = |(cpu, now): (&u32, &Times)| {
+            let before = before.cpus.get(cpu)?;
+            Some(now.interrupts_ns.saturating_sub(before.interrupts_ns))
+        };
+        self.cpus.iter().filter_map(of).fold(0, u64::saturating_add)
     }
 
     /// The numbers of the CPUs that are online.
     pub fn cpus(&self) -> impl Iterator<Item = u32> + '_ {
-        self.ns.keys().copied()
+        self.cpus.keys().copied()
     }
 
     /// How long a CPU was idle since an earlier reading. A CPU that was offline then counts as
     /// busy.
     pub fn since(&self, before: &Idle, cpu: u32) -> u64 {
-        let both = self.ns.get(&cpu).zip(before.ns.get(&cpu));
-        both.map_or(0, |(now, before)| now.saturating_sub(*before))
+        let both = self.cpus.get(&cpu).zip(before.cpus.get(&cpu));
+        both.map_or(0, |(now, before)| now.idle_ns.saturating_sub(before.idle_ns))
     }
 }
 
@@ -72,7 +85,15 @@ mod tests {
         assert_eq!(now.since(&Idle::default(), 0), 0, "it was offline before");
         assert_eq!(now.since(&Idle::parse("cpu1 1 2 3 60 0", 10), 1), 100);
         assert_eq!(now.since(&Idle::default(), 7), 0);
-        assert_eq!(now.interrupts_since(&Idle::default()), 60);
+    }
+
+    #[test]
+    fn interrupts_are_those_of_cpus_that_were_online_before() {
+        let now = Idle::parse("cpu0 1 2 3 40 5 6\ncpu1 1 2 3 70 0 900\n", 10);
+        let before = |text: &str| now.interrupts_since(&Idle::parse(text, 10));
+        assert_eq!(before("cpu0 0 0 0 0 0 2\ncpu1 0 0 0 0 0 899\n"), 50);
+        assert_eq!(before("cpu0 0 0 0 0 0 2\n"), 40, "the other one was offline");
+        assert_eq!(before(""), 0);
     }
 
     proptest! {

@@ -13,7 +13,8 @@ const NEWEST_OTP: u32 = 29;
 /// work over as soon as a scheduler looks for some, so fewer are seen now and then.
 const UNEVEN_LENGTH: u64 = 5;
 
-/// Most processes whose mailboxes are followed, and most functions of each.
+/// Most processes whose mailboxes are followed, and most functions of each. A further process takes
+/// the place of one that has ended, or else of the one that was not sampled for longest.
 const MOST: usize = 64;
 const FUNCTIONS: usize = 64;
 
@@ -31,14 +32,16 @@ pub struct InsideTick {
 }
 
 impl InsideTick {
-    /// How many entries it has: schedulers, states of threads, connections, functions of stacks.
+    /// How many entries it has: schedulers, states of threads, connections, functions of stacks,
+    /// ended processes.
     pub fn places(&self) -> usize {
         let stacks = self.look.mailboxes.iter().flatten().map(|mailbox| mailbox.stack.len() + 1);
         let of = |inside: &dist::Inside| {
             let states = inside.micro.iter().flat_map(dist::Micro::values).map(BTreeMap::len);
             inside.used.len() + inside.queued.len() + states.sum::<usize>()
         };
-        self.look.inside.as_ref().map_or(0, of).saturating_add(stacks.sum())
+        let processes = stacks.sum::<usize>().saturating_add(self.look.ended.len());
+        self.look.inside.as_ref().map_or(0, of).saturating_add(processes)
     }
 }
 
@@ -47,6 +50,9 @@ impl InsideTick {
 pub struct InsideSums {
     last: Look,
     answered: bool,
+    over_ns: u64,
+    /// For how much of that time each process with a long mailbox was sampled.
+    roomy_ns: u64,
     answers: u32,
     took_ms: f64,
     queues: [f64; 3],
@@ -72,9 +78,16 @@ struct Link {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct MailboxSums {
     last: dist::Mailbox,
-    /// Its length and reductions at the first sample, and how long it has been followed since.
+    /// Its length and reductions at the first sample.
     first: (u64, u64),
-    over_ns: u64,
+    has_ended: bool,
+    /// When the interval of its first sample began, when the interval of its last sample ended, and
+    /// the length of all intervals in which it was sampled.
+    from_ns: u64,
+    until_ns: u64,
+    sampled_ns: u64,
+    /// The part of `sampled_ns` in which each process with a long mailbox was sampled.
+    roomy_ns: u64,
     samples: u32,
     waiting: u32,
     functions: BTreeMap<String, Function>,
@@ -83,21 +96,30 @@ struct MailboxSums {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Function {
     running: u32,
-    /// Whether it waits for a message: it was seen waiting, or its file says so.
+    /// Whether it was seen waiting for a message.
     waits: bool,
+    /// Whether it may scan the mailbox, according to its file.
+    may_scan: Option<bool>,
     callers: Vec<String>,
 }
 
 impl InsideSums {
     /// Adds an interval of this length.
     pub fn add(&mut self, look: &Look, over_ns: u64) {
-        let seen: Vec<&dist::Mailbox> = look.mailboxes.iter().flatten().collect();
-        self.mailboxes.values_mut().for_each(|one| one.over_ns += over_ns);
-        for mailbox in seen {
-            self.mailbox(mailbox);
+        let from_ns = self.over_ns;
+        self.over_ns = from_ns.saturating_add(over_ns);
+        let roomy_ns = if look.had_room { over_ns } else { 0 };
+        self.roomy_ns = self.roomy_ns.saturating_add(roomy_ns);
+        for mailbox in look.mailboxes.iter().flatten() {
+            self.mailbox(mailbox, from_ns, roomy_ns);
+        }
+        for process in &look.ended {
+            if let Some(one) = self.mailboxes.get_mut(process) {
+                one.has_ended = true;
+            }
         }
         let inside = look.inside.clone().or(self.last.inside.take());
-        self.last = Look { mailboxes: Vec::new(), inside, ..look.clone() };
+        self.last = Look { mailboxes: Vec::new(), ended: Vec::new(), inside, ..look.clone() };
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
             return;
         };
@@ -144,14 +166,23 @@ impl InsideSums {
         }
     }
 
-    fn mailbox(&mut self, seen: &dist::Mailbox) {
+    /// Adds a sample of an interval that began at this time. For `roomy_ns` of it, each process
+    /// with a long mailbox was sampled.
+    fn mailbox(&mut self, seen: &dist::Mailbox, from_ns: u64, roomy_ns: u64) {
         let is_known = self.mailboxes.contains_key(&seen.process);
         if !is_known && self.mailboxes.len() >= MOST {
-            return;
+            self.forget_oldest();
         }
+        let until_ns = self.over_ns;
         let sums = self.mailboxes.entry(seen.process.clone()).or_default();
         if !is_known {
             sums.first = (seen.length, seen.reductions);
+            sums.from_ns = from_ns;
+        }
+        if sums.until_ns < until_ns {
+            sums.until_ns = until_ns;
+            sums.sampled_ns = sums.sampled_ns.saturating_add(until_ns.saturating_sub(from_ns));
+            sums.roomy_ns = sums.roomy_ns.saturating_add(roomy_ns);
         }
         sums.samples += 1;
         sums.waiting += u32::from(seen.waits);
@@ -159,11 +190,38 @@ impl InsideSums {
         if sums.functions.len() < FUNCTIONS || sums.functions.contains_key(&name) {
             let function = sums.functions.entry(name).or_default();
             function.running += u32::from(!seen.waits);
-            function.waits |= seen.waits || seen.receives;
+            function.waits |= seen.waits;
+            function.may_scan = seen.may_scan.or(function.may_scan);
             let callers = seen.stack.iter().skip(1).take(CALLERS).map(Frame::to_string);
             function.callers = callers.collect();
         }
         sums.last = seen.clone();
+        sums.has_ended = false;
+    }
+
+    /// Forgets a process that has ended, or else the one that was not sampled for longest.
+    fn forget_oldest(&mut self) {
+        let oldest = self.mailboxes.iter().min_by_key(|(_, one)| (!one.has_ended, one.until_ns));
+        if let Some(process) = oldest.map(|(process, _)| process.clone()) {
+            self.mailboxes.remove(&process);
+        }
+    }
+
+    /// The share of the time in which a process had a long mailbox, of the time for which that is
+    /// known: it was sampled, or each process with a long mailbox was.
+    pub fn sampled(&self, process: &str) -> f64 {
+        let Some(one) = self.mailboxes.get(process) else { return 0.0 };
+        let short_ns = self.roomy_ns.saturating_sub(one.roomy_ns);
+        one.sampled_ns as f64 / one.sampled_ns.saturating_add(short_ns).max(1) as f64
+    }
+
+    /// The longest mailboxes: of processes that have ended since their last sample, or of others.
+    pub fn longest(&self, has_ended: bool) -> Vec<Mailbox> {
+        let wanted = self.mailboxes.values().filter(|one| one.has_ended == has_ended);
+        let mut all: Vec<Mailbox> = wanted.map(MailboxSums::mailbox).collect();
+        all.sort_by_key(|one| Reverse(one.length));
+        all.truncate(LISTED);
+        all
     }
 
     /// The share of the time in which each online normal scheduler was active.
@@ -209,15 +267,27 @@ impl InsideSums {
         all
     }
 
-    /// The process id that the node reports. For a node on another machine, it is another process
-    /// here.
+    /// The process id that the node reports; None for a node on another machine, where it is the id
+    /// of another process.
     pub fn os_pid(&self) -> Option<u32> {
-        self.last.inside.as_ref().and_then(|inside| inside.os_pid)
+        let inside = self.last.inside.as_ref().filter(|_| self.last.is_here);
+        inside.and_then(|inside| inside.os_pid)
     }
 
-    /// Whether it ever answered.
-    pub fn has_answered(&self) -> bool {
-        self.answered
+    /// The number of online schedulers that the node reports.
+    pub fn online(&self) -> Option<u32> {
+        let inside = self.last.inside.as_ref().filter(|_| self.answered);
+        inside.map(|inside| inside.online)
+    }
+
+    /// Whether it answers.
+    pub fn answers(&self) -> bool {
+        self.answered && self.last.state == State::Answering
+    }
+
+    /// Whether a pass through all its mailboxes has ended.
+    pub fn has_passed(&self) -> bool {
+        self.last.pass.is_some()
     }
 
     /// Its figures, or why there are none.
@@ -235,10 +305,6 @@ impl InsideSums {
 
     fn figures(&self, inside: &dist::Inside) -> NodeFigures {
         let answers = f64::from(self.answers.max(1));
-        let mut mailboxes: Vec<Mailbox> =
-            self.mailboxes.values().map(MailboxSums::mailbox).collect();
-        mailboxes.sort_by_key(|one| Reverse(one.length));
-        mailboxes.truncate(LISTED);
         let memory = &inside.memory;
         NodeFigures {
             otp: inside.otp.clone(),
@@ -266,14 +332,15 @@ impl InsideSums {
                 ets: memory.ets,
             },
             mailboxes_took_ms: self.last.pass.map(time::ms),
-            mailboxes,
+            mailboxes: self.longest(false),
         }
     }
 }
 
 impl MailboxSums {
     fn mailbox(&self) -> Mailbox {
-        let seconds = (self.over_ns as f64 / 1e9).max(0.1);
+        let over_ns = self.until_ns.saturating_sub(self.from_ns);
+        let seconds = (over_ns as f64 / 1e9).max(0.1);
         let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
         let running = self.samples - self.waiting;
         let blank = (String::new(), Function::default());
@@ -290,7 +357,7 @@ impl MailboxSums {
             samples: self.samples,
             running: f64::from(running) / f64::from(self.samples.max(1)),
             in_function: f64::from(function.running) / f64::from(running.max(1)),
-            waits_there: function.waits,
+            waits_there: function.may_scan.unwrap_or(function.waits),
             function: name,
             callers: function.callers,
         }
@@ -379,6 +446,74 @@ mod tests {
         assert_eq!(told.callers, ["m:loop/1"]);
         assert_eq!((said.answers, said.run_queue, said.even), (2, 3.5, 0.5));
         assert_eq!(said.used, [0.5]);
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// After a pass, with these samples of all processes with long mailboxes.
+    fn sampling(mailboxes: Vec<Vec<dist::Mailbox>>) -> Look {
+        let pass = Some(Duration::from_secs(1));
+        Look { mailboxes, pass, had_room: true, ..answering(&[1], (0, 1)) }
+    }
+
+    fn listed(sums: &InsideSums) -> Vec<Mailbox> {
+        sums.inside("a@b").figures.unwrap().mailboxes
+    }
+
+    #[test]
+    fn a_mailbox_counts_for_the_time_in_which_it_was_long_and_is_listed_until_its_process_ends() {
+        let mut sums = InsideSums::default();
+        let growing = [1_000, 2_000].map(|length| vec![mailbox(length, false, "req")]);
+        sums.add(&sampling(growing.into()), SECOND);
+        assert_eq!((listed(&sums)[0].growth_per_s, sums.sampled("<0.9.0>")), (1_000.0, 1.0));
+        (0..3).for_each(|_| sums.add(&sampling(Vec::new()), SECOND));
+        assert_eq!((listed(&sums)[0].growth_per_s, sums.sampled("<0.9.0>")), (1_000.0, 0.25));
+        sums.add(&Look { ended: vec!["<0.9.0>".into()], ..sampling(Vec::new()) }, SECOND);
+        assert_eq!((listed(&sums), sums.sampled("<0.9.0>")), (Vec::new(), 0.2));
+        assert_eq!(sums.longest(true)[0].length, 2_000);
+    }
+
+    #[test]
+    fn time_in_which_a_process_may_have_been_left_out_does_not_count() {
+        let mut sums = InsideSums::default();
+        let crowded = |mailboxes| Look { had_room: false, ..sampling(mailboxes) };
+        sums.add(&crowded(vec![vec![mailbox(1_000, false, "req")]]), SECOND);
+        // Others were sampled, or no round of samples ended.
+        let other = dist::Mailbox { process: "<0.8.0>".into(), ..mailbox(2_000, false, "req") };
+        sums.add(&crowded(vec![vec![other]]), SECOND);
+        (0..8).for_each(|_| sums.add(&crowded(Vec::new()), SECOND));
+        assert_eq!(sums.sampled("<0.9.0>"), 1.0);
+        sums.add(&sampling(Vec::new()), SECOND);
+        assert_eq!(sums.sampled("<0.9.0>"), 0.5);
+    }
+
+    #[test]
+    fn a_further_process_takes_the_place_of_the_oldest() {
+        let mut sums = InsideSums::default();
+        for number in 0..=MOST {
+            let one = dist::Mailbox { process: number.to_string(), ..mailbox(600, true, "req") };
+            sums.add(&sampling(vec![vec![one]]), SECOND);
+        }
+        let has =
+            |sums: &InsideSums, number: usize| sums.mailboxes.contains_key(&number.to_string());
+        assert!(!has(&sums, 0) && has(&sums, 1) && has(&sums, MOST));
+        // One that has ended comes first.
+        let one = dist::Mailbox { process: "new".into(), ..mailbox(600, true, "req") };
+        let ended = vec![MOST.to_string()];
+        sums.add(&Look { ended, ..sampling(Vec::new()) }, SECOND);
+        sums.add(&sampling(vec![vec![one]]), SECOND);
+        assert!(has(&sums, 1) && !has(&sums, MOST));
+    }
+
+    #[test]
+    fn a_function_that_scans_nothing_may_wait_all_the_same() {
+        let waits_there = |may_scan| {
+            let mut sums = InsideSums::default();
+            let one = dist::Mailbox { may_scan, ..mailbox(600, true, "req") };
+            sums.add(&sampling(vec![vec![one]]), SECOND);
+            listed(&sums)[0].waits_there
+        };
+        assert!(waits_there(None) && waits_there(Some(true)) && !waits_there(Some(false)));
     }
 
     #[test]

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 /// Most places of one node that are counted separately.
 const MOST_PLACES: usize = 512;
 
+/// CPU time without a counted pass from which a stretch counts as silent, in nanoseconds: the same
+/// number as in the programs in the kernel.
+pub const LONG_SILENCE_NS: u64 = 8_000_000;
+
 /// What a node is, as far as it can be seen from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
@@ -32,7 +36,8 @@ pub struct SchedulerTick {
     pub ran_ns: u64,
     /// Time asleep in a futex or in poll.
     pub idle_ns: u64,
-    /// Time asleep in another system call, up to this moment.
+    /// Time asleep in another system call, up to this moment. Calls that change the memory map do
+    /// not count.
     pub call_ns: u64,
     /// How often it fell asleep in such a call.
     pub calls: u64,
@@ -44,6 +49,10 @@ pub struct SchedulerTick {
     pub silences: u64,
     /// The longest such stretch.
     pub silent_worst_ns: u64,
+    /// Time runnable without a CPU while the passes were seen, without that under a quota. Until it
+    /// gets a CPU it does not pass, so that the other schedulers seem silent too. Only intervals
+    /// count with a wait as long as a silence: shorter waits make no silence.
+    pub unpassed_ns: u64,
 }
 
 impl SchedulerTick {
@@ -55,6 +64,7 @@ impl SchedulerTick {
             (&mut self.calls, more.calls),
             (&mut self.silent_ns, more.silent_ns),
             (&mut self.silences, more.silences),
+            (&mut self.unpassed_ns, more.unpassed_ns),
         ];
         for (sum, more) in sums {
             *sum = sum.saturating_add(more);

@@ -1,7 +1,6 @@
 //! Figures of an Erlang node, whether or not anything holds it up.
 
-use crate::inside::InsideSums;
-use crate::node::{NodeFacts, NodeSums};
+use crate::node::NodeSums;
 use crate::parts;
 use crate::sums::{Key, QUOTA_LIMIT_MS_PER_S};
 use crate::window::Window;
@@ -63,9 +62,15 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
     })
 }
 
-/// Number of online schedulers: the number that a flag sets, or those that ran.
-pub fn online(node: &NodeSums) -> u32 {
+/// Number of online schedulers: the number that the node reports, or that a flag sets, or those
+/// that ran. There are no more of them than threads of schedulers. If tailback asks a node, its
+/// questions may run on each scheduler.
+pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
+    let reported = named_inside(window, pid).and_then(|name| window.inside.get(name)?.online());
     let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
+    if let Some(reported) = reported.filter(|count| *count > 0) {
+        return reported.min(there.max(1));
+    }
     if let Some(chosen) = node.facts.online {
         return chosen.min(there.max(1));
     }
@@ -79,23 +84,32 @@ pub fn program(key: &Key, pid: u32) -> Program {
     parts::program(key, pid, 1)
 }
 
-/// The program of the node with this name, and what can be seen of the node from outside. If the
-/// node is not on this machine, its program has only the name.
-pub fn node_named(window: &Window, name: &str) -> (Program, NodeFacts) {
-    let os_pid = window.inside.get(name).and_then(|inside| inside.os_pid());
-    let found = os_pid.and_then(|pid| window.nodes.get_key_value(&pid));
-    let is_named = |node: &NodeSums| {
-        let short = node.facts.name.as_deref().and_then(|name| name.split('@').next());
-        // RabbitMQ takes its name once it is up, so its command line has none.
-        short.is_none_or(|short| name.split('@').next() == Some(short))
-    };
-    match found.filter(|(_, (_, node))| is_named(node)) {
-        Some((pid, (key, node))) => (program(key, *pid), node.facts.clone()),
+/// The program of the node with this name, and its process, if it is one of the nodes that are seen
+/// from outside. If the node is not on this machine, its program has only the name.
+pub fn node_named(window: &Window, name: &str) -> (Program, Option<u32>) {
+    let found = pid_named(window, name).and_then(|pid| window.nodes.get_key_value(&pid));
+    match found.filter(|(_, (_, node))| may_be(node, name)) {
+        Some((pid, (key, _))) => (program(key, *pid), Some(*pid)),
         None => {
             let elsewhere = Program { name: name.to_owned(), processes: 1, ..Program::default() };
-            (elsewhere, NodeFacts::default())
+            (elsewhere, None)
         }
     }
+}
+
+/// The process of the node with this name: the one that the node reports, unless another node
+/// reports the same one. In containers, ids of processes repeat.
+fn pid_named(window: &Window, name: &str) -> Option<u32> {
+    let pid = window.inside.get(name)?.os_pid()?;
+    let same = window.inside.values().filter(|inside| inside.os_pid() == Some(pid)).count();
+    (same == 1).then_some(pid)
+}
+
+/// Whether a node may have this name, by its command line. RabbitMQ takes its name once it is up,
+/// so its command line has none.
+fn may_be(node: &NodeSums, name: &str) -> bool {
+    let short = node.facts.name.as_deref().and_then(|name| name.split('@').next());
+    short.is_none_or(|short| name.split('@').next() == Some(short))
 }
 
 /// All nodes, those with the most CPU time first.
@@ -111,9 +125,9 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
     let bound = bound(window, key);
     Node {
         program: program(key, pid),
-        name: sums.facts.name.clone().or_else(|| named_inside(window, pid)),
+        name: sums.facts.name.clone().or_else(|| named_inside(window, pid).cloned()),
         schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
-        online: online(sums),
+        online: online(window, pid, sums),
         set_by_flag: sums.facts.online.is_some(),
         configured: sums.facts.configured,
         roles: roles(sums),
@@ -124,9 +138,10 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
 }
 
 /// The name under which the node of this process was asked.
-fn named_inside(window: &Window, pid: u32) -> Option<String> {
-    let is_it = |inside: &InsideSums| inside.os_pid() == Some(pid);
-    window.inside.iter().find(|(_, inside)| is_it(inside)).map(|(name, _)| name.clone())
+fn named_inside(window: &Window, pid: u32) -> Option<&String> {
+    let (_, node) = window.nodes.get(&pid)?;
+    let is_it = |name: &&String| pid_named(window, name) == Some(pid) && may_be(node, name);
+    window.inside.keys().find(is_it)
 }
 
 fn roles(sums: &NodeSums) -> Vec<RoleTime> {
@@ -201,16 +216,43 @@ mod tests {
         one.facts.name = None;
         tick.nodes.push(one);
         assert_eq!(all(&Window::of([&tick]))[0].name, None);
-        let said = dist::Inside { os_pid: Some(7), ..dist::Inside::default() };
-        let look = dist::Look {
-            state: dist::State::Answering,
-            inside: Some(said),
-            ..dist::Look::default()
-        };
-        tick.inside.push(InsideTick { name: "rabbit@web".into(), look });
+        tick.inside.push(InsideTick { name: "rabbit@web".into(), look: look_at(7, true) });
         let window = Window::of([&tick]);
         assert_eq!(all(&window)[0].name.as_deref(), Some("rabbit@web"));
         assert_eq!(node_named(&window, "rabbit@web").0.name, "beam.smp");
         assert_eq!(node_named(&window, "other@web").0.name, "other@web");
+        // Another node in a container may report the same process.
+        tick.inside.push(InsideTick { name: "other@web".into(), look: look_at(7, true) });
+        let window = Window::of([&tick]);
+        assert_eq!(all(&window)[0].name, None);
+        assert_eq!(node_named(&window, "rabbit@web").0.name, "rabbit@web");
+        // On another machine, it is another process.
+        tick.inside.truncate(1);
+        tick.inside[0].look.is_here = false;
+        let window = Window::of([&tick]);
+        assert_eq!(all(&window)[0].name, None);
+        assert_eq!(node_named(&window, "rabbit@web").0.name, "rabbit@web");
+    }
+
+    /// An answer of a node in this process, with one scheduler online.
+    fn look_at(pid: u32, is_here: bool) -> dist::Look {
+        let inside = dist::Inside { os_pid: Some(pid), online: 1, ..dist::Inside::default() };
+        let state = dist::State::Answering;
+        dist::Look { state, inside: Some(inside), is_here, ..dist::Look::default() }
+    }
+
+    #[test]
+    fn a_node_that_is_asked_reports_which_schedulers_are_online() {
+        let mut tick = second();
+        process(&mut tick, 7, "beam.smp", None);
+        let mut one = node(7, 4);
+        one.facts.online = None;
+        tick.nodes.push(one);
+        assert_eq!(all(&Window::of([&tick]))[0].online, 4);
+        tick.inside.push(InsideTick { name: "web@host".into(), look: look_at(7, true) });
+        assert_eq!(all(&Window::of([&tick]))[0].online, 1);
+        let said = tick.inside[0].look.inside.as_mut().unwrap();
+        said.online = 4_000_000_000;
+        assert_eq!(all(&Window::of([&tick]))[0].online, 4, "it has no more threads");
     }
 }

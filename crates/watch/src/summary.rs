@@ -18,6 +18,10 @@ pub const NOTICED_MS_PER_S: f64 = 100.0;
 /// And at least this share of the time that the program wanted.
 pub const NOTICED_SHARE: f64 = 0.1;
 
+/// If a thread was ready behind one other program for more than this many times as long as it ran,
+/// they did not share the CPU evenly.
+const UNEVEN: u64 = 3;
+
 /// A loss above this part of both limits is near them.
 const NEAR: f64 = 0.5;
 
@@ -231,6 +235,19 @@ fn is_starved(thread: &VictimThread, over_ns: u64) -> bool {
     rate(thread.ready_ns, over_ns) >= NOTICED_MS_PER_S && thread.ready_ns > thread.ran_ns
 }
 
+/// Whether one of its threads got far less than the program that took most of its time. That
+/// program may have kept several threads from running, each on another CPU: only the time behind it
+/// that falls to this thread counts, in proportion to its ready time.
+fn is_uneven(victim: &Victim, over_ns: u64) -> bool {
+    let other_ns = victim.parts.neighbours.iter().map(|part| part.ns).max().unwrap_or(0);
+    let share = other_ns as f64 / victim.parts.ready_ns.max(1) as f64;
+    let is_short = |thread: &VictimThread| {
+        let behind_ns = thread.ready_ns as f64 * share;
+        is_starved(thread, over_ns) && behind_ns > thread.ran_ns.saturating_mul(UNEVEN) as f64
+    };
+    victim.threads.iter().any(is_short)
+}
+
 fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {
     let lost = victim.lost_ns();
     // Freeing memory takes CPU time, which must not count twice.
@@ -242,6 +259,14 @@ fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {
 
 fn loss(victim: &Victim, over_ns: u64) -> Loss {
     let (to, ns) = largest(victim);
+    let to = match to {
+        // On each CPU, the weight of a group is only the part for its threads there. So groups of
+        // the same weight may share one CPU unevenly.
+        To::Neighbour(who, Why::Shared(_)) if is_uneven(victim, over_ns) => {
+            To::Neighbour(who, Why::Unknown)
+        }
+        to => to,
+    };
     Loss {
         program: victim.program.clone(),
         ms_per_s: rate(victim.lost_ns(), over_ns),
@@ -417,6 +442,32 @@ mod tests {
         large.victims[0].threads.push(thread);
         let Summary::Loses(loss) = summary(&large) else { panic!() };
         assert_eq!((loss.program.name.as_str(), loss.ms_per_s), ("web", 950.0));
+    }
+
+    #[test]
+    fn a_thread_that_gets_far_less_than_its_neighbour_shares_nothing_evenly() {
+        let why = |threads: u64, ran_ms: u64, behind_ms: u64| {
+            let mut live = live(threads * 800);
+            let victim = &mut live.victims[0];
+            let (ran_ns, ready_ns) = (ran_ms * MS, 800 * MS);
+            let thread = VictimThread { ran_ns, ready_ns, ..Default::default() };
+            victim.threads = vec![thread; threads as usize];
+            victim.ran_ns = threads * ran_ns;
+            victim.parts.neighbours[0].ns = threads * behind_ms * MS;
+            victim.parts.neighbours[0].why = Why::Shared(None);
+            victim.parts.other_neighbours_ns = threads * (800 - behind_ms) * MS;
+            match summary(&live) {
+                Summary::Loses(Loss { to: To::Neighbour(_, why), .. }) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(why(1, 500, 800), Why::Shared(None));
+        // One of five programs that share a CPU.
+        assert_eq!(why(1, 200, 200), Why::Shared(None));
+        // The same on four CPUs, each program with four threads.
+        assert_eq!(why(4, 200, 200), Why::Shared(None));
+        assert_eq!(why(1, 60, 800), Why::Unknown);
+        assert_eq!(why(4, 60, 800), Why::Unknown);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub struct ThreadSums {
     pub pid: u32,
     /// Its name.
     pub name: Box<str>,
+    /// Its group, if it was last seen in another group than its process.
+    pub group: Option<Box<str>>,
     /// Time on a CPU.
     pub ran_ns: u64,
     /// Time runnable without a CPU.
@@ -116,6 +118,13 @@ impl Sums {
         let lost = gained.ready_ns.saturating_add(held_up_ns(gained));
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
         count(&mut self.threads, gained.tid, |all| all.add(gained));
+    }
+
+    /// Adds that one of its threads is in another group than its process.
+    pub fn in_group(&mut self, tid: u32, group: &str) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.group = Some(group.into());
+        }
     }
 
     /// Time spent waiting for its mmap lock while another process held it. For a wait in

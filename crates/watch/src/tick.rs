@@ -7,7 +7,7 @@ use host::cgroup::{Limit, MemoryUsage, Usage};
 use model::live::{Compared, Workload};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, ThreadCounts};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What happened between two readings.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,8 +26,8 @@ pub struct Tick {
     pub compared: Vec<(u32, Compared)>,
     /// Time for which it is not known who ran while others were runnable, in nanoseconds.
     pub unnamed_ns: u64,
-    /// Threads that were not counted: they lost their place in the table before they were read, or
-    /// a reading of /proc had no room for them.
+    /// Threads that were not counted: they lost their place in the table before they were read, a
+    /// reading of /proc had no room for them, or it is not known how old their sums are.
     pub lost_threads: u64,
     /// What readers of other processes' memory maps gained.
     pub readers: Vec<ReaderCounts>,
@@ -43,9 +43,15 @@ pub struct Tick {
     pub runtimes: HashMap<u32, RuntimeTick>,
     /// For each group of these processes: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
+    /// The groups of threads that are in another group than the first thread of their process, by
+    /// thread. Only threads are looked up that a quota throttled.
+    pub thread_groups: HashMap<u32, String>,
     /// The workloads of these groups, of the groups above them, and of groups with a quota or a
     /// full memory, as far as they are known.
     pub workloads: HashMap<String, Workload>,
+    /// Whether a scheduler in eBPF (sched_ext) may run programs. Such a scheduler need not follow
+    /// weights.
+    pub is_sched_ext: bool,
     /// Weights of groups that compete for CPUs.
     pub weights: HashMap<String, u64>,
     /// Share of the interval in which each CPU was idle.
@@ -54,12 +60,17 @@ pub struct Tick {
     pub groups: Vec<GroupTick>,
     /// Erlang nodes.
     pub nodes: Vec<NodeTick>,
+    /// Processes that may be nodes, but for which there was no place.
+    pub nodes_left_out: Vec<u32>,
     /// What nodes answered.
     pub inside: Vec<InsideTick>,
     /// The groups that have a memory.high.
     pub memory: Vec<MemoryTick>,
     /// Memory groups that are at their limit, by processes that were stalled for memory.
     pub full: HashMap<u32, Full>,
+    /// Processes that were stalled for memory although their memory group and those above reached
+    /// no limit, as far as these are seen. Processes of which that is not known are not included.
+    pub below_limits: HashSet<u32>,
     /// The machine.
     pub machine: MachineTick,
     /// The cost of watching.
@@ -178,7 +189,8 @@ pub struct Full {
     pub group: String,
     /// Its limit, in bytes.
     pub limit_bytes: u64,
-    /// Whether its limit was reached since the last look at it; None if that is not known.
+    /// Whether its limit was reached since the last look at it. If not, no group above reached its
+    /// limit either. None if that is not known.
     pub is_hit: Option<bool>,
     /// The process that holds most of its memory alone: its number, its name and its bytes.
     pub largest: Option<(u32, String, u64)>,

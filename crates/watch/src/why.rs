@@ -48,6 +48,9 @@ pub fn part<'a>(one: &'a [String], other: &'a [String]) -> (Option<&'a str>, Opt
 
 /// Why a culprit without a real-time policy ran.
 pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
+    if tick.is_sched_ext {
+        return Why::Unknown;
+    }
     let of = |process: &Process| lineage_of(&tick.lineages, process.group.as_deref());
     let (one, other) = part(of(victim), of(culprit));
     let (one, other) = (weight(tick, victim, one), weight(tick, culprit, other));
@@ -145,6 +148,8 @@ mod tests {
         let mut unread = groups();
         unread.weights.clear();
         assert_eq!(why(&unread, 1, 2), Why::Unknown);
+        let other = Tick { is_sched_ext: true, ..groups() };
+        assert_eq!(why(&other, 1, 2), Why::Unknown);
     }
 
     #[test]

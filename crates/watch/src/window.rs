@@ -10,7 +10,7 @@ use model::live::{Why, Workload};
 use probe::live::{
     ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, is_kernel_outside, is_outside,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most programs that are told apart. Beyond that, those that lost least are dropped.
 const MOST_PROGRAMS: usize = 1_024;
@@ -59,14 +59,19 @@ pub struct Window {
     pub(crate) groups: HashMap<String, GroupSums>,
     /// Groups with a memory.high, by name.
     pub(crate) memory: BTreeMap<String, MemorySums>,
-    /// The full memory group for which a program was stalled last.
+    /// The full memory group for which a program was stalled last. If a limit was reached, it is
+    /// the last group whose limit was.
     pub(crate) full: HashMap<Key, Full>,
+    /// In how many intervals a program was stalled for memory while no group reached its limit.
+    pub(crate) below_limits: HashMap<Key, u32>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
     /// The workloads of groups.
     pub(crate) workloads: HashMap<String, Workload>,
     /// Erlang nodes by their process ids, each with its program.
     pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
+    /// Whether nodes in scope may have run for which there was no place.
+    pub(crate) leaves_out_nodes: bool,
     /// What nodes said about themselves, by the names under which they were asked.
     pub(crate) inside: BTreeMap<String, InsideSums>,
     pub(crate) machine: MachineTick,
@@ -197,8 +202,15 @@ impl Window {
             let read_back_ns = so_far.map_or(0, |full| full.read_back_ns);
             let read_back_ns = read_back_ns.saturating_add(full.read_back_ns);
             // The limit need not be reached in each interval.
-            let is_hit = so_far.and_then(|so_far| so_far.is_hit).max(full.is_hit);
-            self.full.insert(key, Full { read_back_ns, is_hit, ..full.clone() });
+            let kept = so_far.filter(|so_far| so_far.is_hit > full.is_hit).unwrap_or(full).clone();
+            self.full.insert(key, Full { read_back_ns, ..kept });
+        }
+        let below = tick.below_limits.iter().filter_map(|pid| names.of_process(*pid));
+        for key in below.collect::<HashSet<_>>() {
+            if self.below_limits.len() < MOST_GROUPS || self.below_limits.contains_key(&key) {
+                let intervals = self.below_limits.entry(key).or_default();
+                *intervals = intervals.saturating_add(1);
+            }
         }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
@@ -249,12 +261,16 @@ impl Window {
     fn thread(&mut self, thread: &ThreadCounts, names: &Names) {
         let process = names.tick.processes.get(&thread.pid);
         let key = names.key(thread.pid, &thread.name, thread.session);
-        let by_group = self.by_group(thread, key.group.as_deref());
+        let own_group = names.tick.thread_groups.get(&thread.tid);
+        let by_group = self.by_group(thread, own_group.or(key.group.as_ref()));
         let waker = names.job(thread.waker);
         let sums = self.programs.entry(key).or_default();
         let is_unknown_in_scope = names.tick.whole_machine && !is_outside(thread.pid);
         sums.in_scope |= process.map_or(is_unknown_in_scope, |process| process.in_scope);
         sums.thread(thread);
+        if let Some(group) = own_group {
+            sums.in_group(thread.tid, group);
+        }
         // Many kernel threads are bound to one CPU.
         let is_free = |process: &&Process| process.job != Job::Kernel;
         let confined = process.filter(is_free).and_then(|process| process.confined.as_deref());
@@ -280,7 +296,11 @@ impl Window {
     /// The time that quotas throttled a thread, by group. The kernel tells the level of the
     /// group, which may be above all groups that are seen here. If the kernel could not tell the
     /// level, the group that it must have been is taken, or None.
-    fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
+    fn by_group(
+        &self,
+        thread: &ThreadCounts,
+        group: Option<&String>,
+    ) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
         let only = self.only_throttled(lineage);
@@ -344,9 +364,12 @@ impl Window {
     }
 
     fn nodes(&mut self, tick: &Tick, names: &Names) {
+        let is_in_scope = |pid: &u32| {
+            tick.processes.get(pid).map_or(tick.whole_machine, |process| process.in_scope)
+        };
+        self.leaves_out_nodes |= tick.nodes_left_out.iter().any(is_in_scope);
         for node in &tick.nodes {
-            let process = tick.processes.get(&node.pid);
-            if !process.map_or(tick.whole_machine, |process| process.in_scope) {
+            if !is_in_scope(&node.pid) {
                 continue;
             }
             let key = names.key(node.pid, "beam.smp", 0);

@@ -185,6 +185,12 @@ pub enum NotMeasurable {
     TooShort(u32),
     /// The VM of a node does not reveal where it counts the passes of its schedulers.
     NoPasses,
+    /// Schedulers of a node lacked a CPU, so that others seemed to compute without a pass.
+    NodeLacksCpu,
+    /// More Erlang nodes run here than can be examined.
+    MoreNodes,
+    /// Not all mailboxes of a node that was asked were read.
+    MailboxesUnread,
 }
 
 #[cfg(test)]

@@ -187,7 +187,8 @@ pub struct Mailbox {
     pub function: String,
     /// Share of the samples without waiting in which it was in that function.
     pub in_function: f64,
-    /// Whether it was seen waiting for a message in that function.
+    /// Whether that function may scan the mailbox: its compiled file says so, or the file is not
+    /// known and the process was seen waiting there.
     pub waits_there: bool,
     /// The callers of that function, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -47,9 +47,9 @@ static __always_inline bool knows_calls(void)
 	return bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch);
 }
 
-/* The system call that a task is in; negative if it is in none, or if the kernel does not
- * tell. */
-static __always_inline s64 call_of(struct task_struct *task)
+/* The system call that a task is in, in the numbers of its own kind of program; negative if it is
+ * in none, or if the kernel does not tell. */
+static __always_inline s64 any_call_of(struct task_struct *task)
 {
 	struct pt_regs___watch *regs;
 
@@ -57,6 +57,12 @@ static __always_inline s64 call_of(struct task_struct *task)
 		return -1;
 	regs = (void *)bpf_task_pt_regs(task);
 	return CALL_OF(regs);
+}
+
+/* The same in the numbers of 64-bit programs; negative for 32-bit programs. */
+static __always_inline s64 call_of(struct task_struct *task)
+{
+	return any_call_of(task) | other_numbers(task);
 }
 
 /* The system call of the current task. Kernels before 5.11 provide no current task with readable
@@ -68,6 +74,14 @@ static __always_inline s64 current_call(void)
 	return call_of(bpf_get_current_task_btf());
 }
 
+/* Whether the current task is in a system call. */
+static __always_inline bool is_in_call(void)
+{
+	if (!knows_calls())
+		return false;
+	return any_call_of(bpf_get_current_task_btf()) >= 0;
+}
+
 /* Whether an interrupt makes the wake-up, and not the current task. Data that a task sends to its
  * own machine arrives in a soft interrupt that the same task serves. */
 static __always_inline bool is_interrupt(void)
@@ -75,7 +89,7 @@ static __always_inline bool is_interrupt(void)
 	u32 depth;
 
 	if (!knows_interrupts())
-		return current_call() < 0;
+		return !is_in_call();
 	depth = interrupts();
 	if (depth & (counts_later ? HARD_INTERRUPT_LATER : HARD_INTERRUPT))
 		return true;

@@ -149,11 +149,33 @@ static __always_inline s32 prio_of(struct task_struct *task)
 
 struct thread_info___watch {
 	int preempt_count;
+	/* Only on x86. */
+	unsigned int status;
+	unsigned long flags;
 } READ_FIELDS;
 
 struct task_struct___info {
 	struct thread_info___watch thread_info;
 } READ_FIELDS;
+
+/* All bits if a task is in a system call of a 32-bit program, whose calls have other numbers; 0
+ * otherwise. Without a branch, since the verifier would follow both ways at every caller. */
+static __always_inline s64 other_numbers(struct task_struct *task)
+{
+	struct task_struct___info *of = (void *)task;
+
+#if defined(__TARGET_ARCH_x86)
+	/* TS_COMPAT is bit 1. */
+	if (!bpf_core_field_exists(of->thread_info.status))
+		return 0;
+	return -(s64)(of->thread_info.status >> 1 & 1);
+#else
+	/* TIF_32BIT is bit 22. */
+	if (!bpf_core_field_exists(of->thread_info.flags))
+		return 0;
+	return -(s64)(of->thread_info.flags >> 22 & 1);
+#endif
+}
 
 /* On x86 the interrupt depth of a CPU is a variable of that CPU. Its distance from the run queue
  * of the same CPU is set by the loader; 0 if it is not known. */

@@ -36,6 +36,9 @@ static __always_inline void name_file(struct task_struct *task, struct thread *t
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
 		return;
 	regs = (void *)bpf_task_pt_regs(task);
+	thread->call = 0;
+	if (other_numbers(task))
+		return;
 	thread->call = CALL_OF(regs);
 	if (!READS_FILE(thread->call))
 		return;

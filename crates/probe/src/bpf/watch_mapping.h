@@ -31,11 +31,13 @@ static __always_inline bool waits_for_mapping(void *ctx, struct task_struct *tas
 	struct pt_regs___watch *regs;
 	u64 stack[FRAMES] = {};
 	bool found = false;
+	s64 call;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
 		return false;
 	regs = (void *)bpf_task_pt_regs(task);
-	if (!CHANGES_MAP(CALL_OF(regs)) || bpf_get_stack(ctx, stack, sizeof(stack), 0) < 0)
+	call = CALL_OF(regs) | other_numbers(task);
+	if (!CHANGES_MAP(call) || bpf_get_stack(ctx, stack, sizeof(stack), 0) < 0)
 		return false;
 	for (int i = 0; i < FRAMES; i++)
 		for (int j = 0; j < WAITERS; j++)

@@ -7,7 +7,7 @@
 #ifndef TAILBACK_WATCH_NODE_H
 #define TAILBACK_WATCH_NODE_H
 
-#include "watch_clock.h"
+#include "watch_mapping.h"
 
 /* CPU time without a change of the counter from which a stretch counts as silent, in
  * nanoseconds. */
@@ -64,15 +64,20 @@ static __always_inline void node_sleeps(struct thread *thread, u64 now)
 	u32 now_ms = now / 1000000;
 	struct pt_regs___watch *regs;
 	struct node_sample *sample;
+	struct task_struct *task;
 	s64 call;
 
 	thread->sleep = SLEEPS_UNKNOWN;
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
 		return;
-	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	task = bpf_get_current_task_btf();
+	regs = (void *)bpf_task_pt_regs(task);
 	call = CALL_OF(regs);
 	thread->sleep_call = call;
 	thread->passed_at = thread->ran;
+	/* The VM changes its memory map too, and sleeps while another thread holds that lock. */
+	if (CHANGES_MAP(call) || other_numbers(task))
+		return;
 	thread->sleep = call < 0 ? SLEEPS_FAULT : IS_FUTEX(call) ? SLEEPS_FUTEX :
 				IS_POLL(call) ? SLEEPS_POLL : SLEEPS_CALL;
 	if (thread->sleep != SLEEPS_CALL || now_ms - thread->sampled_at < SAMPLE_EVERY_MS)

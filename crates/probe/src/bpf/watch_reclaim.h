@@ -7,10 +7,15 @@
 
 #include "watch_chain.h"
 
+/* Kernel threads reclaim and compact memory in the background, and nothing waits for them. */
 static __always_inline void begins_to_reclaim(enum reclaim_of of)
 {
-	struct thread *thread = entry_of(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread;
 
+	if (((struct task_struct___watch *)task)->flags & KERNEL_THREAD)
+		return;
+	thread = entry_of(task);
 	if (!thread || thread->reclaims_from)
 		return;
 	thread->reclaims_of = of;
@@ -42,12 +47,12 @@ static __always_inline void may_wait_for_memory(struct thread *thread, struct ta
 	struct task_struct___watch *of = (void *)task;
 
 	thread->waits_for = NO_MEMORY;
-	if (thread->reclaims_from)
+	if (thread->reclaims_from || of->flags & KERNEL_THREAD)
 		return;
 	if (bpf_core_field_exists(of->in_memstall) && BPF_CORE_READ_BITFIELD(of, in_memstall))
 		thread->waits_for = MARKED_MEMORY;
 	else if (knows_calls() && bpf_core_field_exists(of->in_iowait) &&
-		 BPF_CORE_READ_BITFIELD(of, in_iowait) && call_of(task) < 0)
+		 BPF_CORE_READ_BITFIELD(of, in_iowait) && any_call_of(task) < 0)
 		thread->waits_for = PAGE_READ;
 }
 
@@ -92,14 +97,10 @@ int watch_group_reclaim_end(void *ctx)
 	return 0;
 }
 
-/* Kernel threads compact memory in the background, and nothing waits for them. */
 SEC("raw_tp/mm_compaction_begin")
 int watch_compaction(void *ctx)
 {
-	struct task_struct___watch *task = (void *)bpf_get_current_task_btf();
-
-	if (!(task->flags & KERNEL_THREAD))
-		begins_to_reclaim(OF_COMPACTION);
+	begins_to_reclaim(OF_COMPACTION);
 	return 0;
 }
 

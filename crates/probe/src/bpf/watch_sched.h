@@ -166,6 +166,12 @@ static __always_inline u64 stood_beside_idle(struct task_struct *task, u32 own, 
 	u64 longest = 0, since, words[CPUS_LOOKED_AT / 64] = {};
 
 	bpf_probe_read_kernel(words, sizeof(words), of->cpus_ptr);
+	/* A CPU goes offline while it is idle, and is still in the mask of most threads. Without a
+	 * loop, which the verifier would have to follow. */
+	words[0] &= ~offline[0];
+	words[1] &= ~offline[1];
+	words[2] &= ~offline[2];
+	words[3] &= ~offline[3];
 	for (u32 i = 0; i < CPUS_LOOKED_AT; i++) {
 		u32 number = i;
 		struct cpu *cpu;

@@ -13,6 +13,8 @@ u32 interval;
 u64 read_at;
 /* Threads whose slot was given to another thread before they were read. */
 u64 threads_lost;
+/* Whether a slot was given away whose thread may still live. Its next entry is not its first. */
+u32 slot_taken;
 /* Slots that have changed; the reader resets them before it reads. Bytes, since setting a bit is
  * not a single operation. */
 u8 touched[THREADS];
@@ -21,6 +23,9 @@ u8 touched[THREADS];
 u32 nodes[NODES];
 /* The addresses at which they count the passes of their schedulers, in the same order. */
 u64 passes_at[NODES];
+
+/* One bit for each CPU that has gone offline; set by the reader. */
+u64 offline[CPUS_LOOKED_AT / 64];
 
 /* Number of possible CPUs, set by the loader. */
 const volatile u32 cpus_known = 1;
@@ -150,7 +155,8 @@ static __always_inline bool is_free(struct thread *thread, u32 tid, u32 key)
 	return !thread->start || thread->tid == tid || (thread->state == GONE && !*change_of(key));
 }
 
-/* The first free slot; else the slot of a thread that has ended, or one chosen by `chance`. */
+/* The first free slot; else the slot of a thread that has ended or sleeps; else one chosen by
+ * `chance`. A runnable thread that gets no CPU causes no event that would give it a slot again. */
 static __always_inline u32 place_for(u32 tid, u64 chance)
 {
 	u32 last = place(tid, chance & (PLACES - 1));
@@ -161,7 +167,7 @@ static __always_inline u32 place_for(u32 tid, u64 chance)
 
 		if (thread && is_free(thread, tid, key))
 			return place(tid, nth);
-		if (thread && thread->state == GONE)
+		if (thread && (thread->state == GONE || thread->state == ASLEEP))
 			last = place(tid, nth);
 	}
 	return last;
@@ -178,8 +184,10 @@ static __noinline struct thread *entry_made(struct task_struct *task)
 
 	if (!thread)
 		return 0;
-	if (thread->start && *change_of(chosen))
+	if (thread->start && (*change_of(chosen) || thread->state == READY))
 		__sync_fetch_and_add(&threads_lost, 1);
+	if (thread->start && thread->tid != tid && thread->state != GONE)
+		slot_taken = 1;
 	__builtin_memset(thread, 0, sizeof(*thread));
 	thread->tid = tid;
 	thread->tgid = process_number(task);
@@ -192,7 +200,7 @@ static __noinline struct thread *entry_made(struct task_struct *task)
 	/* If a wake-up is the first event of a thread, it slept since before watching began. But a
 	 * thread that is about to sleep still runs. And if slots were taken from threads, it may be
 	 * one of those, and have run meanwhile. */
-	if (!threads_lost && !is_running(task))
+	if (!slot_taken && !is_running(task))
 		thread->asleep_from = thread->start;
 	touch(chosen);
 	return thread;

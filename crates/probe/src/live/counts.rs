@@ -155,7 +155,8 @@ pub struct ThreadCounts {
 /// Where a thread sleeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sleep {
-    /// It does not sleep, or the kernel does not say where.
+    /// It does not sleep, or in a call that changes the memory map, or the kernel does not say
+    /// where.
     #[default]
     Unknown,
     /// In a futex.
@@ -177,7 +178,7 @@ pub struct NativeCounts {
     pub futex_ns: u64,
     /// Time asleep in poll, select or epoll.
     pub poll_ns: u64,
-    /// Time asleep in another system call.
+    /// Time asleep in another system call that does not change the memory map.
     pub call_ns: u64,
     /// Number of those other calls.
     pub calls: u64,
@@ -202,7 +203,8 @@ pub enum Sampled {
     Spinning,
     /// It had run for at least 8 ms in which its VM counted no pass of its schedulers.
     Silent,
-    /// It fell asleep in a system call other than futex and poll.
+    /// It fell asleep in a system call other than futex, poll and those that change the memory
+    /// map.
     Asleep,
 }
 

@@ -40,6 +40,8 @@ pub struct Loaded {
     pub skel: WatchSkel<'static>,
     /// Keeps the programs attached.
     pub links: Vec<Link>,
+    /// Keeps the clocks of the samples; empty if there are no samples.
+    pub samples: Vec<Link>,
     /// What the programs can see.
     pub seen: Seen,
     /// Number of possible CPUs.
@@ -132,6 +134,7 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
     let mut loaded = Loaded {
         skel,
         links: Vec::new(),
+        samples: Vec::new(),
         cpus,
         seen: Seen {
             lock: has.lock,
@@ -149,9 +152,8 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
     };
     loaded.attach(has)?;
     loaded.begin()?;
-    let samples = samples::attach(&loaded.skel.progs.watch_sample, cpus, samples::FREQUENCY);
-    loaded.seen.samples = !samples.is_empty();
-    loaded.links.extend(samples);
+    loaded.sample();
+    loaded.seen.samples = !loaded.samples.is_empty();
     Ok(loaded)
 }
 
@@ -188,6 +190,14 @@ fn has_helper(btf: &Btf) -> bool {
 }
 
 impl Loaded {
+    /// Starts to sample threads, with a clock on each CPU that is online.
+    pub fn sample(&mut self) {
+        // Old and new clocks together would need twice as many descriptors.
+        self.samples.clear();
+        let program = &self.skel.progs.watch_sample;
+        self.samples = samples::attach(program, self.cpus, samples::FREQUENCY);
+    }
+
     /// Starts the wait of threads that are runnable already: no later wake-up would show them.
     fn begin(&mut self) -> Result<(), NoPrograms> {
         let refused = |error| refused(ProgramPart::Hook("watch_begin".to_owned()), &error);

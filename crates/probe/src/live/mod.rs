@@ -17,6 +17,8 @@ mod number;
 #[cfg(feature = "bpf")]
 mod object;
 #[cfg(feature = "bpf")]
+mod online;
+#[cfg(feature = "bpf")]
 mod open;
 #[cfg(feature = "bpf")]
 mod others;
@@ -97,6 +99,11 @@ impl LiveProbe {
 
     /// Examines these nodes more closely.
     pub fn look_at_nodes(&mut self, _: &[(u32, u64)], _: bool) {
+        match self.0 {}
+    }
+
+    /// Takes the CPUs that are online.
+    pub fn set_online(&mut self, _: std::collections::BTreeSet<u32>) {
         match self.0 {}
     }
 

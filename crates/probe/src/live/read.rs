@@ -4,6 +4,7 @@ use super::counts::{ChainCounts, Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
 use super::nodes::Nodes;
 use super::object::types::bss;
+use super::online::{Online, suspended_ns};
 use super::raw::{Chain, Cpu, Pairs, Raw, RawChainKey, Reader, ReaderKey, Space};
 use super::seen::Seen;
 use super::stats::run_time;
@@ -13,6 +14,7 @@ use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
 use model::not_seen::{NoPrograms, ProgramPart};
 use os::time::now_ns;
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::addr_of_mut;
 use std::time::Duration;
@@ -35,6 +37,7 @@ pub struct LiveProbe {
     last_ns: u64,
     threads: Threads,
     nodes: Nodes,
+    online: Online,
     /// Whether the CPU time of the programs was to be counted in the current interval.
     is_counted: bool,
     counted_before: u64,
@@ -67,6 +70,7 @@ impl LiveProbe {
             last_ns: 0,
             threads,
             nodes,
+            online: Online::default(),
             is_counted: false,
             counted_before: 0,
             table_bytes: 0,
@@ -87,6 +91,22 @@ impl LiveProbe {
     pub fn look_at_nodes(&mut self, nodes: &[(u32, u64)], passes: bool) {
         self.nodes.set(nodes);
         self.nodes.see_passes(&self.loaded.skel.progs.watch_pass, self.loaded.cpus, passes);
+    }
+
+    /// Takes the CPUs that are online. A CPU that went offline no longer counts as idle. If one
+    /// came online, all clocks are attached anew: those of that CPU ended when it went offline.
+    pub fn set_online(&mut self, cpus: BTreeSet<u32>) {
+        let has_new = self.online.set(cpus, suspended_ns());
+        if has_new && self.loaded.seen.samples {
+            self.loaded.sample();
+        }
+        if has_new && self.nodes.sees_passes() {
+            let program = &self.loaded.skel.progs.watch_pass;
+            self.nodes.see_passes(program, self.loaded.cpus, false);
+            self.nodes.see_passes(program, self.loaded.cpus, true);
+        }
+        // SAFETY: a field of the tables, which live as long as the object.
+        unsafe { addr_of_mut!((*self.tables).offline).write_volatile(self.online.gone()) };
     }
 
     /// Ends the interval and reads the sums so far.

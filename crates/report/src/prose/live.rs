@@ -330,7 +330,9 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         }
         NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
         NotMeasurable::WhoseQuota => {
-            "a quota throttles programs, but the group of that quota is not known".to_owned()
+            "a quota throttles programs, but the group of that quota is not known, or was not \
+             measured yet"
+                .to_owned()
         }
         NotMeasurable::TableFull => {
             "a table of tailback's programs in the kernel was full, so not all was counted"
@@ -340,6 +342,17 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         NotMeasurable::NoPasses => {
             "without the symbol erts_thr_prgr__ in the VM, native code that yields looks like \
              native code that does not yield"
+                .to_owned()
+        }
+        NotMeasurable::NodeLacksCpu => {
+            "schedulers of a node waited for a CPU, and meanwhile native code that yields looks \
+             like native code that does not yield"
+                .to_owned()
+        }
+        NotMeasurable::MoreNodes => "more Erlang nodes run here than tailback examines".to_owned(),
+        NotMeasurable::MailboxesUnread => {
+            "not all mailboxes of a node were read: the watch was too short, or the node has too \
+             many processes"
                 .to_owned()
         }
     }

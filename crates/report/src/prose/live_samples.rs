@@ -85,6 +85,9 @@ fn answers() -> Vec<String> {
         NotMeasurable::TableFull,
         NotMeasurable::TooShort(5),
         NotMeasurable::NoPasses,
+        NotMeasurable::NodeLacksCpu,
+        NotMeasurable::MoreNodes,
+        NotMeasurable::MailboxesUnread,
     ];
     let why = why.iter().map(|why| format!("Not measurable here: {}", not_measurable(why)));
     all.chunks(1)

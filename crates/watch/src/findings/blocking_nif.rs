@@ -1,13 +1,14 @@
 //! Native code that holds schedulers of an Erlang node. It sleeps in a call in which the VM
-//! itself never sleeps, or it computes for long without returning to the VM. Code that yields
+//! itself never sleeps for long, or it computes for long without returning to the VM. Sleeps in
+//! calls that change the memory map are not counted: the VM makes them too. Code that yields
 //! between slices does not count, however long its process computes: a scheduler passes a point
 //! between two processes, and the VM counts these passes.
 
 use super::stall::{self, Stall};
 use super::words::{self, NativeFix};
-use crate::node::{NodeFacts, NodeSums, SchedulerTick, Seen};
+use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeSums, SchedulerTick, Seen};
 use crate::nodes::{online, program};
-use crate::sums::{Key, largest, ms};
+use crate::sums::{Key, MemoryTaskSums, largest, ms};
 use crate::window::Window;
 use model::Unit;
 #[cfg(any(test, feature = "testing"))]
@@ -26,26 +27,35 @@ const LIMIT_MS_PER_S: f64 = 100.0;
 
 /// And the longest single call is at least this, in milliseconds. It takes this long to see that
 /// a scheduler does not come back.
-const WORST_MS: f64 = 8.0;
+const WORST_MS: f64 = LONG_SILENCE_NS as f64 / 1e6;
 
 /// If the other schedulers slept for more than this share of the time, work may wait behind the
 /// held scheduler.
 const OTHERS_ASLEEP: f64 = 0.5;
 
 /// How long native code holds a scheduler, in milliseconds a second; the longest call in
-/// milliseconds.
+/// milliseconds. While another scheduler lacks a CPU, the VM counts no pass. So the time of the
+/// scheduler that lacked one for longest is taken off what a scheduler computes. The times of
+/// several are not added: they may be the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Held {
     sleeps: f64,
     sleeps_worst: f64,
     computes: f64,
     computes_worst: f64,
+    /// What `computes` would be if no other scheduler of the node had lacked a CPU.
+    at_most: f64,
 }
 
 impl Held {
     fn counts(&self, sleeps: bool) -> bool {
         let (cost, worst) = self.of(sleeps);
         cost >= LIMIT_MS_PER_S && worst >= WORST_MS
+    }
+
+    /// Whether it cannot be said if native code computes for too long.
+    fn is_unclear(&self) -> bool {
+        self.at_most >= LIMIT_MS_PER_S && self.computes_worst >= WORST_MS && !self.counts(false)
     }
 
     fn of(&self, sleeps: bool) -> (f64, f64) {
@@ -58,6 +68,9 @@ impl Held {
 
 /// Native code holds schedulers of an Erlang node.
 pub struct BlockingNif;
+
+/// A node in a window: its process, its program and its sums.
+pub type OfNode<'a> = (&'a u32, &'a (Key, NodeSums));
 
 /// Which code holds them, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -91,22 +104,27 @@ impl Stall for BlockingNif {
     type Fix = NativeFix;
 
     fn find(window: &Window) -> Vec<Finding> {
-        let of = |(pid, (key, node)): (&u32, &(Key, NodeSums))| {
-            let held = all_held(node);
-            [true, false]
-                .into_iter()
-                .filter_map(move |sleeps| finding((*pid, key, node), &held, sleeps))
-                .collect::<Vec<_>>()
+        let of = |of_node: OfNode| {
+            let held = all_held(window, of_node);
+            let (pid, (_, node)) = of_node;
+            let online = online(window, *pid, node);
+            let one = |sleeps| finding(of_node, (held.as_slice(), online), sleeps);
+            [true, false].into_iter().filter_map(one).collect::<Vec<_>>()
         };
         window.nodes.iter().flat_map(of).collect()
     }
 
     fn answer(seen: &stall::Seen) -> Option<AnswerState> {
-        let state = seen.measured_of_nodes::<Self>(most(seen.window), LIMIT_MS_PER_S);
-        let is_hidden = seen.window.nodes.values().any(|(_, node)| !node.facts.counts_passes);
+        let window = seen.window;
+        let state = seen.measured_of_nodes::<Self>(most(window), LIMIT_MS_PER_S);
+        let shows_no_passes = window.nodes.values().any(|(_, node)| !node.facts.counts_passes);
+        let lacks_cpu = window.nodes.iter().any(|node| is_unclear(window, node));
         match state {
-            AnswerState::NotHitting { .. } if is_hidden => {
+            AnswerState::NotHitting { .. } if shows_no_passes => {
                 Some(AnswerState::NotMeasurable(NotMeasurable::NoPasses))
+            }
+            AnswerState::NotHitting { .. } if lacks_cpu => {
+                Some(AnswerState::NotMeasurable(NotMeasurable::NodeLacksCpu))
             }
             state => Some(state),
         }
@@ -174,13 +192,49 @@ impl Stall for BlockingNif {
 
 /// The most that one scheduler loses, in milliseconds a second, before any other limit.
 fn most(window: &Window) -> f64 {
-    let held = window.nodes.values().flat_map(|(_, node)| all_held(node));
+    let held = window.nodes.iter().flat_map(|node| all_held(window, node));
     largest(held.map(|(_, held)| held.sleeps.max(held.computes)))
 }
 
-fn all_held(node: &NodeSums) -> Vec<(u32, Held)> {
-    let held = |(number, gained): (&u32, &SchedulerTick)| (*number, held(node, *number, gained));
+/// Whether native code that holds a scheduler of this node may not be seen: its VM does not show
+/// its passes, none of its schedulers was followed, or others lacked a CPU.
+pub fn is_hidden(window: &Window, node: OfNode) -> bool {
+    let (_, (_, sums)) = node;
+    !sums.facts.counts_passes || sums.schedulers.is_empty() || is_unclear(window, node)
+}
+
+fn is_unclear(window: &Window, node: OfNode) -> bool {
+    all_held(window, node).iter().any(|(_, held)| held.is_unclear())
+}
+
+fn all_held(window: &Window, (pid, (key, node)): OfNode) -> Vec<(u32, Held)> {
+    let lacks_memory = lacks_memory(window, *pid, key);
+    let held = |(number, gained): (&u32, &SchedulerTick)| {
+        let mut held = held(node, *number, gained);
+        if lacks_memory && !sleeps_in_library(node, *number) {
+            held.sleeps = 0.0;
+        }
+        (*number, held)
+    };
     node.schedulers.iter().map(held).collect()
+}
+
+/// Whether threads of a node lose time to memory. Any of their calls may then end with such a
+/// sleep.
+fn lacks_memory(window: &Window, pid: u32, key: &Key) -> bool {
+    let lost_ns = window.programs.get(key).map_or(0, |sums| window.memory_ns(key, sums));
+    let slept = |task: &MemoryTaskSums| task.asleep > 0;
+    let mut groups = window.memory.values();
+    window.rate(lost_ns) >= LIMIT_MS_PER_S
+        || groups.any(|group| group.tasks.get(&pid).is_some_and(slept))
+}
+
+/// Whether a library was seen on the stack of a scheduler that sleeps.
+fn sleeps_in_library(node: &NodeSums, number: u32) -> bool {
+    node.samples.keys().any(|seen| {
+        let is_asleep = seen.role == Role::Scheduler && seen.what == Sampled::Asleep;
+        is_asleep && seen.number == number && seen.place.code == Code::Library
+    })
 }
 
 fn held(node: &NodeSums, number: u32, gained: &SchedulerTick) -> Held {
@@ -193,18 +247,21 @@ fn held(node: &NodeSums, number: u32, gained: &SchedulerTick) -> Held {
     };
     // The VM's own code may take long too, for example to collect much garbage.
     let is_library = count(None) > 0 && count(Some(Code::Library)) >= count(None).div_ceil(2);
-    let computes = rate(gained.silent_ns, node.passes_seen_ns).min(1e3);
+    let others = node.schedulers.iter().filter(|(other, _)| **other != number);
+    let unpassed_ns = others.map(|(_, one)| one.unpassed_ns).max().unwrap_or(0);
+    let computes = |ns| if is_library { rate(ns, node.passes_seen_ns).min(1e3) } else { 0.0 };
     Held {
         sleeps: rate(gained.call_ns, node.over_ns),
         sleeps_worst: ms(gained.call_worst_ns),
-        computes: if is_library { computes } else { 0.0 },
+        computes: computes(gained.silent_ns.saturating_sub(unpassed_ns)),
         computes_worst: ms(gained.silent_worst_ns),
+        at_most: computes(gained.silent_ns),
     }
 }
 
 fn finding(
-    (pid, key, node): (u32, &Key, &NodeSums),
-    all: &[(u32, Held)],
+    (pid, (key, node)): OfNode,
+    (all, online): (&[(u32, Held)], u32),
     sleeps: bool,
 ) -> Option<Finding> {
     let held: Vec<&(u32, Held)> = all.iter().filter(|(_, held)| held.counts(sleeps)).collect();
@@ -220,6 +277,7 @@ fn finding(
     // chance.
     let seen = samples.max_by_key(|(seen, count)| (seen.place.code == Code::Library, **count));
     let seen = seen.map(|(seen, _)| seen.clone());
+    let is_library = seen.as_ref().is_some_and(|seen| seen.place.code == Code::Library);
     let seconds = node.over_ns as f64 / 1e9;
     let calls: u64 = node.schedulers.values().map(|one| one.calls).sum();
     let facts = Facts {
@@ -228,23 +286,23 @@ fn finding(
         place: seen.as_ref().map(|seen| seen.place.clone()).unwrap_or_default(),
         call: seen.and_then(|seen| seen.call),
         held: u32::try_from(held.len()).unwrap_or(u32::MAX),
-        online: online(node),
+        online,
         calls_per_s: (sleeps && seconds > 0.0).then(|| calls as f64 / seconds),
-        others_asleep: others_asleep(node, &numbers),
+        others_asleep: others_asleep(node, online, &numbers),
     };
     Some(Finding {
-        victim: program(key, pid),
+        victim: program(key, *pid),
         cost_ms_per_s: held.iter().map(|(_, held)| held.of(sleeps).0).sum(),
         worst_ms: largest(held.iter().map(|(_, held)| held.of(sleeps).1)),
-        sure: if sleeps { Sure::Measured } else { Sure::Likely },
+        sure: if sleeps && is_library { Sure::Measured } else { Sure::Likely },
         run: Some(run(&facts)),
         ..BlockingNif::found(&facts, &fixes(&facts, &node.facts))
     })
 }
 
 /// The share of the time in which the schedulers that are not held slept.
-fn others_asleep(node: &NodeSums, held: &[u32]) -> Option<f64> {
-    let others = online(node).saturating_sub(u32::try_from(held.len()).unwrap_or(u32::MAX));
+fn others_asleep(node: &NodeSums, online: u32, held: &[u32]) -> Option<f64> {
+    let others = online.saturating_sub(u32::try_from(held.len()).unwrap_or(u32::MAX));
     if others == 0 || node.over_ns == 0 {
         return None;
     }
@@ -271,7 +329,7 @@ fn run(facts: &Facts) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MS, node, process, second};
+    use crate::testing::{MS, node, process, second, thread};
 
     fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
         let mut tick = second();
@@ -324,6 +382,82 @@ mod tests {
         let facts: Facts = all[0].facts.read().unwrap();
         assert!(!facts.sleeps && facts.place.code == Code::Library);
         assert!(stands_in(Code::Vm).is_empty(), "garbage is collected");
+    }
+
+    #[test]
+    fn a_library_is_not_blamed_while_another_scheduler_lacks_a_cpu() {
+        let answer = |unpassed_ms| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            let mut one = node(7, 16);
+            one.passes_seen = true;
+            for scheduler in one.schedulers.values_mut() {
+                scheduler.unpassed_ns = unpassed_ms * MS;
+            }
+            let busy = one.schedulers.get_mut(&1).unwrap();
+            busy.silent_ns = 400 * MS;
+            busy.silent_worst_ns = 20 * MS;
+            busy.unpassed_ns = 0;
+            let place = Place { code: Code::Library, ..Place::default() };
+            one.samples.insert(seen(Sampled::Silent, place), 20);
+            tick.nodes.push(one);
+            let window = Window::of([&tick]);
+            let findings = BlockingNif::find(&window);
+            let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
+            (BlockingNif::answer(&seen).unwrap(), findings.first().map(|one| one.cost_ms_per_s))
+        };
+        // Fifteen others lack one at the same time.
+        assert_eq!(answer(100), (AnswerState::Hitting, Some(300.0)));
+        let unclear = AnswerState::NotMeasurable(NotMeasurable::NodeLacksCpu);
+        assert_eq!(answer(350), (unclear, None));
+    }
+
+    #[test]
+    fn sleeps_for_memory_are_not_those_of_native_code() {
+        let costs = |lost_ms: u64, code: Code| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            let mut lost = thread(7, 10, 0);
+            lost.memory_ns = lost_ms * MS;
+            tick.threads.push(lost);
+            let mut one = node(7, 2);
+            let sleeper = one.schedulers.get_mut(&1).unwrap();
+            sleeper.call_ns = 400 * MS;
+            sleeper.call_worst_ns = 30 * MS;
+            let place = Place { code, ..Place::default() };
+            one.samples.insert(seen(Sampled::Asleep, place), 10);
+            tick.nodes.push(one);
+            let window = Window::of([&tick]);
+            (BlockingNif::find(&window).len(), most(&window))
+        };
+        assert_eq!(costs(0, Code::Vm), (1, 400.0));
+        assert_eq!(costs(400, Code::Vm), (0, 0.0));
+        assert_eq!(costs(400, Code::Library), (1, 400.0));
+    }
+
+    #[test]
+    fn native_code_is_hidden_where_no_scheduler_is_followed_or_others_lack_a_cpu() {
+        let hides = |change: fn(&mut crate::node::NodeTick)| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            let mut one = node(7, 2);
+            change(&mut one);
+            tick.nodes.push(one);
+            let window = Window::of([&tick]);
+            window.nodes.iter().any(|node| is_hidden(&window, node))
+        };
+        assert!(!hides(|_| ()));
+        assert!(hides(|node| node.facts.counts_passes = false));
+        assert!(hides(|node| node.schedulers.clear()));
+        assert!(hides(|node| {
+            node.passes_seen = true;
+            let busy = node.schedulers.get_mut(&1).unwrap();
+            busy.silent_ns = 400 * MS;
+            busy.silent_worst_ns = 20 * MS;
+            node.schedulers.get_mut(&2).unwrap().unpassed_ns = 400 * MS;
+            let place = Place { code: Code::Library, ..Place::default() };
+            node.samples.insert(seen(Sampled::Silent, place), 20);
+        }));
     }
 
     #[test]

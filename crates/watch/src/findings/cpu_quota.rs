@@ -62,9 +62,8 @@ impl Stall for CpuQuota {
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let state = seen.measured_by::<Self>(Source::CpuStat, most(seen.window), LIMIT_MS_PER_S);
-        let unknown = |sums: &Sums| sums.quota.get(&None).copied().unwrap_or(0);
-        let unknown =
-            largest(seen.window.victims().map(|(_, sums)| seen.window.rate(unknown(sums))));
+        let window = seen.window;
+        let unknown = largest(window.victims().map(|one| window.rate(unknown_ns(window, one.1))));
         match state {
             AnswerState::NotHitting { .. } if unknown >= LIMIT_MS_PER_S => {
                 Some(AnswerState::NotMeasurable(NotMeasurable::WhoseQuota))
@@ -127,6 +126,7 @@ impl Stall for CpuQuota {
         let changed = Facts { changed: true, throttled_periods: 0.2, ..sample() };
         let over = Facts { throttled_periods: 0.0, throttled_ms_per_s: 0.0, ..changed.clone() };
         let shared = Facts { culprit_threads: Some(3), ..sample() };
+        let of_threads = Facts { whose: Whose::Threads, ..sample() };
         let light = Light { threads: 60, cpus: 0.3, share: 0.6 };
         let light = Facts { light, threads: 1, culprit_threads: Some(1), ..sample() };
         let both = Facts { threads: 2, ..light.clone() };
@@ -138,6 +138,7 @@ impl Stall for CpuQuota {
             changed,
             over,
             shared,
+            of_threads,
             light,
             both,
             with(Cause::Spun(0.75)),
@@ -145,6 +146,17 @@ impl Stall for CpuQuota {
         ];
         all.map(|facts| (facts.clone(), fixes(&facts, 8, 1))).into()
     }
+}
+
+/// How long a program was throttled by a quota whose group is not known, or was not measured yet: a
+/// new group has figures from its second interval on. A group without a quota is not the one that
+/// throttled: the thread may be in another group than its process.
+fn unknown_ns(window: &Window, sums: &Sums) -> u64 {
+    let has_quota = |group: &Option<String>| {
+        group.as_ref().is_some_and(|group| window.groups.contains_key(group))
+    };
+    let unknown = sums.quota.iter().filter(|(group, _)| !has_quota(group));
+    unknown.map(|(_, ns)| *ns).fold(0, u64::saturating_add)
 }
 
 /// The most that all programs together lose to the quota of one group, in milliseconds a second.
@@ -341,6 +353,48 @@ mod tests {
         let [found] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((facts.whose, facts.group.as_str()), (Whose::Ancestor, "/a"));
+    }
+
+    /// A virtual CPU under libvirt: its thread is in a group that its process is not in.
+    #[test]
+    fn a_quota_of_a_threads_own_group_is_found_there() {
+        let mut tick = tick(0, 400);
+        process(&mut tick, 1, "qemu", Some("/vm/emulator"));
+        let lineage = |own: &str| vec![own.to_owned(), "/vm".to_owned(), "/".to_owned()];
+        for own in ["/vm/emulator", "/vm/vcpu0"] {
+            tick.lineages.insert(own.to_owned(), lineage(own));
+        }
+        tick.groups.push(group("/vm/vcpu0", 50, 500, (10, 480)));
+        let state = |tick: &Tick| {
+            let window = Window::of([tick]);
+            CpuQuota::answer(&Seen { window: &window, findings: &[], sources: &[] })
+        };
+        // As long as the group of the thread is not known, nothing is denied.
+        assert!(CpuQuota::find(&Window::of([&tick])).is_empty());
+        assert_eq!(state(&tick), Some(AnswerState::NotMeasurable(NotMeasurable::WhoseQuota)));
+        tick.thread_groups.insert(1, "/vm/vcpu0".to_owned());
+        let all = CpuQuota::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((facts.whose, facts.group.as_str()), (Whose::Threads, "/vm/vcpu0"));
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (400.0, "qemu"));
+        assert_eq!((facts.threads, facts.culprit_threads), (1, Some(1)));
+        assert!(matches!(state(&tick), Some(AnswerState::NotHitting { .. })));
+    }
+
+    #[test]
+    fn a_new_group_is_measured_from_its_second_interval_on() {
+        let first = tick(0, 400);
+        let mut second = first.clone();
+        second.groups.push(group("/a/b", 50, 500, (10, 480)));
+        let state = |window: &Window| {
+            CpuQuota::answer(&Seen { window, findings: &[], sources: &[] }).unwrap()
+        };
+        let not_yet = AnswerState::NotMeasurable(NotMeasurable::WhoseQuota);
+        assert_eq!(state(&Window::of([&first])), not_yet);
+        let both = Window::of([&first, &second]);
+        assert!(matches!(state(&both), AnswerState::NotHitting { .. }));
+        assert_eq!(CpuQuota::find(&both).len(), 1);
     }
 
     #[test]

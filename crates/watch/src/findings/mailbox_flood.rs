@@ -1,4 +1,5 @@
-//! Processes that scan a long mailbox again and again, each time they wait for one message in it.
+//! Processes that may scan a long mailbox again and again, each time they wait for a certain
+//! message in it.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -13,7 +14,7 @@ use scenarios::mailbox_flood::{META, MailboxFloodParams};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
-/// Time for which the process was in a function that waits for a message, and did not wait, in
+/// Time for which the process was in a function that may scan the mailbox, and did not wait, in
 /// milliseconds a second: a fifth of the time. A process that keeps up waits, and so does one
 /// that asked another process for something.
 const LIMIT_MS_PER_S: f64 = 200.0;
@@ -28,7 +29,7 @@ const SAMPLES: u32 = 8;
 /// Other work is spread over several functions.
 const SAME: f64 = 0.5;
 
-/// A process of an Erlang node scans its long mailbox again and again.
+/// A process of an Erlang node may scan its long mailbox again and again.
 pub struct MailboxFlood;
 
 /// Which process it is.
@@ -38,6 +39,9 @@ pub struct Facts {
     node: String,
     /// The process and its mailbox.
     mailbox: Mailbox,
+    /// Whether the process has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_ended: bool,
 }
 
 /// What fixes it.
@@ -58,17 +62,21 @@ impl Stall for MailboxFlood {
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let (victim, _) = nodes::node_named(window, name);
-            let figures = sums.inside(name).figures;
-            let mailboxes = figures.into_iter().flat_map(|figures| figures.mailboxes);
-            let flooded = mailboxes.filter(scans);
-            flooded.map(|mailbox| finding(name, &victim, mailbox)).collect::<Vec<_>>()
+            let flooded = longest(sums).filter_map(|(mailbox, has_ended)| {
+                let cost_ms_per_s = cost(&mailbox, sums.sampled(&mailbox.process));
+                let is_found = scans(&mailbox, cost_ms_per_s);
+                let facts = Facts { node: name.clone(), mailbox, has_ended };
+                is_found.then(|| finding(&facts, &victim, cost_ms_per_s))
+            });
+            flooded.collect::<Vec<_>>()
         };
         window.inside.iter().flat_map(of).collect()
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
         let most = most(seen.window);
-        Some(seen.inside_nodes(seen.measured::<Self>(most, LIMIT_MS_PER_S)))
+        let state = seen.measured::<Self>(most, LIMIT_MS_PER_S);
+        Some(seen.inside_nodes(seen.unless_unread(state)))
     }
 
     fn cause(_: &Finding, facts: &Facts) -> String {
@@ -84,10 +92,10 @@ impl Stall for MailboxFlood {
         };
         format!(
             "On node {}, the mailbox of {}. In {} of {} the process was not waiting. In {} of \
-             these samples it was in {}{callers}. That function waits for one message, so it scans \
-             all messages queued before it.{off_heap}",
+             these samples it was in {}{callers}. That function waits for certain messages, so it \
+             may scan all messages queued before them.{off_heap}",
             plain(&facts.node),
-            words::mailbox(one),
+            if facts.has_ended { of_ended(one) } else { words::mailbox(one) },
             percent(one.running),
             plural(one.samples.into(), "sample"),
             percent(one.in_function),
@@ -120,45 +128,62 @@ impl Stall for MailboxFlood {
         };
         let plainer =
             Mailbox { name: String::new(), off_heap: false, callers: vec![], ..mailbox.clone() };
-        let of = |mailbox| Facts { node: "web@host".to_owned(), mailbox };
-        [mailbox, plainer].map(|one| (of(one), vec![Fix::Dam, Fix::OtherReceiver])).into()
+        let of = |mailbox| Facts { node: "web@host".to_owned(), mailbox, has_ended: false };
+        let ended = Facts { has_ended: true, ..of(plainer.clone()) };
+        let all = [of(mailbox), of(plainer), ended];
+        all.map(|one| (one, vec![Fix::Dam, Fix::OtherReceiver])).into()
     }
 }
 
 /// The most that one process loses, in milliseconds a second.
 fn most(window: &Window) -> f64 {
-    let figures = window.inside.iter().filter_map(|(name, sums)| sums.inside(name).figures);
-    let all = figures.flat_map(|figures| figures.mailboxes);
-    crate::sums::largest(all.filter(may_scan).map(|one| cost(&one)))
+    let costs = |sums: &InsideSums| {
+        let long = longest(sums).map(|(one, _)| one).filter(may_scan);
+        crate::sums::largest(long.map(|one| cost(&one, sums.sampled(&one.process))))
+    };
+    crate::sums::largest(window.inside.values().map(costs))
 }
 
-fn scans(mailbox: &Mailbox) -> bool {
-    may_scan(mailbox) && mailbox.in_function >= SAME && cost(mailbox) >= LIMIT_MS_PER_S
+/// The longest mailboxes of a node, each with whether its process has ended.
+fn longest(sums: &InsideSums) -> impl Iterator<Item = (Mailbox, bool)> {
+    let of = |has_ended| sums.longest(has_ended).into_iter().map(move |one| (one, has_ended));
+    of(false).chain(of(true))
 }
 
-/// Whether the mailbox is long, and its process is in a function that waits for a message
-/// although it does not wait.
+/// The mailbox of a process that has ended: `logger <0.9.0> held 900 messages before the process
+/// ended`.
+fn of_ended(mailbox: &Mailbox) -> String {
+    let owner = [&mailbox.name, &mailbox.process].map(|part| plain(part)).join(" ");
+    let messages = plural(mailbox.length, "message");
+    format!("{} held {messages} before the process ended", owner.trim_start())
+}
+
+fn scans(mailbox: &Mailbox, cost_ms_per_s: f64) -> bool {
+    may_scan(mailbox) && mailbox.in_function >= SAME && cost_ms_per_s >= LIMIT_MS_PER_S
+}
+
+/// Whether the mailbox is long, and its process is in a function that may scan it although it does
+/// not wait.
 fn may_scan(mailbox: &Mailbox) -> bool {
     mailbox.length >= LENGTH && mailbox.samples >= SAMPLES && mailbox.waits_there
 }
 
-/// The time in which it scanned its mailbox, in milliseconds a second.
-fn cost(mailbox: &Mailbox) -> f64 {
-    mailbox.running * mailbox.in_function * 1e3
+/// The time in which it may have scanned its mailbox, in milliseconds a second. It was sampled for
+/// this share of the time: only while the mailbox was long.
+fn cost(mailbox: &Mailbox, sampled: f64) -> f64 {
+    mailbox.running * mailbox.in_function * sampled * 1e3
 }
 
-fn finding(node: &str, victim: &Program, mailbox: Mailbox) -> Finding {
+fn finding(facts: &Facts, victim: &Program, cost_ms_per_s: f64) -> Finding {
     let params = MailboxFloodParams::default();
     let run =
         Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() };
-    let cost_ms_per_s = cost(&mailbox);
-    let facts = Facts { node: node.to_owned(), mailbox };
     Finding {
         victim: victim.clone(),
         cost_ms_per_s,
         sure: Sure::Likely,
         run: Some(run),
-        ..MailboxFlood::found(&facts, &[Fix::Dam, Fix::OtherReceiver])
+        ..MailboxFlood::found(facts, &[Fix::Dam, Fix::OtherReceiver])
     }
 }
 
@@ -180,7 +205,9 @@ mod tests {
 
     #[test]
     fn a_long_mailbox_that_nobody_scans_is_none() {
-        assert!(scans(&mailbox()));
+        let scans = |one: &Mailbox, sampled| scans(one, cost(one, sampled));
+        assert!(scans(&mailbox(), 1.0));
+        assert!(!scans(&mailbox(), 0.1), "it was long for a tenth of the time");
         for well in [
             Mailbox { length: 10, ..mailbox() },
             Mailbox { running: 0.1, ..mailbox() },
@@ -189,7 +216,7 @@ mod tests {
             Mailbox { waits_there: false, ..mailbox() },
             Mailbox { samples: 2, ..mailbox() },
         ] {
-            assert!(!scans(&well), "{well:?}");
+            assert!(!scans(&well, 1.0), "{well:?}");
         }
     }
 }

@@ -27,6 +27,16 @@ const SHARE: f64 = 0.1;
 /// counts as most of it.
 const MOSTLY: f64 = 0.5;
 
+/// No limit was seen, if none was reached in this many intervals. In one, a single long wait for a
+/// limit may go on that was reached before.
+const LEAST_BELOW: u32 = 2;
+
+/// Whose limit it is, if none was seen. A program may also free memory without any.
+const NO_LIMIT_SEEN: &str = "Memory of a group is freed, but no group was seen at its limit. \
+                             Either the limit is one that was not seen (memory.max or memory.high \
+                             of a group above; v1: memory.limit_in_bytes), or a program frees \
+                             memory on purpose: it writes memory.reclaim, or it lowers a limit.";
+
 /// The victim waits for memory instead of working.
 pub struct MemoryStall;
 
@@ -47,6 +57,9 @@ pub struct Facts {
     /// The limit of that group, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit_bytes: Option<u64>,
+    /// Whether no group was seen at its limit, although memory of a group was freed.
+    #[serde(default)]
+    no_limit_seen: bool,
 }
 
 /// What most of the time was spent on.
@@ -76,6 +89,8 @@ impl Facts {
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
     RaiseLimit,
+    /// No group was seen at its limit.
+    FindLimit,
     FreeMemory,
     ReclaimEarlier,
 }
@@ -109,11 +124,15 @@ impl Stall for MemoryStall {
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let whose = match facts.of_group {
+            true if facts.no_limit_seen => NO_LIMIT_SEEN.to_owned(),
             true => of_group(finding, facts),
             false if facts.mostly() == Mostly::Compacts => "Free memory is fragmented.".to_owned(),
             false => "The machine is short of free memory.".to_owned(),
         };
         let how = match facts.mostly() {
+            Mostly::Frees if facts.no_limit_seen => {
+                "The victim's threads free memory themselves (direct reclaim)."
+            }
             Mostly::Frees => {
                 "The victim's threads free some memory themselves before they get any (direct \
                  reclaim)."
@@ -132,6 +151,10 @@ impl Stall for MemoryStall {
     fn fix(fix: &Fix) -> String {
         match fix {
             Fix::RaiseLimit => "Raise the memory limit of the full group.",
+            Fix::FindLimit => {
+                "Look for a memory.high or memory.max of its group and of the groups above, unless \
+                 a program frees memory on purpose."
+            }
             Fix::FreeMemory => "Give the machine more memory, or run less on it.",
             Fix::ReclaimEarlier => {
                 "Have the kernel free memory earlier in the background \
@@ -151,11 +174,15 @@ impl Stall for MemoryStall {
                 compacting,
                 limit_bytes: group.is_some().then_some(64 << 20),
                 group,
+                no_limit_seen: false,
             };
             let fixes = fixes(&facts);
             (facts, fixes)
         };
+        let unseen = Facts { of_group: true, freeing: 1.0, ..Facts::default() };
+        let unseen = Facts { no_limit_seen: true, ..unseen };
         vec![
+            (unseen.clone(), fixes(&unseen)),
             of(false, 1.0, 0.0),
             of(false, 0.0, 1.0),
             of(false, 0.0, 0.0),
@@ -191,6 +218,7 @@ fn of_group(finding: &Finding, facts: &Facts) -> String {
 
 fn fixes(facts: &Facts) -> Vec<Fix> {
     match facts.of_group {
+        true if facts.no_limit_seen => vec![Fix::FindLimit],
         true => vec![Fix::RaiseLimit],
         false if facts.mostly() == Mostly::Frees => vec![Fix::FreeMemory, Fix::ReclaimEarlier],
         false => vec![Fix::FreeMemory],
@@ -199,19 +227,25 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
 
 fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
     let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
-    let full = window.full.get(key);
     let lost = window.memory_ns(key, sums);
     let for_group = share(sums.all.group_reclaim_ns, sums.all.reclaim_ns) > MOSTLY;
+    let is_below = window.below_limits.get(key).is_some_and(|intervals| *intervals >= LEAST_BELOW);
+    let own = window.full.get(key);
+    let limit = || reached(window, key).or(own.filter(|_| !is_below)).filter(|_| for_group);
+    // A group may be full of files that could be dropped.
+    let full = own.filter(|full| full.is_hit != Some(false)).or_else(limit);
     let mut facts = Facts {
-        of_group: for_group
-            || sums.all.reclaim_ns == 0 && full.is_some_and(|full| full.is_hit != Some(false)),
+        of_group: for_group || sums.all.reclaim_ns == 0 && full.is_some(),
         freeing: share(sums.all.reclaim_ns, lost),
         compacting: share(sums.all.compaction_ns, lost),
         group: full.map(|full| full.group.clone()),
         limit_bytes: full.map(|full| full.limit_bytes),
+        no_limit_seen: false,
     };
     // Pages are moved for the whole machine, even if a group is full.
     facts.of_group &= facts.mostly() != Mostly::Compacts;
+    let is_unseen = full.is_none() && is_below && !is_above_high(window, key);
+    facts.no_limit_seen = facts.of_group && is_unseen;
     let holder = full.filter(|_| facts.of_group).and_then(holder);
     Finding {
         victim: program_of(key, sums),
@@ -220,6 +254,27 @@ fn finding(window: &Window, (key, sums): (&Key, &Sums)) -> Finding {
         worst_ms: ms(sums.all.memory_worst_ns),
         ..MemoryStall::found(&facts, &fixes(&facts))
     }
+}
+
+/// The nearest group whose limit any program was seen to reach: that of this program, or one above
+/// it. Not all programs are looked at in each interval.
+fn reached<'a>(window: &'a Window, key: &Key) -> Option<&'a Full> {
+    let is_reached = |full: &&Full| full.is_hit == Some(true) && is_own_or_above(&full.group, key);
+    let all = window.full.values().filter(is_reached);
+    all.max_by_key(|full| (full.group.len(), full.largest.as_ref()))
+}
+
+/// Whether the group of a program, or one above it, went above its memory.high.
+fn is_above_high(window: &Window, key: &Key) -> bool {
+    let mut all = window.memory.iter();
+    all.any(|(group, sums)| sums.high_events > 0 && is_own_or_above(group, key))
+}
+
+/// Whether a group is that of a program, or one above it.
+fn is_own_or_above(group: &str, key: &Key) -> bool {
+    let own = key.group.as_deref().unwrap_or("/");
+    let below = own.strip_prefix(group.trim_end_matches('/'));
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// The process that holds most of a full group's memory. Pages that another process may share, and
@@ -234,6 +289,8 @@ fn holder(full: &Full) -> Option<Program> {
 mod tests {
     use super::*;
     use crate::testing::{MS, process, second, thread};
+    use crate::tick::{MemoryTick, Tick};
+    use host::cgroup::MemoryUsage;
 
     #[test]
     fn a_program_that_frees_memory_itself_is_found_with_whose_limit_it_is() {
@@ -247,7 +304,7 @@ mod tests {
         let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (300.0, 40.0));
         let cause = |found: &Finding| MemoryStall::cause(found, &found.facts.read().unwrap());
-        assert!(cause(found).contains("or a group above is (memory.max, memory.high"));
+        assert!(cause(found).contains("Its memory group is at its limit, or a group above is"));
         tick.threads[0].group_reclaim_ns = 0;
         let all = MemoryStall::find(&Window::of([&tick]));
         assert!(cause(&all[0]).contains("machine"));
@@ -261,6 +318,80 @@ mod tests {
         tick.threads[0].reclaim_ns = 101 * MS;
         let all = MemoryStall::find(&Window::of([&tick]));
         assert!(cause(&all[0]).contains("reclaim"));
+    }
+
+    #[test]
+    fn a_limit_is_named_only_where_one_was_seen() {
+        let mut tick = second();
+        process(&mut tick, 1, "agent", Some("/a/b"));
+        let mut victim = thread(1, 500, 0);
+        (victim.reclaim_ns, victim.group_reclaim_ns) = (300 * MS, 300 * MS);
+        tick.threads.push(victim);
+        let cause_of = |window: &Window| {
+            let all = MemoryStall::find(window);
+            MemoryStall::cause(&all[0], &all[0].facts.read().unwrap())
+        };
+        let cause = |tick: &Tick| cause_of(&Window::of([tick, tick]));
+        let unseen = "no group was seen at its limit";
+        // Only a few programs are looked at in each interval.
+        assert!(cause(&tick).contains("Its memory group is at its limit, or a group above is"));
+        let full = |is_hit| Full {
+            group: "/a".to_owned(),
+            limit_bytes: 64 << 20,
+            is_hit,
+            largest: None,
+            read_back_ns: 0,
+        };
+        tick.full.insert(1, full(Some(true)));
+        let mut below = tick.clone();
+        below.full.insert(1, full(Some(false)));
+        below.below_limits.insert(1);
+        // It may write memory.reclaim.
+        assert!(cause(&below).contains(unseen));
+        // A single wait may be longer than an interval.
+        let named = "/a is at its limit of 64 MiB";
+        assert!(cause_of(&Window::of([&below])).contains(named));
+        assert!(cause(&tick).contains(named));
+        assert!(cause_of(&Window::of([&below, &tick, &below, &below])).contains(named));
+        tick = below;
+        tick.full.clear();
+        assert!(cause(&tick).contains(unseen));
+        let high = |group: &str| MemoryTick {
+            group: group.to_owned(),
+            high_bytes: 64 << 20,
+            gained: MemoryUsage { high_events: Some(3), ..MemoryUsage::default() },
+            tasks: Vec::new(),
+        };
+        tick.memory = vec![high("/a/bc")];
+        assert!(cause(&tick).contains(unseen));
+        tick.memory.push(high("/a"));
+        assert!(cause(&tick).contains("or a group above is (memory.max, memory.high"));
+    }
+
+    #[test]
+    fn a_limit_of_a_pod_that_another_container_reaches_is_named_too() {
+        let mut tick = second();
+        process(&mut tick, 1, "web", Some("/pod/one"));
+        process(&mut tick, 2, "db", Some("/pod/two"));
+        let mut victim = thread(1, 500, 0);
+        (victim.reclaim_ns, victim.group_reclaim_ns) = (300 * MS, 300 * MS);
+        tick.threads.push(victim);
+        tick.below_limits.insert(1);
+        let reached = |group: &str| {
+            let full = Full {
+                group: group.to_owned(),
+                limit_bytes: 64 << 20,
+                is_hit: Some(true),
+                largest: Some((2, "db".to_owned(), 60 << 20)),
+                read_back_ns: 0,
+            };
+            let tick = Tick { full: [(2, full)].into(), ..tick.clone() };
+            let found = MemoryStall::find(&Window::of([&tick, &tick])).remove(0);
+            let facts: Facts = found.facts.read().unwrap();
+            (facts.group, facts.no_limit_seen, found.culprits.len())
+        };
+        assert_eq!(reached("/pod"), (Some("/pod".to_owned()), false, 1));
+        assert_eq!(reached("/pod/two"), (None, true, 0));
     }
 
     #[test]

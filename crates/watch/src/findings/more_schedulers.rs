@@ -3,7 +3,6 @@
 use super::node_quota::{self, Held, LIMIT_MS_PER_S, held_for_long};
 use super::stall::{Seen, Stall};
 use super::words::{self, NodeFlag, NodeFlags};
-use crate::nodes::online;
 use crate::sums::largest;
 use crate::window::Window;
 use model::live::{AnswerState, Configured, Finding};
@@ -113,7 +112,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     if !has_more(held) {
         return None;
     }
-    let (online, cpus) = (online(held.node), held.bound.cpus);
+    let (online, cpus) = (held.online(), held.bound.cpus);
     let facts = Facts {
         node: held.node.facts.name.clone(),
         group: held.bound.group.to_owned(),
@@ -133,7 +132,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
 }
 
 fn has_more(held: &Held) -> bool {
-    online(held.node) > wanted(held.bound.cpus)
+    held.online() > wanted(held.bound.cpus)
 }
 
 /// One scheduler for each CPU of the quota, rounded up.

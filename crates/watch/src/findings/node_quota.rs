@@ -33,6 +33,11 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
+    /// Number of online schedulers.
+    pub fn online(&self) -> u32 {
+        online(self.window, self.pid, self.node)
+    }
+
     /// The part of the throttled time that the spinning accounts for.
     pub fn caused(&self) -> f64 {
         self.part(self.spun)
@@ -71,7 +76,7 @@ impl Held<'_> {
         let params = BusyWaitParams {
             quota: OrNone::Is(Decimal::thousandths(thousandths)),
             period: Time::us(self.bound.period_us.clamp(1_000, 1_000_000)),
-            schedulers: Auto::Is(online(self.node).clamp(1, 1024)),
+            schedulers: Auto::Is(self.online().clamp(1, 1024)),
             ..BusyWaitParams::default()
         };
         Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() }

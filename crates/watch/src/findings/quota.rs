@@ -133,6 +133,8 @@ pub enum Whose {
     Own,
     /// The quota of a group above.
     Ancestor,
+    /// The quota of a group to which only threads of it belong, and not its first one.
+    Threads,
 }
 
 /// What used a quota up.
@@ -256,6 +258,10 @@ impl<C> Quota<C> {
             (Whose::Own, _) => words::its_group(&self.group, finding),
             (Whose::Ancestor, Some(named)) => format!("The group above it, {named},"),
             (Whose::Ancestor, None) => format!("The group {} above it", plain(&self.group)),
+            (Whose::Threads, Some(named)) => format!("The group of some of its threads, {named},"),
+            (Whose::Threads, None) => {
+                format!("The group {} of some of its threads", plain(&self.group))
+            }
         };
         let (changed, since) = match self.changed {
             true => (", which was changed while this was measured,", " since then"),
@@ -371,7 +377,7 @@ fn holding<'a>(
     let runtime = users.first().and_then(|(_, sums)| sums.runtime);
     let quota = Quota {
         group: group.to_owned(),
-        whose: if key.group.as_deref() == Some(group) { Whose::Own } else { Whose::Ancestor },
+        whose: whose(window, (key, sums), group),
         quota_us: counted.limit.quota_us,
         period_us: counted.limit.period_us,
         changed: counted.changed,
@@ -441,7 +447,7 @@ fn cause(counted: &GroupSums, cpus: u32, spun: Option<f64>) -> Cause {
 
 /// The share of samples of a group's threads that are at an instruction of busy waiting.
 fn spun(window: &Window, group: &str) -> Option<f64> {
-    let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
+    let inside = window.programs.iter().filter(|one| uses(window, *one, group));
     let (samples, spins) = inside.fold((0, 0), |(samples, spins), (_, sums)| {
         (samples + sums.all.samples, spins + sums.all.spins)
     });
@@ -453,7 +459,7 @@ fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     let mut users: Vec<(&Key, &Sums)> = window
         .programs
         .iter()
-        .filter(|(key, sums)| sums.all.ran_ns > 0 && is_below(window, key, group))
+        .filter(|one| one.1.all.ran_ns > 0 && uses(window, *one, group))
         .collect();
     users.sort_by(|a, b| b.1.all.ran_ns.cmp(&a.1.all.ran_ns).then_with(|| a.0.cmp(b.0)));
     users.truncate(3);
@@ -465,9 +471,13 @@ type Thread<'a> = (&'a Key, &'a ThreadSums);
 
 /// The threads of a group that used CPU time.
 fn that_ran<'a>(window: &'a Window, group: &str) -> Vec<Thread<'a>> {
-    let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
+    let inside = window.programs.iter().filter(|one| uses(window, *one, group));
     let threads = inside.flat_map(|(key, sums)| sums.threads.values().map(move |one| (key, one)));
-    threads.filter(|(_, thread)| window.rate(thread.ran_ns) >= 1.0).collect()
+    let counts = |(key, thread): &Thread| match &thread.group {
+        Some(own) => is_in(window, own, group),
+        None => is_below(window, key, group),
+    };
+    threads.filter(|one| window.rate(one.1.ran_ns) >= 1.0 && counts(one)).collect()
 }
 
 /// Splits threads into those at work and those that used little CPU time beside the busiest.
@@ -534,9 +544,35 @@ fn first_up(text: &str) -> String {
     format!("{}{rest}", first.to_uppercase())
 }
 
+/// Whether a program is in a group, or in one below it.
 fn is_below(window: &Window, key: &Key, group: &str) -> bool {
-    let Some(own) = &key.group else { return false };
+    key.group.as_deref().is_some_and(|own| is_in(window, own, group))
+}
+
+/// Whether a group is this one, or is below it.
+fn is_in(window: &Window, own: &str, group: &str) -> bool {
     own == group || window.lineages.get(own).is_some_and(|all| all.iter().any(|one| one == group))
+}
+
+/// Whether some threads of a program are in a group or below it, and their process may not be.
+fn has_threads_in(window: &Window, sums: &Sums, group: &str) -> bool {
+    let mut own = sums.threads.values().filter_map(|thread| thread.group.as_deref());
+    own.any(|own| is_in(window, own, group))
+}
+
+/// Whether CPU time of a program counts towards the quota of a group.
+fn uses(window: &Window, (key, sums): (&Key, &Sums), group: &str) -> bool {
+    is_below(window, key, group) || has_threads_in(window, sums, group)
+}
+
+fn whose(window: &Window, (key, sums): (&Key, &Sums), group: &str) -> Whose {
+    if key.group.as_deref() == Some(group) {
+        Whose::Own
+    } else if !is_below(window, key, group) && has_threads_in(window, sums, group) {
+        Whose::Threads
+    } else {
+        Whose::Ancestor
+    }
 }
 
 impl Window {

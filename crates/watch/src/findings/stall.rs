@@ -194,9 +194,12 @@ impl Seen<'_> {
         of_threads.contains(&source) && lost || S::NAMES_WHO_RAN && unnamed
     }
 
-    /// The same for Erlang nodes; not measurable if no node runs.
+    /// The same for Erlang nodes; not measurable if no node runs, or if there was no place for one.
     pub fn measured_of_nodes<S: Stall>(&self, most: f64, limit: f64) -> AnswerState {
         match self.measured_by::<S>(Source::Scheduler, most, limit) {
+            AnswerState::NotHitting { .. } if self.window.leaves_out_nodes => {
+                AnswerState::NotMeasurable(NotMeasurable::MoreNodes)
+            }
             AnswerState::NotHitting { .. } if self.window.nodes.is_empty() => {
                 AnswerState::NotMeasurable(NotMeasurable::NoNode)
             }
@@ -204,16 +207,30 @@ impl Seen<'_> {
         }
     }
 
-    /// Allows the answer *no* only if an Erlang node was asked.
+    /// Allows the answer *no* only if Erlang nodes were asked and all of them answer.
     pub fn inside_nodes(&self, state: AnswerState) -> AnswerState {
         let window = self.window;
-        let why = match (window.nodes.is_empty(), window.inside.is_empty()) {
-            _ if window.inside.values().any(InsideSums::has_answered) => return state,
+        let is_none_here = window.nodes.is_empty() && !window.leaves_out_nodes;
+        let why = match (is_none_here, window.inside.is_empty()) {
+            _ if state == AnswerState::Hitting => return state,
+            (_, false) if window.inside.values().all(InsideSums::answers) => return state,
             (_, false) => NotMeasurable::NoAnswer,
             (false, true) => NotMeasurable::NotInside,
             (true, true) => NotMeasurable::NoNode,
         };
         AnswerState::NotMeasurable(why)
+    }
+
+    /// Allows the answer *no* only if all mailboxes of the nodes that were asked were read.
+    pub fn unless_unread(&self, state: AnswerState) -> AnswerState {
+        match state {
+            AnswerState::NotHitting { .. }
+                if !self.window.inside.values().all(InsideSums::has_passed) =>
+            {
+                AnswerState::NotMeasurable(NotMeasurable::MailboxesUnread)
+            }
+            state => state,
+        }
     }
 
     /// Allows the answer *no* only if this source is there too.
@@ -267,5 +284,74 @@ fn sample(found: Finding) -> Finding {
         worst_ms: 31.0,
         since_s: Some(3.0),
         ..found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::busy_wait::BusyWait;
+    use crate::inside::InsideTick;
+    use crate::testing::{node, process, second};
+    use std::time::Duration;
+
+    const NO: AnswerState =
+        AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 200.0 };
+
+    /// A node that answers; its mailboxes were read if a pass has ended.
+    fn asked(name: &str, state: dist::State, has_passed: bool) -> InsideTick {
+        let look = dist::Look {
+            state,
+            inside: Some(dist::Inside::default()),
+            pass: has_passed.then_some(Duration::from_secs(1)),
+            ..dist::Look::default()
+        };
+        InsideTick { name: name.to_owned(), look }
+    }
+
+    fn answer(asked: Vec<InsideTick>) -> AnswerState {
+        let window = Window::of([&crate::Tick { inside: asked, ..second() }]);
+        let seen = Seen { window: &window, findings: &[], sources: &[] };
+        seen.inside_nodes(seen.unless_unread(NO))
+    }
+
+    #[test]
+    fn nodes_that_do_not_all_answer_are_not_said_to_be_well() {
+        use dist::State::{Answering, Silent};
+        let not = AnswerState::NotMeasurable;
+        assert_eq!(answer(vec![asked("a@b", Answering, true)]), NO);
+        assert_eq!(answer(Vec::new()), not(NotMeasurable::NoNode));
+        let silent = || asked("c@d", Silent(Duration::from_secs(3)), true);
+        let one_silent = answer(vec![asked("a@b", Answering, true), silent()]);
+        assert_eq!(one_silent, not(NotMeasurable::NoAnswer));
+        let unread = answer(vec![asked("a@b", Answering, true), asked("c@d", Answering, false)]);
+        assert_eq!(unread, not(NotMeasurable::MailboxesUnread));
+        let window = Window::of([&crate::Tick { inside: vec![silent()], ..second() }]);
+        let seen = Seen { window: &window, findings: &[], sources: &[] };
+        assert_eq!(seen.inside_nodes(AnswerState::Hitting), AnswerState::Hitting);
+    }
+
+    #[test]
+    fn nodes_without_a_place_are_not_said_to_be_well() {
+        let mut tick = second();
+        process(&mut tick, 7, "beam.smp", None);
+        tick.nodes.push(node(7, 2));
+        let answer = |tick: &crate::Tick| {
+            let window = Window::of([tick]);
+            let seen = Seen { window: &window, findings: &[], sources: &[] };
+            seen.measured_of_nodes::<BusyWait>(0.0, 200.0)
+        };
+        assert_eq!(answer(&tick), NO);
+        let more = AnswerState::NotMeasurable(NotMeasurable::MoreNodes);
+        tick.nodes_left_out = vec![9];
+        assert_eq!(answer(&tick), more);
+        // Only one of them is watched.
+        process(&mut tick, 9, "beam.smp", None);
+        tick.processes.get_mut(&9).unwrap().in_scope = false;
+        assert_eq!(answer(&tick), NO);
+        for (pid, process) in &mut tick.processes {
+            process.in_scope = *pid == 9;
+        }
+        assert_eq!(answer(&tick), more);
     }
 }

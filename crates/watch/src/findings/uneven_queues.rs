@@ -1,10 +1,9 @@
 //! Work of an Erlang node that waits in one run queue while another queue is empty.
 
-use super::blocking_nif::BlockingNif;
+use super::blocking_nif::{BlockingNif, is_hidden};
 use super::stall::{Seen, Stall};
 use super::words::NativeFix;
 use crate::inside::InsideSums;
-#[cfg(any(test, feature = "testing"))]
 use crate::node::NodeFacts;
 use crate::nodes;
 use crate::sums::largest;
@@ -50,6 +49,9 @@ pub struct Facts {
     longest: f64,
     /// How much each online normal scheduler was used, from 0 to 1.
     used: Vec<f64>,
+    /// Whether native code that holds a scheduler could not be seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    native_hidden: bool,
 }
 
 impl Stall for UnevenQueues {
@@ -63,10 +65,15 @@ impl Stall for UnevenQueues {
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let figures = sums.inside(name).figures.filter(is_uneven)?;
-            let (victim, node) = nodes::node_named(window, name);
+            let (victim, pid) = nodes::node_named(window, name);
+            let seen = pid.and_then(|pid| window.nodes.get_key_value(&pid));
             let native = BlockingNif::find(window).iter().any(|one| one.victim == victim);
-            let fixes = if native { NativeFix::all(true, &node) } else { vec![NativeFix::Unbind] };
-            Some(finding(name, victim, &figures, &fixes))
+            // From outside, the node may not be there.
+            let native_hidden = !native && seen.is_none_or(|seen| is_hidden(window, seen));
+            let node = seen.map(|(_, (_, node))| node.facts.clone()).unwrap_or_default();
+            let facts = facts(name, &figures, native_hidden);
+            let fixes = fixes(native, native_hidden, &node);
+            Some(finding(victim, &figures, &facts, &fixes))
         };
         window.inside.iter().filter_map(of).collect()
     }
@@ -83,10 +90,14 @@ impl Stall for UnevenQueues {
     fn cause(_: &Finding, facts: &Facts) -> String {
         let used: Vec<String> = facts.used.iter().take(SHOWN).map(|used| percent(*used)).collect();
         let more = if facts.used.len() > SHOWN { " .." } else { "" };
+        let hidden = match facts.native_hidden {
+            true => " Whether a native function holds a scheduler could not be seen.",
+            false => "",
+        };
         format!(
             "In {} of {}, one run queue of node {} held {:.0} processes on average while another \
              queue was empty. Use of its schedulers: {}{more}. A scheduler that sleeps does not \
-             look for that work.",
+             look for that work.{hidden}",
             percent(facts.uneven),
             plural(facts.answers.into(), "sample"),
             plain(&facts.node),
@@ -107,9 +118,15 @@ impl Stall for UnevenQueues {
             uneven: 0.8,
             longest: 12.0,
             used: vec![0.99, 0.05],
+            native_hidden: false,
         };
-        let native = NativeFix::all(true, &NodeFacts::default());
-        vec![(facts.clone(), native), (facts, vec![NativeFix::Unbind])]
+        let hidden = Facts { native_hidden: true, ..facts.clone() };
+        let node = NodeFacts::default();
+        vec![
+            (facts.clone(), fixes(true, false, &node)),
+            (facts, fixes(false, false, &node)),
+            (hidden, fixes(false, true, &node)),
+        ]
     }
 }
 
@@ -119,7 +136,25 @@ fn is_uneven(figures: &NodeFigures) -> bool {
         && figures.used.iter().any(|used| *used < USED)
 }
 
-fn finding(node: &str, victim: Program, figures: &NodeFigures, fixes: &[NativeFix]) -> Finding {
+/// The fixes where native code holds a scheduler, where none does, or where none can be seen.
+fn fixes(native: bool, native_hidden: bool, node: &NodeFacts) -> Vec<NativeFix> {
+    let of_native = if native || native_hidden { NativeFix::all(true, node) } else { Vec::new() };
+    let unbind = (!native).then_some(NativeFix::Unbind);
+    of_native.into_iter().chain(unbind).collect()
+}
+
+fn facts(node: &str, figures: &NodeFigures, native_hidden: bool) -> Facts {
+    Facts {
+        node: node.to_owned(),
+        answers: figures.answers,
+        uneven: figures.uneven,
+        longest: figures.longest,
+        used: figures.used.clone(),
+        native_hidden,
+    }
+}
+
+fn finding(victim: Program, figures: &NodeFigures, facts: &Facts, fixes: &[NativeFix]) -> Finding {
     let params = BlockingNifParams {
         mode: Mode::NifSleep,
         schedulers: Auto::Is(figures.online.clamp(1, 1024)),
@@ -127,25 +162,27 @@ fn finding(node: &str, victim: Program, figures: &NodeFigures, fixes: &[NativeFi
     };
     let run =
         Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() };
-    let facts = Facts {
-        node: node.to_owned(),
-        answers: figures.answers,
-        uneven: figures.uneven,
-        longest: figures.longest,
-        used: figures.used.clone(),
-    };
     Finding {
         victim,
         cost_ms_per_s: figures.uneven * 1e3,
         sure: Sure::Likely,
         run: Some(run),
-        ..UnevenQueues::found(&facts, fixes)
+        ..UnevenQueues::found(facts, fixes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_native_code_cannot_be_seen_both_kinds_of_fix_are_named() {
+        let of = |native, native_hidden| fixes(native, native_hidden, &NodeFacts::default());
+        assert_eq!(of(false, false), [NativeFix::Unbind]);
+        assert_eq!(of(true, false), NativeFix::all(true, &NodeFacts::default()));
+        let both = of(false, true);
+        assert!(both.contains(&NativeFix::DirtyScheduler) && both.contains(&NativeFix::Unbind));
+    }
 
     #[test]
     fn queues_are_uneven_only_where_a_scheduler_had_nothing_to_do_for_long() {

@@ -31,25 +31,39 @@ pub struct GivenFlags {
     pub forced_wakeup: bool,
 }
 
-/// Reads the words of a command line, which are separated by zero bytes.
+/// Reads the words of a command line, which are separated by zero bytes. The flags of the emulator
+/// come before the first `--`. What follows `-extra` belongs to the program: `iex -S mix`.
 pub fn facts(bytes: &[u8]) -> CommandLine {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
-    let text = |word: &[u8]| std::str::from_utf8(word).ok().map(str::to_owned);
-    let after = |flags: &[&str]| {
-        let at =
-            words.iter().rposition(|word| flags.iter().any(|flag| *word == flag.as_bytes()))?;
-        words.get(at + 1).and_then(|word| text(word))
-    };
-    let name = after(&["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
+    let of_vm = before(&words, &["-extra"]);
+    let of_emulator = before(of_vm, &["--"]);
+    let flag = |wanted| value_of(of_emulator, &[wanted]);
+    let name = value_of(of_vm, &["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
     CommandLine {
         name: name.map(|name| terminal::line(&name)),
-        online: after(&["-S"]).and_then(|value| online(&value)),
-        configured: configured(&words),
+        online: flag("-S").and_then(|value| online(&value)),
+        configured: configured(of_vm),
         told: GivenFlags {
-            no_busy_wait: after(&["-sbwt"]).as_deref() == Some("none"),
-            forced_wakeup: after(&["-sfwi"]).is_some_and(|every| every != "0"),
+            no_busy_wait: flag("-sbwt").as_deref() == Some("none"),
+            forced_wakeup: flag("-sfwi").is_some_and(|every| every != "0"),
         },
     }
+}
+
+fn is_one_of(word: &[u8], all: &[&str]) -> bool {
+    all.iter().any(|one| word == one.as_bytes())
+}
+
+/// The words before the first one of these.
+fn before<'a, 'b>(words: &'a [&'b [u8]], ends: &[&str]) -> &'a [&'b [u8]] {
+    words.split(|word| is_one_of(word, ends)).next().unwrap_or_default()
+}
+
+/// The word after the last one of these flags.
+fn value_of(words: &[&[u8]], flags: &[&str]) -> Option<String> {
+    let at = words.iter().rposition(|word| is_one_of(word, flags))?;
+    let value = std::str::from_utf8(words.get(at + 1)?).ok()?;
+    Some(value.to_owned())
 }
 
 /// The second number of `4:2`, or the only one of `4`. None if the VM works out the number
@@ -97,6 +111,11 @@ mod tests {
         assert_eq!(of("beam.smp -S 0 --").online, None);
         assert_eq!(of("beam.smp -- -s rabbit boot").configured, Configured::RabbitMq);
         assert_eq!(of("beam.smp -- -s ejabberd").configured, Configured::Ejabberd);
+        // Words of the program are no flags.
+        let mix = of("beam.smp -S 8:4 -- -root /usr -sname a -- -extra -S 2 -sname b -sfwi 10");
+        assert_eq!((mix.name.as_deref(), mix.online), (Some("a"), Some(4)));
+        assert!(!mix.told.forced_wakeup);
+        assert_eq!(of("beam.smp -- -root /usr -- -extra -S mix").online, None);
         let release = "beam.smp -- -boot /app/releases/1/start";
         assert_eq!(of(release).configured, Configured::VmArgs);
     }

@@ -75,6 +75,7 @@ mod tests {
         assert_eq!((node("XUV_THREADPOOL_SIZE=8"), node("UV_THREADPOOL_SIZE=")), (None, None));
         let beam = of(LiveRuntime::Beam, "beam.smp|-S|4:2|--", "");
         assert_eq!(beam.cpus, Some(Setting::Schedulers(2)));
+        assert_eq!(of(LiveRuntime::Beam, "beam.smp|--|-extra|-S|2", "").cpus, None);
     }
 
     proptest! {

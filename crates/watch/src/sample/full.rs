@@ -56,16 +56,36 @@ impl FullGroups {
         FullGroups { roots: roots.clone(), groups, before: HashMap::new(), hits: HashMap::new() }
     }
 
-    /// Adds the full groups of those processes of a tick that were stalled for memory.
+    /// Adds the full groups of those processes of a tick that were stalled for memory. Of several,
+    /// it is the nearest one whose limit was reached: a pod may have the limit of its container,
+    /// and hold a little more.
     pub fn add(&mut self, tick: &mut Tick) {
         let mut before = std::mem::take(&mut self.before);
+        // Several processes may be under one limit.
+        let mut looked = HashMap::new();
         for (pid, waited) in most_waited(tick) {
-            let Some((group, limit_bytes)) = self.groups.full(&self.roots, pid) else { continue };
-            let then = before.remove(&pid).filter(|then| then.group == group);
-            let is_hit = self.is_hit(&group);
-            let read_back_ns = self.read_back_ns(pid, &group, &waited, then);
-            let largest = self.largest(&group);
-            tick.full.insert(pid, Full { group, limit_bytes, is_hit, largest, read_back_ns });
+            let Some(limits) = self.groups.limits(&self.roots, pid) else { continue };
+            let mut is_hit =
+                |group: &String| *looked.entry(group.clone()).or_insert_with(|| self.is_hit(group));
+            let hits: Vec<Option<bool>> = limits.iter().map(|one| is_hit(&one.group)).collect();
+            let is_hit = any_hit(&hits);
+            if is_hit == Some(false) {
+                tick.below_limits.insert(pid);
+            }
+            let mut with_hits = limits.iter().zip(&hits);
+            let reached = with_hits.find(|(_, hit)| **hit == Some(true)).map(|(one, _)| one);
+            let full = reached.or_else(|| limits.iter().find(|one| one.is_full));
+            let Some((full, nearest)) = full.zip(limits.first()) else { continue };
+            let then = before.remove(&pid).filter(|then| then.group == nearest.group);
+            let full = Full {
+                group: full.group.clone(),
+                limit_bytes: full.limit_bytes,
+                is_hit,
+                largest: self.largest(&full.group),
+                // Of the same group in each interval, whichever limit was reached.
+                read_back_ns: self.read_back_ns(pid, &nearest.group, &waited, then),
+            };
+            tick.full.insert(pid, full);
         }
     }
 
@@ -104,6 +124,12 @@ impl FullGroups {
         let name = terminal::line(String::from_utf8_lossy(&name).trim_end_matches('\n'));
         Some((pid, name, bytes))
     }
+}
+
+/// Whether any of these limits was reached; None if that is not known of all.
+fn any_hit(hits: &[Option<bool>]) -> Option<bool> {
+    let is_hit = hits.contains(&Some(true));
+    (is_hit || hits.iter().all(Option::is_some)).then_some(is_hit)
 }
 
 fn most_waited(tick: &Tick) -> Vec<(u32, Waited)> {
@@ -172,5 +198,71 @@ mod tests {
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(0), "pages never there before");
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 955\n");
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(50 * MS));
+    }
+
+    /// In Kubernetes, a pod of one container has the limit of that container, and holds a little
+    /// more.
+    #[test]
+    fn of_two_full_groups_the_one_whose_limit_was_reached_is_taken() {
+        let files = [
+            ("proc/7/cgroup", "0::/pod/one\n"),
+            ("proc/8/cgroup", "0::/pod\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/pod/memory.max", "4096\n"),
+            ("sys/fs/cgroup/pod/memory.current", "4096\n"),
+            ("sys/fs/cgroup/pod/memory.events.local", "max 3\n"),
+            ("sys/fs/cgroup/pod/one/memory.max", "4096\n"),
+            ("sys/fs/cgroup/pod/one/memory.current", "4000\n"),
+            ("sys/fs/cgroup/pod/one/memory.events.local", "max 0\n"),
+        ];
+        let tree = Tree::new(&[&CGROUP2[..], &files].concat());
+        let roots = Roots::at(tree.root());
+        let mut full = FullGroups::new(&roots, MemoryGroups::find(&roots).unwrap());
+        let mut look = || {
+            let mut tick = Tick::default();
+            for pid in [7, 8] {
+                let mut one = thread(pid, 1, 0);
+                one.group_reclaim_ns = 100 * MS;
+                tick.threads.push(one);
+            }
+            full.add(&mut tick);
+            let mut below: Vec<u32> = tick.below_limits.into_iter().collect();
+            below.sort_unstable();
+            let of = |pid| (tick.full[&pid].group.clone(), tick.full[&pid].is_hit);
+            (of(7), of(8), below)
+        };
+        let of = |group: &str, is_hit| (group.to_owned(), is_hit);
+        assert_eq!(look(), (of("/pod/one", None), of("/pod", None), vec![]));
+        tree.put("sys/fs/cgroup/pod/memory.events.local", "max 9\n");
+        let hit = of("/pod", Some(true));
+        assert_eq!(look(), (hit.clone(), hit.clone(), vec![]));
+        let not = (of("/pod/one", Some(false)), of("/pod", Some(false)), vec![7, 8]);
+        assert_eq!(look(), not);
+        // It has given up much of its memory since.
+        tree.put("sys/fs/cgroup/pod/memory.events.local", "max 10\n");
+        tree.put("sys/fs/cgroup/pod/memory.current", "900\n");
+        assert_eq!(look(), (hit.clone(), hit, vec![]));
+    }
+
+    #[test]
+    fn a_process_without_any_limit_is_below_all() {
+        let files = [
+            ("proc/7/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/a/memory.max", "max\n"),
+        ];
+        let tree = Tree::new(&[&CGROUP2[..], &files].concat());
+        let roots = Roots::at(tree.root());
+        let mut full = FullGroups::new(&roots, MemoryGroups::find(&roots).unwrap());
+        let threads = [7, 9].map(|pid| {
+            let mut one = thread(pid, 1, 0);
+            one.group_reclaim_ns = 100 * MS;
+            one
+        });
+        let mut tick = Tick { threads: threads.into(), ..Tick::default() };
+        full.add(&mut tick);
+        // The other one has ended.
+        assert_eq!(tick.below_limits.into_iter().collect::<Vec<_>>(), [7]);
+        assert!(tick.full.is_empty());
     }
 }

@@ -8,7 +8,8 @@ use probe::live::{
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// Most threads that are remembered: twice as many as the kernel's table holds.
+/// Most threads that are remembered: twice as many as the kernel's table holds, and as one reading
+/// contains.
 const MOST_THREADS: usize = 32_768;
 
 /// A table with room for this many times its content gives some room back.
@@ -24,7 +25,11 @@ type ReaderId = (u32, u32, u32, String);
 /// The sums as they were last read.
 #[derive(Debug, Default)]
 pub struct Gained {
-    threads: HashMap<(u32, u64), ThreadCounts>,
+    threads: HashMap<(u32, u64), Known>,
+    readings: u64,
+    /// When threads were last forgotten, by the monotonic clock. The sums of a thread that began
+    /// before that may be older than the interval.
+    forgot_ns: u64,
     /// Threads that had ended at the last reading. Only the next reading may still contain them.
     ended: HashSet<(u32, u64)>,
     readers: HashMap<ReaderId, ReaderCounts>,
@@ -37,6 +42,14 @@ pub struct Gained {
     own: Option<u32>,
 }
 
+/// The sums of a thread as they were last read.
+#[derive(Debug)]
+struct Known {
+    sums: ThreadCounts,
+    /// The number of that reading.
+    reading: u64,
+}
+
 impl Gained {
     /// Starts from this moment.
     pub fn new(roots: &Roots) -> Self {
@@ -47,14 +60,13 @@ impl Gained {
 
     /// Puts what the sums gained into a tick.
     pub fn add_to(&mut self, counts: Counts, tick: &mut Tick) {
-        // The sums of threads that are forgotten would all count as gained now.
-        let is_forgotten = self.threads.len() > MOST_THREADS;
-        if is_forgotten {
-            self.threads.clear();
-        }
+        self.readings += 1;
         let ended = std::mem::take(&mut self.ended);
+        let mut left_out = 0;
         for thread in counts.threads {
-            let before = self.threads.get(&(thread.tid, thread.start));
+            let before = self.threads.get(&(thread.tid, thread.start)).map(|known| &known.sums);
+            // All its sums would count as gained now.
+            let may_be_forgotten = before.is_none() && thread.start < self.forgot_ns;
             // A thread that had lost its place starts anew.
             let before = before.filter(|before| before.waits <= thread.waits);
             let thread = before.map_or_else(|| thread.clone(), |before| at_least(&thread, before));
@@ -68,7 +80,10 @@ impl Gained {
                 gained.fault_ns,
             ];
             let lost = of.into_iter().fold(0, u64::saturating_add);
-            if !is_forgotten && lost.saturating_add(gained.ran_ns) >= LEAST_NS {
+            let matters = lost.saturating_add(gained.ran_ns) >= LEAST_NS;
+            if matters && may_be_forgotten {
+                left_out += 1;
+            } else if matters {
                 tick.threads.push(gained);
             }
             if thread.state == ThreadState::Gone {
@@ -76,11 +91,16 @@ impl Gained {
             }
             // Thousands of names would be scattered over memory that is to be given back.
             let sums = ThreadCounts { name: String::new(), lock_by: String::new(), ..thread };
-            self.threads.insert((sums.tid, sums.start), sums);
+            let id = (sums.tid, sums.start);
+            self.threads.insert(id, Known { sums, reading: self.readings });
         }
         for id in ended {
             self.threads.remove(&id);
             self.ended.remove(&id);
+        }
+        if self.threads.len() > MOST_THREADS {
+            self.forget();
+            self.forgot_ns = counts.at_ns;
         }
         give_back(&mut self.threads);
         // All readers come with each reading.
@@ -121,7 +141,7 @@ impl Gained {
         // The files of /proc, which replace programs that fail, count from 0.
         let is_anew = counts.lost_threads < self.lost_threads;
         let before = if is_anew { 0 } else { self.lost_threads };
-        tick.lost_threads = counts.lost_threads - before;
+        tick.lost_threads = (counts.lost_threads - before).saturating_add(left_out);
         self.lost_threads = counts.lost_threads;
         self.lost_threads_in_all = self.lost_threads_in_all.saturating_add(tick.lost_threads);
     }
@@ -137,8 +157,18 @@ impl Gained {
     /// How long a thread has waited since it was first seen, in waits that are over. The second
     /// time is that of waking on an idle CPU.
     pub fn waited_ns(&self, tid: u32, start: u64) -> Option<(u64, u64)> {
-        let thread = self.threads.get(&(tid, start))?;
+        let thread = &self.threads.get(&(tid, start))?.sums;
         Some((thread.ready_ns.saturating_sub(thread.open_ns), thread.idle_ns))
+    }
+
+    /// Forgets the threads that were read longest ago, and keeps about half. Threads that a reading
+    /// contained together stay or go together.
+    fn forget(&mut self) {
+        let mut readings: Vec<u64> = self.threads.values().map(|known| known.reading).collect();
+        let Some(place) = readings.len().checked_sub(MOST_THREADS / 2) else { return };
+        let (_, oldest, _) = readings.select_nth_unstable(place);
+        let oldest = *oldest;
+        self.threads.retain(|_, known| known.reading >= oldest);
     }
 
     fn chains(&mut self, now: Vec<ChainCounts>) -> Vec<ChainCounts> {
@@ -243,6 +273,39 @@ mod tests {
         // The same number, another thread.
         let other = ThreadCounts { start: 9, ..first };
         assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);
+    }
+
+    #[test]
+    fn the_threads_that_were_read_longest_ago_are_forgotten_and_count_anew() {
+        let mut gained = Gained::default();
+        let mut at_ns = 0;
+        let mut lost_threads = 0;
+        let mut read = |threads: Vec<ThreadCounts>| {
+            at_ns += 1000 * MS;
+            let mut tick = Tick::default();
+            gained.add_to(Counts { at_ns, threads, ..Counts::default() }, &mut tick);
+            let gains: Vec<u64> = tick.threads.iter().map(|one| one.ready_ns / MS).collect();
+            lost_threads += tick.lost_threads;
+            assert_eq!(gained.lost_threads_in_all(), lost_threads);
+            (gains, gained.threads.len(), tick.lost_threads)
+        };
+        let of = |tid: u32, ready_ms| ThreadCounts { start: 1, ..thread(tid, 0, ready_ms) };
+        assert_eq!(read(vec![of(1, 20)]), (vec![20], 1, 0));
+        // In each reading as many as the kernel's table holds.
+        let half = u32::try_from(MOST_THREADS / 2).unwrap();
+        let crowd = |first: u32| -> Vec<ThreadCounts> {
+            (first..first + half).map(|tid| of(tid, 1)).collect()
+        };
+        assert_eq!(read(crowd(10)).1, MOST_THREADS / 2 + 1);
+        // No thread of the reading in which some are forgotten is left out.
+        let (gains, known, lost) = read(crowd(100_000));
+        assert_eq!((gains.len(), known, lost), (MOST_THREADS / 2, MOST_THREADS / 2, 0));
+        // Its sum is older than the interval.
+        assert_eq!(read(vec![of(1, 25)]), (vec![], MOST_THREADS / 2 + 1, 1));
+        assert_eq!(read(vec![of(1, 27), of(100_000, 4)]).0, [2, 3]);
+        // This one has begun since.
+        let new = ThreadCounts { start: 3_500 * MS, ..of(2, 9) };
+        assert_eq!(read(vec![new]).0, [9]);
     }
 
     #[test]

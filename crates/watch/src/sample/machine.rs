@@ -3,8 +3,16 @@
 use crate::tick::MachineTick;
 use host::Roots;
 use host::Snapshot;
+use host::roots::read_text;
 use probe::idle::Idle;
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// Whether a scheduler in eBPF (sched_ext) is loaded.
+pub fn is_sched_ext(roots: &Roots) -> bool {
+    let state = read_text(&roots.sys.join("kernel/sched_ext/state"));
+    state.is_ok_and(|state| state.trim() == "enabled")
+}
 
 /// Counters of the machine as they were last read.
 pub struct Machine {
@@ -16,6 +24,11 @@ impl Machine {
     /// Reads the counters.
     pub fn start(roots: &Roots) -> Self {
         Machine { before: Snapshot::take(roots), idle: Idle::read(roots) }
+    }
+
+    /// The CPUs that were online at the last reading.
+    pub fn online(&self) -> BTreeSet<u32> {
+        self.idle.cpus().collect()
     }
 
     /// What the counters gained in this time, and the share of it in which each CPU was idle, by
@@ -43,5 +56,21 @@ impl Machine {
             switches: None,
         };
         (machine, idle_shares)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheduler_in_ebpf_is_seen_while_it_is_enabled() {
+        let tree = testing::Tree::new(&[("proc/stat", "")]);
+        let roots = Roots::at(tree.root());
+        assert!(!is_sched_ext(&roots));
+        tree.put("sys/kernel/sched_ext/state", "disabled\n");
+        assert!(!is_sched_ext(&roots));
+        tree.put("sys/kernel/sched_ext/state", "enabled\n");
+        assert!(is_sched_ext(&roots));
     }
 }

@@ -27,7 +27,7 @@ use full::FullGroups;
 use gained::Gained;
 use groups::Groups;
 use host::{CpuGroups, MemoryGroups, Roots};
-use machine::Machine;
+use machine::{Machine, is_sched_ext};
 use memory::Memory;
 use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
@@ -139,11 +139,15 @@ impl Sampler {
         self.last = Instant::now();
         self.steps.begin(Step::Machine);
         let (machine, idle_shares) = self.machine.gained(&self.roots, over);
+        if let Some(probe) = &mut self.probe {
+            probe.set_online(self.machine.online());
+        }
         let mut tick = Tick {
             over_ns: time::whole_ns(over),
             whole_machine: self.scope == Scope::default(),
             machine,
             idle_shares,
+            is_sched_ext: is_sched_ext(&self.roots),
             ..Tick::default()
         };
         let at_ns = counts.at_ns;
@@ -152,6 +156,7 @@ impl Sampler {
         self.readers.begin();
         self.steps.begin(Step::Nodes);
         tick.nodes = self.nodes.gained(&counts, &mut self.readers);
+        tick.nodes_left_out = self.nodes.left_out();
         self.look_at_nodes();
         let inside =
             |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };

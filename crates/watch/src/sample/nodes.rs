@@ -6,7 +6,7 @@
 
 mod places;
 
-use crate::node::{NodeFacts, NodeTick, SchedulerTick, Seen};
+use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeTick, SchedulerTick, Seen};
 use crate::reader::{Answer, MOST_PLACES, Maps, Readers, Told, What, file_name};
 use beam::ThreadKind;
 use host::roots::{Roots, read_start};
@@ -59,11 +59,20 @@ const PASSES: &str = "erts_thr_prgr__";
 pub struct Nodes {
     roots: Roots,
     known: BTreeMap<u32, Known>,
-    /// Processes that got no place, and the interval in which they were refused.
-    refused: HashMap<u32, u64>,
+    /// Processes that got no place.
+    refused: HashMap<u32, Refused>,
     interval: u64,
     last_ns: u64,
     is_suspicious: bool,
+}
+
+/// A process that got no place.
+#[derive(Clone, Copy)]
+struct Refused {
+    /// The interval in which it was refused.
+    since: u64,
+    /// Whether it may be a node, and all places were taken.
+    is_left_out: bool,
 }
 
 #[derive(Default)]
@@ -153,10 +162,21 @@ impl Nodes {
         let roots = &self.roots;
         self.known.retain(|pid, known| process_files::started(roots, *pid) == Some(known.started));
         let interval = self.interval;
-        self.refused.retain(|_, since| interval - *since < OLD);
+        self.refused.retain(|_, refused| interval - refused.since < OLD);
         if self.refused.len() > MOST_REFUSED {
             self.refused.clear();
         }
+    }
+
+    /// Processes that may be nodes, have no place and still run; some of them if there are many.
+    pub fn left_out(&self) -> Vec<u32> {
+        let left_out = self.refused.iter().filter(|(_, refused)| refused.is_left_out);
+        let pids = left_out.take(CANDIDATES).map(|(pid, _)| *pid);
+        pids.filter(|pid| process_files::started(&self.roots, *pid).is_some()).collect()
+    }
+
+    fn refuse(&mut self, pid: u32, is_left_out: bool) {
+        self.refused.insert(pid, Refused { since: self.interval, is_left_out });
     }
 
     /// Looks at some of these processes; users take turns.
@@ -178,7 +198,7 @@ impl Nodes {
         let threads = if place == Found::None { BTreeMap::new() } else { self.threads(pid) };
         let Some(started) = process_files::started(&self.roots, pid) else { return };
         if !threads.contains_key(&Role::Scheduler) {
-            self.refused.insert(pid, self.interval);
+            self.refuse(pid, place == Found::None);
             return;
         }
         let line = match readers.ask(&self.roots, pid, What::CommandLine) {
@@ -186,13 +206,13 @@ impl Nodes {
             None => return,
             Some(Answer::CommandLine(line)) => line,
             Some(_) => {
-                self.refused.insert(pid, self.interval);
+                self.refuse(pid, false);
                 return;
             }
         };
         if let Found::InsteadOf(other) = place {
             self.known.remove(&other);
-            self.refused.insert(other, self.interval);
+            self.refuse(other, true);
         }
         let facts = NodeFacts {
             name: line.name,
@@ -403,6 +423,10 @@ impl Thread {
             one.silent_ns = less(|of| of.native.silent_ns);
             one.silences = less(|of| of.native.silences);
             one.silent_worst_ns = now.native.silent_worst_ns;
+            if tick.passes_seen && now.worst_ns >= LONG_SILENCE_NS {
+                // Under a quota, all threads stand still together.
+                one.unpassed_ns = gained.ready_ns.saturating_sub(gained.throttled_ns);
+            }
         }
     }
 }
@@ -471,5 +495,24 @@ fn role(kind: ThreadKind) -> Role {
         ThreadKind::Aux => Role::Aux,
         ThreadKind::Poll => Role::Poll,
         ThreadKind::Other => Role::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_wait_as_long_as_a_silence_makes_others_seem_silent() {
+        let unpassed_ns = |worst_ns| {
+            let (kind, before) = (ThreadKind::Scheduler(1), ThreadCounts::default());
+            let thread = Thread { kind, before, call_ns: 0 };
+            let now = ThreadCounts { ready_ns: 30_000_000, worst_ns, ..ThreadCounts::default() };
+            let mut tick = NodeTick { passes_seen: true, ..NodeTick::default() };
+            thread.gain(&now, 0, &mut tick);
+            tick.schedulers[&1].unpassed_ns
+        };
+        assert_eq!(unpassed_ns(LONG_SILENCE_NS - 1), 0);
+        assert_eq!(unpassed_ns(LONG_SILENCE_NS), 30_000_000);
     }
 }

@@ -10,20 +10,25 @@ use crate::why::{lineage_of, part};
 use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
-use probe::live::is_outside;
+use probe::live::{ThreadCounts, is_outside};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most processes that are looked up in an interval. For the others, only what the programs in
 /// the kernel know is used.
 const MOST: usize = 1_024;
 
-/// Most processes that are remembered.
+/// Most processes that are remembered, and most threads.
 const MOST_KNOWN: usize = 16_384;
+
+/// Most threads whose own group is looked up in an interval.
+const MOST_THREADS: usize = 24;
 
 /// Intervals after which a process is looked up again: it may have changed its name or group.
 const OLD: u64 = 5;
 
-/// Intervals after which a process that was not looked up again is forgotten.
+/// Intervals after which a process that was not looked up again is forgotten, and a thread that no
+/// quota has throttled again.
 const FORGOTTEN: u64 = 3 * OLD;
 
 /// The shortest competition that is looked into, in nanoseconds.
@@ -38,6 +43,8 @@ pub struct Processes {
     scope: Scope,
     groups: Option<CpuGroups>,
     known: HashMap<u32, Known>,
+    /// The groups of throttled threads, by thread and its start.
+    threads: HashMap<(u32, u64), KnownThread>,
     lineages: HashMap<String, Vec<String>>,
     weights: HashMap<String, u64>,
     /// Whether the kernel shares the CPUs between sessions (autogroup).
@@ -53,6 +60,16 @@ struct Known {
     looked: u64,
 }
 
+/// A thread that a quota throttled.
+#[derive(Debug)]
+struct KnownThread {
+    /// None in the root group, and if the thread had ended when it was first looked up.
+    group: Option<String>,
+    looked: u64,
+    /// When a quota last throttled it.
+    used: u64,
+}
+
 impl Processes {
     /// For this machine, and the programs to watch on it.
     pub fn new(roots: &Roots, scope: &Scope, groups: Option<CpuGroups>) -> Self {
@@ -61,6 +78,7 @@ impl Processes {
             scope: scope.clone(),
             groups,
             known: HashMap::new(),
+            threads: HashMap::new(),
             lineages: HashMap::new(),
             weights: HashMap::new(),
             has_sessions: has_sessions(roots),
@@ -76,6 +94,9 @@ impl Processes {
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
         }
+        if self.threads.len() > MOST_KNOWN {
+            self.threads.clear();
+        }
         if self.interval.is_multiple_of(OLD) {
             self.forget();
         }
@@ -90,13 +111,68 @@ impl Processes {
             let lineage = self.lineage(&group);
             tick.lineages.insert(group, lineage);
         }
+        self.group_threads(tick);
         self.weigh(tick);
+    }
+
+    /// Adds the groups of throttled threads that are in another group than their process. The
+    /// level of the quota that throttled a thread counts from the thread's own group.
+    fn group_threads(&mut self, tick: &mut Tick) {
+        let is_wanted = |thread: &&ThreadCounts| {
+            thread.tid != thread.pid && throttled_ns(thread) > 0 && !is_outside(thread.pid)
+        };
+        let mut wanted: Vec<&ThreadCounts> = tick.threads.iter().filter(is_wanted).collect();
+        // Unknown threads come first, then those that were looked up longest ago. So after some
+        // intervals all are known, and none stays old.
+        wanted.sort_by_cached_key(|thread| {
+            let known = self.threads.get(&(thread.tid, thread.start));
+            (known.map(|known| known.looked), Reverse(throttled_ns(thread)), thread.tid)
+        });
+        let mut room = MOST_THREADS;
+        let mut found = Vec::new();
+        for thread in wanted {
+            let Some(process) = tick.processes.get(&thread.pid) else { continue };
+            let group = self.group_of_thread(thread, &mut room);
+            if let Some(group) = group.filter(|group| process.group.as_ref() != Some(group)) {
+                found.push((thread.tid, group));
+            }
+        }
+        for (tid, group) in found {
+            let lineage = self.lineage(&group);
+            tick.lineages.insert(group.clone(), lineage);
+            tick.thread_groups.insert(tid, group);
+        }
+    }
+
+    /// The group of a thread. `room` is the number of threads that may still be looked up.
+    fn group_of_thread(&mut self, thread: &ThreadCounts, room: &mut usize) -> Option<String> {
+        let id = (thread.tid, thread.start);
+        let known = self.threads.get_mut(&id);
+        let is_fresh = known.as_ref().is_some_and(|known| self.interval - known.looked < OLD);
+        let before = known.and_then(|known| {
+            known.used = self.interval;
+            known.group.clone()
+        });
+        if is_fresh || *room == 0 {
+            return before;
+        }
+        *room -= 1;
+        let groups = self.groups.as_ref()?;
+        let group = groups
+            .of_thread(&self.roots, thread.pid, thread.tid)
+            .filter(|group| group != "/" || groups.top_is_bound())
+            .or(before);
+        let now = self.interval;
+        self.threads.insert(id, KnownThread { group: group.clone(), looked: now, used: now });
+        group
     }
 
     /// Drops what was not asked for lately.
     fn forget(&mut self) {
         self.known.retain(|_, known| self.interval - known.looked < FORGOTTEN);
         self.known.shrink_to_fit();
+        self.threads.retain(|_, known| self.interval - known.used < FORGOTTEN);
+        self.threads.shrink_to_fit();
         // A group may get the controller later, and with it a quota.
         self.lineages.clear();
     }
@@ -188,6 +264,11 @@ impl Processes {
         let Some(groups) = &self.groups else { return Vec::new() };
         self.lineages.entry(group.to_owned()).or_insert_with(|| groups.lineage(group)).clone()
     }
+}
+
+/// How long quotas throttled a thread.
+fn throttled_ns(thread: &ThreadCounts) -> u64 {
+    thread.throttled_ns.iter().fold(0, |all: u64, ns| all.saturating_add(*ns))
 }
 
 /// Whether the kernel makes a group of each session and shares the CPUs between these groups.
@@ -341,6 +422,72 @@ mod tests {
         tree.put("sys/fs/cgroup/a/b/cpu.max", "20000 100000\n");
         let later = (0..OLD).map(|_| lineage()).last().unwrap();
         assert_eq!(later, ["/a/b", "/a", "/"]);
+    }
+
+    /// The groups of a virtual machine under libvirt.
+    #[test]
+    fn a_throttled_thread_in_a_group_of_its_own_is_looked_up_there() {
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        tree.put("proc/7/status", SHELL);
+        tree.put("proc/7/cgroup", "0::/vm/emulator\n");
+        for group in ["vm", "vm/emulator", "vm/vcpu0"] {
+            tree.put(&format!("sys/fs/cgroup/{group}/cpu.max"), "max 100000\n");
+        }
+        tree.put("proc/7/task/9/cgroup", "0::/vm/emulator\n");
+        tree.put("proc/7/task/8/cgroup", "0::/vm/vcpu0\n");
+        let roots = Roots::at(tree.root());
+        let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
+        let mut look = |throttled: u64| {
+            let mut tick = second();
+            tick.threads = [7, 8, 9].map(|tid| ThreadCounts { tid, ..thread(7, 10, 20) }).into();
+            tick.threads.iter_mut().for_each(|one| one.throttled_ns[0] = throttled);
+            processes.name(&mut tick);
+            tick
+        };
+        assert!(look(0).thread_groups.is_empty());
+        let tick = look(5);
+        assert_eq!(tick.processes[&7].group.as_deref(), Some("/vm/emulator"));
+        assert_eq!(tick.thread_groups, HashMap::from([(8, "/vm/vcpu0".to_owned())]));
+        assert_eq!(tick.lineages["/vm/vcpu0"], ["/vm/vcpu0", "/vm", "/"]);
+        // Once it has ended, it stays where it was.
+        std::fs::remove_file(tree.root().join("proc/7/task/8/cgroup")).unwrap();
+        let later = (0..OLD).map(|_| look(5)).last().unwrap();
+        assert_eq!(later.thread_groups.get(&8).map(String::as_str), Some("/vm/vcpu0"));
+    }
+
+    #[test]
+    fn of_many_throttled_threads_none_is_forgotten_and_each_is_looked_up_again() {
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        tree.put("proc/7/status", SHELL);
+        tree.put("proc/7/cgroup", "0::/vm/emulator\n");
+        for group in ["vm", "vm/emulator", "vm/vcpu0", "vm/vcpu1"] {
+            tree.put(&format!("sys/fs/cgroup/{group}/cpu.max"), "max 100000\n");
+        }
+        // More than are looked up before the first of them are old. The last one loses least.
+        let last = 208;
+        for tid in 8..last {
+            tree.put(&format!("proc/7/task/{tid}/cgroup"), "0::/vm/emulator\n");
+        }
+        tree.put(&format!("proc/7/task/{last}/cgroup"), "0::/vm/vcpu0\n");
+        let roots = Roots::at(tree.root());
+        let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
+        let mut look = || {
+            let mut tick = second();
+            tick.threads =
+                (8..=last).map(|tid| ThreadCounts { tid, ..thread(7, 10, 20) }).collect();
+            for (one, ns) in tick.threads.iter_mut().rev().zip(1_u64..) {
+                one.throttled_ns[0] = ns;
+            }
+            processes.name(&mut tick);
+            tick.thread_groups.remove(&last)
+        };
+        (0..10).for_each(|_| drop(look()));
+        for _ in 0..30 {
+            assert_eq!(look().as_deref(), Some("/vm/vcpu0"));
+        }
+        tree.put(&format!("proc/7/task/{last}/cgroup"), "0::/vm/vcpu1\n");
+        let later = (0..15).map(|_| look()).last().flatten();
+        assert_eq!(later.as_deref(), Some("/vm/vcpu1"));
     }
 
     #[test]

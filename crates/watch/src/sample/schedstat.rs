@@ -13,10 +13,22 @@ const MOST: usize = 4_096;
 /// The sums as they were first read. Earlier time does not count.
 #[derive(Debug, Default)]
 pub struct Schedstat {
-    first: HashMap<u32, (u64, u64)>,
+    /// The threads of the last reading.
+    known: HashMap<u32, Known>,
+    readings: u64,
     /// Threads that readings left out. A thread counts once for each of these readings: if it is
     /// left out for good, its time is missing in every interval.
     dropped: u64,
+}
+
+/// The sums of a thread: the time that it ran, and the time that it was ready.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    first: (u64, u64),
+    last: (u64, u64),
+    /// The reading in which it was met. It tells the thread from others with the same id, and from
+    /// itself if readings left it out in between.
+    since: u64,
 }
 
 impl Schedstat {
@@ -28,6 +40,8 @@ impl Schedstat {
     /// The same, for at most this many threads.
     fn read_most(&mut self, most: usize, roots: &Roots, scope: &Scope) -> Counts {
         let mut counts = Counts::default();
+        self.readings += 1;
+        let before = std::mem::take(&mut self.known);
         for pid in numbers(&roots.proc) {
             if !scope.pids.is_empty() && !scope.pids.contains(&pid) {
                 continue;
@@ -49,28 +63,39 @@ impl Schedstat {
             self.dropped = self.dropped.saturating_add(left_out);
             for tid in threads.into_iter().take(room) {
                 let task = folder.join("task").join(tid.to_string());
-                counts.threads.extend(self.thread(&task, pid, tid, name.trim_end()));
+                let before = before.get(&tid).copied();
+                let thread = self.thread(&task, (pid, tid), name.trim_end(), before);
+                counts.threads.extend(thread);
             }
         }
         counts.lost_threads = self.dropped;
         counts
     }
 
-    fn thread(&mut self, task: &Path, pid: u32, tid: u32, name: &str) -> Option<ThreadCounts> {
+    fn thread(
+        &mut self,
+        task: &Path,
+        (pid, tid): (u32, u32),
+        name: &str,
+        before: Option<Known>,
+    ) -> Option<ThreadCounts> {
         let schedstat = text(&task.join("schedstat"));
         let mut words = schedstat.split_whitespace().map(str::parse::<u64>);
         let (ran, ready) = (words.next()?.ok()?, words.next()?.ok()?);
         let waits = words.next()?.ok()?;
-        if self.first.len() > 4 * MOST {
-            self.first.clear();
-        }
-        let (first_ran, first_ready) = *self.first.entry(tid).or_insert((ran, ready));
+        let now = (ran, ready);
+        // The sums of a thread never shrink.
+        let before = before.filter(|known| known.last.0 <= ran && known.last.1 <= ready);
+        let met = Known { first: now, last: now, since: self.readings };
+        let known = before.map_or(met, |known| Known { last: now, ..known });
+        self.known.insert(tid, known);
         Some(ThreadCounts {
             tid,
             pid,
+            start: known.since,
             name: os::terminal::line(name),
-            ran_ns: ran.saturating_sub(first_ran),
-            ready_ns: ready.saturating_sub(first_ready),
+            ran_ns: ran.saturating_sub(known.first.0),
+            ready_ns: ready.saturating_sub(known.first.1),
             waits,
             ..ThreadCounts::default()
         })
@@ -107,6 +132,38 @@ mod tests {
         assert_eq!((thread.ran_ns, thread.ready_ns, thread.name.as_str()), (50, 70, "web"));
         let other = Scope { comm: Some("db".into()), ..Scope::default() };
         assert!(schedstat.read(&roots, &other).threads.is_empty());
+    }
+
+    #[test]
+    fn another_thread_with_the_same_id_counts_from_its_own_first_reading() {
+        let root = tempfile::tempdir().unwrap();
+        let task = root.path().join("proc/7/task/8");
+        std::fs::create_dir_all(&task).unwrap();
+        let roots = Roots::at(root.path());
+        let mut schedstat = Schedstat::default();
+        let mut read = |text: &str| {
+            std::fs::write(task.join("schedstat"), text).unwrap();
+            let thread = schedstat.read(&roots, &Scope::default()).threads.remove(0);
+            (thread.start, thread.ran_ns, thread.ready_ns)
+        };
+        assert_eq!([read("100 20 3\n"), read("150 90 9\n")], [(1, 0, 0), (1, 50, 70)]);
+        assert_eq!([read("30 10 2\n"), read("31 15 3\n")], [(3, 0, 0), (3, 1, 5)]);
+    }
+
+    #[test]
+    fn only_the_threads_of_the_last_reading_are_remembered() {
+        let root = tempfile::tempdir().unwrap();
+        let roots = Roots::at(root.path());
+        let mut schedstat = Schedstat::default();
+        for tid in 1..10 {
+            let folder = root.path().join(format!("proc/{tid}"));
+            let task = folder.join(format!("task/{tid}"));
+            std::fs::create_dir_all(&task).unwrap();
+            std::fs::write(task.join("schedstat"), "100 20 3\n").unwrap();
+            assert_eq!(schedstat.read(&roots, &Scope::default()).threads.len(), 1);
+            assert_eq!(schedstat.known.len(), 1);
+            std::fs::remove_dir_all(folder).unwrap();
+        }
     }
 
     #[test]
