@@ -7,7 +7,7 @@ mod common;
 use common::{Place, Ran, Running, allowed_cpus, processes, turn};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The user and group ID of nobody.
@@ -65,7 +65,7 @@ fn a_pipe_in_the_place_of_a_file_of_an_otp_is_not_waited_for() {
     for folder in [&bin, &release] {
         std::fs::create_dir_all(folder).unwrap();
     }
-    std::fs::copy("/bin/true", bin.join("erl")).unwrap();
+    testing::copy_program(Path::new("/bin/true"), &bin.join("erl"));
     let (pipe, mode) = (release.join("OTP_VERSION"), Mode::from_raw_mode(0o644));
     mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
@@ -89,9 +89,7 @@ fn as_nobody(place: &Place, args: &[&str]) -> Command {
 fn reachable(place: &Place) -> PathBuf {
     let copy = place.path("tailback");
     if !copy.exists() {
-        // Another process makes the copy, for the same reason as in `testing::write_program`.
-        let made = Command::new("install").args(["-m", "755", common::BINARY]).arg(&copy).status();
-        assert!(made.unwrap().success());
+        testing::copy_program(Path::new(common::BINARY), &copy);
     }
     copy
 }

@@ -13,8 +13,12 @@ fn work_beyond_the_time_limit_is_a_hang_with_every_judged_figure() {
         return;
     }
     let args = ["run", "blocking-nif", "--work", "5000000", "--time-limit", "1s", "--fixes", ""];
-    let record = Place::new().say(&[&args[..], &["--samples", "1", "--json"]].concat()).json();
-    for trial in record["trials"].as_array().unwrap() {
+    let ran = Place::new().say(&[&args[..], &["--samples", "1", "--json"]].concat());
+    assert!([1, 4].contains(&ran.code()), "{ran:?}");
+    let record = ran.json();
+    let trials = record["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), record["plan"]["arms"].as_array().unwrap().len(), "{ran:?}");
+    for trial in trials {
         let seen = &trial["observation"];
         assert_eq!(seen["hang"], true, "{seen}");
         for measure in ["asleep", "unfairness", "late"] {
@@ -115,12 +119,7 @@ fn no_vm_is_left_when_the_tool_is_killed() {
     let family = processes::below(running.pid());
     running.signal(rustix::process::Signal::KILL);
     let _ = running.end();
-    wait_for("the family to go", || {
-        let same = |one: &processes::Process| {
-            processes::at(one.pid).is_some_and(|now| now.argv == one.argv)
-        };
-        (!family.iter().any(same)).then_some(())
-    });
+    processes::wait_until_all_gone(&family);
 }
 
 /// The VM of a trial, once it runs. A VM that is only asked for its version does not count.

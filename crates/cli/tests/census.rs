@@ -428,9 +428,7 @@ fn a_pod_speaks_for_its_node_alone() {
         logs*) cat "$LOGS/$2" ;;
         esac
     "#;
-    write(&kubectl, text);
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&kubectl, mode).unwrap();
+    testing::write_program(&kubectl, text);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/census");
     let mut command = place.program(script.to_str().unwrap());
     let search = format!("{}:/usr/bin:/bin", kubectl.parent().unwrap().display());

@@ -6,7 +6,6 @@
 mod common;
 
 use common::{Place, Ran, erlang_or_skip};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,9 +56,8 @@ impl Mirror {
 
     /// Adds a program that comes before the machine's own.
     fn tool(&self, name: &str, lines: &str) {
-        let path = self.bin().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\nset -e\n{lines}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\nset -e\n{lines}\n");
+        testing::write_program(&self.bin().join(name), &text);
     }
 
     /// Adds a package with this name and the content of this folder.

@@ -355,9 +355,7 @@ fn panics_once(place: &Place) -> std::ffi::OsString {
         qemu.display()
     );
     let wrapper = place.path("qemu-system-x86_64");
-    std::fs::write(&wrapper, script).unwrap();
-    std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
+    testing::write_program(&wrapper, &script);
     let folders = std::iter::once(place.path("")).chain(std::env::split_paths(&folders));
     std::env::join_paths(folders).unwrap()
 }
@@ -422,14 +420,20 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         limits: Limits { boot: PATIENCE, ..Limits::new(1, Clock::Host, Some(PATIENCE)) },
         root: None,
     };
-    let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();
-    let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) =
-        guest.next(&|| false).unwrap()
-    else {
-        panic!("{:?}", guest.console(50));
-    };
-    assert!(line.contains("Attempted to kill init") && !up, "{line}");
-    assert!(guest.console(200).iter().any(|said| said.contains("Run /init as init process")));
+    // On a busy emulator a kernel may panic by itself. Then the test tries again.
+    for tries in 1.. {
+        let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();
+        let event = guest.next(&|| false).unwrap();
+        let console = guest.console(200);
+        if let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) = &event
+            && line.contains("Attempted to kill init")
+        {
+            assert!(!up, "{line}");
+            assert!(console.iter().any(|said| said.contains("Run /init as init process")));
+            return;
+        }
+        assert!(tries < 3, "{event:?}: {console:#?}");
+    }
 }
 
 /// The kernel of these tests, from the cache.
@@ -492,8 +496,10 @@ fn the_programs_of_watch_load_on_a_newer_kernel() {
         }
     }
     if ran.code() == 3 && !cache().join("tailback/kernels/debian/7.3.json").exists() {
-        eprintln!("skipped: {newer} is neither cached nor to be had: {}", ran.err);
-        return;
+        return testing::does_not_apply(format_args!(
+            "{newer} is neither cached nor to be had: {}",
+            ran.err
+        ));
     }
     ran.assert_no_panic();
     let last = ran.out.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
@@ -527,6 +533,7 @@ fn tree(place: &Place, commits: usize) -> PathBuf {
 /// counts as untestable. The second call finds that in the log.
 #[test]
 fn a_bisection_stops_at_an_end_without_a_verdict_and_goes_on_from_its_log() {
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }

@@ -7,7 +7,6 @@ mod common;
 use common::{BINARY, Place, packed, readers};
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -118,8 +117,7 @@ fn the_parser_of_linux_reads_the_same_tests() {
 /// A program that replaces the binary, made of these lines of sh.
 fn program(place: &Place, lines: &str) -> PathBuf {
     let path = place.path("program");
-    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    testing::write_program(&path, &format!("#!/bin/sh\n{lines}\n"));
     path
 }
 

@@ -84,9 +84,7 @@ fn otps_take_turns_and_one_that_is_not_there_keeps_none_from_being_compared() {
     let place = Place::new();
     // The same OTP with another name.
     let other = place.path("other-erl");
-    let script = "#!/bin/sh\nexec erl \"$@\"\n";
-    std::fs::write(&other, script).unwrap();
-    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    testing::write_program(&other, "#!/bin/sh\nexec erl \"$@\"\n");
     let otps = format!("auto,/no/such/erl,{}", other.display());
     let args = ["matrix", "mailbox-flood", "--quick", "--otps", &otps, "--", "--samples", "2"];
     let load = ["--sink", "file", "--fixes", "", "--no-probe", "--duration", "500ms"];

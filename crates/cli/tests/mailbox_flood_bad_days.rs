@@ -96,12 +96,7 @@ fn no_vm_and_no_port_program_is_left_when_the_tool_is_killed() {
     let family = processes::below(running.pid());
     running.signal(rustix::process::Signal::KILL);
     let _ = running.end();
-    wait_for("the family to go", || {
-        let same = |one: &processes::Process| {
-            processes::at(one.pid).is_some_and(|now| now.argv == one.argv)
-        };
-        (!family.iter().any(same)).then_some(())
-    });
+    processes::wait_until_all_gone(&family);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Place, assert_refused, groups, says, turn};
+use common::{Place, assert_refused, groups, says_with, turn};
 use host::Roots;
 use host::cgroup::{CgroupError, ParentGroup};
 
@@ -25,11 +25,15 @@ fn work_above_its_limit_stands_still_or_the_machine_is_told_what_it_lacks() {
 /// Also with its fix, `memory.max` and a restart.
 fn work_above_its_limit_stands_still() {
     let args = ["run", "memory-high", "--quick", "--json"];
-    let Some(ran) = says("affected", &args) else { return };
-    let record = ran.json();
-    assert_eq!(record["judgement"]["state"], "affected", "{ran:?}");
-    let fixes = record["judgement"]["fixes"].as_array().unwrap();
-    assert_ne!(fixes[0]["outcome"], "not-shown", "{ran:?}");
+    // A fix has its own test, which other work on the machine can leave open.
+    let shows = |record: &serde_json::Value| outcome(record) != "not-shown";
+    let Some(ran) = says_with("affected", &args, shows) else { return };
+    assert_eq!(ran.json()["judgement"]["state"], "affected", "{ran:?}");
+}
+
+/// The outcome of the first fix.
+fn outcome(record: &serde_json::Value) -> &str {
+    record["judgement"]["fixes"][0]["outcome"].as_str().unwrap()
 }
 
 /// After a kill, `host restore` leaves no group of the run.

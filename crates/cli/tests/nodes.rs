@@ -7,13 +7,13 @@ mod common;
 use common::{Place, Ran};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use serde_json::Value;
-use std::fs::{OpenOptions, Permissions};
-use std::io::{BufRead, BufReader};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use testing::{has_or_skip, root_or_skip, skipped};
+use testing::{does_not_apply, has_or_skip, root_or_skip, skipped};
 
 /// How many times to look at a node until it has answered often enough.
 const LOOKS: u32 = 5;
@@ -81,7 +81,7 @@ impl Node {
 
     /// Waits until the node has begun its work.
     fn wait(&self) {
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + common::PATIENCE;
         let name = format!("/proc/{}/comm", self.0.id());
         while Instant::now() < until {
             let is_there = |tid: std::fs::DirEntry| {
@@ -203,7 +203,7 @@ const SNAPSHOTS: &str = "spawn(fun() -> (fun L(Before) -> Now = lists:sum([T || 
 /// Waits until the file holds the wanted state, and returns it. On a timeout, returns its last
 /// content.
 fn snapshot(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + common::PATIENCE;
     loop {
         let text = std::fs::read_to_string(folder.join("snap")).unwrap_or_default();
         if !text.is_empty() && wanted(&text) || Instant::now() >= until {
@@ -211,6 +211,25 @@ fn snapshot(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Waits until this many snapshots in a row show the same state, and returns it.
+fn settled(folder: &Path, many: u32) -> String {
+    let mut last = (None, String::new());
+    let mut same = 0;
+    common::wait_for("a state that stays", || {
+        // The time and the text of one file, however often it is replaced meanwhile.
+        let mut file = File::open(folder.join("snap")).ok()?;
+        let written = file.metadata().unwrap().modified().ok();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        if written == last.0 {
+            return None;
+        }
+        same = if text == last.1 { same + 1 } else { 1 };
+        last = (written, text);
+        (same >= many).then(|| last.1.clone())
+    })
 }
 
 #[test]
@@ -233,10 +252,8 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let flags = ["-name", "flood@127.0.0.1", "-erl_epmd_port", &port, "+S", "2:2"];
     let node = Node::start(folder.path(), &flags, &flood, None);
     node.wait();
-    // The writer has loaded what it needs with the first one.
-    snapshot(folder.path(), |_| true);
-    std::thread::sleep(Duration::from_secs(1));
-    let before = snapshot(folder.path(), |_| true);
+    // The writer has loaded what it needs with the first snapshot, and there are ten a second.
+    let before = settled(folder.path(), 10);
     let name = format!("flood@127.0.0.1:{port}");
     let cookie = cookie.to_str().unwrap();
     let asks = ["--node", &name, "--cookie-file", cookie, "--pid", &node.0.id().to_string()];
@@ -503,7 +520,7 @@ fn root_takes_no_cookie_of_the_home_of_another_user() {
     // installed, its cookie is used instead.
     let instead = Path::new("/var/lib/rabbitmq/.erlang.cookie").exists();
     if instead {
-        eprintln!("not refused here: the cookie of RabbitMQ is taken instead");
+        does_not_apply("a home of another user: the cookie of RabbitMQ is taken instead");
     }
     for owner in [65_534, 0].into_iter().filter(|_| !instead) {
         chown(&cookie, Some(owner), None).unwrap();

@@ -6,10 +6,11 @@
 mod common;
 
 use common::readers::{python, read_with};
-use common::{Place, packed};
+use common::{PATIENCE, Place, Running, packed};
 use model::Census;
 use model::census::Run;
 use std::path::Path;
+use std::time::Instant;
 
 /// A folder with a simulated fleet, and three records with trials, one of them twice. Each host
 /// has its own folder.
@@ -141,15 +142,37 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
 #[test]
 fn a_killed_census_leaves_no_half_of_a_folder() {
     let place = Place::new();
-    let (fleet, out) = (fleet(&place), place.path("rows"));
+    let (fleet, out, timed) = (fleet(&place), place.path("rows"), place.path("timed"));
     let args = ["census", &fleet, "--parquet", out.to_str().unwrap()];
     let whole = |folder: &Path| folder.join("_tailback.json").is_file();
-    for wait_ms in (0..20).map(|step| 5 * step) {
-        let running = place.start(place.tailback(&args));
-        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+    let kill = |running: Running<'_>, when: &dyn std::fmt::Debug| {
         running.signal(rustix::process::Signal::KILL);
         running.end();
-        assert!(!out.exists() || whole(&out), "killed after {wait_ms} ms");
+        assert!(!out.exists() || whole(&out), "killed after {when:?}");
+    };
+    let began = Instant::now();
+    assert_eq!(place.say(&["census", &fleet, "--parquet", timed.to_str().unwrap()]).code(), 1);
+    let took = began.elapsed();
+    // The kills are spread over a whole run.
+    for wait in (0..12).map(|step| took * step / 12) {
+        let running = place.start(place.tailback(&args));
+        std::thread::sleep(wait);
+        kill(running, &wait);
+    }
+    // These kills come when the hidden folder is there.
+    let until = Instant::now() + PATIENCE;
+    let mut found = 0;
+    while found < 3 {
+        assert!(Instant::now() < until, "no kill found the hidden folder");
+        let mut running = place.start(place.tailback(&args));
+        let hidden = place.path(&format!(".rows.{}.tailback.tmp", running.pid()));
+        while !hidden.exists() && !running.has_ended() {
+            std::thread::yield_now();
+        }
+        if hidden.exists() {
+            kill(running, &"the hidden folder appeared");
+            found += u32::from(hidden.exists());
+        }
     }
     assert_eq!(place.say(&args).code(), 1);
     assert!(whole(&out));

@@ -246,12 +246,10 @@ fn root_runs_no_erl_of_another_user() {
     std::fs::create_dir(&bin).unwrap();
     let erl = bin.join("erl");
     let script = format!("#!/bin/sh\nid -u >> {}\nexec /usr/bin/erl \"$@\"\n", told.display());
-    std::fs::write(&erl, script).unwrap();
+    testing::write_program(&erl, &script);
     std::fs::write(&told, "").unwrap();
-    for (path, mode) in [(&erl, 0o755), (&told, 0o666)] {
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-    }
-    std::os::unix::fs::chown(&erl, Some(uid), None).unwrap();
+    std::fs::set_permissions(&told, Permissions::from_mode(0o666)).unwrap();
+    chown(&erl, Some(uid), None).unwrap();
     let app = place.path("app").display().to_string();
     for args in [
         vec!["generate", "erlang-app", app.as_str()],
@@ -280,8 +278,7 @@ fn theirs(place: &Place, name: &str, programs: &[(&str, String)]) -> PathBuf {
     for (program, rest) in programs {
         let file = folder.join(program);
         let script = format!("#!/bin/sh\nid -u >> {}\n{rest}\n", told.display());
-        std::fs::write(&file, script).unwrap();
-        std::fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+        testing::write_program(&file, &script);
         chown(&file, Some(uid), Some(gid)).unwrap();
     }
     chown(&folder, Some(uid), Some(gid)).unwrap();
@@ -322,8 +319,7 @@ fn root_that_cannot_become_another_user_runs_no_runtime_of_one() {
     // A compiler of another user, for a runtime of root.
     let javac = theirs(&place, "javac", &[("javac", String::new())]);
     let ours = cache.path().join("java");
-    std::fs::write(&ours, "#!/bin/sh\n").unwrap();
-    std::fs::set_permissions(&ours, Permissions::from_mode(0o755)).unwrap();
+    testing::write_program(&ours, "#!/bin/sh\n");
     let refused = |lost: &str, words: &[&str], search: &Path| {
         let mut command = place.program("setpriv");
         command.arg(format!("--bounding-set=-{lost}")).arg(common::BINARY);

@@ -44,19 +44,23 @@ fn left(place: &Place) -> Vec<String> {
     names.filter(|name| name.starts_with("stall-")).collect()
 }
 
-/// Fails unless it shows a stall and leaves nothing behind. An undecided run is repeated.
+/// Fails unless it shows a stall and leaves nothing behind. A run that is undecided or shows none
+/// is repeated: other work on the machine can hide a stall.
 fn assert_stalls(place: &Place, scenario: &str, run: impl Fn() -> Ran) {
     let undecided = |ran: &Ran| ran.code() == 4 && ran.out.contains(" # SKIP undecided: ");
     let mut runs = (0..3).map(|_| run());
-    let ran = runs.find(|ran| !undecided(ran)).expect("three runs, all undecided");
+    let ran = runs.find(|ran| ran.code() != 0 && !undecided(ran)).expect("no stall in three runs");
     assert_eq!(ran.code(), 1, "{ran:?}");
     assert!(ran.out.starts_with("KTAP version 1\n1..1\n"), "{ran:?}");
     assert!(ran.out.contains(&format!("\nnot ok 1 {scenario}\n")), "{ran:?}");
     assert_eq!(left(place), Vec::<String>::new());
 }
 
-/// Fails if it showed a stall. On a busy machine it may stay undecided.
-fn assert_shows_none(ran: &Ran, scenario: &str) {
+/// Fails if it shows a stall three times in a row: by chance, one run in twenty shows one. On a
+/// busy machine it may stay undecided.
+fn assert_shows_none(scenario: &str, run: impl Fn() -> Ran) {
+    let mut runs = (0..3).map(|_| run());
+    let ran = runs.find(|ran| ran.code() != 1).expect("three runs, all with a stall");
     assert!(matches!(ran.code(), 0 | 4), "{ran:?}");
     assert!(ran.out.contains("\n# block 14: "), "{ran:?}");
     assert!(ran.out.contains(&format!("\nok 1 {scenario}")), "{ran:?}");
@@ -92,8 +96,7 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     };
     assert_stalls(&place, "mmap-lock", || place.run(place.program(stall.to_str().unwrap())));
     let harmless = built(&program.replace(smaps, stat), &place, "harmless").unwrap();
-    let ran = place.run(place.program(harmless.to_str().unwrap()));
-    assert_shows_none(&ran, "mmap-lock");
+    assert_shows_none("mmap-lock", || place.run(place.program(harmless.to_str().unwrap())));
     // Without memory for its mappings it can show nothing. A bisection has to stop there.
     let mut starved = place.program("sh");
     starved.args(["-c", &format!("ulimit -v 30000; exec {}", stall.display())]);
@@ -102,13 +105,14 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     assert!(ran.out.contains("\nnot ok 1 mmap-lock # ERROR "), "{ran:?}");
 }
 
-/// The program of a record that is made now. A stall that is not settled is measured again.
+/// The program of a record that is made now. A stall that is not settled or does not show is
+/// measured again.
 fn exported_now(place: &Place, scenario: &str) -> String {
     let record = place.path(&format!("{scenario}.json"));
     let record = record.to_str().unwrap();
     let run = ["run", scenario, "--quick", "--no-probe", "--no-fixes", "--fresh", "--record"];
     let mut runs = (0..3).map(|_| place.say(&[&run[..], &[record]].concat()));
-    let ran = runs.find(|ran| ran.code() != 4).expect("three runs, all undecided");
+    let ran = runs.find(|ran| ![0, 4].contains(&ran.code())).expect("no stall in three runs");
     assert_eq!(ran.code(), 1, "{ran:?}");
     let said = place.say(&["export", "--format", "reproducer", record]);
     assert_eq!(said.code(), 0, "{said:?}");
@@ -134,7 +138,7 @@ fn programs_of_stalls_behind_a_holder_show_them_again_and_none_without_their_cau
         };
         assert_stalls(&place, scenario, || place.run(place.program(stall.to_str().unwrap())));
         let harmless = built(&program.replace(cause, without), &place, "harmless").unwrap();
-        assert_shows_none(&place.run(place.program(harmless.to_str().unwrap())), scenario);
+        assert_shows_none(scenario, || place.run(place.program(harmless.to_str().unwrap())));
     }
 }
 
@@ -149,8 +153,8 @@ fn a_flooded_mailbox_is_slow_unless_the_write_waits_by_a_reference() {
     let (port, call) = ("-define(SINK, port).", "-define(SINK, gen_server).");
     assert!(script.contains(port), "{script}");
     assert_stalls(&place, "mailbox-flood", || run_escript(&place, "flood", &script));
-    let ran = run_escript(&place, "call", &script.replace(port, call));
-    assert_shows_none(&ran, "mailbox-flood");
+    let calls = script.replace(port, call);
+    assert_shows_none("mailbox-flood", || run_escript(&place, "call", &calls));
 }
 
 #[test]
@@ -172,8 +176,8 @@ fn native_functions_put_schedulers_to_sleep_unless_they_yield() {
     // function that is never called, and then the library would not fit.
     let (once, slices) = ("calls(Arm, ?CALLS)", "calls(lists:max([Arm, control]), ?CALLS)");
     assert!(script.contains(once), "{script}");
-    let ran = run_escript(&place, "slices", &script.replace(once, slices));
-    assert_shows_none(&ran, "blocking-nif");
+    let sliced = script.replace(once, slices);
+    assert_shows_none("blocking-nif", || run_escript(&place, "slices", &sliced));
 }
 
 /// Its control groups, in either version.

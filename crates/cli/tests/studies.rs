@@ -144,11 +144,9 @@ fn a_level_that_this_machine_refuses_is_left_out_and_said() {
 /// A study of a node that uses this program as its `erl`, and the file that the program writes
 /// when it runs.
 fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
     let (program, ran) = (place.path("erl"), place.path("was-run"));
-    std::fs::write(&program, format!("#!/bin/sh\necho run >> {}\nexit 1\n", ran.display()))
-        .unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\necho run >> {}\nexit 1\n", ran.display());
+    testing::write_program(&program, &script);
     let text = format!(
         "scenario = \"blocking-nif\"\nblocks = 1\n[fixed]\notp = {program:?}\n[factors]\n\
          mode = [\"bignum_yield\", \"bignum\"]\n{more}"

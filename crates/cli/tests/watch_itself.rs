@@ -236,20 +236,25 @@ fn killed_it_leaves_nothing() {
     }
     assert!(!had.programs.is_empty() && !had.tables.is_empty() && !had.links.is_empty(), "{had:?}");
     assert_eq!(had.left(), had);
+    running.signal(rustix::process::Signal::USR1);
+    common::wait_for("a record", || running.err().contains("record: ").then_some(()));
     let journal = || common::files(Path::new("/run/tailback"));
     let before = journal();
+    let family = common::processes::below(running.pid());
+    assert!(!family.is_empty(), "no reader");
     running.signal(rustix::process::Signal::KILL);
-    let ran = running.end();
-    assert_eq!(common::processes::below(ran.pid).len(), 0);
+    running.end();
+    common::processes::wait_until_all_gone(&family);
     common::wait_for("the kernel to let go of it", || {
         (had.left() == InKernel::default()).then_some(())
     });
     assert_eq!(journal(), before);
-    // A ring writes when a finding begins, and never half a record.
+    // A ring also writes when a finding begins, and never half a record.
     let mut names: Vec<_> = common::files(record.parent().unwrap());
-    names.retain(|file| !file.ends_with("out") && !file.ends_with("err"));
-    for file in names.iter().filter(|file| file.is_file()) {
-        let text = std::fs::read_to_string(file).unwrap();
+    names.retain(|file| file.is_file() && !file.ends_with("out") && !file.ends_with("err"));
+    assert!(names.contains(&record), "{names:?}");
+    for file in names {
+        let text = std::fs::read_to_string(&file).unwrap();
         assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", file.display());
     }
 }

@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::processes::{self, Process};
 use common::{BINARY, Place, Running, wait_for};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use rustix::process::{Pid, Signal};
@@ -155,7 +156,7 @@ fn another_version_of_its_program_is_said_once() {
     let place = Place::new();
     let [program, other] = ["tailback", "other"].map(|name| place.path(name));
     for path in [&program, &other] {
-        std::fs::copy(BINARY, path).unwrap();
+        testing::copy_program(Path::new(BINARY), path);
     }
     let running = service(&place, &program);
     assert!(!running.err().contains("was replaced"), "{}", running.err());
@@ -170,32 +171,21 @@ fn another_version_of_its_program_is_said_once() {
     assert_eq!((ran.code(), ran.err.matches("replaced").count()), (0, 1), "{ran:?}");
 }
 
-/// The child processes of the service, including the reader; none if the kernel does not list
-/// them.
-fn children(running: &Running) -> String {
-    let children = format!("/proc/{0}/task/{0}/children", running.pid());
-    let children = std::fs::read_to_string(children);
-    assert!(children.as_ref().map_or(true, |children| !children.is_empty()));
-    children.unwrap_or_default()
-}
-
-/// The reader of a watch; None if the kernel does not list it.
-fn reader(running: &Running) -> Option<Pid> {
-    let name = |child: &&str| std::fs::read_to_string(format!("/proc/{child}/comm"));
-    let is_reader = |child: &&str| name(child).is_ok_and(|name| name == "tailback-reader\n");
-    let children = children(running);
-    let reader = children.split_whitespace().find(is_reader);
-    Pid::from_raw(reader?.parse().unwrap())
+/// The child processes of the service, including the reader.
+fn children(running: &Running) -> Vec<Process> {
+    let mut children = processes::below(running.pid());
+    // The workers of the reader end by themselves.
+    children.retain(|child| child.parent == running.pid());
+    assert!(!children.is_empty(), "no reader");
+    children
 }
 
 /// Kills the reader; the watch reports that once, and continues.
 fn assert_outlives_its_reader(running: Running) {
-    let Some(reader) = reader(&running) else {
-        skipped("the reader: this kernel does not tell which processes watch started");
-        return;
-    };
+    let is_reader = |child: &Process| child.name == "tailback-reader";
+    let reader = wait_for("the reader", || children(&running).into_iter().find(is_reader));
     assert!(!running.err().contains("has ended"), "{}", running.err());
-    rustix::process::kill_process(reader, Signal::KILL).unwrap();
+    processes::kill(&reader);
     wait_for("a line", || running.err().contains("the reader of programs has ended").then_some(()));
     // It continues without questions to the reader: new programs start, and each second is read
     // as before.
@@ -236,17 +226,17 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
     // If somebody asks systemd to send it, all processes of the service get the signal. USR1 asks
     // the service for a record.
     let children = children(&running);
-    for child in children.split_whitespace() {
-        let child = Pid::from_raw(child.parse().unwrap()).unwrap();
+    for child in &children {
+        let child = Pid::from_raw(child.pid.cast_signed()).unwrap();
         for signal in [Signal::HUP, Signal::USR1] {
             rustix::process::kill_process(child, signal).unwrap();
         }
     }
     running.signal(Signal::HUP);
     wait_for("a line", || running.err().contains("no configuration to read again").then_some(()));
-    // A child that had ended would be gone from /proc.
-    let is_there = |child: &str| std::path::Path::new("/proc").join(child).join("exe").exists();
-    assert!(children.split_whitespace().all(is_there), "{children}");
+    let is_there =
+        |child: &Process| processes::at(child.pid).is_some_and(|now| now.started == child.started);
+    assert!(children.iter().all(is_there), "{children:?}");
     running.signal(Signal::TERM);
     assert_eq!(running.end().code(), 0);
 }

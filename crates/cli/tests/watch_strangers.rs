@@ -8,7 +8,6 @@ use common::{BINARY, Place, Ran, Running, turn};
 use rustix::fs::inotify;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -128,17 +127,32 @@ fn inflate(program: &Path) {
         bytes.extend(0_u32.to_le_bytes());
         [8, each].iter().for_each(|word: &u64| bytes.extend(word.to_le_bytes()));
     }
-    let mut file = std::fs::File::options().write(true).truncate(true).open(program).unwrap();
-    file.write_all(&bytes).unwrap();
-    file.set_len(size).unwrap();
+    // Another process writes it, for the same reason as in `testing::write_program`.
+    let start = program.with_extension("start");
+    std::fs::write(&start, bytes).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat \"$1\" >\"$2\" && truncate -s \"$3\" \"$2\"", "sh"]);
+    shell.arg(&start).arg(program).arg(size.to_string());
+    assert!(shell.status().unwrap().success());
 }
 
 /// Watches until a line fits.
 fn watch<'a>(place: &'a Place, words: &[&str], is_wanted: &dyn Fn(&Value) -> bool) -> Running<'a> {
+    watch_and_look(place, words, is_wanted, &mut |_| {})
+}
+
+/// Watches until a line fits. Meanwhile calls `look` with the number of the process.
+fn watch_and_look<'a>(
+    place: &'a Place,
+    words: &[&str],
+    is_wanted: &dyn Fn(&Value) -> bool,
+    look: &mut dyn FnMut(u32),
+) -> Running<'a> {
     let mut command = place.program(BINARY);
     command.args(["watch", "--json"]).args(words);
     let running = place.start(command);
     common::wait_for("a line as wanted", || {
+        look(running.pid());
         let lines = lines(place);
         lines.iter().any(|live| !has_scheduler(live) || is_wanted(live)).then_some(())
     });
@@ -208,11 +222,26 @@ fn a_huge_program_that_spins_takes_neither_memory_nor_time() {
     inflate(&program);
     let spinner = Stranger::start(EVE, &program, &[]);
     let spins = |live: &Value| live["over_ns"].as_u64() > Some(3_500_000_000);
-    let running = watch(&place, &[], &spins);
-    let most = peak(running.pid());
+    // The reader, and the workers that it starts to read a file.
+    let mut readers = Vec::new();
+    let mut most_below = 0_u64;
+    let mut look = |pid: u32| {
+        for process in common::processes::below(pid) {
+            most_below = most_below.max(peak(process.pid));
+            let is_reader = process.parent == pid && process.name == "tailback-reader";
+            if is_reader && !readers.contains(&process.pid) {
+                readers.push(process.pid);
+            }
+        }
+    };
+    let running = watch_and_look(&place, &[], &spins, &mut look);
+    look(running.pid());
+    let most = peak(running.pid()).max(most_below);
+    let last = readers.last().copied().and_then(common::processes::at);
     let live = end(running);
     drop(spinner);
     assert!(has_programs(&live) && most < 256 << 10, "{most} KiB");
+    assert!(most_below > 0 && readers.len() == 1 && last.is_some(), "{readers:?} {last:?}");
 }
 
 #[test]
@@ -300,8 +329,9 @@ fn once_it_watches_it_has_the_privileges_of_its_programs_and_no_other() {
     .unwrap();
     let before = lines(&place).len();
     common::wait_for("more lines", || (lines(&place).len() > before + 2).then_some(()));
+    let family = [below, common::processes::below(pid)].concat();
     end(running);
-    assert!(common::processes::below(pid).is_empty());
+    common::processes::wait_until_all_gone(&family);
 }
 
 #[test]

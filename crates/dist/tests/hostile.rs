@@ -57,9 +57,15 @@ impl Fake {
         Watcher::start(target, cookie, self.budget.clone()).unwrap()
     }
 
-    /// Whether it stays without a figure and without a problem for this time.
-    fn is_silent_for(&self, time: Duration) -> bool {
+    /// Whether it stays without a figure and without a problem for this time after the first
+    /// question, which the node counts in `asked`.
+    fn is_silent_for(&self, time: Duration, asked: &AtomicU32) -> bool {
         let watcher = self.watcher();
+        let until = Instant::now() + PATIENCE;
+        while asked.load(Ordering::Relaxed) == 0 {
+            assert!(Instant::now() < until, "nobody asked: {:?}", watcher.look());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         std::thread::sleep(time);
         let look = watcher.look();
         look.inside.is_none() && !matches!(look.state, State::Failed(_))
@@ -190,6 +196,7 @@ fn a_node_that_would_take_the_memory_of_all_fails_with_one_line() {
 
 #[test]
 fn an_end_of_another_process_is_no_answer() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
     let fake = Fake::start("web@127.0.0.1", |mut stream| {
         while let Some(message) = message(stream) {
             let Some((reference, pid)) = question(&message) else { continue };
@@ -203,9 +210,11 @@ fn an_end_of_another_process_is_no_answer() {
             if !reply(stream, reference, pid, pid) || stream.write_all(&sent).is_err() {
                 return;
             }
+            ASKED.fetch_add(1, Ordering::Relaxed);
         }
     });
-    assert!(fake.is_silent_for(Duration::from_secs(3)), "it was taken as an answer");
+    let is_silent = fake.is_silent_for(Duration::from_secs(3), &ASKED);
+    assert!(is_silent, "it was taken as an answer");
 }
 
 #[test]

@@ -23,6 +23,12 @@ pub fn skipped(why: impl Display) {
     eprintln!("skipped: {why}");
 }
 
+/// Prints that a test has nothing to test on this machine, and why. Unlike [`skipped`], this is
+/// for what the machine cannot be given, such as another kernel, so it never fails.
+pub fn does_not_apply(why: impl Display) {
+    eprintln!("does not apply: {why}");
+}
+
 /// Whether a test has what it needs. If it does not, this prints that the test is skipped.
 ///
 /// # Panics
@@ -49,6 +55,18 @@ pub fn write_program(path: &Path, text: &str) {
     let mut child = shell.spawn().expect("sh");
     child.stdin.take().expect("its input").write_all(text.as_bytes()).expect("it reads");
     assert!(child.wait().expect("its end").success(), "{} is not written", path.display());
+}
+
+/// Copies a program into a file that can be executed at once. A child process writes the file, for
+/// the same reason as in [`write_program`].
+///
+/// # Panics
+///
+/// If it cannot be copied.
+pub fn copy_program(from: &Path, to: &Path) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).arg(from).arg(to);
+    assert!(install.status().expect("install").success(), "{} is not copied", to.display());
 }
 
 /// Whether this process runs as root. If not, this prints that the test is skipped.

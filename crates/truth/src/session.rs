@@ -244,6 +244,20 @@ mod tests {
         runs = 2
     "#;
 
+    /// Opens a folder that this test has closed. A child process of another test also holds its
+    /// lock between fork and exec, so this may need several tries.
+    fn unused(folder: &std::path::Path) -> Records {
+        let until = Instant::now() + std::time::Duration::from_secs(100);
+        loop {
+            match Records::open(folder) {
+                Err(TruthError::Busy(_)) if Instant::now() < until => {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                opened => return opened.unwrap(),
+            }
+        }
+    }
+
     /// A session that is interrupted after `most` checks. Returns its result, its output, and the
     /// number of lines.
     fn session(rows: &[Row], folder: &std::path::Path, most: usize) -> (End, Vec<String>, usize) {
@@ -256,7 +270,7 @@ mod tests {
             programs: &programs,
             build: &Build::default(),
             machine: &Machine { kernel: "6.12.1".to_owned(), ..Machine::default() },
-            records: &Records::open(folder).unwrap(),
+            records: &unused(folder),
             stop: &|| looks.replace(looks.get() + 1) >= most,
             say: &|line| said.borrow_mut().push(line.to_owned()),
         };

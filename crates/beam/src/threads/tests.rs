@@ -59,17 +59,24 @@ fn a_working_thread_is_told_from_one_that_sleeps() {
     let start = |name: &str, act: fn()| {
         let (over, (ready, begun)) = (over.clone(), channel());
         let work = move || {
-            ready.send(()).unwrap();
+            ready.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();
             while !over.load(std::sync::atomic::Ordering::Relaxed) {
                 act();
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work).unwrap();
-        begun.recv().unwrap();
-        thread
+        (thread, Path::new("/proc").join(begun.recv().unwrap()))
     };
-    let sleep = || std::thread::sleep(Duration::from_millis(50));
-    let threads = [start("sleeper", sleep), start("worker", std::hint::spin_loop)];
+    // One that wakes up often would also wait for a CPU often. Nobody waits for the end of this
+    // one.
+    let sleep = || std::thread::sleep(Duration::from_secs(10));
+    let (_, sleeper) = start("sleeper", sleep);
+    let (worker, _) = start("worker", std::hint::spin_loop);
+    let until = Instant::now() + Duration::from_secs(100);
+    while !fs::read_to_string(sleeper.join("stat")).unwrap().contains(") S ") {
+        assert!(Instant::now() < until, "it does not sleep");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let mut sampler = Sampler::new(PathBuf::from("/proc/self/task"));
     for _ in 0..40 {
         sampler.sample();
@@ -77,9 +84,7 @@ fn a_working_thread_is_told_from_one_that_sleeps() {
     }
     let report = sampler.finish();
     over.store(true, std::sync::atomic::Ordering::Relaxed);
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    worker.join().unwrap();
     let named = |name| report.totals.iter().find(|total| total.name == name).unwrap();
     assert!(named("sleeper").shares.share(Class::Sleep) > 0.5, "{:?}", named("sleeper"));
     assert!(named("worker").shares.share(Class::Running) > 0.9, "{:?}", named("worker"));

@@ -47,6 +47,7 @@ fn the_end_of_the_vm_does_not_end_the_report() {
     assert!(node.stop(LONG));
     std::thread::sleep(Duration::from_millis(50));
     let report = sampler.finish();
+    assert!(!report.series.is_empty(), "no scheduler was seen");
     assert!(report.series.iter().all(|series| series.classes.last() == Some(&Class::Gone)));
     assert!(report.totals.iter().all(|total| total.voluntary_switches.is_none()));
 }

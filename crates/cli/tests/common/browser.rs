@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 
 /// A browser with one page, and all events of that page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    from: Receiver<Value>,
     session: String,
     calls: u64,
     /// Requests, console messages and errors since the page was opened.
@@ -37,8 +38,7 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (to, from) =
-            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let (to, from) = (child.stdin.take().unwrap(), messages(child.stdout.take().unwrap()));
         let (session, events) = (String::new(), Vec::new());
         let mut browser = Browser { child, to, from, session, calls: 0, events, _home: home };
         browser.attach();
@@ -109,12 +109,26 @@ impl Browser {
         }
     }
 
-    fn read(&mut self) -> Value {
-        let mut bytes = Vec::new();
-        self.from.read_until(0, &mut bytes).unwrap();
-        assert!(bytes.pop() == Some(0), "the browser has gone");
-        serde_json::from_slice(&bytes).unwrap()
+    fn read(&self) -> Value {
+        let read = self.from.recv_timeout(super::PATIENCE);
+        read.unwrap_or_else(|error| panic!("no message from the browser: {error}"))
     }
+}
+
+/// The messages of a browser. A thread reads them until the browser has gone, so that the wait for
+/// one can have a limit.
+fn messages(out: ChildStdout) -> Receiver<Value> {
+    let (to, from) = channel();
+    std::thread::spawn(move || {
+        for bytes in BufReader::new(out).split(0) {
+            let message = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let Some(message) = message else { return };
+            if to.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    from
 }
 
 impl Drop for Browser {

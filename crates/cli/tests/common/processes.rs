@@ -17,6 +17,8 @@ pub struct Process {
     pub argv: Vec<String>,
     /// CPU time that it has used, in clock ticks.
     pub ticks: u64,
+    /// When it started, in clock ticks. A later process with the same number started later.
+    pub started: u64,
 }
 
 /// All processes that a run with this number started, including workers of pools. Each has the
@@ -72,6 +74,12 @@ pub fn wait_until_gone(tool: u32) {
     wait_for("all processes to go", || of(tool).is_empty().then_some(()));
 }
 
+/// Waits until none of these processes is left.
+pub fn wait_until_all_gone(family: &[Process]) {
+    let is_left = |one: &Process| at(one.pid).is_some_and(|now| now.started == one.started);
+    wait_for("the family to go", || (!family.iter().any(is_left)).then_some(()));
+}
+
 /// Kills a process from outside of the run.
 pub fn kill(process: &Process) {
     let pid = Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
@@ -107,5 +115,7 @@ fn look(folder: &Path, fits: impl Fn(&[u8]) -> bool) -> Option<Process> {
     let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
     let dead = matches!(fields.first(), Some(&"Z" | &"X"));
     let parent = u32::try_from(number(1)?).ok()?;
-    (!dead).then_some(Process { pid, parent, name, argv, ticks: number(11)? + number(12)? })
+    let ticks = number(11)? + number(12)?;
+    let started = number(19)?;
+    (!dead).then_some(Process { pid, parent, name, argv, ticks, started })
 }
