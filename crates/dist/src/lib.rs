@@ -36,7 +36,7 @@ mod view;
 pub use budget::Budget;
 pub use cookie::{Cookie, Owner};
 pub use error::DistError;
-pub use look::{Look, State, Watcher};
+pub use look::{FLOODED, Look, State, Watcher};
 pub use micro::Micro;
 pub use target::Target;
 pub use view::{Frame, Inside, Mailbox, Memory, Use};

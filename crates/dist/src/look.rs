@@ -70,6 +70,9 @@ const PASS: Duration = Duration::from_secs(2);
 const LOOKED_AT: usize = 4;
 const LONG: u64 = 500;
 
+/// A process is flooded if its mailbox has at least this many messages.
+pub const FLOODED: u64 = 5_000;
+
 /// Most samples, and most ended processes, that are kept until the next look. The caller may not
 /// look for a while.
 const UNSEEN: usize = 100;
@@ -104,9 +107,10 @@ pub struct Look {
     pub took: Duration,
     /// Samples of the processes with the longest mailboxes since the previous look, oldest first.
     pub mailboxes: Vec<Vec<Mailbox>>,
-    /// Whether a round of samples has ended since the previous look that had room for every process
-    /// with a long mailbox. A process without a sample had a short mailbox then; without such a
-    /// round, nothing is known of it.
+    /// Whether a round of samples has ended since the previous look that had room for every flooded
+    /// process, according to the last pass. A process without a sample was not flooded when that
+    /// pass read its mailbox: one that is flooded since then is missing for up to two passes.
+    /// Without such a round, nothing is known of a process without a sample.
     pub had_room: bool,
     /// Processes with long mailboxes that have ended since the previous look.
     pub ended: Vec<String>,
@@ -566,7 +570,8 @@ impl<'a> Asking<'a> {
             seen.push(mailbox);
         }
         let mut told = self.shared.answers();
-        // Before a pass has ended, and while there is none, long mailboxes are not known.
+        // Before a pass has ended, and while there is none, long mailboxes are not known. Later
+        // they are as old as the last pass: a flood that begins is sampled up to two passes late.
         told.look.had_room |= has_room && told.look.pass.is_some();
         if !seen.is_empty() && told.look.mailboxes.len() < UNSEEN {
             told.look.mailboxes.push(seen);
@@ -575,13 +580,12 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// The processes to sample, and whether none with a long mailbox is left out.
+/// The processes to sample, and whether none that is flooded is left out.
 fn to_sample(longest: &[Length]) -> (Vec<Pid>, bool) {
     let long = longest.iter().filter(|(_, length)| *length >= LONG);
-    let mut pids: Vec<Pid> = long.map(|(pid, _)| pid.clone()).collect();
-    let has_room = pids.len() <= LOOKED_AT;
-    pids.truncate(LOOKED_AT);
-    (pids, has_room)
+    let pids = long.take(LOOKED_AT).map(|(pid, _)| pid.clone()).collect();
+    let flooded = longest.iter().filter(|(_, length)| *length >= FLOODED);
+    (pids, flooded.count() <= LOOKED_AT)
 }
 
 /// Whether a function of `prim_inet` may scan the mailbox in this OTP. Each of its requests waits
@@ -648,19 +652,17 @@ mod tests {
     }
 
     #[test]
-    fn a_round_with_more_long_mailboxes_than_samples_has_no_room_for_all() {
-        let many = |count: u32| -> Vec<Length> {
-            (0..count).map(|id| (Pid::new("web@h", id, 0, 7), LONG)).chain([short()]).collect()
+    fn a_round_with_more_flooded_processes_than_samples_has_no_room_for_all() {
+        let sampled = |lengths: &[u64]| {
+            let of = |length: &u64| (Pid::new("web@h", 1, 0, 7), *length);
+            let (pids, has_room) = to_sample(&lengths.iter().map(of).collect::<Vec<Length>>());
+            (pids.len(), has_room)
         };
-        let looked_at = u32::try_from(LOOKED_AT).unwrap();
-        let (few, has_room) = to_sample(&many(looked_at));
-        assert_eq!((few.len(), has_room), (LOOKED_AT, true));
-        let (few, has_room) = to_sample(&many(looked_at + 1));
-        assert_eq!((few.len(), has_room), (LOOKED_AT, false));
-    }
-
-    fn short() -> Length {
-        (Pid::new("web@h", 99, 0, 7), LONG - 1)
+        assert_eq!(sampled(&[LONG, LONG - 1]), (1, true));
+        assert_eq!(sampled(&[FLOODED; LOOKED_AT]), (LOOKED_AT, true));
+        assert_eq!(sampled(&[FLOODED; LOOKED_AT + 1]), (LOOKED_AT, false));
+        // Mailboxes that stand at a length that is no flood take no room.
+        assert_eq!(sampled(&[FLOODED - 1; LOOKED_AT + 1]), (LOOKED_AT, true));
     }
 
     #[test]

@@ -53,11 +53,13 @@ impl MemoryGroups {
     }
 
     /// The groups whose limits bind a process, the nearest first: its own group and those above, as
-    /// far as they have a limit. None if the group of the process is not known.
+    /// far as they have a limit. None if the group of the process is not known or not visible here,
+    /// as from a container that sees all processes.
     pub fn limits(&self, roots: &Roots, pid: u32) -> Option<Vec<MemoryLimit>> {
         let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
         let own = group_in(&text, self.hierarchy.interface, Controller::Memory.name())?;
         let own = self.hierarchy.name(&own)?;
+        self.folder(&own)?;
         let all = Path::new(&own).ancestors().filter_map(Path::to_str).take(MOST_ABOVE);
         Some(all.filter_map(|group| self.limit(group)).collect())
     }
@@ -76,11 +78,16 @@ impl MemoryGroups {
     }
 
     /// How often a group reached its limit so far, without the groups below if the kernel tells
-    /// them apart.
+    /// them apart. v1 counts the limit of memory and swap first, which may be the same size.
     pub fn hits(&self, group: &str) -> Option<u64> {
+        let folder = self.folder(group)?;
+        let of_v1 = |file: &str| text::number_in(&folder.join(file));
         match self.hierarchy.interface {
-            Interface::V1 => text::number_in(&self.folder(group)?.join("memory.failcnt")),
-            Interface::V2 => self.usage(group).max_events,
+            Interface::V1 => {
+                let with_swap = of_v1("memory.memsw.failcnt").unwrap_or(0);
+                Some(of_v1("memory.failcnt")?.saturating_add(with_swap))
+            }
+            Interface::V2 => MemoryUsage::hits(&folder),
         }
     }
 
@@ -195,10 +202,31 @@ mod tests {
         let both = vec![limit("/a/b", 9_000, true), limit("/a", 100_000, false)];
         assert_eq!(groups.limits(&roots, 7), Some(both));
         assert_eq!(groups.limits(&roots, 8), None);
+        // The group of a process outside, seen from a container with a limit of its own.
+        dir.put("sys/fs/cgroup/memory.max", "100000\n");
+        dir.put("sys/fs/cgroup/memory.current", "100000\n");
+        dir.put("proc/9/cgroup", "0::/../other.scope\n");
+        assert_eq!(groups.limits(&roots, 9), None);
         assert_eq!(groups.refaults("/a"), None);
         let stat = "anon 9\nworkingset_refault_anon 5\nworkingset_refault_file 7\nworkingset_x 1\n";
         dir.put("sys/fs/cgroup/a/memory.stat", stat);
         assert_eq!(groups.refaults("/a"), Some(12));
+    }
+
+    /// If both limits have the same size, v1 counts that of memory and swap alone.
+    #[test]
+    fn the_limit_of_memory_and_swap_counts_too() {
+        let point = "30 1 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        let of_group = |file: &str| format!("sys/fs/cgroup/memory/a/{file}");
+        let tree = Tree::new(&[
+            ("proc/self/mountinfo", point),
+            ("proc/self/cgroup", "5:memory:/\n"),
+            (&of_group("memory.failcnt"), "3\n"),
+        ]);
+        let groups = MemoryGroups::find(&Roots::at(tree.root())).unwrap();
+        assert_eq!(groups.hits("/a"), Some(3));
+        tree.put(&of_group("memory.memsw.failcnt"), "4\n");
+        assert_eq!(groups.hits("/a"), Some(7));
     }
 
     #[test]

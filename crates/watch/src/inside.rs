@@ -51,7 +51,7 @@ pub struct InsideSums {
     last: Look,
     answered: bool,
     over_ns: u64,
-    /// For how much of that time each process with a long mailbox was sampled.
+    /// For how much of that time each flooded process was sampled.
     roomy_ns: u64,
     answers: u32,
     took_ms: f64,
@@ -86,7 +86,7 @@ struct MailboxSums {
     from_ns: u64,
     until_ns: u64,
     sampled_ns: u64,
-    /// The part of `sampled_ns` in which each process with a long mailbox was sampled.
+    /// The part of `sampled_ns` in which each flooded process was sampled.
     roomy_ns: u64,
     samples: u32,
     waiting: u32,
@@ -166,8 +166,8 @@ impl InsideSums {
         }
     }
 
-    /// Adds a sample of an interval that began at this time. For `roomy_ns` of it, each process
-    /// with a long mailbox was sampled.
+    /// Adds a sample of an interval that began at this time. For `roomy_ns` of it, each flooded
+    /// process was sampled.
     fn mailbox(&mut self, seen: &dist::Mailbox, from_ns: u64, roomy_ns: u64) {
         let is_known = self.mailboxes.contains_key(&seen.process);
         if !is_known && self.mailboxes.len() >= MOST {
@@ -208,7 +208,7 @@ impl InsideSums {
     }
 
     /// The share of the time in which a process had a long mailbox, of the time for which that is
-    /// known: it was sampled, or each process with a long mailbox was.
+    /// known: it was sampled, or each flooded process was.
     pub fn sampled(&self, process: &str) -> f64 {
         let Some(one) = self.mailboxes.get(process) else { return 0.0 };
         let short_ns = self.roomy_ns.saturating_sub(one.roomy_ns);
@@ -288,6 +288,11 @@ impl InsideSums {
     /// Whether a pass through all its mailboxes has ended.
     pub fn has_passed(&self) -> bool {
         self.last.pass.is_some()
+    }
+
+    /// Whether each flooded process was sampled for some of the time.
+    pub fn had_room(&self) -> bool {
+        self.roomy_ns > 0
     }
 
     /// Its figures, or why there are none.
@@ -450,7 +455,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// After a pass, with these samples of all processes with long mailboxes.
+    /// After a pass, with these samples of all flooded processes.
     fn sampling(mailboxes: Vec<Vec<dist::Mailbox>>) -> Look {
         let pass = Some(Duration::from_secs(1));
         Look { mailboxes, pass, had_room: true, ..answering(&[1], (0, 1)) }

@@ -115,6 +115,9 @@ pub struct NodeSums {
     pub roles: BTreeMap<Role, RoleTime>,
     /// What each normal scheduler gained.
     pub schedulers: BTreeMap<u32, SchedulerTick>,
+    /// For each of them, the longest `unpassed_ns` of another scheduler in each interval. The times
+    /// of several others are not added: they may be the same time.
+    pub others_unpassed_ns: BTreeMap<u32, u64>,
     /// Samples.
     pub samples: BTreeMap<Seen, u64>,
     /// How long it was there, in nanoseconds.
@@ -137,6 +140,10 @@ impl NodeSums {
         for (number, gained) in &tick.schedulers {
             self.schedulers.entry(*number).or_default().add(gained);
         }
+        for (number, unpassed_ns) in others_unpassed_ns(&tick.schedulers) {
+            let sum = self.others_unpassed_ns.entry(number).or_default();
+            *sum = sum.saturating_add(unpassed_ns);
+        }
         for (seen, count) in &tick.samples {
             if self.samples.len() < MOST_PLACES || self.samples.contains_key(seen) {
                 *self.samples.entry(seen.clone()).or_default() += count;
@@ -152,6 +159,18 @@ impl NodeSums {
             (all + count, spins + if seen.what == Sampled::Spinning { *count } else { 0 })
         })
     }
+}
+
+/// For each scheduler, the longest `unpassed_ns` of another one.
+fn others_unpassed_ns(schedulers: &BTreeMap<u32, SchedulerTick>) -> BTreeMap<u32, u64> {
+    let mut waits: Vec<(u64, u32)> =
+        schedulers.iter().map(|(number, one)| (one.unpassed_ns, *number)).collect();
+    waits.sort_unstable();
+    let of_others = |number: &u32| {
+        let longest = waits.iter().rev().find(|(_, other)| other != number);
+        (*number, longest.map_or(0, |(unpassed_ns, _)| *unpassed_ns))
+    };
+    schedulers.keys().map(of_others).collect()
 }
 
 /// Adds what threads of a role gained.

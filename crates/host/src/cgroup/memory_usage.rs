@@ -28,10 +28,15 @@ impl MemoryUsage {
     /// groups below, if the kernel separates them (since 5.3).
     pub fn read(group: &Path) -> Self {
         let text = |file: &str| roots::read_text(&group.join(file)).ok();
-        let events = text("memory.events.local").or_else(|| text("memory.events"));
         let [current, pressure] = ["memory.current", "memory.pressure"].map(text);
         let or_none = Option::unwrap_or_default;
-        MemoryUsage::from_texts(&or_none(current), &or_none(events), &or_none(pressure))
+        MemoryUsage::from_texts(&or_none(current), &or_none(events_of(group)), &or_none(pressure))
+    }
+
+    /// How often a v2 group was about to exceed its own `memory.max`. Reads one file alone: the
+    /// kernel adds up `memory.pressure` over all CPUs for each reader.
+    pub(crate) fn hits(group: &Path) -> Option<u64> {
+        text::counter(&events_of(group)?, "max")
     }
 
     /// Reads the texts of `memory.current`, `memory.events` and `memory.pressure`.
@@ -59,6 +64,12 @@ impl MemoryUsage {
             full_ns: less(self.full_ns, earlier.full_ns),
         }
     }
+}
+
+/// The events of a group's own limits, or those of the groups below too before Linux 5.3.
+fn events_of(group: &Path) -> Option<String> {
+    let text = |file: &str| roots::read_text(&group.join(file)).ok();
+    text("memory.events.local").or_else(|| text("memory.events"))
 }
 
 /// The total of a pressure line, such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`,

@@ -185,11 +185,12 @@ pub enum NotMeasurable {
     TooShort(u32),
     /// The VM of a node does not reveal where it counts the passes of its schedulers.
     NoPasses,
-    /// Schedulers of a node lacked a CPU, so that others seemed to compute without a pass.
+    /// Schedulers of a node lacked a CPU, so that others seemed to compute without a pass. Or the
+    /// node lost time to memory, and a sleep for memory looks like one of native code.
     NodeLacksCpu,
     /// More Erlang nodes run here than can be examined.
     MoreNodes,
-    /// Not all mailboxes of a node that was asked were read.
+    /// Not all mailboxes of a node that was asked were read, or not all flooded processes sampled.
     MailboxesUnread,
 }
 

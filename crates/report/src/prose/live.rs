@@ -345,14 +345,14 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
                 .to_owned()
         }
         NotMeasurable::NodeLacksCpu => {
-            "schedulers of a node waited for a CPU, and meanwhile native code that yields looks \
-             like native code that does not yield"
+            "threads of a node waited for a CPU or for memory, and meanwhile its schedulers look \
+             as if native code held them"
                 .to_owned()
         }
         NotMeasurable::MoreNodes => "more Erlang nodes run here than tailback examines".to_owned(),
         NotMeasurable::MailboxesUnread => {
-            "not all mailboxes of a node were read: the watch was too short, or the node has too \
-             many processes"
+            "not all mailboxes of a node were read, or not all long ones were sampled: the watch \
+             was too short, or the node has too many processes or too many long mailboxes"
                 .to_owned()
         }
     }

@@ -6,7 +6,7 @@
 
 use super::stall::{self, Stall};
 use super::words::{self, NativeFix};
-use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeSums, SchedulerTick, Seen};
+use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeSums, SchedulerTick};
 use crate::nodes::{online, program};
 use crate::sums::{Key, MemoryTaskSums, largest, ms};
 use crate::window::Window;
@@ -34,17 +34,21 @@ const WORST_MS: f64 = LONG_SILENCE_NS as f64 / 1e6;
 const OTHERS_ASLEEP: f64 = 0.5;
 
 /// How long native code holds a scheduler, in milliseconds a second; the longest call in
-/// milliseconds. While another scheduler lacks a CPU, the VM counts no pass. So the time of the
-/// scheduler that lacked one for longest is taken off what a scheduler computes. The times of
-/// several are not added: they may be the same time.
+/// milliseconds. While another scheduler lacks a CPU, the VM counts no pass. So, in each interval,
+/// the time of the other scheduler that lacked one for longest is taken off what a scheduler
+/// computes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Held {
     sleeps: f64,
     sleeps_worst: f64,
+    /// What `sleeps` would be if the node had lost no time to memory.
+    sleeps_at_most: f64,
     computes: f64,
     computes_worst: f64,
     /// What `computes` would be if no other scheduler of the node had lacked a CPU.
-    at_most: f64,
+    computes_at_most: f64,
+    /// Whether the node lost time to memory, so that any of its sleeps may be one for memory.
+    lacks_memory: bool,
 }
 
 impl Held {
@@ -53,9 +57,13 @@ impl Held {
         cost >= LIMIT_MS_PER_S && worst >= WORST_MS
     }
 
-    /// Whether it cannot be said if native code computes for too long.
+    /// Whether it cannot be said if native code sleeps or computes for too long.
     fn is_unclear(&self) -> bool {
-        self.at_most >= LIMIT_MS_PER_S && self.computes_worst >= WORST_MS && !self.counts(false)
+        let at_most = [(true, self.sleeps_at_most), (false, self.computes_at_most)];
+        at_most.into_iter().any(|(sleeps, cost)| {
+            let (_, worst) = self.of(sleeps);
+            cost >= LIMIT_MS_PER_S && worst >= WORST_MS && !self.counts(sleeps)
+        })
     }
 
     fn of(&self, sleeps: bool) -> (f64, f64) {
@@ -118,12 +126,12 @@ impl Stall for BlockingNif {
         let window = seen.window;
         let state = seen.measured_of_nodes::<Self>(most(window), LIMIT_MS_PER_S);
         let shows_no_passes = window.nodes.values().any(|(_, node)| !node.facts.counts_passes);
-        let lacks_cpu = window.nodes.iter().any(|node| is_unclear(window, node));
+        let unclear = window.nodes.iter().any(|node| is_unclear(window, node));
         match state {
             AnswerState::NotHitting { .. } if shows_no_passes => {
                 Some(AnswerState::NotMeasurable(NotMeasurable::NoPasses))
             }
-            AnswerState::NotHitting { .. } if lacks_cpu => {
+            AnswerState::NotHitting { .. } if unclear => {
                 Some(AnswerState::NotMeasurable(NotMeasurable::NodeLacksCpu))
             }
             state => Some(state),
@@ -197,7 +205,8 @@ fn most(window: &Window) -> f64 {
 }
 
 /// Whether native code that holds a scheduler of this node may not be seen: its VM does not show
-/// its passes, none of its schedulers was followed, or others lacked a CPU.
+/// its passes, none of its schedulers was followed, others lacked a CPU, or its sleeps may be for
+/// memory.
 pub fn is_hidden(window: &Window, node: OfNode) -> bool {
     let (_, (_, sums)) = node;
     !sums.facts.counts_passes || sums.schedulers.is_empty() || is_unclear(window, node)
@@ -210,11 +219,7 @@ fn is_unclear(window: &Window, node: OfNode) -> bool {
 fn all_held(window: &Window, (pid, (key, node)): OfNode) -> Vec<(u32, Held)> {
     let lacks_memory = lacks_memory(window, *pid, key);
     let held = |(number, gained): (&u32, &SchedulerTick)| {
-        let mut held = held(node, *number, gained);
-        if lacks_memory && !sleeps_in_library(node, *number) {
-            held.sleeps = 0.0;
-        }
-        (*number, held)
+        (*number, held(node, (*number, gained), lacks_memory))
     };
     node.schedulers.iter().map(held).collect()
 }
@@ -229,33 +234,34 @@ fn lacks_memory(window: &Window, pid: u32, key: &Key) -> bool {
         || groups.any(|group| group.tasks.get(&pid).is_some_and(slept))
 }
 
-/// Whether a library was seen on the stack of a scheduler that sleeps.
-fn sleeps_in_library(node: &NodeSums, number: u32) -> bool {
-    node.samples.keys().any(|seen| {
-        let is_asleep = seen.role == Role::Scheduler && seen.what == Sampled::Asleep;
-        is_asleep && seen.number == number && seen.place.code == Code::Library
-    })
+/// Whether a library is on the stack in at least half of the samples of a scheduler that does this.
+fn is_in_library(node: &NodeSums, number: u32, what: Sampled) -> bool {
+    let wanted = node.samples.iter().filter(|(seen, _)| {
+        seen.role == Role::Scheduler && seen.number == number && seen.what == what
+    });
+    let (all, library) = wanted.fold((0_u64, 0_u64), |(all, library), (seen, count)| {
+        let is_library = seen.place.code == Code::Library;
+        (all + count, library + if is_library { *count } else { 0 })
+    });
+    all > 0 && library >= all.div_ceil(2)
 }
 
-fn held(node: &NodeSums, number: u32, gained: &SchedulerTick) -> Held {
+fn held(node: &NodeSums, (number, gained): (u32, &SchedulerTick), lacks_memory: bool) -> Held {
     let rate = |ns: u64, over: u64| if over == 0 { 0.0 } else { ns as f64 / over as f64 * 1e3 };
-    let silent = |(seen, _): &(&Seen, &u64)| seen.number == number && seen.what == Sampled::Silent;
-    let count = |code: Option<Code>| {
-        let all = node.samples.iter().filter(silent);
-        let of_code = all.filter(|(seen, _)| code.is_none_or(|code| seen.place.code == code));
-        of_code.map(|(_, count)| *count).sum::<u64>()
-    };
+    let asleep = rate(gained.call_ns, node.over_ns);
+    let may_be_memory = lacks_memory && !is_in_library(node, number, Sampled::Asleep);
     // The VM's own code may take long too, for example to collect much garbage.
-    let is_library = count(None) > 0 && count(Some(Code::Library)) >= count(None).div_ceil(2);
-    let others = node.schedulers.iter().filter(|(other, _)| **other != number);
-    let unpassed_ns = others.map(|(_, one)| one.unpassed_ns).max().unwrap_or(0);
+    let is_library = is_in_library(node, number, Sampled::Silent);
     let computes = |ns| if is_library { rate(ns, node.passes_seen_ns).min(1e3) } else { 0.0 };
+    let unpassed_ns = node.others_unpassed_ns.get(&number).copied().unwrap_or(0);
     Held {
-        sleeps: rate(gained.call_ns, node.over_ns),
+        sleeps: if may_be_memory { 0.0 } else { asleep },
         sleeps_worst: ms(gained.call_worst_ns),
+        sleeps_at_most: asleep,
         computes: computes(gained.silent_ns.saturating_sub(unpassed_ns)),
         computes_worst: ms(gained.silent_worst_ns),
-        at_most: computes(gained.silent_ns),
+        computes_at_most: computes(gained.silent_ns),
+        lacks_memory,
     }
 }
 
@@ -278,6 +284,8 @@ fn finding(
     let seen = samples.max_by_key(|(seen, count)| (seen.place.code == Code::Library, **count));
     let seen = seen.map(|(seen, _)| seen.clone());
     let is_library = seen.as_ref().is_some_and(|seen| seen.place.code == Code::Library);
+    // A library on the stack does not show that the sleep is not one for memory.
+    let lacks_memory = held.iter().any(|(_, held)| held.lacks_memory);
     let seconds = node.over_ns as f64 / 1e9;
     let calls: u64 = node.schedulers.values().map(|one| one.calls).sum();
     let facts = Facts {
@@ -294,7 +302,7 @@ fn finding(
         victim: program(key, *pid),
         cost_ms_per_s: held.iter().map(|(_, held)| held.of(sleeps).0).sum(),
         worst_ms: largest(held.iter().map(|(_, held)| held.of(sleeps).1)),
-        sure: if sleeps && is_library { Sure::Measured } else { Sure::Likely },
+        sure: if sleeps && is_library && !lacks_memory { Sure::Measured } else { Sure::Likely },
         run: Some(run(&facts)),
         ..BlockingNif::found(&facts, &fixes(&facts, &node.facts))
     })
@@ -329,6 +337,7 @@ fn run(facts: &Facts) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Seen;
     use crate::testing::{MS, node, process, second, thread};
 
     fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
@@ -413,8 +422,29 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_for_memory_are_not_those_of_native_code() {
-        let costs = |lost_ms: u64, code: Code| {
+    fn others_that_lack_a_cpu_in_turn_are_all_taken_off() {
+        let turn = |waits: u32| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            let mut one = node(7, 3);
+            one.passes_seen = true;
+            let busy = one.schedulers.get_mut(&1).unwrap();
+            busy.silent_ns = 400 * MS;
+            busy.silent_worst_ns = 20 * MS;
+            one.schedulers.get_mut(&waits).unwrap().unpassed_ns = 350 * MS;
+            let place = Place { code: Code::Library, ..Place::default() };
+            one.samples.insert(seen(Sampled::Silent, place), 20);
+            tick.nodes.push(one);
+            tick
+        };
+        let window = Window::of([&turn(2), &turn(3)]);
+        assert_eq!((BlockingNif::find(&window), most(&window)), (Vec::new(), 50.0));
+        assert!(window.nodes.iter().all(|node| is_unclear(&window, node)));
+    }
+
+    #[test]
+    fn sleeps_that_may_be_for_memory_need_a_library_on_half_of_the_stacks() {
+        let answer = |lost_ms: u64, of_library: u64| {
             let mut tick = second();
             process(&mut tick, 7, "beam.smp", None);
             let mut lost = thread(7, 10, 0);
@@ -424,15 +454,26 @@ mod tests {
             let sleeper = one.schedulers.get_mut(&1).unwrap();
             sleeper.call_ns = 400 * MS;
             sleeper.call_worst_ns = 30 * MS;
-            let place = Place { code, ..Place::default() };
-            one.samples.insert(seen(Sampled::Asleep, place), 10);
+            for (code, count) in [(Code::Library, of_library), (Code::Vm, 10 - of_library)] {
+                if count > 0 {
+                    let place = Place { code, ..Place::default() };
+                    one.samples.insert(seen(Sampled::Asleep, place), count);
+                }
+            }
             tick.nodes.push(one);
             let window = Window::of([&tick]);
-            (BlockingNif::find(&window).len(), most(&window))
+            let findings = BlockingNif::find(&window);
+            let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
+            let found = findings.first().map(|one| (one.cost_ms_per_s, one.sure));
+            (BlockingNif::answer(&seen).unwrap(), found)
         };
-        assert_eq!(costs(0, Code::Vm), (1, 400.0));
-        assert_eq!(costs(400, Code::Vm), (0, 0.0));
-        assert_eq!(costs(400, Code::Library), (1, 400.0));
+        let hits = |sure| (AnswerState::Hitting, Some((400.0, sure)));
+        assert_eq!(answer(0, 0), hits(Sure::Likely));
+        assert_eq!(answer(0, 1), hits(Sure::Measured));
+        assert_eq!(answer(400, 5), hits(Sure::Likely));
+        let unclear = || AnswerState::NotMeasurable(NotMeasurable::NodeLacksCpu);
+        assert_eq!(answer(400, 4), (unclear(), None));
+        assert_eq!(answer(400, 0), (unclear(), None));
     }
 
     #[test]

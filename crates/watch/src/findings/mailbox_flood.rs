@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 const LIMIT_MS_PER_S: f64 = 200.0;
 
 /// And its mailbox has at least this many messages. A scan of them takes tens of microseconds.
-const LENGTH: u64 = 5_000;
+const LENGTH: u64 = dist::FLOODED;
 
 /// And it was sampled at least this often.
 const SAMPLES: u32 = 8;

@@ -32,10 +32,11 @@ const MOSTLY: f64 = 0.5;
 const LEAST_BELOW: u32 = 2;
 
 /// Whose limit it is, if none was seen. A program may also free memory without any.
-const NO_LIMIT_SEEN: &str = "Memory of a group is freed, but no group was seen at its limit. \
-                             Either the limit is one that was not seen (memory.max or memory.high \
-                             of a group above; v1: memory.limit_in_bytes), or a program frees \
-                             memory on purpose: it writes memory.reclaim, or it lowers a limit.";
+const NO_LIMIT_SEEN: &str = "The kernel frees memory of a control group, but no group was seen at \
+                             its limit. Two causes are possible: a limit that was not seen \
+                             (memory.max, memory.high, v1: memory.limit_in_bytes), or a program \
+                             that frees memory on purpose (it writes memory.reclaim, or lowers a \
+                             limit).";
 
 /// The victim waits for memory instead of working.
 pub struct MemoryStall;
@@ -152,8 +153,8 @@ impl Stall for MemoryStall {
         match fix {
             Fix::RaiseLimit => "Raise the memory limit of the full group.",
             Fix::FindLimit => {
-                "Look for a memory.high or memory.max of its group and of the groups above, unless \
-                 a program frees memory on purpose."
+                "Read memory.high and memory.max of the victim's group and of each group above it. \
+                 If none is reached, find the program that writes memory.reclaim or lowers a limit."
             }
             Fix::FreeMemory => "Give the machine more memory, or run less on it.",
             Fix::ReclaimEarlier => {

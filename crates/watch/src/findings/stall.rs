@@ -221,12 +221,12 @@ impl Seen<'_> {
         AnswerState::NotMeasurable(why)
     }
 
-    /// Allows the answer *no* only if all mailboxes of the nodes that were asked were read.
+    /// Allows the answer *no* only if all mailboxes of the nodes that were asked were read, and
+    /// each flooded process was sampled.
     pub fn unless_unread(&self, state: AnswerState) -> AnswerState {
+        let is_read = |sums: &InsideSums| sums.has_passed() && sums.had_room();
         match state {
-            AnswerState::NotHitting { .. }
-                if !self.window.inside.values().all(InsideSums::has_passed) =>
-            {
+            AnswerState::NotHitting { .. } if !self.window.inside.values().all(is_read) => {
                 AnswerState::NotMeasurable(NotMeasurable::MailboxesUnread)
             }
             state => state,
@@ -298,12 +298,13 @@ mod tests {
     const NO: AnswerState =
         AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 200.0 };
 
-    /// A node that answers; its mailboxes were read if a pass has ended.
+    /// A node that answers; its mailboxes were read and sampled if a pass has ended.
     fn asked(name: &str, state: dist::State, has_passed: bool) -> InsideTick {
         let look = dist::Look {
             state,
             inside: Some(dist::Inside::default()),
             pass: has_passed.then_some(Duration::from_secs(1)),
+            had_room: has_passed,
             ..dist::Look::default()
         };
         InsideTick { name: name.to_owned(), look }
@@ -326,6 +327,10 @@ mod tests {
         assert_eq!(one_silent, not(NotMeasurable::NoAnswer));
         let unread = answer(vec![asked("a@b", Answering, true), asked("c@d", Answering, false)]);
         assert_eq!(unread, not(NotMeasurable::MailboxesUnread));
+        // More processes were flooded than are sampled.
+        let mut crowded = asked("a@b", Answering, true);
+        crowded.look.had_room = false;
+        assert_eq!(answer(vec![crowded]), not(NotMeasurable::MailboxesUnread));
         let window = Window::of([&crate::Tick { inside: vec![silent()], ..second() }]);
         let seen = Seen { window: &window, findings: &[], sources: &[] };
         assert_eq!(seen.inside_nodes(AnswerState::Hitting), AnswerState::Hitting);

@@ -19,6 +19,9 @@ const MOST_PROCESSES: usize = 256;
 /// since it is no finding.
 const LEAST_NS: u64 = 20_000_000;
 
+/// A look at a group that is older than this many intervals says nothing about the present.
+const OLDEST: u64 = 5;
+
 /// Most groups whose counts are remembered.
 const MOST_GROUPS: usize = 1_024;
 
@@ -30,8 +33,11 @@ pub struct FullGroups {
     roots: Roots,
     groups: MemoryGroups,
     before: HashMap<u32, Before>,
-    /// How often the limit of each group had been reached at the last look.
-    hits: HashMap<String, u64>,
+    /// How often the limit of each group had been reached at the last look, and the number of that
+    /// interval.
+    hits: HashMap<String, (u64, u64)>,
+    /// Number of intervals so far.
+    intervals: u64,
 }
 
 /// A process at the last look: its group, the group's count of pages that were read back after
@@ -46,6 +52,8 @@ struct Before {
 #[derive(Default)]
 struct Waited {
     all_ns: u64,
+    /// Time in which they freed memory of a group.
+    group_ns: u64,
     fault_ns: u64,
     faults: u64,
 }
@@ -53,13 +61,20 @@ struct Waited {
 impl FullGroups {
     /// For this hierarchy.
     pub fn new(roots: &Roots, groups: MemoryGroups) -> Self {
-        FullGroups { roots: roots.clone(), groups, before: HashMap::new(), hits: HashMap::new() }
+        FullGroups {
+            roots: roots.clone(),
+            groups,
+            before: HashMap::new(),
+            hits: HashMap::new(),
+            intervals: 0,
+        }
     }
 
     /// Adds the full groups of those processes of a tick that were stalled for memory. Of several,
     /// it is the nearest one whose limit was reached: a pod may have the limit of its container,
     /// and hold a little more.
     pub fn add(&mut self, tick: &mut Tick) {
+        self.intervals += 1;
         let mut before = std::mem::take(&mut self.before);
         // Several processes may be under one limit.
         let mut looked = HashMap::new();
@@ -69,7 +84,8 @@ impl FullGroups {
                 |group: &String| *looked.entry(group.clone()).or_insert_with(|| self.is_hit(group));
             let hits: Vec<Option<bool>> = limits.iter().map(|one| is_hit(&one.group)).collect();
             let is_hit = any_hit(&hits);
-            if is_hit == Some(false) {
+            // Without a limit, only a program that does so on purpose frees memory of a group.
+            if is_hit == Some(false) && waited.group_ns >= LEAST_NS {
                 tick.below_limits.insert(pid);
             }
             let mut with_hits = limits.iter().zip(&hits);
@@ -89,14 +105,15 @@ impl FullGroups {
         }
     }
 
-    /// Whether the limit of a group was reached since the last look at it; None at the first look,
-    /// and if the kernel does not count it.
+    /// Whether the limit of a group was reached since the last look at it; None if there was none
+    /// lately, and if the kernel does not count it.
     fn is_hit(&mut self, group: &str) -> Option<bool> {
         let hits = self.groups.hits(group)?;
         if self.hits.len() >= MOST_GROUPS {
             self.hits.clear();
         }
-        self.hits.insert(group.to_owned(), hits).map(|before| hits > before)
+        let (before, at) = self.hits.insert(group.to_owned(), (hits, self.intervals))?;
+        (self.intervals - at <= OLDEST).then_some(hits > before)
     }
 
     /// The part of a process's sleep for pages that was for pages taken away before. The first
@@ -138,6 +155,7 @@ fn most_waited(tick: &Tick) -> Vec<(u32, Waited)> {
         let of = all.entry(thread.pid).or_default();
         let ns = [thread.group_reclaim_ns, thread.memory_ns, thread.fault_ns];
         of.all_ns = ns.into_iter().fold(of.all_ns, u64::saturating_add);
+        of.group_ns = of.group_ns.saturating_add(thread.group_reclaim_ns);
         of.fault_ns = of.fault_ns.saturating_add(thread.fault_ns);
         of.faults = of.faults.saturating_add(thread.faults);
     }
@@ -177,6 +195,8 @@ mod tests {
             (one.fault_ns, one.faults) = (ms * MS, 100);
             let mut tick = Tick { threads: vec![one], ..Tick::default() };
             full.add(&mut tick);
+            // It reads pages back, and frees none for its group.
+            assert!(tick.below_limits.is_empty());
             tick.full.remove(&7)
         };
         assert_eq!(look(10), None, "too little to look");
@@ -198,6 +218,10 @@ mod tests {
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(0), "pages never there before");
         tree.put("sys/fs/cgroup/a/memory.stat", "workingset_refault_file 955\n");
         assert_eq!(look(50).map(|full| full.read_back_ns), Some(50 * MS));
+        // What was reached since a look of long ago may have been reached long ago.
+        tree.put("sys/fs/cgroup/a/memory.events", "max 5\n");
+        (0..OLDEST).for_each(|_| drop(look(0)));
+        assert_eq!(look(30).map(|full| full.is_hit), Some(None));
     }
 
     /// In Kubernetes, a pod of one container has the limit of that container, and holds a little

@@ -423,8 +423,11 @@ impl Thread {
             one.silent_ns = less(|of| of.native.silent_ns);
             one.silences = less(|of| of.native.silences);
             one.silent_worst_ns = now.native.silent_worst_ns;
-            if tick.passes_seen && now.worst_ns >= LONG_SILENCE_NS {
-                // Under a quota, all threads stand still together.
+            // Under a quota, all threads stand still together. So what a quota made of a wait does
+            // not make others seem silent. At least this much of the longest wait is something
+            // else.
+            let other_worst_ns = now.worst_ns.saturating_sub(now.throttled_worst_ns);
+            if tick.passes_seen && other_worst_ns >= LONG_SILENCE_NS {
                 one.unpassed_ns = gained.ready_ns.saturating_sub(gained.throttled_ns);
             }
         }
@@ -504,15 +507,23 @@ mod tests {
 
     #[test]
     fn only_a_wait_as_long_as_a_silence_makes_others_seem_silent() {
-        let unpassed_ns = |worst_ns| {
+        let unpassed_ns = |other_ns: u64, throttled_worst_ns: u64| {
             let (kind, before) = (ThreadKind::Scheduler(1), ThreadCounts::default());
             let thread = Thread { kind, before, call_ns: 0 };
-            let now = ThreadCounts { ready_ns: 30_000_000, worst_ns, ..ThreadCounts::default() };
+            let now = ThreadCounts {
+                ready_ns: 30_000_000,
+                worst_ns: other_ns + throttled_worst_ns,
+                throttled_worst_ns,
+                ..ThreadCounts::default()
+            };
             let mut tick = NodeTick { passes_seen: true, ..NodeTick::default() };
             thread.gain(&now, 0, &mut tick);
             tick.schedulers[&1].unpassed_ns
         };
-        assert_eq!(unpassed_ns(LONG_SILENCE_NS - 1), 0);
-        assert_eq!(unpassed_ns(LONG_SILENCE_NS), 30_000_000);
+        // Time for which a quota throttled it does not count.
+        for throttled_ns in [0, 20_000_000] {
+            assert_eq!(unpassed_ns(LONG_SILENCE_NS - 1, throttled_ns), 0);
+            assert_eq!(unpassed_ns(LONG_SILENCE_NS, throttled_ns), 30_000_000);
+        }
     }
 }

@@ -164,8 +164,8 @@ impl Booted<'_> {
         match bad.size - good.size > least {
             true => self.log.add_threshold(f64::midpoint(good.size, bad.size)),
             false => Err(Failure::broken(
-                "--by-effect: the effect in the first boot of --bad is not larger than in the \
-                 first boot of --good by more than the margin of the verdict",
+                "--by-effect: the effect of --bad has to be larger than that of --good, by more \
+                 than the margin of the verdict; in their first boots it is not",
             )),
         }
     }
