@@ -99,8 +99,8 @@ fn whatever_clients_do_it_answers_stays_small_and_ends() {
     let grown = peak_kib(running.pid()) - before;
     assert!(grown < 64 << 10, "{grown} KiB more");
 
-    // All these connections are still open, and each second there is another, so it would never
-    // end if it waited for its clients. The thread ends when nobody listens any more.
+    // All these connections are still open, and each second another client connects. A watch that
+    // waits for its clients would never end. The thread ends once a client cannot connect.
     std::thread::spawn(move || {
         let mut more = Vec::new();
         while let Ok(stream) = TcpStream::connect(address) {

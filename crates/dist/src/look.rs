@@ -107,11 +107,11 @@ pub struct Look {
     pub took: Duration,
     /// Samples of the processes with the longest mailboxes since the previous look, oldest first.
     pub mailboxes: Vec<Vec<Mailbox>>,
-    /// Whether a round of samples has ended since the previous look that had room for every flooded
-    /// process, according to the last pass. A process without a sample was not flooded when that
-    /// pass read its mailbox: one that is flooded since then is missing for up to two passes.
-    /// Without such a round, nothing is known of a process without a sample.
-    pub had_room: bool,
+    /// Whether a round of samples has ended since the previous look in which every flooded process
+    /// was sampled. Which processes are flooded is known from the last pass: one that is flooded
+    /// since then is missing for up to two passes. Without such a round, nothing is known of a
+    /// process without a sample.
+    pub sampled_all: bool,
     /// Processes with long mailboxes that have ended since the previous look.
     pub ended: Vec<String>,
     /// How long the last pass through all mailboxes took; None before the first pass has ended, and
@@ -192,8 +192,8 @@ impl Watcher {
         let mut told = self.shared.answers();
         let mailboxes = std::mem::take(&mut told.look.mailboxes);
         let ended = std::mem::take(&mut told.look.ended);
-        let had_room = std::mem::take(&mut told.look.had_room);
-        let mut look = Look { mailboxes, had_room, ended, ..told.look.clone() };
+        let sampled_all = std::mem::take(&mut told.look.sampled_all);
+        let mut look = Look { mailboxes, sampled_all, ended, ..told.look.clone() };
         look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
         let late = told.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
         if let (State::Answering, Some(waited)) = (&look.state, late) {
@@ -552,7 +552,7 @@ impl<'a> Asking<'a> {
 
     /// Samples the processes with the longest mailboxes.
     fn sample(&mut self) -> Result<(), Problem> {
-        let (pids, has_room) = to_sample(&self.longest);
+        let (pids, samples_all) = to_sample(&self.longest);
         let mut seen = Vec::new();
         for pid in pids {
             let Some(answer) = self.value(view::about(&pid))? else { continue };
@@ -572,7 +572,9 @@ impl<'a> Asking<'a> {
         let mut told = self.shared.answers();
         // Before a pass has ended, and while there is none, long mailboxes are not known. Later
         // they are as old as the last pass: a flood that begins is sampled up to two passes late.
-        told.look.had_room |= has_room && told.look.pass.is_some();
+        if samples_all && told.look.pass.is_some() {
+            told.look.sampled_all = true;
+        }
         if !seen.is_empty() && told.look.mailboxes.len() < UNSEEN {
             told.look.mailboxes.push(seen);
         }
@@ -652,16 +654,16 @@ mod tests {
     }
 
     #[test]
-    fn a_round_with_more_flooded_processes_than_samples_has_no_room_for_all() {
+    fn a_round_with_more_flooded_processes_than_samples_leaves_some_out() {
         let sampled = |lengths: &[u64]| {
             let of = |length: &u64| (Pid::new("web@h", 1, 0, 7), *length);
-            let (pids, has_room) = to_sample(&lengths.iter().map(of).collect::<Vec<Length>>());
-            (pids.len(), has_room)
+            let (pids, samples_all) = to_sample(&lengths.iter().map(of).collect::<Vec<Length>>());
+            (pids.len(), samples_all)
         };
         assert_eq!(sampled(&[LONG, LONG - 1]), (1, true));
         assert_eq!(sampled(&[FLOODED; LOOKED_AT]), (LOOKED_AT, true));
         assert_eq!(sampled(&[FLOODED; LOOKED_AT + 1]), (LOOKED_AT, false));
-        // Mailboxes that stand at a length that is no flood take no room.
+        // Only flooded processes count.
         assert_eq!(sampled(&[FLOODED - 1; LOOKED_AT + 1]), (LOOKED_AT, true));
     }
 

@@ -95,14 +95,13 @@ fn run(flags: &Flags) -> Result<u8, TruthError> {
         list(&rows, &history);
         return Ok(0);
     }
-    let build = build(flags);
-    let code = if flags.no_run { 0 } else { session(flags, &rows, &build, &mut history)? };
+    let code = if flags.no_run { 0 } else { session(flags, &rows, &mut history)? };
     let standings: Vec<Standing> = all.iter().map(|row| Standing::of(row, &history)).collect();
     if let Some(path) = &flags.table {
         write(path, &sealed(&table::text(&standings)))?;
     }
     if let Some(path) = &flags.write {
-        let page = Page { rows: &standings, day: &today(), build: &build };
+        let page = Page { rows: &standings, day: &today(), build: &of_sources(flags) };
         write(path, &sealed(&page.text()))?;
     }
     Ok(code)
@@ -124,12 +123,7 @@ fn write(path: &Path, text: &str) -> Result<(), TruthError> {
     place().map_err(|source| TruthError::File { path: path.to_owned(), source })
 }
 
-fn session(
-    flags: &Flags,
-    rows: &[Row],
-    build: &Build,
-    history: &mut History,
-) -> Result<u8, TruthError> {
+fn session(flags: &Flags, rows: &[Row], history: &mut History) -> Result<u8, TruthError> {
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // Without a handler, the signal ends this process and its children at once.
@@ -140,7 +134,7 @@ fn session(
         rows,
         runs: flags.runs,
         programs: &programs,
-        build,
+        build: &build(flags),
         machine: &Machine::here(),
         records: &Records::open(&flags.folder)?,
         stop: &|| stopped.load(Ordering::Relaxed),
@@ -183,8 +177,24 @@ fn again(rows: &[Row], which: &str) -> Result<u8, TruthError> {
     Ok(0)
 }
 
-/// The state of the sources in git. `make truth` has just built both programs from them.
+/// The sources of the program under test, as it reports them itself: it may be older than the
+/// sources in git. Without a program, only simulated rows are answered, by this program.
 fn build(flags: &Flags) -> Build {
+    of_binary(&flags.binary).unwrap_or_else(|| of_sources(flags))
+}
+
+/// None if the program is not there, or was built outside git.
+fn of_binary(binary: &Path) -> Option<Build> {
+    let output = Command::new(binary).args(["version", "--json"]).output().ok()?;
+    let version: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    let commit = version["commit"].as_str()?.get(..8)?.to_owned();
+    // Sources count as changed unless the program says that they are not.
+    let changed = version["modified"].as_bool().unwrap_or(true);
+    Some(Build { commit: Some(commit), changed })
+}
+
+/// The state of the sources in git.
+fn of_sources(flags: &Flags) -> Build {
     // The files that this program writes change during the run, and decide no answer.
     let written = [Some(&flags.history), flags.write.as_ref(), flags.table.as_ref()];
     let written = written.into_iter().flatten().map(|path| format!(":(exclude){}", path.display()));

@@ -52,7 +52,7 @@ pub struct InsideSums {
     answered: bool,
     over_ns: u64,
     /// For how much of that time each flooded process was sampled.
-    roomy_ns: u64,
+    sampled_all_ns: u64,
     answers: u32,
     took_ms: f64,
     queues: [f64; 3],
@@ -87,7 +87,7 @@ struct MailboxSums {
     until_ns: u64,
     sampled_ns: u64,
     /// The part of `sampled_ns` in which each flooded process was sampled.
-    roomy_ns: u64,
+    sampled_all_ns: u64,
     samples: u32,
     waiting: u32,
     functions: BTreeMap<String, Function>,
@@ -108,10 +108,10 @@ impl InsideSums {
     pub fn add(&mut self, look: &Look, over_ns: u64) {
         let from_ns = self.over_ns;
         self.over_ns = from_ns.saturating_add(over_ns);
-        let roomy_ns = if look.had_room { over_ns } else { 0 };
-        self.roomy_ns = self.roomy_ns.saturating_add(roomy_ns);
+        let sampled_all_ns = if look.sampled_all { over_ns } else { 0 };
+        self.sampled_all_ns = self.sampled_all_ns.saturating_add(sampled_all_ns);
         for mailbox in look.mailboxes.iter().flatten() {
-            self.mailbox(mailbox, from_ns, roomy_ns);
+            self.mailbox(mailbox, from_ns, sampled_all_ns);
         }
         for process in &look.ended {
             if let Some(one) = self.mailboxes.get_mut(process) {
@@ -166,9 +166,9 @@ impl InsideSums {
         }
     }
 
-    /// Adds a sample of an interval that began at this time. For `roomy_ns` of it, each flooded
-    /// process was sampled.
-    fn mailbox(&mut self, seen: &dist::Mailbox, from_ns: u64, roomy_ns: u64) {
+    /// Adds a sample of an interval that began at this time. Each flooded process was sampled for
+    /// `sampled_all_ns` of it.
+    fn mailbox(&mut self, seen: &dist::Mailbox, from_ns: u64, sampled_all_ns: u64) {
         let is_known = self.mailboxes.contains_key(&seen.process);
         if !is_known && self.mailboxes.len() >= MOST {
             self.forget_oldest();
@@ -182,7 +182,7 @@ impl InsideSums {
         if sums.until_ns < until_ns {
             sums.until_ns = until_ns;
             sums.sampled_ns = sums.sampled_ns.saturating_add(until_ns.saturating_sub(from_ns));
-            sums.roomy_ns = sums.roomy_ns.saturating_add(roomy_ns);
+            sums.sampled_all_ns = sums.sampled_all_ns.saturating_add(sampled_all_ns);
         }
         sums.samples += 1;
         sums.waiting += u32::from(seen.waits);
@@ -211,7 +211,7 @@ impl InsideSums {
     /// known: it was sampled, or each flooded process was.
     pub fn sampled(&self, process: &str) -> f64 {
         let Some(one) = self.mailboxes.get(process) else { return 0.0 };
-        let short_ns = self.roomy_ns.saturating_sub(one.roomy_ns);
+        let short_ns = self.sampled_all_ns.saturating_sub(one.sampled_all_ns);
         one.sampled_ns as f64 / one.sampled_ns.saturating_add(short_ns).max(1) as f64
     }
 
@@ -291,8 +291,8 @@ impl InsideSums {
     }
 
     /// Whether each flooded process was sampled for some of the time.
-    pub fn had_room(&self) -> bool {
-        self.roomy_ns > 0
+    pub fn sampled_all(&self) -> bool {
+        self.sampled_all_ns > 0
     }
 
     /// Its figures, or why there are none.
@@ -458,7 +458,7 @@ mod tests {
     /// After a pass, with these samples of all flooded processes.
     fn sampling(mailboxes: Vec<Vec<dist::Mailbox>>) -> Look {
         let pass = Some(Duration::from_secs(1));
-        Look { mailboxes, pass, had_room: true, ..answering(&[1], (0, 1)) }
+        Look { mailboxes, pass, sampled_all: true, ..answering(&[1], (0, 1)) }
     }
 
     fn listed(sums: &InsideSums) -> Vec<Mailbox> {
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn time_in_which_a_process_may_have_been_left_out_does_not_count() {
         let mut sums = InsideSums::default();
-        let crowded = |mailboxes| Look { had_room: false, ..sampling(mailboxes) };
+        let crowded = |mailboxes| Look { sampled_all: false, ..sampling(mailboxes) };
         sums.add(&crowded(vec![vec![mailbox(1_000, false, "req")]]), SECOND);
         // Others were sampled, or no round of samples ended.
         let other = dist::Mailbox { process: "<0.8.0>".into(), ..mailbox(2_000, false, "req") };

@@ -224,7 +224,7 @@ impl Seen<'_> {
     /// Allows the answer *no* only if all mailboxes of the nodes that were asked were read, and
     /// each flooded process was sampled.
     pub fn unless_unread(&self, state: AnswerState) -> AnswerState {
-        let is_read = |sums: &InsideSums| sums.has_passed() && sums.had_room();
+        let is_read = |sums: &InsideSums| sums.has_passed() && sums.sampled_all();
         match state {
             AnswerState::NotHitting { .. } if !self.window.inside.values().all(is_read) => {
                 AnswerState::NotMeasurable(NotMeasurable::MailboxesUnread)
@@ -304,7 +304,7 @@ mod tests {
             state,
             inside: Some(dist::Inside::default()),
             pass: has_passed.then_some(Duration::from_secs(1)),
-            had_room: has_passed,
+            sampled_all: has_passed,
             ..dist::Look::default()
         };
         InsideTick { name: name.to_owned(), look }
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(unread, not(NotMeasurable::MailboxesUnread));
         // More processes were flooded than are sampled.
         let mut crowded = asked("a@b", Answering, true);
-        crowded.look.had_room = false;
+        crowded.look.sampled_all = false;
         assert_eq!(answer(vec![crowded]), not(NotMeasurable::MailboxesUnread));
         let window = Window::of([&crate::Tick { inside: vec![silent()], ..second() }]);
         let seen = Seen { window: &window, findings: &[], sources: &[] };

@@ -100,7 +100,7 @@ impl<'a> Tree<'a> {
         let git = self.git(&["rev-parse", "--git-common-dir"])?;
         let repository = private::reached(&self.folder.join(git)).map_err(foreign)?;
         private::owned(&self.folder).map_err(foreign)?;
-        // Links inside a repository lead into another one.
+        // A link inside a repository may lead into another one, which has another owner.
         private::tree(&repository).map_err(foreign)?;
         match repository.join("objects/info/alternates").exists() {
             false => Ok(()),
@@ -336,9 +336,9 @@ impl<'a> Commits<'a> {
     }
 }
 
-/// Which of `left` commits to test, the best at 0, after this many were skipped in a row. The
-/// neighbours of a commit that does not build or boot often do not either, so each skipped commit
-/// leads over half of those that are still worse than the last place.
+/// Which of `left` commits to test after this many were skipped in a row. The best one is at 0. The
+/// neighbours of a commit that does not build or boot often do not build or boot either. So each
+/// further skip halves the number of worse commits behind the place.
 fn away(left: usize, in_a_row: u32) -> usize {
     let behind = left.checked_shr(in_a_row).unwrap_or(0);
     (left - behind).min(left.saturating_sub(1))
