@@ -3,6 +3,7 @@
 import bisect
 import json
 import os
+import secrets
 import signal
 import subprocess
 import tempfile
@@ -89,25 +90,34 @@ class Sampler(threading.Thread):
 
 
 class PassedOn:
-    """The controllers that this script lets groups below the root use, until its end."""
+    """The controllers that this script lets groups below the root use, until its end. For each an
+    empty group remembers that, so that a later script can take it back:
+    dose-passed-CONTROLLER-PID."""
 
     control = CGROUPS / "cgroup.subtree_control"
 
     def __init__(self):
-        self.controllers = []
+        self.marks = []
 
     def add(self, controller):
         if controller not in self.control.read_text().split():
+            mark = CGROUPS / f"dose-passed-{controller}-{os.getpid()}"
+            mark.mkdir()
+            self.marks.append(mark)
             self.control.write_text(f"+{controller}")
-            self.controllers.append(controller)
 
     def end(self):
-        for controller in self.controllers:
-            try:
-                self.control.write_text(f"-{controller}")
-            except OSError:
-                pass
-        self.controllers = []
+        for mark in self.marks:
+            self.take_back(mark)
+        self.marks = []
+
+    @classmethod
+    def take_back(cls, mark):
+        try:
+            cls.control.write_text(f"-{mark.name.split('-')[2]}")
+        except OSError:
+            pass
+        remove(mark)
 
 
 class Group:
@@ -153,11 +163,13 @@ class Bench:
     folder = Path(__file__).resolve().parent
 
     def __init__(self):
-        remove_old_groups()
+        remove_old()
         self.passed_on = PassedOn()
         self.children, self.groups, self.sampler, self.began = [], [], None, 0
-        self.work = Path(tempfile.mkdtemp(prefix="dose-"))
+        self.work = Path(tempfile.mkdtemp(prefix=f"dose-work-{os.getpid()}-"))
         self.work.chmod(0o755)
+        # Of the nodes: only root may see their cookie.
+        self.home = self.work / "home"
         self.port = 20000 + os.getpid() % 10000
         loads = self.work / "loads"
         subprocess.run(["gcc", "-O2", "-pthread", "-o", loads, SCRIPTS / "loads.c"], check=True)
@@ -167,8 +179,9 @@ class Bench:
 
     def build_node(self):
         """Builds what the Erlang nodes run, and writes the cookie for asking them."""
-        cookie = self.work / "cookie"
-        cookie.write_text("dose")
+        self.home.mkdir(mode=0o700)
+        cookie = self.home / ".erlang.cookie"
+        cookie.write_text(secrets.token_hex(16))
         cookie.chmod(0o400)
         subprocess.run(["erlc", "-o", self.work, self.folder / "dose.erl", self.folder / "nap.erl"], check=True)
         root = subprocess.run(["erl", "-noshell", "-eval", 'io:format("~ts", [code:root_dir()]), halt().'],
@@ -237,14 +250,32 @@ class Bench:
         subprocess.run(["rm", "-rf", self.work], check=False)
 
 
-def remove_old_groups():
-    """Removes the groups of earlier scripts that were killed. A name ends with a process id."""
+def remove_old():
+    """Removes what earlier scripts that were killed have left. The name of a group ends with a
+    process id."""
+    marks = []
     for top in (CGROUPS, CGROUPS / "cpu", CGROUPS / "memory"):
         for folder in top.glob("dose-*"):
-            pid = folder.name.rsplit("-", 1)[1]
-            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-                empty(folder)
-                remove(folder)
+            if not is_old(folder.name.rsplit("-", 1)[1]):
+                continue
+            if folder.name.startswith("dose-passed-"):
+                marks.append(folder)
+                continue
+            empty(folder)
+            remove(folder)
+    for mark in marks:
+        PassedOn.take_back(mark)
+    for folder in Path(tempfile.gettempdir()).glob("dose-work-*-*"):
+        # Any user can make such a name in /tmp, but cannot put anything in the place of root's
+        # folder.
+        is_ours = not folder.is_symlink() and folder.is_dir() and folder.stat().st_uid == 0
+        if is_ours and is_old(folder.name.split("-")[2]):
+            subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
+
+
+def is_old(pid):
+    """Whether a name with this process id is one of an earlier script that was killed."""
+    return pid.isdigit() and not Path(f"/proc/{pid}").exists()
 
 
 def empty(folder):

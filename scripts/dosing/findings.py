@@ -244,8 +244,10 @@ class Node(Finding):
 
     def node(self, call, group=None):
         child, self.own = self.bench.run(
-            ["erl", "-noshell", "-noinput", "-name", "dose@127.0.0.1", "-setcookie", "dose", "-start_epmd", "false",
-             "-erl_epmd_port", self.next_port(), *self.flags.split(),
+            # The node is root's: other machines cannot reach its port.
+            ["env", f"HOME={self.bench.home}", "erl", "-noshell", "-noinput", "-name",
+             "dose@127.0.0.1", "-start_epmd", "false", "-erl_epmd_port", self.next_port(),
+             "-kernel", "inet_dist_use_interface", "{127,0,0,1}", *self.flags.split(),
              "-eval", f"{call}, timer:sleep(infinity)."], group)
         return child
 
@@ -254,8 +256,10 @@ class Node(Finding):
         return self.bench.port
 
     def asks(self):
+        if not self.inside:
+            return []
         address = f"dose@127.0.0.1:{self.bench.port}"
-        return ["--node", address, "--cookie-file", self.bench.work / "cookie"] if self.inside else []
+        return ["--node", address, "--cookie-file", self.bench.home / ".erlang.cookie"]
 
 
 class NifAsleep(Node):
