@@ -390,9 +390,9 @@ deb:
 
 # The folder in the tarball is a prefix: bin and share fit into /usr/local or any other prefix.
 DIST := tailback-$(VERSION)-$(firstword $(subst -, ,$(TARGET)))-linux
-dist:
+dist: release
 	rm -rf $(BUILD)/dist
-	$(MAKE) install DESTDIR=$(abspath $(BUILD))/dist PREFIX=/$(DIST) INSTALLED=/usr/local
+	$(MAKE) -o release install DESTDIR=$(abspath $(BUILD))/dist PREFIX=/$(DIST) INSTALLED=/usr/local
 	@mkdir -p $(BUILD)/dist/$(DIST)/share/doc/tailback
 	scripts/licences $(TARGET) > $(BUILD)/dist/$(DIST)/share/doc/tailback/THIRD-PARTY.txt
 	scripts/dist $(BUILD)/dist/$(DIST) $(BUILD)
