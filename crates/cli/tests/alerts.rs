@@ -76,6 +76,27 @@ fn every_metric_that_is_spoken_of_is_served_and_the_page_has_them_all() {
 }
 
 #[test]
+fn every_legend_of_the_dashboard_names_labels_that_its_query_keeps() {
+    let text = read("deploy/grafana/tailback-watch.json");
+    let board: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let targets: Vec<_> =
+        panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap()).collect();
+    assert!(targets.len() > 10, "{targets:?}");
+    for target in targets {
+        let query = target["expr"].as_str().unwrap();
+        let legend = target["legendFormat"].as_str().unwrap();
+        // A query that adds nothing up keeps the host.
+        let by = query.split_once(" by (").map_or("instance", |(_, rest)| rest);
+        let kept: Vec<&str> = by.split(')').next().unwrap().split(", ").collect();
+        for label in legend.split("{{").skip(1) {
+            let label = label.split("}}").next().unwrap();
+            assert!(kept.contains(&label), "{legend}: {query}");
+        }
+    }
+}
+
+#[test]
 fn every_finding_has_a_runbook_of_the_same_form() {
     let stalls: BTreeSet<String> =
         watch::findings::samples().into_iter().map(|finding| finding.stall).collect();

@@ -27,6 +27,11 @@ const FINDINGS: Most = Most { all: 500, of_one: 10 };
 /// Limits of Erlang nodes, in total and per program.
 const NODES: Most = Most { all: 64, of_one: 16 };
 
+/// The stall whose findings also name the group of their culprit. Alertmanager holds these alerts
+/// back beside one about the culprit, and two containers may run programs of one name. Culprits of
+/// other stalls come from many short-lived groups, and each group would be a series.
+const NAMES_CULPRIT_GROUP: &str = "asleep-behind";
+
 /// The longest name of a group, in characters. A user may nest groups without limit.
 const LONGEST: usize = 256;
 
@@ -117,25 +122,33 @@ impl Names {
     }
 
     /// The labels of a finding: victim, stall, culprit, and the group whose limit it is. That label
-    /// is empty if the finding is about one program.
+    /// is empty if the finding is about one program. A program that sleeps behind another one also
+    /// has the group of that other one.
     pub(super) fn finding(&mut self, finding: &Finding) -> Labels {
         let (name, group) = self.admitted(&finding.victim);
         // A record may come from anyone, and each name would make a series: unknown stalls are
         // folded.
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
+        let culprit_group = culprit_group(finding);
         let limit = Subject::of(finding).limit().map_or_else(String::new, ending);
         let victim = format!("{name}\0{group}\0{stall}\0{limit}");
         let own = [labels(name, group), vec![("limit", limit)]].concat();
-        let (mut all, culprit) = match self.findings.gets_series(&victim, &culprit, self.now_s) {
-            true => (own, culprit),
-            false => {
-                self.folded.insert((victim.clone(), culprit));
-                let is_own = self.findings.gets_shared_series(&victim, self.now_s);
-                (if is_own { own } else { folded_finding() }, OTHER.to_owned())
-            }
+        let by = match &culprit_group {
+            Some(group) => format!("{culprit}\0{group}"),
+            None => culprit.clone(),
         };
+        let (mut all, culprit, culprit_group) =
+            match self.findings.gets_series(&victim, &by, self.now_s) {
+                true => (own, culprit, culprit_group),
+                false => {
+                    self.folded.insert((victim.clone(), by));
+                    let is_own = self.findings.gets_shared_series(&victim, self.now_s);
+                    (if is_own { own } else { folded_finding() }, OTHER.to_owned(), None)
+                }
+            };
         all.extend([("stall", stall.to_owned()), ("culprit", culprit)]);
+        all.extend(culprit_group.map(|group| ("culprit_group", group)));
         all
     }
 
@@ -274,6 +287,12 @@ fn group(program: &Program) -> String {
     ending(program.group.as_deref().unwrap_or("/"))
 }
 
+/// The group of the first culprit, as a label; None for stalls without this label.
+fn culprit_group(finding: &Finding) -> Option<String> {
+    let has_label = finding.stall == NAMES_CULPRIT_GROUP;
+    finding.culprits.first().filter(|_| has_label).map(group)
+}
+
 /// The end of a group's name, since the ends of group names differ.
 fn ending(group: &str) -> String {
     let name = plain(group);
@@ -338,6 +357,33 @@ mod tests {
         // A finding about one program has no limit.
         assert_eq!(of("neighbour", "web", &Opaque::default())[2], "");
         assert_eq!(values(folded_finding()), [OTHER, OTHER, ""]);
+    }
+
+    #[test]
+    fn programs_of_one_name_in_two_containers_are_two_causes() {
+        assert!(watch::findings::find(NAMES_CULPRIT_GROUP).is_some());
+        let mut names = Names::bounded();
+        let mut of = |stall: &str, culprit_group: &str| {
+            let finding = Finding {
+                stall: stall.to_owned(),
+                victim: program("worker", "/w"),
+                culprits: vec![program("redis", culprit_group)],
+                ..Finding::default()
+            };
+            names.finding(&finding)
+        };
+        for container in ["/one", "/two"] {
+            let labels = of(NAMES_CULPRIT_GROUP, container);
+            assert_eq!(labels.last(), Some(&("culprit_group", container.to_owned())));
+            assert_eq!(values(labels), ["worker", "/w", "", "asleep-behind", "redis", container]);
+            // Other stalls have one series, whatever the group of the culprit.
+            assert_eq!(values(of("neighbour", container))[3..], ["neighbour", "redis"]);
+        }
+        // Further culprits are folded, and their groups with them.
+        for number in 2..FINDINGS.of_one {
+            assert_eq!(values(of(NAMES_CULPRIT_GROUP, &format!("/{number}"))).len(), 6);
+        }
+        assert_eq!(values(of(NAMES_CULPRIT_GROUP, "/late"))[3..], ["asleep-behind", OTHER]);
     }
 
     #[test]
