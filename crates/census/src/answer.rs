@@ -5,7 +5,7 @@ use model::{State, Unit};
 /// The answer of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The name of its host; None if the record does not name it.
+    /// The name of its host, or the hash of the name; None if the record does not name it.
     pub host: Option<String>,
     /// The scenario, as an index into the known scenarios.
     pub scenario: u8,

@@ -8,6 +8,9 @@ use crate::texts::plain;
 use std::borrow::Cow;
 use std::fmt;
 
+/// The length of the hash of a host name, in hexadecimal digits.
+const HASH: usize = 32;
+
 /// How a file was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
@@ -55,18 +58,6 @@ impl FileHost {
         FileHost { host: plain(host).into(), hashed, given }
     }
 
-    /// The name of a file below the named folder or in an archive, as it is shown: where host
-    /// names are hashed, with the hash in place of the host that it is named after. A file that
-    /// the user named is shown under its own name.
-    pub(crate) fn shown<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        match &self.hashed {
-            Some(hashed) if self.given == Given::Found && !self.host.is_empty() => {
-                plain(name).replace(&*self.host, hashed).into()
-            }
-            _ => Cow::Borrowed(name),
-        }
-    }
-
     /// Whether the file speaks only for this host.
     pub(crate) fn is_alone(&self) -> bool {
         self.given == Given::Found
@@ -74,23 +65,31 @@ impl FileHost {
 
     /// The host that a record counts for, if the record claims to be of `claimed`. None if the
     /// file speaks for another host. `line` is 0 if the file is one record. Where host names are
-    /// hashed, a record under the plain name counts for the same host as one under its hash.
+    /// hashed, `claimed` is a hash. The file may be named after the host, or after the hash.
     pub(crate) fn host_of<'a>(
         &'a self,
         claimed: Option<&'a str>,
         line: u32,
     ) -> Option<(Cow<'a, str>, By)> {
-        let is_own = |name: &str| *name == *self.host || self.hashed.as_deref() == Some(name);
+        let is_own = |name: &str| match self.hashed.as_deref() {
+            Some(hashed) => name == hashed || is_hash(name) && *name == *self.host,
+            None => *name == *self.host,
+        };
         let own = || Cow::Borrowed(self.hashed.as_deref().unwrap_or(&self.host));
         match (claimed, self.given) {
-            (Some(name), Given::Found) => is_own(name).then(|| (own(), By::File)),
+            (Some(name), Given::Found) => is_own(name).then_some((Cow::Borrowed(name), By::File)),
             (None, Given::Found) => Some((own(), By::File)),
-            (Some(name), Given::Named) if is_own(name) => Some((own(), By::Name)),
+            (Some(name), Given::Named) if is_own(name) => Some((Cow::Borrowed(name), By::Name)),
             (Some(name), Given::Named) => Some((Cow::Borrowed(name), By::Record)),
             (None, Given::Named) if line == 0 => Some((own(), By::Name)),
             (None, Given::Named) => Some((format!("{}:{line}", self.host).into(), By::Record)),
         }
     }
+}
+
+/// Whether a text has the form of the hash of a host name ([`model::identity::HostName`]).
+fn is_hash(text: &str) -> bool {
+    text.len() == HASH && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
@@ -118,23 +117,19 @@ mod tests {
         assert_eq!(told(Given::Found, true, None, 0), some("#web1", By::File));
     }
 
+    /// `--into` names a file after the hash that its records hold.
     #[test]
-    fn a_plain_name_and_its_hash_are_one_host() {
-        assert_eq!(told(Given::Found, true, Some("web1"), 3), some("#web1", By::File));
-        assert_eq!(told(Given::Named, true, Some("web1"), 3), some("#web1", By::Name));
-    }
-
-    #[test]
-    fn the_name_of_a_file_shows_no_host_whose_name_is_hashed() {
-        let hashing = Some(Hashing(&|name: &str| format!("#{}", name.len())));
-        let shown = |given, hashing, name: &str| {
-            FileHost::new("web1", given, hashing).shown(name).into_owned()
+    fn a_file_may_be_named_after_the_hash_of_its_host() {
+        let hash = "0123456789abcdef0123456789abcdef";
+        let hashing = Some(Hashing(&|name: &str| format!("#{name}")));
+        let of = |file: &str, given, claimed: &str| {
+            let file_host = FileHost::new(file, given, hashing);
+            file_host.host_of(Some(claimed), 3).map(|(host, by)| (host.into_owned(), by))
         };
-        assert_eq!(shown(Given::Found, hashing, "web1.jsonl"), "#4.jsonl");
-        assert_eq!(shown(Given::Found, hashing, "web1/tmp/web1.json"), "#4/tmp/#4.json");
-        assert_eq!(shown(Given::Found, None, "web1.jsonl"), "web1.jsonl");
-        assert_eq!(shown(Given::Named, hashing, "web1.jsonl"), "web1.jsonl");
-        assert_eq!(FileHost::new("", Given::Found, hashing).shown("a"), "a");
+        assert_eq!(of(hash, Given::Found, hash), some(hash, By::File));
+        assert_eq!(of(hash, Given::Named, hash), some(hash, By::Name));
+        // A host may call its name a hash. That makes no second host of it.
+        assert_eq!(of("web1", Given::Found, "web1"), None);
     }
 
     #[test]

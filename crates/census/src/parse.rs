@@ -3,6 +3,7 @@
 //! as much, so only one large record is judged at a time.
 
 use crate::answer::Answer;
+use crate::file_host::Hashing;
 use crate::kinds::{HostKind, Kinds};
 use crate::options::Options;
 use crate::trials;
@@ -133,6 +134,8 @@ pub struct Reader<'a> {
     turns: &'a Turns,
     /// Whether the trials of records are wanted.
     trials: bool,
+    /// The hash of host names.
+    pub hashing: Option<Hashing<'a>>,
     /// Remembered results of judged counts: most hosts of a fleet have the same counts.
     judged: HashMap<Vec<u64>, State>,
     /// The number of results that may be remembered.
@@ -148,6 +151,7 @@ impl<'a> Reader<'a> {
             kinds,
             turns,
             trials: options.trials.is_some(),
+            hashing: options.hashing,
             judged: HashMap::new(),
             most: MOST_REMEMBERED,
         }
@@ -186,7 +190,7 @@ impl<'a> Reader<'a> {
         };
         let state = head.verdict()?.state;
         Ok(Answer {
-            host: host_name(head.host)?,
+            host: host_name(head.host, self.hashing)?,
             scenario,
             state,
             contradictory: !self.holds_together(head)?,
@@ -247,9 +251,7 @@ impl<'a> Reader<'a> {
     /// The kind of the host of a brief record.
     fn kind_of_brief(&self, head: &Head) -> Result<u32, Why> {
         let raw = head.identity.map(RawValue::get).ok_or(Why::Damaged)?;
-        if raw.len() > LONGEST_MACHINE
-            || head.otp.as_ref().is_some_and(|otp| otp.len() > LONGEST_NAME)
-        {
+        if raw.len() > LONGEST_MACHINE || !head.otp.iter().all(|otp| is_sound(otp)) {
             return Err(Why::Damaged);
         }
         let text = match &head.otp {
@@ -386,16 +388,26 @@ fn is_brief(schema: &str) -> Result<bool, Why> {
     }
 }
 
-fn host_name(raw: Option<&RawValue>) -> Result<Option<String>, Why> {
+/// The name of a host, or its hash. Where host names are hashed, a plain name is hashed too, so
+/// that it is not shown, and is the same host as in the inventory.
+fn host_name(raw: Option<&RawValue>, hashing: Option<Hashing>) -> Result<Option<String>, Why> {
     let Some(raw) = raw else { return Ok(None) };
     let host: HostName = serde_json::from_str(raw.get()).map_err(|_| Why::Damaged)?;
-    name(host.text()).map(|name| Some(name.to_owned()))
+    let text = name(host.text())?;
+    Ok(Some(match (&host, hashing) {
+        (HostName::Name(_), Some(Hashing(hash))) => hash(text),
+        _ => text.to_owned(),
+    }))
 }
 
-/// A name that is not too long and has no control characters.
+/// A name that is neither empty nor too long, without control characters.
 fn name(name: &str) -> Result<&str, Why> {
-    let sound = !name.is_empty() && name.len() <= LONGEST_NAME;
-    if sound && !name.chars().any(os::terminal::steers) { Ok(name) } else { Err(Why::Damaged) }
+    if !name.is_empty() && is_sound(name) { Ok(name) } else { Err(Why::Damaged) }
+}
+
+/// Whether a text is not too long and has no control characters.
+fn is_sound(text: &str) -> bool {
+    text.len() <= LONGEST_NAME && !text.chars().any(os::terminal::steers)
 }
 
 /// An identity with acceptable names. The kernel series is computed again, since it repeats the
@@ -404,10 +416,8 @@ fn tidy(mut identity: Identity) -> Result<Identity, Why> {
     identity.series = model::identity::series(&identity.kernel);
     let names = [Some(&identity.kernel), Some(&identity.arch), identity.preemption.as_ref()];
     let more = [&identity.cpu_model, &identity.product, &identity.cgroup, &identity.distribution];
-    let all = names.into_iter().flatten().chain(more.into_iter().flatten()).chain(&identity.otps);
-    let sound = all.fold(true, |sound, text| {
-        sound && text.len() <= LONGEST_NAME && !text.chars().any(os::terminal::steers)
-    });
+    let some = names.into_iter().flatten().chain(more.into_iter().flatten());
+    let sound = some.chain(&identity.otps).all(|text| is_sound(text));
     if sound && identity.otps.len() <= 64 { Ok(identity) } else { Err(Why::Damaged) }
 }
 
@@ -437,7 +447,8 @@ fn shift(judgement: &Judgement) -> Option<(f32, Unit)> {
 
 fn worst(shifts: impl Iterator<Item = (f64, Unit)>) -> Option<(f32, Unit)> {
     let worst = shifts.max_by(|(a, _), (b, _)| a.total_cmp(b));
-    worst.map(|(shift, unit)| (shift as f32, unit))
+    // A figure of a damaged record may be too large.
+    worst.map(|(shift, unit)| (shift as f32, unit)).filter(|(shift, _)| shift.is_finite())
 }
 
 /// A short hash of the seed of a study.
@@ -497,6 +508,14 @@ mod tests {
             change(&mut changed);
             assert_ne!(key(&changed, false), key(&tested(), false), "{place}");
         }
+    }
+
+    #[test]
+    fn a_figure_that_is_too_large_is_none() {
+        let unit = Unit::Milliseconds;
+        let of = |shift| worst([(1.0, unit), (shift, unit)].into_iter());
+        assert_eq!(of(2.0), Some((2.0, unit)));
+        assert_eq!((of(1e300), of(f64::NAN)), (None, None));
     }
 
     #[test]

@@ -535,6 +535,24 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
 }
 
+/// `--into` names a file after the hash that its records hold. They are of the host of that hash.
+#[test]
+fn a_file_that_is_named_after_a_hash_is_of_that_host() {
+    const HASH: &str = "0123456789abcdef0123456789abcdef";
+    let [well, ..] = two_hosts();
+    let well = well.replace("\"name\":\"a\"", &format!("\"hash\":\"{HASH}\""));
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("{HASH}-20261122T180405Z-17.jsonl");
+    write_below(folder.path(), &file, well.as_bytes());
+    let hash = |name: &str| format!("salted {name}");
+    let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
+    let fleet = census::read(&[folder.path().to_owned()], options, &mut |_| {}).unwrap();
+    let listed = [Listed { name: HASH.to_owned(), owner: None }];
+    let census = taken(&fleet, Some(&listed), None);
+    let hosts = scenario(&census).hosts;
+    assert_eq!((census.hosts, hosts.clear, hosts.unreachable), (1, 1, 0));
+}
+
 /// Where host names are hashed, no name of a file in a folder or an archive shows the host that it
 /// is named after.
 #[test]
@@ -556,9 +574,12 @@ fn a_hashed_host_is_not_in_the_name_of_its_file() {
     write("files/web-hidden-3.json", b"no record");
     write("folders/web-hidden-1/tmp/web-hidden-1.jsonl", both.as_bytes());
     write("folders/web-hidden-2/brief.json", sick.as_bytes());
-    write("archives/web-hidden-1.tar", &tar(&[("web-hidden-1/brief.jsonl", &both)]));
-    write("archives/web-hidden-2.jsonl", &tar(&[("web-hidden-2.json", &sick)]));
-    let entries = [("web-hidden-1/brief.jsonl", &*both), ("web-hidden-2.json", &*sick)];
+    // Names of other hosts, at any depth.
+    let other = ("web-hidden-2/web-hidden-4/web-hidden-5.json", "no record");
+    write("folders/web-hidden-1/web-hidden-4/web-hidden-5.json", b"no record");
+    write("archives/web-hidden-1.tar", &tar(&[("web-hidden-1/brief.jsonl", &both), other]));
+    write("archives/web-hidden-2.jsonl", &tar(&[("web-hidden-2.json", &sick), other]));
+    let entries = [("web-hidden-1/brief.jsonl", &*both), ("web-hidden-2.json", &*sick), other];
     write("fleet.tar", &tar(&entries));
     let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
     for name in ["files", "folders", "archives", "fleet.tar"] {
@@ -573,6 +594,88 @@ fn a_hashed_host_is_not_in_the_name_of_its_file() {
         let shown = serde_json::to_string(&census).unwrap() + &rows.concat();
         assert!(shown.contains("salted 1") && !shown.contains("hidden"), "{name}: {shown}");
     }
+}
+
+/// A record may have a plain name although its readers have the salt. It is of the same host as
+/// the hash in an inventory, and the name is shown nowhere: not as a claim either.
+#[test]
+fn a_plain_name_in_a_record_is_hashed_too() {
+    let [well, sick, lie] = two_hosts().map(|line| {
+        let line = line.replace("\"name\":\"a\"", "\"name\":\"web-hidden-1\"");
+        line.replace("\"name\":\"b\"", "\"name\":\"web-hidden-2\"")
+    });
+    let hash = |name: &str| match name {
+        "web-hidden-1" => "salted 1".to_owned(),
+        "web-hidden-2" => "salted 2".to_owned(),
+        _ => "salted 3".to_owned(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| write_below(folder.path(), name, bytes);
+    write("all.jsonl", (well.clone() + &sick).as_bytes());
+    write("files/web-hidden-1.jsonl", (well + &lie).as_bytes());
+    write("files/web-hidden-2.jsonl", sick.as_bytes());
+    let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
+    for (name, claims) in [("all.jsonl", 0), ("files", 1)] {
+        let path = folder.path().join(name);
+        let fleet = census::read(&[path], options, &mut |_| {}).unwrap();
+        let listed = ["salted 1", "salted 2"];
+        let listed = listed.map(|name| Listed { name: name.to_owned(), owner: None });
+        let census = taken(&fleet, Some(&listed), None);
+        let hosts = scenario(&census).hosts;
+        assert_eq!((hosts.affected, hosts.clear, hosts.unreachable), (1, 1, 0), "{name}");
+        assert_eq!(count(&census, &[Why::OtherHost]), claims, "{name}");
+        let shown = serde_json::to_string(&census).unwrap();
+        assert!(shown.contains("salted 2") && !shown.contains("hidden"), "{name}: {shown}");
+    }
+}
+
+/// A host can compress its records a hundredfold, as lines or as a list, in a file whose name does
+/// not say so. Such files together take little memory, since only their first records are kept.
+#[test]
+fn a_compressed_file_with_a_plain_name_gives_few_records() {
+    let [well, ..] = two_hosts();
+    let folder = tempfile::tempdir().unwrap();
+    let records: Vec<&str> = std::iter::repeat_n(well.trim_end(), 3000).collect();
+    let list = format!("[{}]", records.join(","));
+    for text in [well.repeat(3000), list] {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(text.as_bytes()).unwrap();
+        std::fs::write(folder.path().join("a.json"), packer.finish().unwrap()).unwrap();
+        let census = taken(&fleet(&[folder.path().to_owned()], 2), None, None);
+        assert_eq!((census.hosts, census.read.files), (1, 1));
+        assert_eq!(count(&census, &[Why::Duplicate]), 999, "{:?}", census.set_aside);
+        assert_eq!(count(&census, &[Why::TooMany]), 2000, "{:?}", census.set_aside);
+        let aside = census.set_aside.iter().find(|one| one.why == Why::TooMany).unwrap();
+        assert!(aside.examples[0].place.file.ends_with("a.json"), "{aside:?}");
+    }
+}
+
+/// An OTP is shown, like the names in an identity.
+#[test]
+fn an_otp_that_steers_a_terminal_is_damage() {
+    let [well, ..] = two_hosts();
+    let folder = tempfile::tempdir().unwrap();
+    let with_otp = |otp: &str| {
+        let mut brief: serde_json::Value = serde_json::from_str(&well).unwrap();
+        brief["otp"] = otp.into();
+        of(folder.path(), format!("{brief}\n").as_bytes())
+    };
+    assert_eq!(with_otp("26.2").hosts, 1);
+    let census = with_otp("26\u{1b}[2J");
+    assert_eq!((census.hosts, count(&census, &[Why::Damaged])), (0, 1));
+}
+
+/// Folders end at some depth, which is reported.
+#[test]
+fn a_folder_that_lies_too_deep_is_reported() {
+    let [well, sick, _] = two_hosts();
+    let folder = tempfile::tempdir().unwrap();
+    let deep = |levels: usize| format!("{}brief.json", "a/".repeat(levels));
+    write_below(folder.path(), &deep(2), well.as_bytes());
+    write_below(folder.path(), &deep(40), sick.as_bytes());
+    let census = taken(&fleet(&[folder.path().to_owned()], 1), None, None);
+    assert_eq!((census.hosts, scenario(&census).hosts.clear), (1, 1));
+    assert_eq!(count(&census, &[Why::Unreadable]), 1, "{:?}", census.set_aside);
 }
 
 /// A study that was undecided, and that its host has continued, writes a second brief record with

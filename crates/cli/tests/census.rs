@@ -166,12 +166,16 @@ fn a_salt_stays_a_secret() {
     let brief = ["export", "--format", "brief", "--host-name", "web-hidden-7"];
     let ran = place.say(&[&brief, &salt[..], &[record.to_str().unwrap()]].concat());
     assert_eq!(ran.code(), 0, "{ran:?}");
-    // The second one is a folder with a file that is named after the host.
+    // The second one is a folder with files and folders that are named after hosts.
     let (file, folder) = (place.path("fleet.jsonl"), place.path("answers"));
-    std::fs::create_dir(&folder).unwrap();
-    for path in [&file, &folder.join("web-hidden-7.jsonl")] {
-        std::fs::write(path, &ran.out).unwrap();
+    let deep = folder.join("web-hidden-7/web-hidden-9");
+    for path in [&file, &folder.join("web-hidden-7.jsonl"), &deep.join("web-hidden-6.jsonl")] {
+        write(path, &ran.out);
     }
+    // A record with a plain name, in the file of another host.
+    let brief = ["export", "--format", "brief", "--host-name", "web-hidden-9"];
+    let plain = place.say(&[&brief[..], &[record.to_str().unwrap()]].concat());
+    write(&deep.join("web-hidden-5.json"), &plain.out);
     let inventory = place.path("inventory");
     std::fs::write(&inventory, "web-hidden-7\nweb-hidden-8\n").unwrap();
     let rows = place.path("rows");

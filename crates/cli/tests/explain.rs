@@ -142,6 +142,16 @@ fn assert_has_trace_and_timeline(place: &Place) {
     assert!(events.iter().all(|event| event["dur"].as_f64().is_none_or(|dur| dur >= 0.0)));
 }
 
+/// The JSON has the timeline already, so nothing follows it.
+#[test]
+fn json_stays_json_with_a_timeline() {
+    let place = Place::new();
+    let record = place.golden("example");
+    let ran = place.say(&["explain", record.to_str().unwrap(), "--json", "--timeline"]);
+    let explanation = ran.json();
+    assert!(!explanation["waits"][0]["timeline"].as_array().unwrap().is_empty(), "{ran:?}");
+}
+
 #[test]
 fn without_probes_all_else_works_and_it_is_said() {
     let place = Place::new();

@@ -114,6 +114,41 @@ fn the_parser_of_linux_reads_the_same_tests() {
     }
 }
 
+/// The golden output of `matrix`, which a unit test of that command writes.
+const MATRIX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/matrix.ktap");
+
+/// The results of its tests: two affected versions, one that is not affected, and two that gave no
+/// record.
+const OF_MATRIX: [bool; 5] = [false, false, true, false, false];
+
+#[test]
+fn a_package_for_tap_reads_a_matrix() {
+    let Some(python) = readers::python() else { return };
+    let said = readers::read_with(&python, "tap_results.py", &[MATRIX]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["planned"], OF_MATRIX.len(), "{said}");
+    let wanted = OF_MATRIX.map(|passed| if passed { "ok" } else { "not ok" });
+    assert_eq!(said["results"], json!(wanted), "{said}");
+}
+
+#[test]
+fn the_parser_of_linux_reads_the_same_versions_of_a_matrix() {
+    let Some(python) = readers::python() else { return };
+    let Some(parser) = readers::fetched("need-kunit-parser") else { return };
+    let said = readers::read_with(&python, "kunit_results.py", &[parser.as_str(), MATRIX]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["errors"], 0, "{said}");
+    let tests = said["tests"].as_array().unwrap();
+    let word =
+        |name: &str| -> Vec<&str> { tests.iter().filter_map(|test| test[name].as_str()).collect() };
+    let wanted = OF_MATRIX.map(|passed| if passed { "SUCCESS" } else { "FAILURE" });
+    assert_eq!(word("status"), wanted, "{said}");
+    assert_eq!(word("name"), ["debian:7.0", "debian:7.1", "quiet", "broken", "debian:9"]);
+    let arms: Vec<bool> =
+        tests.iter().map(|test| !test["below"].as_array().unwrap().is_empty()).collect();
+    assert_eq!(arms, [true, true, true, false, false], "{said}");
+}
+
 /// A program that replaces the binary, made of these lines of sh.
 fn program(place: &Place, lines: &str) -> PathBuf {
     let path = place.path("program");

@@ -6,7 +6,10 @@
 mod common;
 
 use common::{Place, Ran, turn};
+use host::Roots;
+use host::cgroup::{CgroupError, ParentGroup};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -140,6 +143,103 @@ fn programs_of_stalls_behind_a_holder_show_them_again_and_none_without_their_cau
         let harmless = built(&program.replace(cause, without), &place, "harmless").unwrap();
         assert_shows_none(scenario, || place.run(place.program(harmless.to_str().unwrap())));
     }
+}
+
+/// What a program lacks on this machine, in its own words. None if it has made its test.
+fn lacking(ran: &Ran) -> Option<&str> {
+    let (_, why) = ran.out.lines().find_map(|line| line.split_once(" # SKIP "))?;
+    (!why.starts_with("undecided: ")).then_some(why)
+}
+
+/// Runs a program with a control group to its end. It has to remove the group.
+fn run_in_group(place: &Place, program: &Path) -> Ran {
+    let ran = place.start(place.program(program.to_str().unwrap())).end_within(PATIENCE);
+    assert_eq!(groups(ran.pid), Vec::<PathBuf>::new());
+    ran
+}
+
+/// The program for a record of `cpu-quota` that says that the case lost half of its quota. This
+/// kernel loses nothing, and a record without a stall has no program. What else happened in the
+/// trials does not matter: their disturbances are left out. None, with the reason printed, if the
+/// machine gives no quota.
+fn exported_as_if_affected(place: &Place) -> Option<String> {
+    let path = place.path("cpu-quota.json");
+    let record = path.to_str().unwrap();
+    // With a loss in each of eight blocks, the record is affected.
+    let run = ["run", "cpu-quota", "--samples", "8", "--no-probe", "--no-fixes", "--record"];
+    let ran = place.say(&[&run[..], &[record]].concat());
+    if !testing::has_or_skip(ran.code() != 3, &ran.err) {
+        return None;
+    }
+    let mut facts = common::json(&path);
+    for trial in facts["trials"].as_array_mut().unwrap() {
+        let lost = if trial["arm"] == "spread" { 50.0 } else { 0.0 };
+        // On a busy machine a trial may have no such figure.
+        trial["observation"]["measures"]["lost"] = json!({ "value": lost, "unit": "%" });
+        trial["disturbance"] = json!({});
+    }
+    std::fs::write(&path, facts.to_string()).unwrap();
+    let said = place.say(&["export", "--format", "reproducer", record]);
+    assert_eq!(said.code(), 0, "{said:?}");
+    Some(said.out)
+}
+
+/// That it shows the stall of a kernel whose slices expire is known from `make reproducers`.
+#[test]
+fn a_program_for_a_quota_shows_no_stall_where_slices_do_not_expire() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let version = model::ladder::version(rustix::system::uname().release().to_str().unwrap());
+    if version < vec![5, 4] {
+        return testing::does_not_apply("slices may expire before Linux 5.4");
+    }
+    let place = Place::new();
+    let Some(program) = exported_as_if_affected(&place) else { return };
+    assert!(program.contains("#define NARROW 1\n"), "{program}");
+    let Some(quota) = built(&program, &place, "quota") else {
+        return testing::skipped("no gcc");
+    };
+    let first = run_in_group(&place, &quota);
+    if let Some(why) = lacking(&first) {
+        return testing::skipped(why);
+    }
+    let first = Cell::new(Some(first));
+    let run = || first.take().unwrap_or_else(|| run_in_group(&place, &quota));
+    assert_shows_none("cpu-quota", run);
+}
+
+#[test]
+fn a_program_for_memory_high_shows_the_stall_and_none_with_a_limit_above_the_need() {
+    let _turn = turn::take();
+    match ParentGroup::find_memory(&Roots::real()) {
+        Ok(_) => {}
+        Err(CgroupError::MemoryOfV1) => {
+            return testing::does_not_apply("memory.high needs cgroup v2");
+        }
+        Err(missing) => {
+            return testing::skipped(format_args!("no group can be limited: {missing:?}"));
+        }
+    }
+    let place = Place::new();
+    let program = exported_now(&place, "memory-high");
+    // 32 MiB; the process keeps 64 MiB.
+    let low = "#define LIMIT_BYTES 33554432ULL\n";
+    assert!(program.contains(low), "{program}");
+    let Some(stall) = built(&program, &place, "stall") else {
+        return testing::skipped("no gcc");
+    };
+    let first = run_in_group(&place, &stall);
+    if let Some(why) = lacking(&first) {
+        return testing::skipped(why);
+    }
+    let first = Cell::new(Some(first));
+    let run = || first.take().unwrap_or_else(|| run_in_group(&place, &stall));
+    assert_stalls(&place, "memory-high", run);
+    let enough = program.replace(low, "#define LIMIT_BYTES 134217728ULL\n");
+    let harmless = built(&enough, &place, "harmless").unwrap();
+    assert_shows_none("memory-high", || run_in_group(&place, &harmless));
 }
 
 #[test]

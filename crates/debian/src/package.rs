@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::error::DebianError;
 use host::Temporary;
 use host::tool::Tool;
+use os::child::describe;
 use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
@@ -32,6 +33,9 @@ const MOST_MEMBERS: usize = 200_000;
 /// The most bytes of an archive before the content of a member: its headers and long names, which
 /// the library keeps in memory. A path has at most 4096 bytes.
 const MOST_HEADERS: u64 = 64 << 10;
+
+/// The most bytes after the end of an archive. `tar` fills up its last block of 10 KiB.
+const MOST_PADDING: u64 = 1 << 20;
 
 /// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -125,10 +129,21 @@ pub fn each_member(
         Tool::new("dpkg-deb", "install dpkg, or unpack the package on another machine");
     command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    let why = || "dpkg-deb has no standard output".to_owned();
+    let torn = |why: String| DebianError::Torn { path: name.to_owned(), why };
     let stdout = child.take_stdout();
-    let stdout = stdout.ok_or_else(|| DebianError::Torn { path: name.to_owned(), why: why() })?;
-    each_of_archive(File::from(stdout), name, interrupted, take)
+    let stdout = stdout.ok_or_else(|| torn("dpkg-deb has no standard output".to_owned()))?;
+    let mut archive = File::from(stdout);
+    each_of_archive(&mut archive, name, interrupted, take)?;
+    let rest = io::copy(&mut archive.take(MOST_PADDING), &mut io::sink());
+    rest.map_err(|error| torn(error.to_string()))?;
+    // An archive that ends between two members looks complete. Only dpkg-deb knows that it is not.
+    match child.wait_until(Instant::now() + LIMIT) {
+        Some(status) if status.success() => Ok(()),
+        status => Err(torn(format!(
+            "not unpacked completely: dpkg-deb {}; fetch or copy the package again",
+            describe(status)
+        ))),
+    }
 }
 
 /// Calls `take` for each file and each symbolic link of an archive.
@@ -214,7 +229,7 @@ fn parts(member: &Path) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{lchown, symlink};
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
     #[test]
     fn a_package_is_taken_in_through_links_but_root_follows_none_of_another_user() {
@@ -254,6 +269,41 @@ mod tests {
             let error = take_in(&path, &cache).unwrap_err();
             assert!(matches!(error, DebianError::File { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn a_package_that_ends_between_two_members_is_not_taken_for_a_whole_one() {
+        let place = tempfile::tempdir().unwrap();
+        let tree = place.path().join("tree");
+        let control = "Package: x\nVersion: 1\nArchitecture: all\nDescription: x\n\
+                       Maintainer: x <x@example.org>\n";
+        for (path, text) in [("DEBIAN/control", control), ("a/one", "1"), ("b/two", "2")] {
+            std::fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
+            std::fs::write(tree.join(path), text).unwrap();
+        }
+        // dpkg-deb refuses the folder that a strict umask makes.
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(tree.join("DEBIAN"), open).unwrap();
+        let deb = place.path().join("x.deb");
+        let mut build = std::process::Command::new("dpkg-deb");
+        let Ok(built) = build.args(["-Znone", "--build"]).arg(&tree).arg(&deb).output() else {
+            return testing::skipped("no dpkg-deb");
+        };
+        assert!(built.status.success(), "{built:?}");
+        let unpacked = || {
+            let mut names = Vec::new();
+            let done = each_member(&deb, Path::new("x.deb"), &|| false, &mut |member| {
+                names.push(member.parts().join("/"));
+                Ok(())
+            });
+            done.map(|()| names)
+        };
+        assert_eq!(unpacked().unwrap().len(), 2);
+        let bytes = std::fs::read(&deb).unwrap();
+        let starts = [b"./a/", b"./b/"].map(|name| bytes.windows(4).position(|part| part == name));
+        std::fs::write(&deb, &bytes[..starts.into_iter().flatten().max().unwrap()]).unwrap();
+        let error = unpacked().unwrap_err().to_string();
+        assert!(error.starts_with("x.deb: not unpacked completely: dpkg-deb "), "{error}");
     }
 
     #[test]

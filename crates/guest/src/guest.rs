@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 /// Time that a kernel has to end its machine after a panic.
 const PANIC_GRACE: Duration = Duration::from_secs(3);
 
+/// Time between the moment when QEMU closes its control port and its end.
+const CLOSING_GRACE: Duration = Duration::from_secs(2);
+
 /// The settings of a new guest.
 #[derive(Debug)]
 pub struct Setup<'a> {
@@ -178,7 +181,7 @@ impl Guest {
     /// # Errors
     /// If QEMU does not answer.
     pub fn pause(&mut self) -> Result<(), GuestError> {
-        self.control.command("stop")?;
+        self.tell_qemu("stop")?;
         self.clock.pause();
         Ok(())
     }
@@ -188,9 +191,19 @@ impl Guest {
     /// # Errors
     /// If QEMU does not answer.
     pub fn resume(&mut self) -> Result<(), GuestError> {
-        self.control.command("cont")?;
+        self.tell_qemu("cont")?;
         self.clock.resume();
         Ok(())
+    }
+
+    /// Sends a command to QEMU. A guest that has just ended by itself needs none: what it sent
+    /// before is read in the next step.
+    fn tell_qemu(&mut self, command: &str) -> Result<(), GuestError> {
+        let told = self.control.command(command);
+        // The ports of a process close a moment before it has ended.
+        let has_ended =
+            told.is_err() && self.running.wait_until(Instant::now() + CLOSING_GRACE).is_some();
+        if has_ended { Ok(()) } else { told }
     }
 
     /// Ends its command like Ctrl-C. The outcome has the measurements so far. Returns whether

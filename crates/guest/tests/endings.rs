@@ -15,12 +15,13 @@ use tailback_guest::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that finds its socket ends as QEMU does, and then runs the test's script: `send
-/// FILE` writes to the data port, `print TEXT` to the console.
+/// FILE` writes to the data port, `print TEXT` to the console. `$control` is the control port.
 const FAKE_QEMU: &str = r#"#!/bin/bash
 for word in "$@"; do
     case $word in
     socket,id=console,fd=*) console=${word##*=} ;;
     socket,id=data,fd=*) data=${word##*=} ;;
+    socket,id=control,fd=*) control=${word##*=} ;;
     esac
 done
 send() { cat "$1" >&"$data"; }
@@ -275,6 +276,36 @@ fn a_flood_of_long_lines_and_warnings_is_cut() {
     });
     assert_eq!(longest.max(), Some(4096));
     assert!(events.len() <= 20_001, "{}", events.len());
+    let last = events.last();
+    assert!(matches!(last, Some(Event::Warning(line)) if line.contains("not shown")), "{last:?}");
+}
+
+/// The last block of a study ends just before its guest does.
+#[test]
+fn a_guest_that_ends_before_it_is_paused_keeps_its_results() {
+    let fixture = Fixture::new();
+    let sent =
+        fixture.frames("sent", &[(FrameKind::Record, &pack(b"{}")), (FrameKind::Exit, &[1])]);
+    // It answers no command.
+    let script = format!("send {}; send {sent}; exit 0", fixture.hello());
+    let mut guest = fixture.start(&script, patient());
+    let began = Instant::now();
+    let late = || began.elapsed() > PATIENCE;
+    assert!(matches!(guest.next(&late).unwrap(), Event::Hello(_)));
+    guest.pause().unwrap();
+    guest.resume().unwrap();
+    let outcome = guest.next(&late).unwrap();
+    let record = Some("{}".to_owned());
+    assert_eq!(outcome, Event::End(Outcome::Done { code: 1, output: String::new(), record }));
+}
+
+#[test]
+fn a_running_guest_that_refuses_a_pause_is_an_error() {
+    let fixture = Fixture::new();
+    let script = r#"read -r -u "$control" line
+        echo '{"error": {"desc": "no"}}' >&"$control"; sleep 1000"#;
+    let mut guest = fixture.start(script, patient());
+    assert!(matches!(guest.pause(), Err(GuestError::Qemu(why)) if why.contains("no")));
 }
 
 #[test]

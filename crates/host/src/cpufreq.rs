@@ -47,7 +47,7 @@ pub(crate) struct Setting {
 pub(crate) enum Absent {
     /// It is no file that tailback sets.
     Foreign(String),
-    /// It does not exist any more, for example because its CPU went offline.
+    /// It does not exist any more, for example because another driver is loaded.
     Gone,
 }
 
@@ -80,10 +80,14 @@ impl Setting {
     }
 
     /// Whether the kernel lists `value` for it.
-    pub(crate) fn takes(&self, value: &str) -> bool {
-        let list = held::read(&self.folder, self.knob.list).ok().flatten().unwrap_or_default();
-        list.split_whitespace().any(|listed| listed == value)
-            || (self.knob.takes_number && value.parse::<u8>().is_ok_and(|n| n.to_string() == value))
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub(crate) fn takes(&self, value: &str) -> io::Result<bool> {
+        let list = held::read(&self.folder, self.knob.list)?.unwrap_or_default();
+        let is_number = || value.parse::<u8>().is_ok_and(|number| number.to_string() == value);
+        Ok(list.split_whitespace().any(|listed| listed == value)
+            || (self.knob.takes_number && is_number()))
     }
 
     /// Writes a value.

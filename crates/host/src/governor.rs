@@ -68,10 +68,11 @@ impl Governor {
 
     fn restore(&mut self) {
         for (saved, noted) in self.changed.drain(..) {
-            // What could not be written stays in the journal, and the next restore tries again.
+            // What could not be written, or not be looked at, stays in the journal, and the next
+            // restore tries again.
             match undo(&self.roots, &saved.path, &saved.value, PERFORMANCE) {
-                Undone::Failed(..) => {}
-                _ => noted.undone(),
+                Undone::Now | Undone::Before | Undone::Left(_) => noted.undone(),
+                Undone::Failed(..) | Undone::Refused(_) | Undone::Later => {}
             }
         }
     }
@@ -116,7 +117,7 @@ fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
     let setting =
         Setting::at(roots, &saved.path).map_err(|_| refused("the file is gone".to_owned()))?;
     // A file that `restore` would not restore is not changed.
-    if !setting.takes(&saved.value) {
+    if !setting.takes(&saved.value).map_err(|error| refused(error.to_string()))? {
         return Err(refused(format!("the kernel does not list its value {:?}", saved.value)));
     }
     let change = Change::File {
@@ -136,7 +137,8 @@ fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
 
 /// Gives a file its old value back, if it still has the value that tailback set.
 pub(crate) fn undo(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
-    // A CPU that went offline meanwhile comes back with the kernel's defaults.
+    // Another driver makes new files, with its own defaults. The files of a CPU that is offline
+    // stay, but cannot be read.
     let gone = || Undone::Left("the file is gone".to_owned());
     let failed = |error: std::io::Error| Undone::Failed(path.to_owned(), error.to_string());
     let setting = match Setting::at(roots, path) {
@@ -152,8 +154,10 @@ pub(crate) fn undo(roots: &Roots, path: &Path, was: &str, set: &str) -> Undone {
         }
         Err(error) => return failed(error),
     };
-    if set != PERFORMANCE || !setting.takes(was) {
-        return Undone::Refused("not a value that tailback sets or restores".to_owned());
+    match setting.takes(was) {
+        Ok(true) if set == PERFORMANCE => {}
+        Ok(_) => return Undone::Refused("not a value that tailback sets or restores".to_owned()),
+        Err(error) => return failed(error),
     }
     match now.as_str() {
         now if now == was => Undone::Before,
@@ -197,6 +201,13 @@ mod tests {
 
         fn read(&self, path: &str) -> String {
             fs::read_to_string(self.path(path)).unwrap()
+        }
+
+        /// The text of all journals.
+        fn journal(&self) -> String {
+            let entries = fs::read_dir(self.roots.run.join("tailback")).unwrap().flatten();
+            let texts = entries.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
+            texts.collect()
         }
     }
 
@@ -307,15 +318,27 @@ mod tests {
     #[test]
     fn what_a_killed_run_set_stands_in_the_journal() {
         let tree = Tree::new(&[(G0, "powersave\n")]);
-        let journal = || {
-            let entries = fs::read_dir(tree.roots.run.join("tailback")).unwrap().flatten();
-            let texts = entries.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
-            texts.collect::<String>()
-        };
         let governor = Governor::performance(&tree.roots);
-        assert!(journal().contains("powersave"), "{}", journal());
+        assert!(tree.journal().contains("powersave"), "{}", tree.journal());
         drop(governor);
-        assert_eq!(journal(), "");
+        assert_eq!(tree.journal(), "");
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_stays_in_the_journal() {
+        let tree = Tree::new(&[(G0, "powersave\n")]);
+        let list = tree.path("cpu0/cpufreq/scaling_available_governors");
+        let governor = Governor::performance(&tree.roots);
+        // A folder in its place cannot be read, and a list that is gone lists nothing.
+        fs::remove_file(&list).unwrap();
+        let undone = || undo(&tree.roots, &tree.path(G0), "powersave", PERFORMANCE);
+        fs::create_dir(&list).unwrap();
+        assert!(matches!(undone(), Undone::Failed(..)));
+        fs::remove_dir(&list).unwrap();
+        assert!(matches!(undone(), Undone::Refused(_)));
+        drop(governor);
+        assert_eq!(tree.read(G0), PERFORMANCE);
+        assert!(tree.journal().contains("powersave"), "{}", tree.journal());
     }
 
     #[test]

@@ -226,8 +226,13 @@ impl Journal {
         }
         // A name by which a restore knows the owner; nobody else can write to this folder.
         let whole = self.file.with_extension("journal.new");
-        let held = write_locked(&whole, &text).map_err(failed)?;
-        std::fs::rename(&whole, &self.file).map_err(failed)?;
+        let written = write_locked(&whole, &text)
+            .and_then(|held| std::fs::rename(&whole, &self.file).map(|()| held));
+        let held = written.map_err(|error| {
+            // The unfinished file would stay as long as this process lives, and may fill a disk.
+            let _ = std::fs::remove_file(&whole);
+            failed(error)
+        })?;
         self.held = Some(held);
         Ok(())
     }

@@ -41,13 +41,14 @@ pub fn read(roots: &Roots, path: &str, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The names in a folder, one per line, up to `most` bytes in total. None if everybody may create
-/// names there, or if it belongs to another user.
+/// The names in a folder, one per line, up to `most` bytes in total. Hidden names are left out, and
+/// names of several lines. None if everybody may create names there, or if it belongs to another
+/// user.
 pub fn names(roots: &Roots, path: &str, most: usize) -> Option<Vec<u8>> {
     let mut names = Vec::new();
     for entry in Dir::new(folder(roots, path)?).ok()?.flatten() {
         let name = entry.file_name().to_bytes();
-        if name.starts_with(b".") {
+        if name.starts_with(b".") || name.contains(&b'\n') {
             continue;
         }
         if names.len() + name.len() + 1 > most {
@@ -140,7 +141,11 @@ mod tests {
     #[test]
     fn a_list_of_names_is_cut() {
         let tree = testing::Tree::new(&[("var/log/pods/a/x", ""), ("var/log/pods/b/x", "")]);
-        let names = names(&Roots::at(tree.root()), "var/log/pods", 3).unwrap();
-        assert_eq!(names.len(), 2, "{names:?}");
+        let roots = Roots::at(tree.root());
+        let few = names(&roots, "var/log/pods", 3).unwrap();
+        assert_eq!(few.len(), 2, "{few:?}");
+        // Other names could be written in a name of several lines.
+        tree.put("var/log/pods/c\nd/x", "");
+        assert_eq!(names(&roots, "var/log/pods", 99).unwrap().len(), 4);
     }
 }

@@ -154,7 +154,7 @@ impl Tool {
             }
             None if interrupted() => Err(ToolError::Interrupted),
             None => {
-                let why = format!("did not end within {limit:?}; is the network up?");
+                let why = format!("did not end within {limit:?}; is the network or the disk slow?");
                 Err(ToolError::Failed { program, why })
             }
         }

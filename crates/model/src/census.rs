@@ -449,9 +449,10 @@ impl Run {
         false
     }
 
-    /// The names.
+    /// The names, as many as [`Run::len`] says.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        (self.from..=self.to).map(|number| match self.digits {
+        let last = if self.digits == 0 { self.from } else { self.to.max(self.from) };
+        (self.from..=last).map(|number| match self.digits {
             0 => self.before.clone(),
             digits => {
                 let digits = usize::from(digits);
@@ -490,4 +491,26 @@ pub struct ScenarioSince {
     pub became_clear: Hosts,
     /// Hosts whose answer changed in another way.
     pub other: Hosts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_as_many_names_as_it_says() {
+        let run = |digits, from, to| Run {
+            before: "web".to_owned(),
+            after: String::new(),
+            digits,
+            from,
+            to,
+        };
+        let names = |run: &Run| run.names().collect::<Vec<String>>();
+        assert_eq!(names(&run(3, 9, 10)), ["web009", "web010"]);
+        // A damaged census may say anything.
+        for (odd, name) in [(run(0, 0, u64::MAX), "web"), (run(1, 7, 3), "web7")] {
+            assert_eq!((odd.len(), names(&odd)), (1, vec![name.to_owned()]));
+        }
+    }
 }

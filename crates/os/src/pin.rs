@@ -1,17 +1,18 @@
 //! The CPUs that a thread may use.
 
 use crate::cpulist;
-use rustix::io::Errno;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use crate::policy::{self, CpuBits};
+use libc::c_ulong;
 use std::io;
 use std::path::Path;
 
-/// CPU numbers from this one on cannot be pinned to.
-pub const LIMIT: u32 = CpuSet::MAX_CPU as u32;
+/// CPU numbers from this one on cannot be pinned to; no kernel has them. The set of the C library
+/// has only 1,024 CPUs.
+pub const LIMIT: u32 = policy::MOST_CPUS;
 
 /// A set of CPUs in the kernel's format.
 #[derive(Debug, Clone, Copy)]
-pub struct Mask(CpuSet);
+pub struct Mask(CpuBits);
 
 impl Mask {
     /// A mask of these CPUs.
@@ -19,15 +20,16 @@ impl Mask {
     /// # Errors
     /// If a number is too large for a mask.
     pub fn from_cpus(cpus: &[u32]) -> io::Result<Self> {
-        let mut set = CpuSet::new();
+        let mut bits = policy::NO_CPUS;
         for cpu in cpus {
             if *cpu >= LIMIT {
                 let why = format!("CPU {cpu} is beyond the {LIMIT} CPUs that can be named");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
-            set.set(*cpu as usize);
+            let (word, bit) = place(*cpu);
+            bits[word] |= bit;
         }
-        Ok(Mask(set))
+        Ok(Mask(bits))
     }
 
     /// The CPUs that the calling thread may use.
@@ -35,7 +37,7 @@ impl Mask {
     /// # Errors
     /// If the kernel's mask has more CPUs than this one.
     pub fn current() -> io::Result<Self> {
-        Ok(Mask(sched_getaffinity(None)?))
+        policy::usable_cpus().map(Mask)
     }
 
     /// Limits the calling thread to these CPUs. Threads and children that it starts later inherit
@@ -46,13 +48,22 @@ impl Mask {
     /// # Errors
     /// If none of them exists, or a cpuset forbids them.
     pub fn apply(&self) -> io::Result<()> {
-        Ok(sched_setaffinity(None, &self.0)?)
+        policy::use_cpus(&self.0)
     }
 
     /// Their numbers in ascending order.
     pub fn cpus(&self) -> Vec<u32> {
-        (0..LIMIT).filter(|&cpu| self.0.is_set(cpu as usize)).collect()
+        let is_set = |cpu: &u32| {
+            let (word, bit) = place(*cpu);
+            self.0[word] & bit != 0
+        };
+        (0..LIMIT).filter(is_set).collect()
     }
+}
+
+/// The word of a mask that has a CPU, and the bit of the CPU in that word.
+fn place(cpu: u32) -> (usize, c_ulong) {
+    ((cpu / c_ulong::BITS) as usize, 1 << (cpu % c_ulong::BITS))
 }
 
 /// Pins the calling thread to one CPU.
@@ -70,11 +81,13 @@ pub fn pin(cpu: u32) -> io::Result<()> {
 /// # Errors
 /// If the mask cannot be read.
 pub fn allowed() -> io::Result<Vec<u32>> {
-    match sched_getaffinity(None) {
-        Ok(set) => Ok(Mask(set).cpus()),
-        // The kernel returns EINVAL if its mask has more CPUs than the set of the C library.
-        Err(Errno::INVAL) => allowed_in(Path::new("/proc/thread-self/status")),
-        Err(error) => Err(error.into()),
+    match Mask::current() {
+        Ok(mask) => Ok(mask.cpus()),
+        // The kernel's mask has more CPUs than this one.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            allowed_in(Path::new("/proc/thread-self/status"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -140,6 +153,20 @@ mod tests {
             let error = pin(cpu).unwrap_err().to_string();
             assert!(error.starts_with(&format!("CPU {cpu} is beyond ")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_mask_names_more_cpus_than_the_set_of_the_c_library() {
+        let large = [0, 63, 64, 1_023, 1_024, LIMIT - 1];
+        assert_eq!(Mask::from_cpus(&large).unwrap().cpus(), large);
+        // The kernel leaves out CPUs that the machine does not have.
+        let before = allowed().unwrap();
+        let both = Mask::from_cpus(&[before[0], LIMIT - 1]).unwrap();
+        let after = std::thread::spawn(move || {
+            both.apply().unwrap();
+            allowed().unwrap()
+        });
+        assert_eq!(after.join().unwrap()[0], before[0]);
     }
 
     #[test]

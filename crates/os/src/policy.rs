@@ -1,4 +1,45 @@
-//! Scheduling policies of processes.
+//! Scheduling policies of processes, and the kernel's calls for the CPUs of a thread.
+
+/// Most CPUs that a kernel is built for: 8,192 on x86-64, 4,096 on arm64.
+pub(crate) const MOST_CPUS: u32 = 8_192;
+
+/// Number of words in [`CpuBits`].
+const WORDS: usize = MOST_CPUS as usize / libc::c_ulong::BITS as usize;
+
+/// CPUs in the kernel's format, one bit for each.
+pub(crate) type CpuBits = [libc::c_ulong; WORDS];
+
+/// No CPU.
+pub(crate) const NO_CPUS: CpuBits = [0; WORDS];
+
+/// The CPUs that the calling thread may use.
+///
+/// # Errors
+/// EINVAL if the kernel has more CPUs than [`MOST_CPUS`].
+pub(crate) fn usable_cpus() -> std::io::Result<CpuBits> {
+    let mut cpus = NO_CPUS;
+    // SAFETY: the call writes at most as many bytes as the bits have.
+    let returned =
+        unsafe { libc::sched_getaffinity(0, size_of::<CpuBits>(), (&raw mut cpus).cast()) };
+    checked(returned).map(|()| cpus)
+}
+
+/// Limits the calling thread to these CPUs, as far as they exist.
+///
+/// Makes one system call and allocates nothing, so it may run between fork and exec.
+///
+/// # Errors
+/// If none of them exists, or a cpuset forbids them.
+pub(crate) fn use_cpus(cpus: &CpuBits) -> std::io::Result<()> {
+    // SAFETY: the call reads as many bytes as the bits have.
+    checked(unsafe {
+        libc::sched_setaffinity(0, size_of::<CpuBits>(), std::ptr::from_ref(cpus).cast())
+    })
+}
+
+fn checked(returned: libc::c_int) -> std::io::Result<()> {
+    if returned == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
 
 /// Whether a process has the policy SCHED_IDLE; false if the process has ended.
 pub fn is_idle(pid: u32) -> bool {
@@ -25,10 +66,7 @@ fn of(pid: u32) -> Option<libc::c_int> {
 pub fn become_idle() -> std::io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the call reads the parameters, which live until it returns.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) })
 }
 
 #[cfg(test)]

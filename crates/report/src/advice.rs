@@ -2,7 +2,9 @@
 
 use crate::prose::fix::{effect, outcome};
 use crate::prose::{Prose, Step, suggestion};
-use model::{FixOutcome, Judged, Meta, State};
+use crate::repro;
+use model::suggestion::Command;
+use model::{FixOutcome, Judged, Meta, State, Suggestion};
 
 /// How certain it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +84,7 @@ pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     let guest = record.machine.guest_of();
     for one in &record.judgement.suggestions {
         let Step { what, command } = suggestion::step(one, meta, guest.as_ref());
+        let command = command.filter(|_| !needs_program(record, one));
         let untried =
             if record.judgement.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
@@ -94,6 +97,13 @@ pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     }
     all.sort_by_key(|advice| advice.sure);
     all
+}
+
+/// Whether the command of a suggestion would run another program than the record: the user named
+/// the program of the guest, and its path means nothing on another machine.
+fn needs_program(record: &Judged, suggestion: &Suggestion) -> bool {
+    let runs = suggestion.run.as_ref().is_some_and(|run| run.command == Command::Run);
+    runs && repro::program(record).is_some()
 }
 
 /// The tried fix that a suggestion refers to: the fix with this outcome. None if several fixes
@@ -134,6 +144,19 @@ mod tests {
         assert_eq!(all.iter().map(|advice| advice.sure).collect::<Vec<_>>(), [Sure::Fixed; 2]);
         record.judgement.state = State::NotAffected;
         assert_eq!(first([(&record, None)].into_iter()), []);
+    }
+
+    #[test]
+    fn no_command_would_run_another_program_in_the_guest() {
+        let mut record = testing::record();
+        let kernel_name = "debian:6.12".to_owned();
+        record.machine.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
+        let commands = |record: &Judged| -> Vec<Option<String>> {
+            of(record, Some(&testing::META)).into_iter().map(|advice| advice.command).collect()
+        };
+        assert!(commands(&record).iter().any(Option::is_some));
+        record.tool.argv[0] = "/home/me/arm64/tailback".to_owned();
+        assert!(commands(&record).iter().all(Option::is_none));
     }
 
     #[test]

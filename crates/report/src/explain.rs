@@ -4,7 +4,6 @@ use crate::look::Look;
 use crate::prose::explanation as prose;
 use crate::prose::{not_seen, plain};
 use model::evidence::{Span, Wait};
-use model::explanation::Share;
 use model::{Explanation, Meta, State};
 use std::fmt::Write as _;
 
@@ -22,7 +21,7 @@ pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -
         state => writeln!(text, "What was seen of {scenario}{arm}, {state}:"),
     };
     line(&mut text, look, "  ", &prose::cause(explanation, meta));
-    shares(&mut text, look, &explanation.shares);
+    shares(&mut text, look, explanation);
     for seen in &explanation.evidence {
         line(&mut text, look, "  - ", &prose::seen(seen));
     }
@@ -31,15 +30,16 @@ pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -
     text
 }
 
-fn shares(text: &mut String, look: Look, shares: &[Share]) {
-    if !shares.is_empty() {
+fn shares(text: &mut String, look: Look, explanation: &Explanation) {
+    if !explanation.shares.is_empty() {
         let _ = writeln!(text, "  Of all the time in such waits:");
     }
-    for share in shares {
+    for share in &explanation.shares {
         let ms = model::estimate::number(share.ns as f64 / 1e6);
         let first = format!("  {:>5.1}%  {ms:>9} ms  ", share.percent);
         let rest = " ".repeat(first.len());
-        let _ = writeln!(text, "{}", look.wrap(prose::happened(share.what), &first, &rest));
+        let happened = prose::share(share.what, &explanation.evidence);
+        let _ = writeln!(text, "{}", look.wrap(&happened, &first, &rest));
     }
 }
 

@@ -5,55 +5,161 @@ use os::quote;
 
 /// Flags of the original command that are dropped: they do not affect the measurement, or the new
 /// command sets them itself (`--seed`, `--only`).
-const DROPPED_FLAGS: [&str; 8] =
-    ["--record", "--report", "--only", "--skip", "--seed", "--format", "--undecided", "--exit-for"];
-
-/// Flags that `tailback matrix` adds to the command of its runs.
-const OF_MATRIX: [&str; 1] = ["--at-least"];
+const DROPPED_FLAGS: [&str; 11] = [
+    "--report",
+    "--only",
+    "--skip",
+    "--seed",
+    "--format",
+    "--undecided",
+    "--exit-for",
+    "--into",
+    "--jitter",
+    "--host-name",
+    "--hash-host-name",
+];
 
 /// Switches that do not affect the measurement.
-const DROPPED_SWITCHES: [&str; 2] = ["--json", "--why"];
+const DROPPED_SWITCHES: [&str; 4] = ["--json", "--why", "--brief", "--exit-zero"];
+
+/// What a new command leaves out besides [`DROPPED_FLAGS`] and [`DROPPED_SWITCHES`].
+struct LeftOut {
+    /// Flags with a value.
+    flags: &'static [&'static str],
+    /// Switches.
+    switches: &'static [&'static str],
+}
+
+/// For a new study: it must not replace the record of the old one.
+const NEW: LeftOut = LeftOut { flags: &["--record", "-o"], switches: &[] };
+
+/// For a command that continues a study. The file that the user named has the blocks so far, and
+/// with `--fresh` it would begin anew.
+const CONTINUED: LeftOut = LeftOut { flags: &[], switches: &["--fresh"] };
+
+/// For a study over kernels. Its record has the command of the guest of one kernel, which gets the
+/// file as text.
+const OVER_KERNELS: LeftOut = LeftOut {
+    flags: &["--record", "-o", "--text", IN_KERNEL, "--samples"],
+    switches: &["--trust", "--yes"],
+};
+
+/// The flag of the part of one kernel in a study over kernels.
+const IN_KERNEL: &str = "--in-kernel";
+
+/// The words that `tailback matrix` adds to the command of its runs, unless that sets the number
+/// of blocks itself or the matrix is a quick one.
+const OF_MATRIX: [&str; 2] = ["--at-least", "16"];
+
+/// The switch of `tailback matrix` that its runs get too.
+const QUICK: &str = "--quick";
+
+/// The first word of a command in a guest that runs the same program as its host. If the user
+/// named another one with `--program`, the host writes its whole path there.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// The commands that make records. A record may come from anyone, and other commands run what their
+/// words say, such as `tailback bisect --build COMMAND`.
+const MEASURING: [&str; 7] = ["run", "check", "study", "watch", "compare", "matrix", "advise"];
+
+/// The clock of an emulated guest, unless the user or the kernel asks for another one.
+const USUAL_CLOCK: &str = "host";
 
 /// The command line that runs the study again with the same seed. For a record of a `check`, it
 /// is limited to the scenario of the record.
 pub fn command(record: &Judged) -> String {
     if record.live.is_some() {
-        return joined(record, &[]);
+        return joined(record, &NEW, &[]);
     }
     let seed = record.plan.seed.to_string();
-    joined(record, &["--seed", &seed])
+    let left_out = if is_over_kernels(record) { &OVER_KERNELS } else { &NEW };
+    joined(record, left_out, &["--seed", &seed])
 }
 
 /// The same command without a seed: it continues a study that was left undecided.
 pub fn command_to_continue(record: &Judged) -> String {
-    joined(record, &[])
+    joined(record, &CONTINUED, &[])
 }
 
 /// The command line that runs the study of a record on these kernels, in turn.
 pub fn matrix(record: &Judged, kernels: &[&str]) -> String {
-    let kernels = quote::word(&kernels.join(","));
+    let kernels = quote::word(&as_asked(kernels));
     let mut words = ["tailback", "matrix"].map(str::to_owned).to_vec();
     words.extend([quote::word(&record.scenario), "--kernels".to_owned(), kernels]);
-    if let Some(guest) = record.machine.guest_of() {
-        words.extend(["--cpus".to_owned(), guest.cpus.to_string()]);
+    words.extend(of_guest(record));
+    // The first two words of the original command are `run` and the scenario.
+    let mut of_runs: Vec<String> = given(record, &NEW).into_iter().skip(2).collect();
+    if let Some(added) = of_runs.windows(2).position(|two| two == OF_MATRIX) {
+        of_runs.drain(added..added + OF_MATRIX.len());
+    } else if let Some(quick) = of_runs.iter().position(|word| word == QUICK) {
+        words.push(of_runs.remove(quick));
     }
     words.push("--".to_owned());
-    // The first two words of the original command are `run` and the scenario.
-    words.extend(given(record, &OF_MATRIX).into_iter().skip(2));
+    words.extend(of_runs);
     words.join(" ")
+}
+
+/// The names of versions as `--kernels` takes them: `debian:7.0 (1)` and `debian:7.0 (2)` are two
+/// runs of `debian:7.0*2`.
+fn as_asked(versions: &[&str]) -> String {
+    let is_number =
+        |word: &str| word.strip_suffix(')').is_some_and(|word| word.parse::<u32>().is_ok());
+    let kernels = versions.iter().copied().map(|version| match version.rsplit_once(" (") {
+        Some((kernel, number)) if kernel.contains(':') && is_number(number) => kernel,
+        _ => version,
+    });
+    let kernels: Vec<&str> = kernels.collect();
+    let counted = kernels.chunk_by(|one, other| one == other).map(|same| match same.len() {
+        1 => same[0].to_owned(),
+        runs => format!("{}*{runs}", same[0]),
+    });
+    counted.collect::<Vec<String>>().join(",")
+}
+
+/// The path of the program that the user named for the guest of the record. None if the guest ran
+/// the same program as its host.
+pub fn program(record: &Judged) -> Option<&str> {
+    record.machine.guest.as_ref()?;
+    let first = record.tool.argv.first()?.as_str();
+    // Another word, such as one that looks like a flag, is none that the host wrote there.
+    let is_path = first.starts_with('/') || first.starts_with("./");
+    (is_path && first != OWN_PROGRAM).then_some(first)
+}
+
+/// Whether it is the record of a study over kernels, which was made of the records of its guests.
+fn is_over_kernels(record: &Judged) -> bool {
+    record.tool.argv.iter().any(|word| word == IN_KERNEL)
+}
+
+/// The flags of the record's guest besides its kernel, each quoted. Its memory is not in the
+/// record.
+fn of_guest(record: &Judged) -> Vec<String> {
+    let (Some(size), Some(guest)) = (record.machine.guest_of(), &record.machine.guest) else {
+        return Vec::new();
+    };
+    // Kernels of Debian have the usual clock. Which one another kernel has depends on its name.
+    let is_usual = |clock: &str| clock == USUAL_CLOCK && guest.kernel_name.starts_with("debian:");
+    let clock = guest.clock.as_deref().filter(|clock| !is_usual(clock));
+    let mut words = vec!["--cpus".to_owned(), size.cpus.to_string()];
+    for (flag, value) in
+        [("--root", guest.root.as_deref()), ("--clock", clock), ("--program", program(record))]
+    {
+        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), quote::word(value)]));
+    }
+    words
 }
 
 /// The words of the record, each quoted. A record may come from anyone, so the first word is
 /// always `tailback`.
-fn joined(record: &Judged, more: &[&str]) -> String {
+fn joined(record: &Judged, left_out: &LeftOut, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
-    if let Some(guest) = record.machine.guest_of() {
-        let (kernel, cpus) = (quote::word(&guest.kernel), guest.cpus.to_string());
-        words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus].map(str::to_owned));
-        words.extend(guest.root.iter().flat_map(|root| ["--root".to_owned(), quote::word(root)]));
+    if let Some(guest) = record.machine.guest.as_ref().filter(|_| !is_over_kernels(record)) {
+        let kernel = quote::word(&guest.kernel_name);
+        words.extend(["vm".to_owned(), "--kernel".to_owned(), kernel]);
+        words.extend(of_guest(record));
         words.push("--".to_owned());
     }
-    words.extend(given(record, &[]));
+    words.extend(given(record, left_out));
     if record.tool.argv.get(1).is_some_and(|word| word == "check") {
         words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
     }
@@ -62,23 +168,38 @@ fn joined(record: &Judged, more: &[&str]) -> String {
 }
 
 /// The words after the program name, each quoted. Words that do not affect the measurement are
-/// left out, and so are the flags in `without` with their values.
-fn given(record: &Judged, without: &[&str]) -> Vec<String> {
+/// left out, and so is what `left_out` names.
+fn given(record: &Judged, left_out: &LeftOut) -> Vec<String> {
+    let command = record.tool.argv.get(1).map(String::as_str);
+    let makes_records = command.is_some_and(|command| MEASURING.contains(&command));
+    if !makes_records {
+        return plain(record);
+    }
     let mut words = Vec::new();
     let mut given = record.tool.argv.iter().skip(1);
+    let is_dropped =
+        |switch: &str| DROPPED_SWITCHES.contains(&switch) || left_out.switches.contains(&switch);
     while let Some(word) = given.next() {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        match DROPPED_FLAGS.contains(&name) || without.contains(&name) {
+        match DROPPED_FLAGS.contains(&name) || left_out.flags.contains(&name) {
             true if value.is_some() => {}
             true => drop(given.next()),
-            false if DROPPED_SWITCHES.contains(&word.as_str()) => {}
+            false if is_dropped(word) => {}
             false => words.push(quote::word(word)),
         }
     }
     words
+}
+
+/// The words after the program name if those of the record are of no command that makes records.
+fn plain(record: &Judged) -> Vec<String> {
+    match record.live.is_some() {
+        true => vec!["watch".to_owned()],
+        false => vec!["run".to_owned(), quote::word(&record.scenario)],
+    }
 }
 
 #[cfg(test)]
@@ -102,17 +223,97 @@ mod tests {
         let run =
             ["/usr/bin/tailback", "run", "mmap-lock", "--record", "x y.json", "--busy", "0,10"];
         assert_eq!(of(&run), "tailback run mmap-lock --busy 0,10 --seed 7");
-        assert_eq!(command_to_continue(&record(&run)), "tailback run mmap-lock --busy 0,10");
         assert_eq!(of(&["tailback", "run", "x", "--seed=3", "--json"]), "tailback run x --seed 7");
         let check = ["tailback", "check", "--quick", "--why", "--skip", "a,b"];
         assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
     }
 
+    /// A run looks for blocks to continue only in the file that it names.
+    #[test]
+    fn a_study_is_continued_in_its_file_and_repeated_in_another() {
+        let run = ["tailback", "run", "x", "--fresh", "--record", "x y.json"];
+        assert_eq!(command_to_continue(&record(&run)), "tailback run x --record 'x y.json'");
+        let study = ["tailback", "study", "x.toml", "-o", "x.json", "--fresh"];
+        assert_eq!(of(&study), "tailback study x.toml --fresh --seed 7");
+    }
+
+    #[test]
+    fn flags_of_brief_records_are_left_out_together() {
+        let brief = ["tailback", "run", "x", "--brief", "--into", "/a", "--host-name", "h"];
+        let more = ["--hash-host-name", "/s", "--jitter=9s", "--exit-zero", "--busy", "1"];
+        assert_eq!(of(&[&brief[..], &more].concat()), "tailback run x --busy 1 --seed 7");
+    }
+
+    fn guest(kernel_name: &str) -> Option<model::machine::Guest> {
+        let kernel_name = kernel_name.to_owned();
+        Some(model::machine::Guest { kernel_name, ..Default::default() })
+    }
+
+    /// Its record has the command of the guest of its control, which no user can run.
+    #[test]
+    fn a_study_over_kernels_is_repeated_on_the_host() {
+        let words = ["/proc/self/exe", "study", "x.toml", "--text", "a = 1", "--in-kernel", "k"];
+        let more = ["--yes", "--trust", "--samples", "6", "--seed", "3", "--quick"];
+        let mut record = record(&[&words[..], &more].concat());
+        record.machine.guest = guest("k");
+        assert_eq!(command(&record), "tailback study x.toml --quick --seed 7");
+    }
+
+    #[test]
+    fn a_guest_gets_the_program_the_clock_and_the_root_of_the_first_one() {
+        let words = ["/a b/tailback", "run", "x", "--seed", "3", "--quick", "--busy", "1"];
+        let mut record = record(&words);
+        assert_eq!(program(&record), None, "it is the path on this machine");
+        record.machine.guest = guest("debian:6.12");
+        let said = command(&record);
+        assert!(said.contains(" --program '/a b/tailback' -- run x --quick --busy 1"), "{said}");
+        let both = matrix(&record, &["debian:6.12"]);
+        assert!(both.contains(" --program '/a b/tailback' --quick -- --busy 1"), "{both}");
+        for none in [OWN_PROGRAM, "tailback", "-rf", ""] {
+            record.tool.argv[0] = none.to_owned();
+            assert_eq!(program(&record), None, "{none}");
+            assert!(!command(&record).contains("--program"), "{none}");
+        }
+        for (kernel, clock, flag) in [
+            ("debian:6.12", "instructions", Some(" --clock instructions")),
+            ("built:plain", "host", Some(" --clock host")),
+            ("debian:6.12", "host", None),
+        ] {
+            record.machine.guest = guest(kernel);
+            let guest = record.machine.guest.as_mut().unwrap();
+            guest.clock = Some(clock.to_owned());
+            guest.root = Some("host".to_owned());
+            for said in [command(&record), matrix(&record, &[kernel])] {
+                assert!(said.contains(" --root host"), "{said}");
+                assert_eq!(said.contains(" --clock "), flag.is_some(), "{said}");
+                assert!(said.contains(flag.unwrap_or_default()), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_runs_of_a_kernel_are_counted() {
+        let two = ["debian:7.0 (1)", "debian:7.0 (2)", "debian:7.1"];
+        assert_eq!(as_asked(&two), "debian:7.0*2,debian:7.1");
+        let said = matrix(&record(&["tailback", "run", "x"]), &two);
+        assert!(said.contains(" --kernels 'debian:7.0*2,debian:7.1' "), "{said}");
+        assert_eq!(as_asked(&["linux (1)", "linux (2)"]), "linux (1),linux (2)", "two folders");
+    }
+
+    #[test]
+    fn a_number_of_blocks_that_the_user_chose_is_kept() {
+        let of = |blocks: &str| {
+            let words = ["tailback", "run", "x", "--quick", "--at-least", blocks];
+            matrix(&record(&words), &["k"])
+        };
+        assert_eq!(of("16"), "tailback matrix some-stall --kernels k -- --quick");
+        assert_eq!(of("30"), "tailback matrix some-stall --kernels k --quick -- --at-least 30");
+    }
+
     #[test]
     fn what_came_from_a_guest_is_run_in_one() {
         let mut record = record(&["tailback", "run", "x", "--json"]);
-        let kernel_name = "debian:6.12".to_owned();
-        record.machine.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
+        record.machine.guest = guest("debian:6.12");
         let cpu = model::machine::Cpu { id: 0, core: None, package: None, node: None };
         record.machine.cpus.resize(2, cpu);
         let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
@@ -133,5 +334,25 @@ mod tests {
             of(&["rm", "run", "a; rm -rf /", "it's", "x\u{202e}\ny"]),
             "tailback run 'a; rm -rf /' \"it's\" 'x  y' --seed 7"
         );
+        let mut record = record(&["/x'$(reboot)\n\u{1b}", "run", "x"]);
+        record.machine.guest = guest("k");
+        let said = command(&record);
+        let path = quote::word("/x'$(reboot)  ");
+        assert!(said.contains(&format!(" --program {path} -- run x ")), "{said}");
+        assert!(!said.contains(['\n', '\u{1b}']), "{said}");
+    }
+
+    #[test]
+    fn only_commands_that_make_records_are_repeated() {
+        let of = |argv: &[&str]| {
+            let record = record(argv);
+            (command(&record), command_to_continue(&record), matrix(&record, &["k"]))
+        };
+        let usual = of(&["tailback", "run", "some-stall"]);
+        assert_eq!(usual.0, "tailback run some-stall --seed 7");
+        let build = ["tailback", "bisect", "--build", "rm -rf /", "--record", "/etc/x"];
+        for argv in [&build[..], &["tailback", "vm", "--program", "/x"], &["tailback"], &[]] {
+            assert_eq!(of(argv), usual, "{argv:?}");
+        }
     }
 }

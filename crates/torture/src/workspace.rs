@@ -127,6 +127,14 @@ impl Workspace {
     }
 }
 
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // A folder on which something is mounted cannot be removed, and this one would stay in
+        // /run.
+        let _ = unmount(self.base.as_path(), UnmountFlags::DETACH);
+    }
+}
+
 fn empty(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -43,7 +43,9 @@ pub use runtime::LiveRuntime;
 pub use sample::{Sampled, Sampler, Sampling, ScopeError, StartError, Step, Steps};
 pub use since::Since;
 pub use subject::Subject;
-pub use summary::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, Together, summary};
+pub use summary::{
+    Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, Together, sees_all, summary,
+};
 pub use tick::{GroupTick, Job, MachineTick, Outside, Process, RuntimeTick, Spent, Tick};
 pub use view::{interval, live, losses};
 pub use window::Window;

@@ -216,9 +216,15 @@ fn stolen(live: &Live) -> Option<Stolen> {
 }
 
 /// Whether all that counts as a loss was seen, of all threads.
-fn sees_all(live: &Live) -> bool {
-    let needed =
-        [Source::Scheduler, Source::MmapLock, Source::Reclaim, Source::Calls, Source::Pressure];
+pub fn sees_all(live: &Live) -> bool {
+    let needed = [
+        Source::Scheduler,
+        Source::MmapLock,
+        Source::MappingLock,
+        Source::Reclaim,
+        Source::Calls,
+        Source::Pressure,
+    ];
     let is_missing = |one: &SourceUse| needed.contains(&one.source) && one.missing.is_some();
     let full = AnswerState::NotMeasurable(NotMeasurable::TableFull);
     !live.sources.iter().any(is_missing) && live.answers.iter().all(|one| one.state != full)
@@ -492,8 +498,12 @@ mod tests {
         let missing = Some(Missing::NoPrograms(NoPrograms::PidNamespace));
         let sources = vec![SourceUse { source: Source::Scheduler, missing }];
         assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
-        let sources = vec![SourceUse { source: Source::Calls, missing: Some(Missing::NoCalls) }];
-        assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
+        for (source, missing) in
+            [(Source::Calls, Missing::NoCalls), (Source::MappingLock, Missing::NoSymbols)]
+        {
+            let sources = vec![SourceUse { source, missing: Some(missing) }];
+            assert_eq!(summary(&Live { sources, ..live(10) }), Summary::PartlyMeasured);
+        }
         let mut full = live(10);
         let state = AnswerState::NotMeasurable(NotMeasurable::TableFull);
         full.answers.push(Answer { stall: "neighbour".to_owned(), state });

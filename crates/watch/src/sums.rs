@@ -7,7 +7,8 @@ use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Most processes, threads and neighbours of a program that are told apart. The sums include all.
+/// Most processes, threads, neighbours and quotas of a program that are told apart. The sums
+/// include all.
 const MOST_APART: usize = 256;
 
 /// The same in a long window. The heaviest are kept whenever there are twice as many.
@@ -118,6 +119,14 @@ impl Sums {
         let lost = gained.ready_ns.saturating_add(held_up_ns(gained));
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
         count(&mut self.threads, gained.tid, |all| all.add(gained));
+    }
+
+    /// Adds that the quota of a group throttled it; None if the group is not known. Further groups
+    /// than are told apart count as not known: users can make a group for each thread.
+    pub fn throttled_by(&mut self, group: Option<String>, ns: u64) {
+        let has_room = self.quota.len() < MOST_APART || self.quota.contains_key(&group);
+        let sum = self.quota.entry(group.filter(|_| has_room)).or_default();
+        *sum = sum.saturating_add(ns);
     }
 
     /// Adds that one of its threads is in another group than its process.
@@ -574,6 +583,16 @@ mod tests {
             kept.sort_unstable_by(|a, b| b.cmp(a));
             prop_assert_eq!(kept, sorted);
         }
+    }
+
+    #[test]
+    fn a_program_has_a_bounded_number_of_quotas() {
+        let mut sums = Sums::default();
+        let group = |number: usize| Some(format!("/{number}"));
+        (0..2 * MOST_APART).for_each(|number| sums.throttled_by(group(number), 1));
+        sums.throttled_by(group(0), 1);
+        assert_eq!(sums.quota.len(), MOST_APART + 1);
+        assert_eq!((sums.quota[&group(0)], sums.quota[&None]), (2, MOST_APART as u64));
     }
 
     #[test]

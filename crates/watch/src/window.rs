@@ -27,6 +27,10 @@ const MOST_READINGS: usize = 1_024;
 /// Most groups with a quota that are told apart.
 const MOST_GROUPS: usize = 4_096;
 
+/// A group at this level or deeper may stand for a group below it, so it is not known which group a
+/// level counts from (`bounded` in `host::cpu_groups`).
+const DEEPEST: usize = 31;
+
 /// Most Erlang nodes that are told apart. Beyond that, those with the lowest process ids are
 /// dropped.
 const MOST_NODES: usize = 64;
@@ -196,9 +200,11 @@ impl Window {
             }
         }
         for (pid, full) in &tick.full {
-            let key = names.of_process(*pid).filter(|_| self.full.len() < MOST_GROUPS);
-            let Some(key) = key else { continue };
+            let Some(key) = names.of_process(*pid) else { continue };
             let so_far = self.full.get(&key);
+            if so_far.is_none() && self.full.len() >= MOST_GROUPS {
+                continue;
+            }
             let read_back_ns = so_far.map_or(0, |full| full.read_back_ns);
             let read_back_ns = read_back_ns.saturating_add(full.read_back_ns);
             // The limit need not be reached in each interval.
@@ -285,8 +291,7 @@ impl Window {
             sums.runtime = Some(*runtime);
         }
         for (group, ns) in by_group {
-            let sum = sums.quota.entry(group).or_default();
-            *sum = sum.saturating_add(ns);
+            sums.throttled_by(group, ns);
         }
         if let Some(job) = waker {
             sums.woken_by(&job);
@@ -302,6 +307,7 @@ impl Window {
         group: Option<&String>,
     ) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
+        let group = group.filter(|group| group.matches('/').count() < DEEPEST);
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
         let only = self.only_throttled(lineage);
         let times = thread.throttled_ns.iter().enumerate().filter(|(_, ns)| **ns > 0);
@@ -523,6 +529,23 @@ mod tests {
         // If the level is not known, the only group there is taken, if it was throttled at all.
         assert_eq!(held(LEVELS - 1, 5).as_deref(), Some("/a"));
         assert_eq!(held(LEVELS - 1, 0), None);
+    }
+
+    #[test]
+    fn the_quota_of_a_group_that_is_too_deep_is_that_of_no_known_group() {
+        let held = |levels: usize| {
+            let own = "/z".repeat(levels);
+            let mut tick = second();
+            process(&mut tick, 1, "web", Some(&own));
+            tick.lineages.insert(own.clone(), vec![own.clone()]);
+            let mut victim = thread(1, 500, 400);
+            victim.throttled_ns[0] = 400 * MS;
+            tick.threads.push(victim);
+            let window = Window::of([&tick]);
+            let (_, sums) = window.victims().next().unwrap();
+            sums.quota.keys().next().unwrap().as_ref() == Some(&own)
+        };
+        assert!(held(DEEPEST - 1) && !held(DEEPEST));
     }
 
     #[test]

@@ -394,6 +394,17 @@ stop_says_what_it_could_not_deliver() ->
         ?assertEqual({error, no_dam}, tailback_dam:cast(?DAM, x))
     end).
 
+stop_counts_messages_alone_test_() ->
+    {timeout, 300, fun stop_counts_messages_alone/0}.
+
+stop_counts_messages_alone() ->
+    with(?SMALL, fun(_, _) ->
+        ok = tailback_dam:cast(?DAM, gate),
+        until(fun() -> info(in_flight) =:= 1 end),
+        %% The dam has taken the row of the flush too. It is no message.
+        ?assertEqual({ok, #{undelivered => 1}}, tailback_dam:stop(?DAM, 100))
+    end).
+
 stop_delivers_first_test_() ->
     {timeout, 300, fun stop_delivers_first/0}.
 

@@ -92,15 +92,16 @@ pub fn apart(kinds: &[KindCounts], owned: &[OwnedKind], factors: &[Factor], seed
     let cut = if distance >= 0.0 { cuts[best].cut } else { cuts[best].cut.opposite() };
     let agrees = share(&kinds, factor, cut) >= share(&kinds, factor, cut.opposite());
     let p_value = if agrees { p_value } else { 1.0 };
-    let sides = |factor: usize, cut: Cut| -> Vec<bool> {
-        kinds.iter().map(|kind| cut.holds(level(kind, factor))).collect()
+    let own: Vec<bool> = kinds.iter().map(|kind| cut.holds(level(kind, factor))).collect();
+    // It ends at the first kind that is on another side: there may be very many cuts and kinds.
+    let has_same_sides = |factor: usize, cut: Cut| {
+        kinds.iter().zip(&own).all(|(kind, inside)| cut.holds(level(kind, factor)) == *inside)
     };
-    let own = sides(factor, cut);
     let mut same: Vec<(usize, Cut)> = Vec::new();
     for other in cuts.iter().filter(|other| other.factor != factor) {
         let is_known = same.iter().any(|(factor, _)| *factor == other.factor);
         let both = [other.cut, other.cut.opposite()];
-        let alike = both.into_iter().find(|cut| !is_known && sides(other.factor, *cut) == own);
+        let alike = both.into_iter().find(|cut| !is_known && has_same_sides(other.factor, *cut));
         same.extend(alike.map(|cut| (other.factor, cut)));
     }
     Apart::Cut(Split { factor, cut, p_value, same })

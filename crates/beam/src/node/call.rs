@@ -99,6 +99,10 @@ impl Node {
                     if let Some(answer) = self.handle(waiting, at, &frame, on_event)? {
                         return Ok(answer);
                     }
+                    // While events come without a pause, the mailbox never says that it is late.
+                    if at > waiting.deadline {
+                        return Err(waiting.late());
+                    }
                 }
                 Next::End(End::Broken(what)) => return Err(self.broken(what)),
                 Next::End(End::Closed) => {

@@ -7,6 +7,10 @@ use std::time::Instant;
 /// Most bytes that may wait. Beyond this, the node's pipe is not read, so the node waits too.
 const MOST_WAITING: usize = 64 << 20;
 
+/// Memory that a waiting frame takes besides its own bytes. It counts, because a node that sends
+/// empty frames could fill the memory otherwise.
+const OF_FRAME: usize = 64;
+
 /// Bytes of standard output and error that are kept, from the end.
 const MOST_WRITTEN: usize = 64 << 10;
 
@@ -60,7 +64,7 @@ impl Mailbox {
     /// Adds a frame that arrived at the time `at`.
     pub fn deliver(&self, at: Instant, frame: Vec<u8>) {
         let mut state = self.state();
-        state.bytes += frame.len();
+        state.bytes += memory(&frame);
         state.frames.push_back((at, frame));
         self.changed.notify_all();
     }
@@ -81,7 +85,7 @@ impl Mailbox {
         let mut state = self.state();
         loop {
             if let Some((at, frame)) = state.frames.pop_front() {
-                state.bytes -= frame.len();
+                state.bytes -= memory(&frame);
                 return Next::Frame(at, frame);
             }
             if let Some(end) = &state.end {
@@ -119,6 +123,11 @@ impl Mailbox {
     }
 }
 
+/// The memory that a waiting frame takes.
+fn memory(frame: &[u8]) -> usize {
+    frame.len() + OF_FRAME
+}
+
 fn cleaned(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     text.lines().map(crate::text::clean_line).filter(|line| !line.is_empty()).collect()
@@ -145,9 +154,10 @@ mod tests {
     #[test]
     fn there_is_room_for_so_much_and_again_after_taking() {
         let mailbox = Mailbox::default();
-        mailbox.deliver(Instant::now(), vec![0; MOST_WAITING - 1]);
+        mailbox.deliver(Instant::now(), vec![0; MOST_WAITING - OF_FRAME - 1]);
         assert!(mailbox.has_room());
-        mailbox.deliver(Instant::now(), vec![0]);
+        // Many empty frames take memory too.
+        mailbox.deliver(Instant::now(), Vec::new());
         assert!(!mailbox.has_room());
         mailbox.receive(Instant::now());
         assert!(mailbox.has_room());

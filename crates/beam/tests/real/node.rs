@@ -146,6 +146,22 @@ fn a_fun_stands_for_the_teller_and_outlives_the_call() {
 }
 
 #[test]
+fn a_late_call_is_given_up_even_if_its_events_never_end() {
+    let Some(erlang) = erlang() else { return };
+    let mut node = erlang.node(NodeOptions::default());
+    let script = "(fun L() -> tailback_port:tell(more), timer:sleep(1), L() end)().";
+    let began = Instant::now();
+    let mut on_event = |_, _: beam::Term| {
+        assert!(began.elapsed() < LONG, "the call goes on as long as events come");
+        // Events come faster than they are handled, so there is always a next one.
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let late = eval_within(&mut node, script, Duration::from_millis(300), &mut on_event);
+    assert!(matches!(late, Err(CallError::Late { .. })), "{late:?}");
+    assert_eq!(call(&mut node, "erlang", "+", vec![int(1), int(2)]).unwrap(), int(3));
+}
+
+#[test]
 fn a_late_call_is_given_up_and_killed_and_the_node_goes_on() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());

@@ -1,6 +1,6 @@
 //! The files of a tar archive. Their names are only shown; no file is opened by such a name.
 
-use super::host::host_of;
+use super::host::{host_of, shown};
 use super::item::{Begin, Form, Item, Text};
 use super::source::{Source, is_archive, is_packed, whole, why};
 use crate::file_host::{FileHost, Given};
@@ -56,7 +56,7 @@ fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMu
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let path: String = path.chars().take(LONGEST_NAME).collect();
         let file_host = file_host(&path, of);
-        let begins = Some(Begin::entry(&format!("{}:{}", of.name, file_host.shown(&path))));
+        let begins = Some(Begin::entry(&format!("{}:{}", of.name, shown(&path, of.hashing))));
         take(match whole(&mut entry) {
             // Nothing inside an archive is unpacked again, since the result could have any size.
             Ok(bytes) if is_packed(&bytes) || is_archive(&bytes) => {

@@ -7,14 +7,15 @@ use super::source::Source;
 use super::{blocks, host};
 use crate::file_host::{FileHost, Given, Hashing};
 use model::census::Why;
-use std::io::Read;
+use std::ffi::OsString;
+use std::io::{Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// Files of at least this many bytes are cut into blocks.
-const LARGE: u64 = 4 << 20;
+pub(super) const LARGE: u64 = 4 << 20;
 
 /// Most small files in a job.
 const MOST_FILES: usize = 128;
@@ -24,6 +25,10 @@ const ENOUGH: usize = 1 << 20;
 
 /// Most levels of nested folders.
 const DEEPEST: usize = 32;
+
+/// Most bytes that are read of a file in a folder, which holds the records of one host. A sparse
+/// file may have any size, and a file that grows while it is read has no end.
+const MOST_OF_HOST: u64 = 4 << 30;
 
 /// State that the finder shares with the parsing threads.
 #[derive(Debug, Clone, Copy)]
@@ -82,21 +87,10 @@ impl<'a> Finder<'a> {
 
     /// The files of a folder in the order of their names. Links are not followed.
     fn folder(&mut self, top: &Path, below: &Path, depth: usize) {
-        let Ok(entries) = std::fs::read_dir(top.join(below)) else {
-            let of_host = self.file_host(&host::host_of(below), Given::Found);
-            let begins = Some(Begin::file(&shown(top, below, &of_host)));
-            return self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
-        };
-        let mut names: Vec<(std::ffi::OsString, bool)> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let kind = entry.file_type().ok()?;
-                let name = entry.file_name();
-                let wanted = kind.is_dir() || kind.is_file() && host::is_wanted(Path::new(&name));
-                wanted.then_some((name, kind.is_dir()))
-            })
-            .collect();
-        names.sort_unstable();
+        let (names, is_whole) = list(&top.join(below));
+        if !is_whole {
+            self.unread(top, below);
+        }
         for (name, is_folder) in names {
             if self.shared.ended.load(Ordering::Relaxed) {
                 return;
@@ -104,7 +98,9 @@ impl<'a> Finder<'a> {
             let below = below.join(&name);
             if is_folder && depth < DEEPEST {
                 self.folder(top, &below, depth + 1);
-            } else if !is_folder {
+            } else if is_folder {
+                self.unread(top, &below);
+            } else {
                 let path = top.join(&below);
                 let is_packed = host::is_packed(&below);
                 let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
@@ -112,10 +108,22 @@ impl<'a> Finder<'a> {
                 // read.
                 let size = if is_packed { LARGE } else { size() };
                 let file_host = self.file_host(&host::host_of(&below), Given::Found);
-                let name = shown(top, &below, &file_host);
+                let name = self.shown(top, &below);
                 self.file(path, name, file_host, size);
             }
         }
+    }
+
+    /// Reports a folder that was not read, or not to its end.
+    fn unread(&mut self, top: &Path, below: &Path) {
+        let begins = Some(Begin::file(&self.shown(top, below)));
+        self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
+    }
+
+    /// The name of a file below a named folder, as it is shown.
+    fn shown(&self, top: &Path, below: &Path) -> String {
+        let below = host::shown(&below.to_string_lossy(), self.shared.hashing);
+        top.join(below).display().to_string()
     }
 
     fn file_host(&self, host: &str, given: Given) -> Arc<FileHost> {
@@ -136,7 +144,8 @@ impl<'a> Finder<'a> {
     }
 
     fn stream(&mut self, bytes: impl Read, name: &str, file_host: Arc<FileHost>) {
-        let bytes = UntilEnded { bytes, ended: self.shared.ended };
+        let left = if file_host.is_alone() { MOST_OF_HOST } else { u64::MAX };
+        let bytes = UntilEnded { bytes, ended: self.shared.ended, left };
         let source = Source { name, file_host, hashing: self.shared.hashing };
         blocks::stream(bytes, &source, &mut |item| {
             let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
@@ -164,19 +173,61 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The name of a file below a named folder, as it is shown.
-fn shown(top: &Path, below: &Path, file_host: &FileHost) -> String {
-    top.join(&*file_host.shown(&below.to_string_lossy())).display().to_string()
+/// The folders and the wanted files in a folder, in the order of their names, and whether these
+/// are all of them.
+fn list(folder: &Path) -> (Vec<(OsString, bool)>, bool) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return (Vec::new(), false) };
+    let mut names = Vec::new();
+    let mut is_whole = true;
+    for entry in entries {
+        let Ok(entry) = entry else {
+            is_whole = false;
+            break;
+        };
+        // What has gone meanwhile has no type.
+        let Ok(kind) = entry.file_type() else { continue };
+        let name = entry.file_name();
+        if kind.is_dir() || kind.is_file() && host::is_wanted(Path::new(&name)) {
+            names.push((name, kind.is_dir()));
+        }
+    }
+    names.sort_unstable();
+    (names, is_whole)
 }
 
-/// A source that ends when reading has ended.
+/// A source that ends when reading has ended. More bytes than `left` are an error.
 struct UntilEnded<'a, R> {
     bytes: R,
     ended: &'a AtomicBool,
+    left: u64,
 }
 
 impl<R: Read> Read for UntilEnded<'_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        if self.ended.load(Ordering::Relaxed) { Ok(0) } else { self.bytes.read(bytes) }
+        if self.ended.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let more = self.bytes.read(bytes)?;
+        let left = self.left.checked_sub(more as u64);
+        self.left = left.ok_or_else(|| Error::from(ErrorKind::FileTooLarge))?;
+        Ok(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_end_is_an_error() {
+        let ended = AtomicBool::new(false);
+        let mut read = Vec::new();
+        let mut endless = UntilEnded { bytes: std::io::repeat(b'x'), ended: &ended, left: 1000 };
+        let error = endless.read_to_end(&mut read).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert!(read.len() <= 1000, "{}", read.len());
+        let text = [b'x'; 1000];
+        let mut short = UntilEnded { bytes: &text[..], ended: &ended, left: 1000 };
+        assert_eq!(short.read_to_end(&mut read).unwrap(), 1000);
     }
 }

@@ -1,5 +1,6 @@
 //! The meaning of file names.
 
+use crate::file_host::Hashing;
 use std::path::Path;
 
 /// Endings of the names of files with records.
@@ -38,19 +39,35 @@ pub(super) fn host_of(below: &Path) -> String {
         _ => None,
     });
     let first = parts.next().unwrap_or_default();
-    if parts.next().is_some() {
-        return first.into_owned();
-    }
-    let mut name = first.as_ref();
+    if parts.next().is_some() { first.into_owned() } else { without_endings(&first).to_owned() }
+}
+
+/// The name of a file below a named folder or in an archive, as it is shown. Where host names are
+/// hashed, each part of it is hashed too: any folder and any file may be named after a host. Only
+/// the endings of the file and its run stay.
+pub(super) fn shown(below: &str, hashing: Option<Hashing>) -> String {
+    let Some(Hashing(hash)) = hashing else { return below.to_owned() };
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    let hashed = |part: &str| if is_name(part) { hash(part) } else { part.to_owned() };
+    let mut parts: Vec<&str> = below.split('/').collect();
+    let file = parts.pop().unwrap_or_default();
+    let stem = without_endings(file);
+    let file = format!("{}{}", hashed(stem), file.strip_prefix(stem).unwrap_or_default());
+    parts.into_iter().map(hashed).chain([file]).collect::<Vec<String>>().join("/")
+}
+
+/// A file name without its endings and its run: a part at its beginning.
+fn without_endings(file: &str) -> &str {
+    let mut name = file;
     while let Some((stem, ending)) = name.rsplit_once('.') {
-        let is_kind = ending == KIND && name.len() < first.len();
+        let is_kind = ending == KIND && name.len() < file.len();
         let is_ending = ENDINGS.contains(&ending) || PACKED.contains(&ending) || is_kind;
         if stem.is_empty() || !is_ending {
             break;
         }
         name = stem;
     }
-    without_run(name).to_owned()
+    without_run(name)
 }
 
 /// The file name for one run of a host, which speaks for that host: HOST-TIME-PID.jsonl. None if
@@ -92,6 +109,19 @@ mod tests {
         assert_eq!((of("web1.record.json"), of("web1.brief.json")), ("web1".into(), "web1".into()));
         assert_eq!((of("web1.record"), of("web-1.jsonl")), ("web1.record".into(), "web-1".into()));
         assert_eq!((of(".json"), of("")), (".json".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn where_host_names_are_hashed_no_part_of_a_name_is_shown() {
+        let hash = |name: &str| format!("#{}", name.len());
+        let of = |below: &str| shown(below, Some(Hashing(&hash)));
+        assert_eq!(of("web1.jsonl"), "#4.jsonl");
+        assert_eq!(of("web1.record.json.gz"), "#4.record.json.gz");
+        assert_eq!(of("web1-20261122T180405Z-17.jsonl"), "#4-20261122T180405Z-17.jsonl");
+        assert_eq!(of("r1/web12/web123.json"), "#2/#5/#6.json");
+        assert_eq!(of("../web1//./db1.example.org"), "../#4//./#15");
+        assert_eq!((of(""), of("web1/")), (String::new(), "#4/".to_owned()));
+        assert_eq!(shown("r1/web1.json", None), "r1/web1.json");
     }
 
     #[test]

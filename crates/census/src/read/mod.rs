@@ -109,7 +109,10 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
     let hashing = options.hashing;
     let file_host: Arc<FileHost> =
         FileHost::new(&host::host_of(Path::new(name)), given, hashing).into();
-    let name = file_host.shown(name);
+    let name = match given {
+        Given::Found => host::shown(name, hashing),
+        Given::Named => name.to_owned(),
+    };
     let source = Source { name: &name, file_host, hashing };
     blocks::stream(bytes, &source, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);

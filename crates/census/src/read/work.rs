@@ -1,6 +1,7 @@
 //! The work of a parsing thread, and its result.
 
 use super::blocks;
+use super::find::LARGE;
 use super::item::{Begin, Form, Item, Job, Text, open};
 use super::source::{Source, is_archive, is_packed};
 use crate::answer::Answer;
@@ -8,7 +9,6 @@ use crate::aside::MOST_EXAMPLES;
 use crate::file_host::FileHost;
 use crate::parse::Reader;
 use model::census::Why;
-use model::record::MOST_TEXT;
 use serde::Deserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -17,6 +17,10 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Most records that are kept of a small file that is compressed or an archive, although its name
+/// does not say so.
+const MOST_UNPACKED: usize = 1000;
 
 /// The result of a job.
 pub(super) struct Done {
@@ -68,6 +72,21 @@ impl Part {
         found.add(0, Err(why));
         Part { begins, file_host: None, found, lines: 0, bytes: 0 }
     }
+
+    /// The number of its records, valid or not.
+    fn records(&self) -> u64 {
+        let failed: u64 = self.found.failed.values().map(|(count, _)| count).sum();
+        failed + self.found.answers.len() as u64
+    }
+
+    /// Keeps only its first valid records, and returns how many more there were.
+    fn keep(&mut self, most: usize) -> u64 {
+        let answers = &mut self.found.answers;
+        let more = answers.len().saturating_sub(most);
+        answers.truncate(most);
+        answers.shrink_to_fit();
+        more as u64
+    }
 }
 
 /// Parses all items of a job.
@@ -88,23 +107,44 @@ fn of_item(item: Item, reader: &mut Reader) -> Vec<Part> {
 fn of_file(path: &Path, name: &str, file_host: Arc<FileHost>, reader: &mut Reader) -> Vec<Part> {
     let begins = Some(Begin::file(name));
     let mut bytes = Vec::new();
-    let most = MOST_TEXT as u64 + 1;
-    let read = open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    if read.is_err() {
+    let read = open(path).and_then(|file| file.take(LARGE).read_to_end(&mut bytes));
+    // A file that has grown since it was found has no room: its job reserved less.
+    if read.is_err() || bytes.len() as u64 >= LARGE {
         return vec![Part::failed(begins, Why::Unreadable)];
-    }
-    if bytes.len() > MOST_TEXT {
-        return vec![Part::failed(begins, Why::TooLarge)];
     }
     if is_packed(&bytes) || is_archive(&bytes) {
         let _turn = reader.unpacks();
-        let mut parts = Vec::new();
-        // An archive that was found speaks for this host alone, so no other name is hashed.
-        let source = Source { name, file_host, hashing: None };
-        blocks::stream(bytes.as_slice(), &source, &mut |item| parts.extend(of_item(item, reader)));
-        return parts;
+        let source = Source { name, file_host, hashing: reader.hashing };
+        return of_packed(&bytes, &source, reader);
     }
     vec![of_text(Text { begins, file_host, form: Form::of(&bytes), bytes }, reader)]
+}
+
+/// The records of a small file that is compressed or an archive, although its name does not say
+/// so. Only the first ones are kept: the job has reserved the room of the small file, and a host
+/// can compress thousands of equal records into a few kilobytes.
+fn of_packed(bytes: &[u8], source: &Source, reader: &mut Reader) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut room = MOST_UNPACKED;
+    let mut left_out = 0;
+    blocks::stream(bytes, source, &mut |item| {
+        for mut part in of_item(item, reader) {
+            if room == 0 {
+                left_out += part.records();
+            } else {
+                left_out += part.keep(room);
+                // A part without records takes memory too.
+                room = room.saturating_sub(part.found.answers.len().max(1));
+                parts.push(part);
+            }
+        }
+    });
+    if left_out > 0 {
+        let mut rest = Part::failed(Some(Begin::entry(source.name)), Why::TooMany);
+        rest.found.failed.insert(Why::TooMany, (left_out, vec![0]));
+        parts.push(rest);
+    }
+    parts
 }
 
 fn of_text(text: Text, reader: &mut Reader) -> Part {
@@ -152,5 +192,41 @@ impl<'de> Visitor<'de> for Each<'_, '_> {
             self.found.add(0, self.reader.read(one.get().as_bytes()));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_host::Given;
+    use crate::kinds::Kinds;
+    use crate::options::Options;
+    use crate::parse::Turns;
+    use model::{Facts, Headline, Judgement, State};
+
+    fn skipped(_: &Facts) -> Judgement {
+        Judgement::new(State::Skipped, Headline::NotMeasured)
+    }
+
+    #[test]
+    fn a_file_that_has_grown_since_it_was_found_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let options = Options {
+            scenarios: &[],
+            judge: skipped,
+            now: 0,
+            threads: 1,
+            trials: None,
+            hashing: None,
+        };
+        let (kinds, turns) = (Kinds::default(), Turns::default());
+        let mut reader = Reader::new(&options, &kinds, &turns);
+        for (size, why) in [(LARGE - 1, Why::Damaged), (LARGE, Why::Unreadable)] {
+            file.as_file().set_len(size).unwrap();
+            let file_host = FileHost::new("web1", Given::Found, None).into();
+            let parts = of_file(file.path(), "web1.json", file_host, &mut reader);
+            let failed: Vec<Why> = parts[0].found.failed.keys().copied().collect();
+            assert_eq!(failed, [why], "{size}");
+        }
     }
 }

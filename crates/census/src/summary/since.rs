@@ -53,7 +53,7 @@ pub(super) fn since(fleet: &Fleet, hosts: &Hosts, before: &Census) -> Since {
     let mut changed: BTreeMap<usize, Changed> = BTreeMap::new();
     let mut unknown = before.hosts_in_other_groups;
     for group in &before.groups {
-        unknown += group.hosts.left_out;
+        unknown = unknown.saturating_add(group.hosts.left_out);
         let places = fleet.scenarios.iter().map(|name| group.answers.get(name).copied());
         let answers: Vec<Option<State>> = places.collect();
         for name in group.hosts.names.iter().flat_map(Run::names) {

@@ -37,6 +37,7 @@ impl Run for Explain {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let record = records::judged(&self.file)?;
         if let Some(live) = &record.live {
+            check_arm(&record, &self.file, self.arm.as_deref())?;
             let code = self.live(session, live, &record);
             self.write_trace(&record)?;
             return Ok(code);
@@ -51,7 +52,8 @@ impl Run for Explain {
             let look = output::look_with(self.why);
             session.out.print(&report::explanation(&explanation, Some(meta), look));
         }
-        if self.timeline {
+        // The JSON has the timeline already.
+        if self.timeline && !self.json {
             show_timeline(session, &explanation);
         }
         self.write_trace(&record)?;

@@ -14,6 +14,9 @@ const POLL_NS: i64 = 100_000_000;
 /// Most lines, events and warnings that are passed on.
 const MOST_LINES: usize = 20_000;
 
+/// The warning in place of the last one.
+const LEFT_OUT: &str = "it sent too many lines: its further lines and warnings are not shown";
+
 /// Longest part of a line or a warning that is passed on, in bytes. Ours are far shorter.
 const MOST_LINE: usize = 4096;
 
@@ -82,19 +85,9 @@ impl Guest {
                 self.events.push_back(Event::Hello(hello));
             }
             FrameKind::Heartbeat => {}
-            FrameKind::Line if self.received.lines < MOST_LINES => {
-                self.received.lines += 1;
-                self.events.push_back(Event::Line(line()));
-            }
-            FrameKind::Event if self.received.lines < MOST_LINES => {
-                self.received.lines += 1;
-                self.events.push_back(Event::Told(text()));
-            }
-            FrameKind::Warning if self.received.lines < MOST_LINES => {
-                self.received.lines += 1;
-                self.events.push_back(Event::Warning(line()));
-            }
-            FrameKind::Line | FrameKind::Event | FrameKind::Warning => {}
+            FrameKind::Line => self.pass_on(|| Event::Line(line())),
+            FrameKind::Event => self.pass_on(|| Event::Told(text())),
+            FrameKind::Warning => self.pass_on(|| Event::Warning(line())),
             FrameKind::Output => {
                 self.received.output =
                     unpack(&frame.payload).map_err(|why| format!("standard output: {why}"))?;
@@ -108,6 +101,18 @@ impl Guest {
             }
         }
         Ok(())
+    }
+
+    /// Passes a line, an event or a warning on. The last one that is passed on says that the rest
+    /// is left out: it may have the reason for an exit code.
+    fn pass_on(&mut self, event: impl FnOnce() -> Event) {
+        let passed = self.received.lines;
+        if passed < MOST_LINES {
+            self.received.lines += 1;
+            let is_last = passed + 1 == MOST_LINES;
+            let event = if is_last { Event::Warning(LEFT_OUT.to_owned()) } else { event() };
+            self.events.push_back(event);
+        }
     }
 }
 

@@ -120,17 +120,20 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
     let output = child.stdout.take().map(read_output);
     let lines = child.stderr.take().map(|stderr| pass_lines(stderr, port.clone()));
     // Reaps every process, so that orphans of a trial do not stay in /proc.
-    let code = reap::until_gone(child.id());
+    let end = reap::until_gone(child.id());
     running.gone();
     let output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
     if let Some(lines) = lines {
         let _ = lines.join();
     }
+    if let Some(why) = &end.why {
+        port.send(FrameKind::Warning, why.as_bytes());
+    }
     port.send(FrameKind::Output, &pack(&output));
     if let Some(record) = record() {
         port.send(FrameKind::Record, &pack(&record));
     }
-    Ok(code)
+    Ok(end.code)
 }
 
 fn start(job: &Job) -> std::io::Result<Child> {

@@ -16,6 +16,8 @@ use crate::owner::Owner;
 use crate::roots::{self, Roots};
 use model::group::Controller;
 use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -66,8 +68,10 @@ pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     if !parent_group.enable || all.iter().any(|one| one.is_of(parent_group)) {
         return Ok(());
     }
-    let (group, children) = (parent_group.folder.clone(), children(&parent_group.folder));
+    let group = parent_group.folder.clone();
     let controller = parent_group.controller;
+    let children = children(&group).map_err(|error| error::io(&group, error))?;
+    let children: Vec<String> = children.iter().map(|child| shown(child)).collect();
     let change =
         Change::Controller { controller, group: group.clone(), children: children.clone() };
     let noted = journal::note(&parent_group.roots, change)?;
@@ -116,24 +120,36 @@ pub(crate) fn withdraw(
 
 fn withdraw_in(controller: Controller, group: &Path, before: &[String]) -> Undone {
     let is_on = |text: &str| text.split_whitespace().any(|name| name == controller.name());
-    match roots::read_text(&group.join(CONTROL)) {
-        Err(_) => Undone::Before,
-        Ok(text) if !is_on(&text) => Undone::Before,
+    let control = group.join(CONTROL);
+    match text_of(&control) {
+        Err(error) => Undone::Failed(control, error.to_string()),
+        Ok(text) if text.as_deref().is_none_or(|text| !is_on(text)) => Undone::Before,
         Ok(_) if !groups_of_tailback(group).is_empty() => Undone::Later,
         Ok(_) => switch_off(controller, group, before),
     }
 }
 
+/// Disables a controller, unless that could take a setting from a child: a child that cannot be
+/// looked at may have one.
 fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone {
-    let children = children(group);
-    if let Some(new) = children.iter().find(|name| !before.contains(name)) {
+    let control = group.join(CONTROL);
+    let children = match children(group) {
+        Ok(children) => children,
+        Err(error) => return Undone::Failed(control, format!("the groups below: {error}")),
+    };
+    if let Some(new) = children.iter().map(|child| shown(child)).find(|new| !before.contains(new)) {
         return Undone::Left(format!("the group {new} was made later and may need the controller"));
     }
-    let own = children.iter().find_map(|child| own_setting(controller, group, child));
-    if let Some((child, file)) = own {
-        return Undone::Left(format!("the group {child} has its own {file}"));
+    for child in &children {
+        let name = shown(child);
+        match own_setting(controller, &group.join(child)) {
+            Ok(None) => {}
+            Ok(Some(file)) => {
+                return Undone::Left(format!("the group {name} has its own {file}"));
+            }
+            Err(error) => return Undone::Failed(control, format!("the group {name}: {error}")),
+        }
     }
-    let control = group.join(CONTROL);
     match write_existing(&control, &format!("-{}", controller.name())) {
         Ok(()) => Undone::Now,
         Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
@@ -143,33 +159,54 @@ fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone
     }
 }
 
-/// The first setting of a child that would be lost.
-fn own_setting(
-    controller: Controller,
-    group: &Path,
-    child: &str,
-) -> Option<(String, &'static str)> {
-    let set = |(file, default): &&(&'static str, &str)| {
-        let text = roots::read_text(&group.join(child).join(file)).unwrap_or_default();
-        text.split_whitespace().next().is_some_and(|value| value != *default)
-    };
-    settings(controller).iter().find(set).map(|(file, _)| (child.to_owned(), *file))
+/// The first setting of a group that would be lost.
+fn own_setting(controller: Controller, group: &Path) -> io::Result<Option<&'static str>> {
+    for &(file, default) in settings(controller) {
+        let text = text_of(&group.join(file))?.unwrap_or_default();
+        if text.split_whitespace().next().is_some_and(|value| value != default) {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+/// The text of a file of a group; None if the kernel has no such file, or the group is gone.
+fn text_of(file: &Path) -> io::Result<Option<String>> {
+    match os::file::read_start(file, roots::FILE_LIMIT) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) => match Errno::from_io_error(&error) {
+            // The kernel answers NODEV for an open file of a group that was removed.
+            Some(Errno::NOENT | Errno::NODEV) => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 /// The children of a group, without those that tailback made.
-fn children(group: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(group).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| Owner::parse(name).is_none()).collect();
+fn children(group: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(group)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_ours = name.to_str().and_then(Owner::parse).is_some();
+        if !is_ours && entry.file_type()?.is_dir() {
+            names.push(name);
+        }
+    }
     names.sort();
-    names
+    Ok(names)
+}
+
+/// The name of a group in the journal. The kernel allows names that are no text.
+fn shown(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::ffi::OsStrExt;
     use testing::Tree;
 
     fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
@@ -184,8 +221,39 @@ mod tests {
     #[test]
     fn a_controller_that_nobody_uses_is_taken_back() {
         assert_eq!(withdrawn(&[ON], &[]), (true, "-cpu".to_owned()));
-        let plain = [ON, ("a/cpu.max", "max 100000\n"), ("a/cpu.weight", "100\n")];
+        let plain = [
+            ON,
+            ("a/cpu.max", "max 100000\n"),
+            ("a/cpu.max.burst", "0\n"),
+            ("a/cpu.weight", "100\n"),
+            ("a/cpu.uclamp.min", "0.00\n"),
+            ("a/cpu.uclamp.max", "max\n"),
+        ];
         assert_eq!(withdrawn(&plain, &["a"]), (true, "-cpu".to_owned()));
+    }
+
+    #[test]
+    fn a_group_whose_name_is_no_text_keeps_its_quota() {
+        let dir = Tree::new(&[ON]);
+        let child = dir.root().join(OsStr::from_bytes(b"a\xff"));
+        fs::create_dir(&child).unwrap();
+        fs::write(child.join("cpu.max"), "50000 100000\n").unwrap();
+        let undone = |before: &[String]| withdraw_in(Controller::Cpu, dir.root(), before);
+        let quota = undone(&["a\u{fffd}".to_owned()]);
+        assert!(matches!(quota, Undone::Left(why) if why.contains("cpu.max")));
+        assert!(matches!(undone(&[]), Undone::Left(why) if why.contains("made later")));
+        assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), ON.1);
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_looked_at_keeps_the_controller_for_later() {
+        // A folder has the name of the file, so that root cannot read it either.
+        let hidden = Tree::new(&[("cgroup.subtree_control/x", "")]);
+        assert!(matches!(withdraw_in(Controller::Cpu, hidden.root(), &[]), Undone::Failed(..)));
+        let dir = Tree::new(&[("a/cpu.max/x", ""), ON]);
+        let undone = withdraw_in(Controller::Cpu, dir.root(), &["a".to_owned()]);
+        assert!(matches!(undone, Undone::Failed(_, why) if why.starts_with("the group a: ")));
+        assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), ON.1);
     }
 
     #[test]
@@ -194,6 +262,8 @@ mod tests {
         let quota = [ON, ("a/cpu.max", "50000 100000\n")];
         assert_eq!(withdrawn(&quota, &["a"]), kept);
         assert_eq!(withdrawn(&[ON, ("a/cpu.weight", "200\n")], &["a"]), kept);
+        assert_eq!(withdrawn(&[ON, ("a/cpu.max.burst", "5000\n")], &["a"]), kept);
+        assert_eq!(withdrawn(&[ON, ("a/cpu.uclamp.min", "20.00\n")], &["a"]), kept);
         // A child that was made since then may be about to get a setting.
         assert_eq!(withdrawn(&[ON, ("a/cpu.max", "max 100000\n")], &[]), kept);
     }

@@ -8,7 +8,7 @@
 use super::clear::clear;
 use super::error::CgroupError;
 use super::place::{HeldGroup, NoGroup};
-use crate::journal::{self, Change, Noted, Undone};
+use crate::journal::{self, Change, JournalError, Noted, Undone};
 use crate::owner::Owner;
 use crate::roots::Roots;
 use std::ffi::OsStr;
@@ -19,10 +19,18 @@ use std::path::Path;
 /// The controllers in whose hierarchies groups are made.
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 
-/// Makes an empty group after it is recorded in the journal. Without a journal, as for an
-/// ordinary user without a session, only its name shows whose it is.
+/// Makes an empty group after it is recorded in the journal. Without a folder for journals, as for
+/// an ordinary user without a session, only its name shows whose it is.
+///
+/// # Errors
+/// If the kernel refuses the group, or if the journal cannot be written, for example on a full
+/// disk. Nobody in another pid namespace could tell that a group without an entry is left behind.
 pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupError> {
-    let noted = journal::note(roots, Change::Group { path: path.to_owned() }).ok();
+    let noted = match journal::note(roots, Change::Group { path: path.to_owned() }) {
+        Ok(noted) => Some(noted),
+        Err(JournalError::Folder(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
     match fs::create_dir(path) {
         Ok(()) => Ok(noted),
         Err(failed) => {

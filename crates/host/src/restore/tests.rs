@@ -215,6 +215,17 @@ fn a_change_stands_in_the_journal_until_it_is_undone() {
 }
 
 #[test]
+fn a_journal_that_cannot_be_written_leaves_no_half_of_it() {
+    let tree = Tree::new();
+    let folder = private::folder(&tree.roots.run.join("tailback")).unwrap();
+    let own = Owner::this(&tree.roots).unwrap();
+    // A folder has the name of the journal.
+    fs::create_dir(folder.join(format!("{}.journal", own.name(0)))).unwrap();
+    assert!(note(&tree.roots, tree.change()).is_err());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
 fn what_a_killed_run_changed_is_put_back_once() {
     let tree = Tree::new();
     tree.change_and_die();

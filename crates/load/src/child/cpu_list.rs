@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_refused_by_its_words() {
-        for wrong in ["", " ", "3-1", "1,", "-", "a", "+1", "1--2", "0-1024", "4294967296"] {
+        for wrong in ["", " ", "3-1", "1,", "-", "a", "+1", "1--2", "0-8192", "4294967296"] {
             let error = wrong.parse::<CpuList>().unwrap_err();
             assert!(error.starts_with(&format!("`{wrong}` is not a list")), "{error}");
         }

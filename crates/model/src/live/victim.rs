@@ -179,7 +179,7 @@ pub struct Parts {
     /// The hypervisor had the CPU: an estimate from the steal time of all CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hypervisor_ns: u64,
-    /// Its CPU was idle: the thread was being woken.
+    /// Its CPU was idle: mostly, the thread was being woken.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waking_ns: u64,
     /// The cause is not known.

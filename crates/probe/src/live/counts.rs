@@ -77,6 +77,8 @@ pub struct ThreadCounts {
     pub session: u32,
     /// Its nice value when it was first seen.
     pub nice: i32,
+    /// Whether it had a deadline policy when it became runnable last.
+    pub is_deadline: bool,
     /// Time on a CPU.
     pub ran_ns: u64,
     /// Time runnable without a CPU: the sum of `throttled_ns`, `others_ns`, `own_ns`, `idle_ns`

@@ -91,6 +91,8 @@ impl Thread {
             waker: self.waker,
             session: self.session,
             nice: self.nice,
+            // The kernel's only negative priority.
+            is_deadline: self.prio < 0,
             ran_ns: self.ran,
             ready_ns: self.ready,
             open_ns: 0,

@@ -97,7 +97,9 @@ impl LiveProbe {
     /// came online, all clocks are attached anew: those of that CPU ended when it went offline.
     pub fn set_online(&mut self, cpus: BTreeSet<u32>) {
         let has_new = self.online.set(cpus, suspended_ns());
-        if has_new && self.loaded.seen.samples {
+        // An earlier attempt may have failed, for example for lack of descriptors.
+        let has_none = self.loaded.samples.is_empty();
+        if self.loaded.seen.samples && (has_new || has_none) {
             self.loaded.sample();
         }
         if has_new && self.nodes.sees_passes() {

@@ -59,7 +59,8 @@ fn shares(explanation: &Explanation) -> Table {
         .iter()
         .map(|share| {
             let ms = number(share.ns as f64 / 1e6);
-            vec![format!("{:.1}%", share.percent), ms, prose::happened(share.what).to_owned()]
+            let happened = prose::share(share.what, &explanation.evidence);
+            vec![format!("{:.1}%", share.percent), ms, happened]
         })
         .collect();
     table

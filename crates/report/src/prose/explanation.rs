@@ -21,6 +21,13 @@ const NAMES: usize = 3;
 /// (`probe/src/quota.rs`). If it lists as many, later ones are missing.
 const LISTED: usize = 400;
 
+/// In a record this many waits are joined to their holders, the longest ones
+/// (`probe/src/gather.rs`). All others count as waits without a known holder.
+const JOINED: u64 = 2000;
+
+/// The longest waits are chosen among this many, the first ones (`probe/src/gather.rs`).
+const REMEMBERED: u64 = 100_000;
+
 /// The cause in a few sentences.
 pub fn cause(explanation: &Explanation, meta: Option<&Meta>) -> String {
     match &explanation.cause {
@@ -82,7 +89,7 @@ fn held(holder: &Holder) -> String {
     let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
     let throttled_ns = holder.throttled_ns.unwrap_or(0);
     let did = if throttled_ns >= running_ns.max(blocked_ns)
-        && 2 * throttled_ns >= preempted_ns.max(1)
+        && throttled_ns.saturating_mul(2) >= preempted_ns.max(1)
     {
         let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
         format!(" and was throttled{cpu} by the quota of its own group for {}", ms(throttled_ns))
@@ -255,6 +262,27 @@ pub fn happened(happened: Happened) -> &'static str {
     }
 }
 
+/// What happened in a share of the waiting time. `evidence` is the other evidence of the same
+/// explanation: it shows whether holders were looked for in all waits.
+pub fn share(what: Happened, evidence: &[Seen]) -> String {
+    let joined = evidence.iter().find_map(|seen| match seen {
+        Seen::Waits { count, .. } => joined_waits(*count),
+        _ => None,
+    });
+    let said = happened(what);
+    match joined.filter(|_| what == Happened::NoHolderKnown) {
+        Some(joined) => format!("{said}; holders were looked for only in {joined}"),
+        None => said.to_owned(),
+    }
+}
+
+/// The waits in which holders were looked for, unless these are all.
+fn joined_waits(waits: u64) -> Option<String> {
+    let among =
+        if waits > REMEMBERED { format!(" of the first {REMEMBERED}") } else { String::new() };
+    (waits > JOINED).then(|| format!("the {JOINED} longest{among} waits"))
+}
+
 /// An observation besides the cause.
 pub fn seen(seen: &Seen) -> String {
     let said = match seen {
@@ -295,7 +323,17 @@ pub fn seen(seen: &Seen) -> String {
             }
         }
         Seen::Waits { count, ns } => {
-            format!("{count} waits of a millisecond or more were seen, {} in total", ms(*ns))
+            let joined = joined_waits(*count).map(|joined| {
+                format!(
+                    ". Holders were looked for only in {joined}; what is said of holders is about \
+                     these alone"
+                )
+            });
+            format!(
+                "{count} waits of a millisecond or more were seen, {} in total{}",
+                ms(*ns),
+                joined.unwrap_or_default()
+            )
         }
         Seen::RanMeanwhile { behind } => {
             format!("While a holder was ready to run, its CPU ran {}", ran(behind))
@@ -478,6 +516,32 @@ mod tests {
             wait(&one),
             "mapper 5 waited 264 ms asleep in the kernel. Who held it is not known."
         );
+    }
+
+    #[test]
+    fn it_is_said_that_only_the_longest_waits_have_holders() {
+        let all = |count| [Seen::Waits { count, ns: 900 * MS }];
+        let of = |what, count| share(what, &all(count));
+        assert_eq!(
+            seen(&all(JOINED)[0]),
+            "2000 waits of a millisecond or more were seen, 900 ms in total."
+        );
+        assert_eq!(of(Happened::NoHolderKnown, JOINED), "no holder is known");
+        assert_eq!(
+            seen(&all(JOINED + 1)[0]),
+            "2001 waits of a millisecond or more were seen, 900 ms in total. Holders were looked \
+             for only in the 2000 longest waits; what is said of holders is about these alone."
+        );
+        assert_eq!(
+            of(Happened::NoHolderKnown, REMEMBERED),
+            "no holder is known; holders were looked for only in the 2000 longest waits"
+        );
+        assert_eq!(
+            of(Happened::NoHolderKnown, REMEMBERED + 1),
+            "no holder is known; holders were looked for only in the 2000 longest of the first \
+             100000 waits"
+        );
+        assert_eq!(of(Happened::HolderRan, JOINED + 1), "a holder ran");
     }
 
     #[test]

@@ -17,7 +17,9 @@ pub use node::node;
 use os::terminal::line as plain;
 use watch::findings::find;
 pub use watch::findings::words::{group_of, program, short_name};
-use watch::{Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, Together, summary};
+use watch::{
+    Loss, NOTICED_MS_PER_S, NOTICED_SHARE, Stolen, Summary, To, Together, sees_all, summary,
+};
 
 /// Finds the declaration of a scenario by its id.
 pub type MetaOf = fn(&str) -> Option<&'static Meta>;
@@ -129,7 +131,7 @@ pub(super) fn sleepers(finding: &Finding) -> Option<String> {
     let one = |one: &Sleeper| {
         let mostly = |ms: f64| ms > one.ms_per_s / 2.0;
         let place = match () {
-            () if mostly(one.futex_ms_per_s) => " in locks (futex)",
+            () if mostly(one.futex_ms_per_s) => " in locks or conditions (futex)",
             () if mostly(one.input_ms_per_s) => " for its messages (answers, or new work)",
             () => "",
         };
@@ -169,7 +171,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
         (parts.beside_idle_ns, "beside an idle CPU"),
         (parts.interrupts_ns, "interrupts"),
         (parts.hypervisor_ns, "hypervisor"),
-        (parts.waking_ns, "being woken"),
+        (parts.waking_ns, "own CPU idle"),
         (parts.not_told_apart_ns, "not told apart"),
         (victim.lock.foreign_ns, "readers of its memory map"),
         (own_lock_ns(victim), "its own threads at the lock of its memory map"),
@@ -439,8 +441,17 @@ pub fn conclusion(live: &Live) -> String {
     last_line(&summary(live), live)
 }
 
-/// The summary of a watch as a sentence.
+/// The summary of a watch as one or two sentences. The second one says that other losses may not
+/// have been seen.
 pub fn last_line(summary: &Summary, live: &Live) -> String {
+    let is_of_all = matches!(summary, Summary::Near(_) | Summary::Together(_) | Summary::Stolen(_));
+    match is_of_all && !sees_all(live) {
+        true => format!("{} Not everything could be measured here.", first_sentence(summary, live)),
+        false => first_sentence(summary, live),
+    }
+}
+
+fn first_sentence(summary: &Summary, live: &Live) -> String {
     match summary {
         Summary::NothingMeasured => "No stall could be measured here.".to_owned(),
         Summary::PartlyMeasured => format!(
@@ -546,7 +557,9 @@ fn to(loss: &Loss) -> String {
         To::BesideIdle => format!("{most} of it beside an idle CPU"),
         To::Interrupts => format!("{most} of it to interrupts"),
         To::Hypervisor => format!("{most} of it to the hypervisor"),
-        To::Waking => format!("{most} of it being woken"),
+        To::Waking => {
+            format!("{most} of it while its own CPU was idle: being woken, or core scheduling")
+        }
         To::MmapLock => format!("{most} of it to readers of its memory map"),
         To::OwnMmapLock => {
             format!("{most} of it at the lock of its memory map, held by its own threads")
@@ -578,6 +591,20 @@ mod tests {
         let live = Live { findings: vec![strange], ..Live::default() };
         assert!(!conclusion(&live).contains('\u{1b}'));
     }
+
+    #[test]
+    fn what_holds_for_all_programs_says_whether_all_was_measured() {
+        let missing = Some(Missing::NoCalls);
+        let less = Live {
+            sources: vec![model::live::SourceUse { source: Source::Calls, missing }],
+            ..Live::default()
+        };
+        let stolen = Summary::Stolen(Stolen { ms_per_s: 1_000.0, share: 0.5 });
+        let adds = |live: &Live| last_line(&stolen, live).ends_with(" could be measured here.");
+        assert!(adds(&less) && !adds(&Live::default()));
+        assert!(!last_line(&Summary::NothingMeasured, &less).contains("Not everything"));
+    }
+
     #[test]
     fn an_incident_that_ended_is_told_of_all_its_victims() {
         let of = |other_victims| {

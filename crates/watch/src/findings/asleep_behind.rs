@@ -110,7 +110,10 @@ impl Stall for AsleepBehind {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let by = words::culprit(finding);
         let sleeps = match facts.sleeps {
-            Sleeps::Lock => "It sleeps in a lock (futex)",
+            Sleeps::Lock => {
+                "It sleeps in a futex (a lock, or a condition variable at which it may wait for \
+                 work)"
+            }
             Sleeps::Input => "It sleeps for a pipe, a socket or another process",
         };
         let time = percent(facts.inverted);

@@ -9,6 +9,7 @@ use super::words::{self, NativeFix};
 use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeSums, SchedulerTick};
 use crate::nodes::{online, program};
 use crate::sums::{Key, MemoryTaskSums, largest, ms};
+use crate::tick::MachineTick;
 use crate::window::Window;
 use model::Unit;
 #[cfg(any(test, feature = "testing"))]
@@ -36,7 +37,8 @@ const OTHERS_ASLEEP: f64 = 0.5;
 /// How long native code holds a scheduler, in milliseconds a second; the longest call in
 /// milliseconds. While another scheduler lacks a CPU, the VM counts no pass. So, in each interval,
 /// the time of the other scheduler that lacked one for longest is taken off what a scheduler
-/// computes.
+/// computes. So is what a hypervisor took, on average, from the other scheduler that ran for
+/// longest.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Held {
     sleeps: f64,
@@ -218,10 +220,18 @@ fn is_unclear(window: &Window, node: OfNode) -> bool {
 
 fn all_held(window: &Window, (pid, (key, node)): OfNode) -> Vec<(u32, Held)> {
     let lacks_memory = lacks_memory(window, *pid, key);
+    let stolen = stolen_share(&window.machine);
     let held = |(number, gained): (&u32, &SchedulerTick)| {
-        (*number, held(node, (*number, gained), lacks_memory))
+        (*number, held(node, (*number, gained), lacks_memory, stolen))
     };
     node.schedulers.iter().map(held).collect()
+}
+
+/// The share of the wanted CPU time of the machine that a hypervisor took. It counts as CPU time of
+/// the threads from which it was taken.
+fn stolen_share(machine: &MachineTick) -> f64 {
+    let (Some(stolen_ns), Some(busy_ns)) = (machine.steal_ns, machine.busy_ns) else { return 0.0 };
+    stolen_ns as f64 / stolen_ns.saturating_add(busy_ns).max(1) as f64
 }
 
 /// Whether threads of a node lose time to memory. Any of their calls may then end with such a
@@ -246,7 +256,12 @@ fn is_in_library(node: &NodeSums, number: u32, what: Sampled) -> bool {
     all > 0 && library >= all.div_ceil(2)
 }
 
-fn held(node: &NodeSums, (number, gained): (u32, &SchedulerTick), lacks_memory: bool) -> Held {
+fn held(
+    node: &NodeSums,
+    (number, gained): (u32, &SchedulerTick),
+    lacks_memory: bool,
+    stolen_share: f64,
+) -> Held {
     let rate = |ns: u64, over: u64| if over == 0 { 0.0 } else { ns as f64 / over as f64 * 1e3 };
     let asleep = rate(gained.call_ns, node.over_ns);
     let may_be_memory = lacks_memory && !is_in_library(node, number, Sampled::Asleep);
@@ -254,11 +269,14 @@ fn held(node: &NodeSums, (number, gained): (u32, &SchedulerTick), lacks_memory: 
     let is_library = is_in_library(node, number, Sampled::Silent);
     let computes = |ns| if is_library { rate(ns, node.passes_seen_ns).min(1e3) } else { 0.0 };
     let unpassed_ns = node.others_unpassed_ns.get(&number).copied().unwrap_or(0);
+    let others = node.schedulers.iter().filter(|(other, _)| **other != number);
+    let others_ran_ns = others.map(|(_, one)| one.ran_ns).max().unwrap_or(0);
+    let stolen = rate(others_ran_ns, node.over_ns) * stolen_share;
     Held {
         sleeps: if may_be_memory { 0.0 } else { asleep },
         sleeps_worst: ms(gained.call_worst_ns),
         sleeps_at_most: asleep,
-        computes: computes(gained.silent_ns.saturating_sub(unpassed_ns)),
+        computes: (computes(gained.silent_ns.saturating_sub(unpassed_ns)) - stolen).max(0.0),
         computes_worst: ms(gained.silent_worst_ns),
         computes_at_most: computes(gained.silent_ns),
         lacks_memory,
@@ -440,6 +458,34 @@ mod tests {
         let window = Window::of([&turn(2), &turn(3)]);
         assert_eq!((BlockingNif::find(&window), most(&window)), (Vec::new(), 50.0));
         assert!(window.nodes.iter().all(|node| is_unclear(&window, node)));
+    }
+
+    #[test]
+    fn a_library_is_not_blamed_while_a_hypervisor_takes_the_cpu_of_another_scheduler() {
+        let answer = |stolen_ms: u64| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            tick.machine.steal_ns = Some(stolen_ms * MS);
+            tick.machine.busy_ns = Some((2000 - stolen_ms) * MS);
+            let mut one = node(7, 2);
+            one.passes_seen = true;
+            one.schedulers.get_mut(&2).unwrap().ran_ns = 1000 * MS;
+            let busy = one.schedulers.get_mut(&1).unwrap();
+            busy.silent_ns = 400 * MS;
+            busy.silent_worst_ns = 20 * MS;
+            let place = Place { code: Code::Library, ..Place::default() };
+            one.samples.insert(seen(Sampled::Silent, place), 20);
+            tick.nodes.push(one);
+            let window = Window::of([&tick]);
+            let findings = BlockingNif::find(&window);
+            let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
+            (BlockingNif::answer(&seen).unwrap(), findings.first().map(|one| one.cost_ms_per_s))
+        };
+        assert_eq!(answer(0), (AnswerState::Hitting, Some(400.0)));
+        // A quarter of the CPU time was taken.
+        assert_eq!(answer(500), (AnswerState::Hitting, Some(150.0)));
+        let unclear = AnswerState::NotMeasurable(NotMeasurable::NodeLacksCpu);
+        assert_eq!(answer(1000), (unclear, None));
     }
 
     #[test]

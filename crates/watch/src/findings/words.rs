@@ -81,7 +81,7 @@ pub fn why(why: &Why) -> String {
         }
         Why::SamePriority(priority) => format!(
             " Both run at real-time priority {priority}, so the one that has the CPU keeps it until \
-             it sleeps (SCHED_FIFO) or its time slice ends (SCHED_RR)."
+             it sleeps (SCHED_FIFO) or its time slice ends (SCHED_RR: they then take turns)."
         ),
         Why::Deadline => " It runs by a deadline policy, before all others.".to_owned(),
         Why::Weight { victim, culprit } => format!(

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The longest name of a node that is kept, in bytes.
 const MOST_NAME: usize = 255;
 
+/// What follows these flags in longer ones, which are other flags: `-SP`, `-SDcpu`, `-sbwtdcpu`.
+const LONGER: [&str; 4] = ["P", "D", "dcpu", "dio"];
+
 /// What it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
@@ -37,14 +40,14 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
     let of_vm = before(&words, &["-extra"]);
     let of_emulator = before(of_vm, &["--"]);
-    let flag = |wanted| value_of(of_emulator, &[wanted]);
+    let flag = |wanted| emulator_value(of_emulator, wanted);
     let name = value_of(of_vm, &["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
     CommandLine {
         name: name.map(|name| terminal::line(&name)),
-        online: flag("-S").and_then(|value| online(&value)),
+        online: flag("-S").and_then(online),
         configured: configured(of_vm),
         told: GivenFlags {
-            no_busy_wait: flag("-sbwt").as_deref() == Some("none"),
+            no_busy_wait: flag("-sbwt") == Some("none"),
             forced_wakeup: flag("-sfwi").is_some_and(|every| every != "0"),
         },
     }
@@ -64,6 +67,23 @@ fn value_of(words: &[&[u8]], flags: &[&str]) -> Option<String> {
     let at = words.iter().rposition(|word| is_one_of(word, flags))?;
     let value = std::str::from_utf8(words.get(at + 1)?).ok()?;
     Some(value.to_owned())
+}
+
+/// The value of the last use of a flag of the emulator: the next word, or the rest of the same word
+/// (`-S4:2`).
+fn emulator_value<'a>(words: &[&'a [u8]], flag: &str) -> Option<&'a str> {
+    let mut words_from_last = words.iter().enumerate().rev();
+    let (at, rest) = words_from_last.find_map(|(at, word)| Some((at, rest_after(word, flag)?)))?;
+    match rest {
+        "" => std::str::from_utf8(words.get(at + 1)?).ok(),
+        value => Some(value),
+    }
+}
+
+/// What follows this flag in a word; None if the word is not this flag.
+fn rest_after<'a>(word: &'a [u8], flag: &str) -> Option<&'a str> {
+    let rest = std::str::from_utf8(word.strip_prefix(flag.as_bytes())?).ok()?;
+    (!LONGER.iter().any(|longer| rest.starts_with(longer))).then_some(rest)
 }
 
 /// The second number of `4:2`, or the only one of `4`. None if the VM works out the number
@@ -116,6 +136,12 @@ mod tests {
         assert_eq!((mix.name.as_deref(), mix.online), (Some("a"), Some(4)));
         assert!(!mix.told.forced_wakeup);
         assert_eq!(of("beam.smp -- -root /usr -- -extra -S mix").online, None);
+        // The value may be in the same word. Flags with longer names are others.
+        let joined = of("beam.smp -S8:4 -SDcpu 2:1 -SP 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
+        assert_eq!(joined.online, Some(4));
+        assert!(joined.told.no_busy_wait && joined.told.forced_wakeup);
+        assert_eq!(of("beam.smp -S8 -S4 --").online, Some(4));
+        assert_eq!(of("beam.smp -SDcpu 2:1 -SP 50:25 --").online, None);
         let release = "beam.smp -- -boot /app/releases/1/start";
         assert_eq!(of(release).configured, Configured::VmArgs);
     }

@@ -3,7 +3,8 @@
 use crate::tick::Tick;
 use host::Roots;
 use probe::live::{
-    ChainCounts, ChainKey, Counts, NativeCounts, ReaderCounts, ThreadCounts, ThreadState,
+    ChainCounts, ChainKey, Counts, NativeCounts, PairCounts, ReaderCounts, ThreadCounts,
+    ThreadState,
 };
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -132,7 +133,7 @@ impl Gained {
         }
         self.readers = readers;
         tick.chains = self.chains(counts.chains);
-        tick.pairs = counts.pairs;
+        tick.pairs = behind_deadlines(counts.pairs, &mut tick.threads);
         tick.unnamed_ns = counts.unnamed_ns;
         // A source that counts no switches has no figure for them.
         tick.machine.switches =
@@ -187,6 +188,37 @@ impl Gained {
         self.chains = now.into_iter().map(|chain| (chain.key, chain)).collect();
         gained
     }
+}
+
+/// A thread under SCHED_DEADLINE that has used its budget up is runnable until its next period.
+/// Neither programs of a lower priority nor idle CPUs keep it from running. So of processes whose
+/// threads all have that policy, only the time behind other such threads has a known cause.
+fn behind_deadlines(mut pairs: Vec<PairCounts>, threads: &mut [ThreadCounts]) -> Vec<PairCounts> {
+    let processes = |is_deadline: bool| -> HashSet<u32> {
+        let alike = threads.iter().filter(|thread| thread.is_deadline == is_deadline);
+        alike.map(|thread| thread.pid).collect()
+    };
+    let deadline: HashSet<u32> = &processes(true) - &processes(false);
+    let mut behind: HashMap<u32, u64> = HashMap::new();
+    for pair in pairs.iter_mut().filter(|pair| deadline.contains(&pair.victim)) {
+        pair.ns = pair.forced_ns;
+        pair.worst_ns = pair.worst_ns.min(pair.ns);
+        let sum = behind.entry(pair.victim).or_default();
+        *sum = sum.saturating_add(pair.ns);
+    }
+    pairs.retain(|pair| pair.ns > 0);
+    for thread in threads.iter_mut().filter(|thread| deadline.contains(&thread.pid)) {
+        let left = behind.entry(thread.pid).or_default();
+        let known_ns = thread.others_ns.min(*left);
+        *left -= known_ns;
+        let unknown_ns = (thread.others_ns - known_ns).saturating_add(thread.idle_ns);
+        thread.rest_ns = thread.rest_ns.saturating_add(unknown_ns);
+        thread.others_ns = known_ns;
+        thread.idle_ns = 0;
+        thread.beside_idle_ns = 0;
+        thread.beside_worst_ns = 0;
+    }
+    pairs
 }
 
 /// Gives back room that a table had for more than it holds.
@@ -244,7 +276,7 @@ fn each(one: &ThreadCounts, other: &ThreadCounts, with: fn(u64, u64) -> u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MS, reader, thread};
+    use crate::testing::{MS, pair, reader, thread};
 
     #[test]
     fn a_thread_gains_what_its_sums_grew_by_and_a_new_one_all() {
@@ -337,6 +369,32 @@ mod tests {
         assert_eq!([read(904), read(904), read(1_808)], [(904, 904), (0, 904), (904, 1_808)]);
         // Another source.
         assert_eq!([read(50), read(60)], [(50, 1_858), (10, 1_868)]);
+    }
+
+    #[test]
+    fn who_may_wait_for_its_next_budget_is_behind_no_lower_priority() {
+        let of = |pid| ThreadCounts {
+            others_ns: 300 * MS,
+            idle_ns: 100 * MS,
+            beside_idle_ns: 50 * MS,
+            is_deadline: pid == 1,
+            ..thread(pid, 100, 400)
+        };
+        let behind = |victim, forced_ms: u64| PairCounts {
+            forced_ns: forced_ms * MS,
+            ..pair(victim, 9, "hog", 300)
+        };
+        let pairs = vec![behind(1, 20), behind(1, 0), behind(2, 20)];
+        let mut tick = Tick::default();
+        let counts = Counts { threads: vec![of(1), of(2)], pairs, ..Counts::default() };
+        Gained::default().add_to(counts, &mut tick);
+        let parts =
+            |one: &ThreadCounts| [one.others_ns, one.idle_ns, one.rest_ns].map(|ns| ns / MS);
+        assert_eq!([&tick.threads[0], &tick.threads[1]].map(parts), [[20, 0, 380], [300, 100, 0]]);
+        assert_eq!((tick.threads[0].beside_idle_ns, tick.threads[1].beside_idle_ns), (0, 50 * MS));
+        let pairs: Vec<(u32, u64, u64)> =
+            tick.pairs.iter().map(|one| (one.victim, one.ns / MS, one.worst_ns / MS)).collect();
+        assert_eq!(pairs, [(1, 20, 20), (2, 300, 75)]);
     }
 
     #[test]

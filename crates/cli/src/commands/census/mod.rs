@@ -49,8 +49,9 @@ pub struct CensusFlags {
     /// has is not blamed on the kernel
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// Salt with which the hosts hashed their names. The names in --hosts and the names of files
-    /// are hashed with it too
+    /// Salt with which the hosts hashed their names. All names in --hosts, plain names in records,
+    /// and the names of files and folders in a folder or an archive are hashed with it too. Not
+    /// hashed: the paths in RECORDS, and names in the file of --since
     #[arg(long, value_name = "FILE")]
     hash_host_name: Option<PathBuf>,
     /// Show what changed since an earlier census, which --json printed to FILE

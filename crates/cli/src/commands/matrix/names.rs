@@ -12,7 +12,8 @@ const MOST_COPIES: usize = 64;
 
 /// Minimum number of blocks per version. Six blocks may settle a verdict. But six against six
 /// blocks have only 924 orders. If the error rate is split over a few pairs, one outlier then
-/// hides a boundary.
+/// hides a boundary. `report::repro` knows this number too, and leaves the flag out of a suggested
+/// `matrix`.
 const BLOCKS: u32 = 16;
 
 /// Blocks of each fresh run of two versions. There the difference between runs counts, not the

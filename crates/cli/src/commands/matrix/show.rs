@@ -9,7 +9,7 @@ use crate::{output, paths};
 use model::Meta;
 use model::ladder::Ladder;
 use report::Shown;
-use report::export::ktap::{self, Test};
+use report::export::ktap::{self, Test, Undecided};
 use report::export::mail;
 use report::prose::ladder as prose;
 use std::path::{Path, PathBuf};
@@ -59,11 +59,9 @@ pub fn all(
 ) -> Result<Option<u8>, Failure> {
     let mut code = None;
     if let Some(undecided) = flags.ktap.wanted() {
-        let tests: Vec<Test> = rows.iter().map(|row| test(row, meta)).collect();
-        session.out.print(&ktap::ktap(&tests, undecided));
-        code = Some(ktap::code(&tests, undecided));
-        let said = conclusions(meta, rows, ladder);
-        session.out.print(&said.iter().map(|line| format!("# {line}\n")).collect::<String>());
+        let (text, of_tests) = as_ktap(meta, rows, ladder, undecided);
+        session.out.print(&text);
+        code = Some(of_tests);
     } else if flags.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(|row| row.json(meta)).collect();
         let table = serde_json::json!({
@@ -101,6 +99,14 @@ pub fn all(
     let report = |path| report_regression(session, &runs, ladder, path, rows);
     files.mail.as_ref().map_or(Ok(()), report)?;
     Ok(code)
+}
+
+/// The versions as tests, with the conclusions as comments below them. Also returns the exit code.
+fn as_ktap(meta: &Meta, rows: &[Row], ladder: &Ladder, undecided: Undecided) -> (String, u8) {
+    let tests: Vec<Test> = rows.iter().map(|row| test(row, meta)).collect();
+    let said = conclusions(meta, rows, ladder);
+    let said: String = said.iter().map(|line| format!("# {line}\n")).collect();
+    (ktap::ktap(&tests, undecided) + &said, ktap::code(&tests, undecided))
 }
 
 /// A version as a test.
@@ -202,7 +208,46 @@ fn beside(report: &Path, which: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::row::Result as Came;
     use super::*;
+    use flate2::read::GzDecoder;
+    use guest::Ending;
+    use model::{Facts, Judged};
+    use snapbox::{assert_data_eq, file};
+    use std::io::Read as _;
+
+    /// The row of a golden record.
+    fn measured(name: &str, packed: &[u8]) -> Row {
+        let mut text = String::new();
+        GzDecoder::new(packed).read_to_string(&mut text).unwrap();
+        let record: Judged = scenarios::judged(Facts::from_json(&text).unwrap());
+        let release = record.machine.kernel.clone();
+        Row::of_kernel(name, &release, Came::Judged(Box::new(record)))
+    }
+
+    /// The ladder whose regression report is in mail.txt, with a version that has no stall, one
+    /// whose guest did not boot, and one without a kernel. tests/ktap.rs parses the same file.
+    #[test]
+    fn the_versions_of_a_matrix_in_ktap() {
+        let meta = scenarios::find("mmap-lock").unwrap().meta();
+        let ladder = include_str!("../../../tests/golden/smaps-7.1.ladder.json");
+        let ladder: Ladder = serde_json::from_str(ladder).unwrap();
+        let ending = Ending::BootFailure { why: "qemu ended (exit status: 1)".to_owned() };
+        let nothing = Came::Nothing("debian:9: no such series".to_owned());
+        let good = include_bytes!("../../../tests/golden/smaps-7.0.record.json.gz");
+        let bad = include_bytes!("../../../tests/golden/smaps-7.1.record.json.gz");
+        let quiet = include_bytes!("../../../tests/golden/mmap-lock.quiet.record.json.gz");
+        let rows = [
+            measured("debian:7.0", good),
+            measured("debian:7.1", bad),
+            measured("quiet", quiet),
+            Row::of_kernel("broken", "", Came::Ending(ending)),
+            Row::of_kernel("debian:9", "", nothing),
+        ];
+        let (text, code) = as_ktap(meta, &rows, &ladder, Undecided::Fail);
+        assert_eq!(code, 1, "{text}");
+        assert_data_eq!(text, file!["../../../tests/golden/matrix.ktap"]);
+    }
 
     #[test]
     fn configurations_lie_beside_a_report_and_none_beside_standard_output() {

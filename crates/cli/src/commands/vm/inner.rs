@@ -11,6 +11,9 @@ use clap::{CommandFactory, Parser};
 use report::export::ktap::Undecided;
 use std::path::PathBuf;
 
+/// The flag that keeps brief records in a folder.
+const INTO: &str = "--into";
+
 /// A command line for a guest.
 #[derive(Parser)]
 #[command(name = "tailback", no_binary_name = true, disable_help_subcommand = true)]
@@ -42,6 +45,8 @@ pub struct Inner {
     pub json: bool,
     /// The KTAP result of a study without a verdict; None without KTAP output.
     pub ktap: Option<Undecided>,
+    /// Whether standard output holds only a brief record.
+    pub brief: bool,
     /// Whether to show the reasons too.
     pub why: bool,
     /// The scenario of `run`.
@@ -64,14 +69,28 @@ impl Inner {
         let line = Line::try_parse_from(words).map_err(|error| {
             Failure::usage(format!("the command after --: {}", command::first_line(&error)))
         })?;
+        if words.iter().any(|word| word == INTO || word.starts_with(&format!("{INTO}="))) {
+            return Err(Failure::usage(format!(
+                "vm -- {named} {INTO}: no file of it comes back from a guest; without {INTO} the \
+                 brief record is printed"
+            )));
+        }
         let args = without_record(words);
-        let inner =
-            Inner { args, record: None, json: false, ktap: None, why: false, scenario: None };
+        let inner = Inner {
+            args,
+            record: None,
+            json: false,
+            ktap: None,
+            brief: false,
+            why: false,
+            scenario: None,
+        };
         Ok(match line.command {
             Allowed::Run(run) => Inner {
                 record: run.flags.record,
                 json: run.flags.json,
                 ktap: run.flags.ktap.wanted(),
+                brief: run.flags.brief.brief,
                 why: run.flags.why,
                 scenario: Some(run.scenario.meta().id.to_owned()),
                 ..inner
@@ -81,9 +100,12 @@ impl Inner {
             }
             Allowed::List(list) => Inner { json: list.json, ..inner },
             Allowed::Sim(_) => inner,
-            Allowed::Watch(watch) => {
-                Inner { record: watch.record, json: watch.json, why: watch.why, ..inner }
+            Allowed::Watch(Watch { record: Some(_), .. }) => {
+                return Err(Failure::usage(
+                    "vm -- watch --record: no file of watch comes back from a guest; use --json",
+                ));
             }
+            Allowed::Watch(watch) => Inner { json: watch.json, why: watch.why, ..inner },
         })
     }
 
@@ -129,7 +151,8 @@ mod tests {
         assert_eq!(inner.scenario.as_deref(), Some("mmap-lock"));
         let inner = parse("run cpu-quota --record=/tmp/r.json").unwrap();
         assert_eq!(inner.args, ["run", "cpu-quota"]);
-        assert!(!inner.json);
+        assert!(!inner.json && !inner.brief);
+        assert!(parse("run cpu-quota --brief").unwrap().brief);
     }
 
     #[test]
@@ -148,7 +171,15 @@ mod tests {
 
     #[test]
     fn what_cannot_run_in_a_guest_is_refused_before_it_boots() {
-        for line in ["run no-such", "vm --kernel k -- list", "man /tmp", "run mmap-lock --busy x"] {
+        for line in [
+            "run no-such",
+            "vm --kernel k -- list",
+            "man /tmp",
+            "run mmap-lock --busy x",
+            "watch --for 3s --record /tmp/w.json",
+            "run mmap-lock --brief --into /tmp",
+            "check --brief --into=/tmp",
+        ] {
             assert_eq!(parse(line).unwrap_err().code, crate::exit::USAGE, "{line}");
         }
         assert_eq!(parse("list").unwrap().scenario, None);

@@ -127,12 +127,20 @@ fn finish(
     let (Some(text), Some(path)) = (record, path) else {
         // The guest's init may have started nothing. To kselftest its exit code means: skipped.
         if inner.ktap.is_some() && code != exit::INTERRUPTED && output.trim().is_empty() {
-            return Err(Failure::broken(format!(
-                "guest {}: its command ended with exit code {code} and without a result",
-                session.name()
-            )));
+            return Err(Failure::broken(without_result(session, code)));
         }
         program.out.print(&os::terminal::lines(output));
+        if is_verdict_alone(inner, code) {
+            output::complain(&format!(
+                "guest {}: its command ended with exit code {code}, but no record came back, so \
+                 this is no verdict",
+                session.name()
+            ));
+            return Ok(exit::BROKEN);
+        }
+        if is_unexplained(code, output) {
+            output::complain(&without_result(session, code));
+        }
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
@@ -144,6 +152,8 @@ fn finish(
         ktap::print(program, &[Test::of(shown)], undecided, code);
     } else if inner.json {
         program.out.json(&record.to_json());
+    } else if inner.brief {
+        program.out.json(output);
     } else {
         let look = Look { why: inner.why, ..output::look() };
         program.out.print(&report::record(&shown, look));
@@ -158,12 +168,36 @@ fn finish(
     Ok(code)
 }
 
-/// Checks the record of a guest, and adds the facts that only the host knows.
+/// Whether it is the exit code of a verdict that came without a record. With a verdict `run` keeps
+/// its record or fails, so such a code says nothing about the kernel.
+fn is_verdict_alone(inner: &Inner, code: u8) -> bool {
+    inner.scenario.is_some() && inner.ktap.is_none() && code < exit::USAGE
+}
+
+/// Whether nothing on standard output explains an exit code. A lower code than that of a missing
+/// need is a verdict or wrong usage, and an interruption is the user's own.
+fn is_unexplained(code: u8, output: &str) -> bool {
+    code >= exit::NEED && code != exit::INTERRUPTED && output.trim().is_empty()
+}
+
+/// The message about a command that ended without a result. Its own message, if it had one, is
+/// above.
+fn without_result(session: &GuestSession, code: u8) -> String {
+    let name = session.name();
+    format!("guest {name}: its command ended with exit code {code} and without a result")
+}
+
+/// Checks the record of a guest, and adds the facts that only the host knows. The path of a program
+/// that the user named becomes the first word of its command line, so that the commands that make
+/// the record again name it too.
 pub fn taken_over(session: &GuestSession, text: &str) -> Result<Judged, Failure> {
     let mut facts = Facts::from_json(text).map_err(|error| {
         Failure::broken(format!("guest {}: its record: {error}", session.name()))
     })?;
     facts.machine.guest = Some(session.facts());
+    if let (Some(program), Some(first)) = (session.program(), facts.tool.argv.first_mut()) {
+        program.clone_into(first);
+    }
     Ok(scenarios::judged(facts))
 }
 
@@ -218,4 +252,28 @@ pub fn console(session: &GuestSession, ending: &Ending) -> Vec<String> {
         ending.sentence()
     ));
     tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_failure_in_a_guest_ends_without_a_word() {
+        let unexplained = |code| is_unexplained(code, "\n");
+        assert!([exit::NEED, exit::BROKEN, 101, 137].into_iter().all(unexplained));
+        assert!(![0, 1, exit::USAGE, exit::INTERRUPTED].into_iter().any(unexplained));
+        assert!(!is_unexplained(exit::BROKEN, "{\"result\": \"..\"}"));
+    }
+
+    #[test]
+    fn a_verdict_without_its_record_is_none() {
+        let alone = |line: &str, code| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            is_verdict_alone(&Inner::parse(&words).unwrap(), code)
+        };
+        assert!(alone("run mmap-lock", 0) && alone("run mmap-lock --exit-for bisect", 1));
+        assert!(!alone("run mmap-lock", exit::NEED) && !alone("run mmap-lock --format ktap", 1));
+        assert!(!alone("list", 0) && !alone("watch --for 3s", 1));
+    }
 }

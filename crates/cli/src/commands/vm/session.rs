@@ -139,6 +139,8 @@ pub struct GuestSession {
     pub guest: Guest,
     facts: Facts,
     kernel: Kernel,
+    /// The path of its program, if that is not this program.
+    program: Option<String>,
 }
 
 /// What guests need from the host.
@@ -236,7 +238,8 @@ impl Host {
         job.guest.clock = emulated.then(|| clock.word().to_owned());
         let initramfs = pack(&job).map_err(failure)?;
         let guest = Guest::start(&setup(&initramfs), accel).map_err(failure)?;
-        Ok(GuestSession { guest, facts: job.guest, kernel: kernel.clone() })
+        let program = self.machine.program.as_deref().map(absolute);
+        Ok(GuestSession { guest, facts: job.guest, kernel: kernel.clone(), program })
     }
 
     fn guest_facts(&self, kernel: &Kernel) -> Facts {
@@ -254,6 +257,11 @@ impl Host {
     }
 }
 
+/// The whole path, as text.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
 /// The file name of each path.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -265,6 +273,11 @@ impl GuestSession {
     pub fn facts(&self) -> Facts {
         let boot_s = self.guest.boot_time().map_or(0.0, |time| time.as_secs_f64());
         Facts { boot_s, ..self.facts.clone() }
+    }
+
+    /// The path of its program, if that is not this program.
+    pub fn program(&self) -> Option<&str> {
+        self.program.as_deref()
     }
 
     /// Stops the guest's clock and CPUs.

@@ -135,6 +135,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A reading that takes longer than this is reported.
 const LATE: Duration = Duration::from_secs(5);
 
+/// Late readings are reported at most this often: on an overloaded machine every reading is late.
+const REPORTED: Duration = Duration::from_secs(600);
+
 /// How long to wait for the last interval after the end.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -198,6 +201,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     if service.is_some() {
         note_missing(&sources);
     }
+    let mut has_programs = !lacks_programs(&sources);
     let notifier = flags.on_finding.as_deref().map(Notifier::start).transpose()?;
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
@@ -211,14 +215,17 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let mut incidents = wants_incidents.then(|| IncidentLog::new(flags.incidents, notifier));
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
+    let mut reported = None;
     let mut goes_on = true;
     while goes_on && !interruption.noticed() && !is_over() {
         let left = wanted.length.map_or(INTERVAL, |all| all.saturating_sub(began.elapsed()));
         goes_on = wait(INTERVAL.min(left), interruption, &mut terminal, &session);
-        let Some(tick) = tick(&mut session, &mut terminal, &|| interruption.noticed() || is_over())
-        else {
-            break;
-        };
+        let ends = || interruption.noticed() || is_over();
+        let Some(tick) = tick(&mut session, &mut terminal, &mut reported, &ends) else { break };
+        if service.is_some() && has_programs && lacks_programs(session.sources()) {
+            has_programs = false;
+            note_missing(session.sources());
+        }
         if terminal.is_some() || listener.is_some() || incidents.is_some() || wanted.json {
             session.look();
         }
@@ -247,6 +254,11 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
         incidents.end(program);
     }
     finish(&session, &wanted, flags.why, program)
+}
+
+/// Whether there are no programs in the kernel. They may also be lost while `watch` runs.
+fn lacks_programs(sources: &[SourceUse]) -> bool {
+    sources.iter().any(|one| one.source == Source::Scheduler && one.missing.is_some())
 }
 
 /// Prints what a service cannot see, since it shows no answers.
@@ -314,10 +326,12 @@ fn say_loading() {
     ));
 }
 
-/// Reads an interval. Reports a reading that takes too long. None if the run ends first.
+/// Reads an interval. Reports a reading that takes too long, unless one was reported lately. None
+/// if the run ends first.
 fn tick(
     session: &mut WatchSession,
     terminal: &mut Option<Terminal>,
+    reported: &mut Option<Instant>,
     is_over: &dyn Fn() -> bool,
 ) -> Option<Tick> {
     let (began, began_ran) = (Instant::now(), session.steps().ran(&Roots::real()));
@@ -336,8 +350,11 @@ fn tick(
         {
             return None;
         }
-        if began.elapsed() >= LATE && !is_named && terminal.is_none() {
+        // A reading that hangs for good is reported in any case, if need be later.
+        let is_due = reported.is_none_or(|last| last.elapsed() >= REPORTED);
+        if began.elapsed() >= LATE && !is_named && terminal.is_none() && is_due {
             is_named = true;
+            *reported = Some(Instant::now());
             late(session.steps());
         }
         if is_over() {

@@ -112,6 +112,8 @@ impl Notifier {
                 Err(_) => {
                     self.pipe = None;
                     let _ = self.process.ended();
+                    // Whatever was reported before: from here on nothing is passed on.
+                    self.has_complained = false;
                     self.complain("the process that starts the program has ended");
                 }
             }
@@ -134,7 +136,7 @@ impl Notifier {
         }
     }
 
-    /// Reports only the first problem.
+    /// Reports only the first problem, and the end of the helper process.
     fn complain(&mut self, why: &str) {
         if !std::mem::replace(&mut self.has_complained, true) {
             output::complain(&format!("--on-finding: {why}"));

@@ -16,14 +16,14 @@ pub fn now() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
 }
 
-/// The time `seconds` after `moment`; `moment` itself if it is no valid time.
-pub fn seconds_after(moment: &str, seconds: f64) -> String {
-    let after = || {
+/// The time `seconds` before `moment`; `moment` itself if it is no valid time.
+pub fn seconds_before(moment: &str, seconds: f64) -> String {
+    let before = || {
         let span = jiff::SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?;
-        let at = moment.parse::<jiff::Timestamp>().ok()?.checked_add(span).ok()?;
+        let at = moment.parse::<jiff::Timestamp>().ok()?.checked_sub(span).ok()?;
         at.round(jiff::Unit::Second).ok()
     };
-    after().map_or_else(|| moment.to_owned(), |at| at.to_string())
+    before().map_or_else(|| moment.to_owned(), |at| at.to_string())
 }
 
 /// Checks before anything is measured whether a record can be kept at `path`, and keeps its
@@ -103,5 +103,18 @@ fn plan() -> Plan {
         },
         also: Vec::new(),
         left_out: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_time_is_in_the_form_of_the_later_one() {
+        let before = |seconds| seconds_before("2026-11-29T10:00:00Z", seconds);
+        assert_eq!(before(90.4), "2026-11-29T09:58:30Z");
+        assert_eq!(before(-5.0), "2026-11-29T10:00:00Z");
+        assert_eq!(seconds_before("soon", 9.0), "soon");
     }
 }

@@ -4,7 +4,8 @@
 //! terminal.
 
 use model::Live;
-use model::live::{Finding, Program, Victim};
+use model::live::{Answer, AnswerState, Finding, NotMeasurable, Program, Victim};
+use model::prose::figures::plural;
 use os::terminal::line as plain;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -170,13 +171,34 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     frame.render_widget(Paragraph::new(found).wrap(Wrap { trim: true }), top);
     frame.render_widget(Paragraph::new(nodes).wrap(Wrap { trim: true }), about);
     draw_table(frame, table, live, state);
-    let measured = words::measured(live.answers.iter());
-    frame.render_widget(Paragraph::new(measured).wrap(Wrap { trim: true }), answers);
+    frame.render_widget(Paragraph::new(answers_line(live)).wrap(Wrap { trim: true }), answers);
     let keys = format!("q end  enter unfold  s sort: {}  ? help", state.sort.word());
     let dim = Style::new().add_modifier(Modifier::DIM);
     frame.render_widget(Paragraph::new(keys).style(dim), foot);
     if state.help {
         draw_help(frame);
+    }
+}
+
+/// How many stalls cannot be measured here, with the reason of the first one; then the answers that
+/// were measured, as far as there is room. What only needs a node or a longer watch does not count.
+fn answers_line(live: &Live) -> String {
+    let reason = |answer: &Answer| {
+        let AnswerState::NotMeasurable(why) = &answer.state else { return None };
+        let is_left_out = matches!(
+            why,
+            NotMeasurable::NoNode | NotMeasurable::NotInside | NotMeasurable::TooShort(_)
+        );
+        (!is_left_out).then(|| words::not_measurable(why))
+    };
+    let reasons: Vec<String> = live.answers.iter().filter_map(reason).collect();
+    let measured = words::measured(live.answers.iter());
+    match reasons.first() {
+        None => measured,
+        Some(first) => {
+            let stalls = plural(reasons.len() as u64, "stall");
+            format!("Not measurable here: {stalls} ({first}). {measured}")
+        }
     }
 }
 
@@ -326,7 +348,7 @@ fn draw_help(frame: &mut Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{Answer, AnswerState, NeighbourPart, Parts, Sleeper, VictimThread};
+    use model::live::{Missing, NeighbourPart, Parts, Sleeper, VictimThread};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -432,6 +454,22 @@ mod tests {
         assert!(!press(&mut state, KeyCode::Esc) && !press(&mut state, KeyCode::Char('q')));
         let end = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert!(!state.key(end, None));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_said_before_the_answers() {
+        let answer = |stall: &str, why| {
+            let state = AnswerState::NotMeasurable(why);
+            Answer { stall: stall.into(), state }
+        };
+        let mut live = live();
+        live.answers.push(answer("blocking-nif", NotMeasurable::NoNode));
+        assert!(answers_line(&live).starts_with("nothing is lost to "), "{}", answers_line(&live));
+        live.answers.push(answer("mmap-lock", NotMeasurable::Missing(Missing::NoSymbols)));
+        live.answers.push(answer("memory-high", NotMeasurable::Missing(Missing::NoMemoryGroups)));
+        let said = answers_line(&live);
+        assert!(said.starts_with("Not measurable here: 2 stalls (/proc/kallsyms hides"), "{said}");
+        assert!(said.contains("kernel.kptr_restrict to 1). nothing is lost to "), "{said}");
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl WatchSession {
         self.sampling.steps()
     }
 
+    /// Where the figures of the last interval come from.
+    pub fn sources(&self) -> &[SourceUse] {
+        &self.sources
+    }
+
     /// Reads an interval if it is ready in this time. Otherwise a later call gets it.
     pub fn tick(&mut self, within: Duration) -> Option<Tick> {
         let sampled = self.sampling.tick(within)?;
@@ -97,7 +102,8 @@ impl WatchSession {
     pub fn view_of<'a>(&self, ticks: impl DoubleEndedIterator<Item = &'a Tick> + Clone) -> Live {
         let mut live = self.view(&Window::of(ticks.clone()));
         let before_s = self.all.seconds() - live.over_ns as f64 / 1e9;
-        live.from = record::seconds_after(&self.from, before_s);
+        // The machine may have slept since the start, or its clock may have been set.
+        live.from = record::seconds_before(&record::now(), live.over_ns as f64 / 1e9);
         for finding in &mut live.findings {
             finding.since_s = finding.since_s.map(|since_s| (since_s - before_s).max(0.0));
         }

@@ -177,6 +177,25 @@ fn sweeping_takes_the_groups_of_the_dead_alone() {
 }
 
 #[test]
+fn a_group_that_the_journal_cannot_take_is_not_made() {
+    let tree = split_v1();
+    let parent_group = tree.parent_group();
+    // A folder has the name of the journal.
+    let folder = crate::private::folder(&tree.roots.run.join("tailback")).unwrap();
+    let own = crate::owner::Owner::this(&tree.roots).unwrap();
+    fs::create_dir(folder.join(format!("{}.journal", own.name(0)))).unwrap();
+    let error = BandwidthGroup::create(&parent_group).unwrap_err();
+    assert!(matches!(error, CgroupError::Journal { .. }), "{error:?}");
+    let entries = fs::read_dir(parent_group.path()).unwrap().flatten();
+    assert!(entries.map(|entry| entry.path()).all(|path| path.is_file()));
+
+    let without = split_v1();
+    fs::write(&without.roots.run, "no folder").unwrap();
+    let group = BandwidthGroup::create(&without.parent_group()).unwrap();
+    assert!(group.path().exists());
+}
+
+#[test]
 fn a_group_that_holds_this_process_is_not_killed() {
     let tree = split_v1();
     let group = BandwidthGroup::create(&tree.parent_group()).unwrap();

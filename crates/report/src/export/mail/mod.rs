@@ -489,6 +489,7 @@ mod tests {
             let root = Some("/home/me/root".to_owned());
             let guest = model::machine::Guest { kernel_name, root, ..Default::default() };
             run.machine.guest = Some(guest);
+            run.tool.argv[0] = "/home/me/arm64/tailback".to_owned();
             run.machine.kernel_build = "#1 SMP".to_owned();
         }
         let shown: Vec<Shown> = runs
@@ -500,6 +501,8 @@ mod tests {
         assert_eq!(mail.kernels, names, "the names of the records, not the short ones");
         let text = mail.text;
         assert!(!text.contains("/home/me"), "{text}");
+        // Both commands name it.
+        assert!(text.matches(" --program ./tailback ").count() >= 2, "{text}");
         assert!(text.contains("7.1.0-rc2 (linux (2)): affected, +778"), "{text}");
         assert!(
             text.contains("introduced: v7.0..v7.1-rc2\n") && !text.contains("a build of"),

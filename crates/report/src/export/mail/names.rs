@@ -1,5 +1,6 @@
 //! Names of kernels in a report. They do not reveal the folders of the user.
 
+use crate::repro;
 use model::Judged;
 use model::change::ChangeReason;
 use model::ladder::{Ladder, Step};
@@ -48,7 +49,11 @@ impl Names {
 
 /// A record whose guest has names without folders.
 pub fn without_folders(record: &Judged) -> Judged {
+    let program = repro::program(record).map(|path| format!("./{}", last(path)));
     let mut record = record.clone();
+    if let (Some(program), Some(first)) = (program, record.facts.tool.argv.first_mut()) {
+        *first = program;
+    }
     if let Some(guest) = &mut record.facts.machine.guest {
         guest.kernel_name = last(&guest.kernel_name);
         if let Some(root) = guest.root.as_mut().filter(|root| *root != ROOT_OF_HOST) {
