@@ -108,6 +108,22 @@ pub fn code(briefs: Option<&Briefs>, code: u8) -> u8 {
     if is_verdict && briefs.is_some_and(|briefs| briefs.exit_zero) { 0 } else { code }
 }
 
+/// The result of a run. With `--exit-zero`, the failure of a study whose brief record was written
+/// is only reported: the record says that a need was missing, or that a trial broke.
+///
+/// # Errors
+/// The failure of the run, without `--exit-zero`.
+pub fn ended(briefs: Option<&Briefs>, ended: Result<u8, Failure>) -> Result<u8, Failure> {
+    let ended = match (ended, briefs) {
+        (Err(failure), Some(briefs)) if briefs.exit_zero => {
+            output::complain(&failure.line);
+            failure.code
+        }
+        (ended, _) => ended?,
+    };
+    Ok(code(briefs, ended))
+}
+
 /// A new file name for each run, so that no answer replaces another. The name includes the name
 /// of the host: a file holds the answer of that host only.
 fn file_in(folder: &Path, host: &HostName) -> Result<PathBuf, Failure> {
@@ -132,6 +148,22 @@ mod tests {
         assert_eq!(part(most, 0), Duration::ZERO);
         assert_eq!(part(most, u64::MAX / 2 + 1), most / 2);
         assert!(part(most, u64::MAX) < most);
+    }
+
+    #[test]
+    fn with_exit_zero_only_an_interruption_has_another_code() {
+        let briefs = |exit_zero| Briefs {
+            host: HostName::Name("a".to_owned()),
+            identity: Identity::default(),
+            file: None,
+            exit_zero,
+        };
+        let skipped = || Err(Failure::need("no erl"));
+        assert_eq!(ended(Some(&briefs(true)), skipped()), Ok(0));
+        assert_eq!(ended(Some(&briefs(true)), Ok(1)), Ok(0));
+        assert_eq!(ended(Some(&briefs(true)), Ok(exit::INTERRUPTED)), Ok(exit::INTERRUPTED));
+        assert_eq!(ended(Some(&briefs(false)), skipped()), skipped());
+        assert_eq!(ended(None, Ok(1)), Ok(1));
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl HostFlags {
         self.named(self.host_name.clone().unwrap_or_else(own))
     }
 
+    /// Whether any of these flags is given.
+    pub fn is_given(&self) -> bool {
+        self.host_name.is_some() || self.hash_host_name.is_some()
+    }
+
     /// The name from `--host-name`; None without that flag.
     ///
     /// # Errors

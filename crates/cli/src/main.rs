@@ -56,20 +56,22 @@ fn main() -> ExitCode {
                 codes.of_failure(failure.code)
             }
         },
+        // A help text or the version, on standard output.
+        Err(error) if error.exit_code() == 0 => {
+            session.out.check(error.print());
+            0
+        }
         Err(error) => {
-            // clap chooses the right stream. A closed stream does not matter.
+            // This goes to standard error. A closed stream does not matter.
             let _ = error.print();
             if error.kind() == clap::error::ErrorKind::InvalidSubcommand {
                 output::note("Scenarios and what they need: tailback list");
             }
-            match u8::try_from(error.exit_code()) {
-                Ok(0) => 0,
-                _ => codes.of_failure(exit::USAGE),
-            }
+            codes.of_failure(exit::USAGE)
         }
     };
     session.guard.end();
-    // A verdict that could not be printed is no success.
+    // An answer that could not be printed is no success.
     let unprinted = session.out.failed() && code < exit::USAGE;
     ExitCode::from(if unprinted { codes.of_result(exit::NEED) } else { code })
 }

@@ -17,6 +17,8 @@ const USUAL: usize = 80;
 pub struct Output {
     /// Whether a write has failed.
     failed: Cell<bool>,
+    /// Whether the reader of a pipe has gone.
+    closed: Cell<bool>,
 }
 
 impl Output {
@@ -42,17 +44,25 @@ impl Output {
         self.failed.get()
     }
 
-    /// Reports a write that failed.
-    fn check(&self, written: std::io::Result<()>) {
+    /// Whether more output is of use: its reader is there, and no write has failed. A command that
+    /// prints until it is interrupted ends without it.
+    pub fn is_of_use(&self) -> bool {
+        !self.closed.get() && !self.failed()
+    }
+
+    /// Reports a write to standard output that failed.
+    pub fn check(&self, written: std::io::Result<()>) {
         match written {
             Ok(()) => {}
             // A reader that has gone, such as `head`, needs nothing more.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.closed.set(true),
             Err(error) => {
-                complain(&format!(
-                    "standard output: {error}; free some disk space or write elsewhere"
-                ));
-                self.failed.set(true);
+                // A command may print several times.
+                if !self.failed.replace(true) {
+                    complain(&format!(
+                        "standard output: {error}; free some disk space or write elsewhere"
+                    ));
+                }
             }
         }
     }
@@ -84,4 +94,21 @@ pub fn look() -> Look {
 /// The same, and with the reasons if `why` is set.
 pub fn look_with(why: bool) -> Look {
     Look { why, ..look() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_has_gone_ends_the_output_and_is_no_failure() {
+        let out = Output::default();
+        out.check(Ok(()));
+        assert!(out.is_of_use() && !out.failed());
+        out.check(Err(ErrorKind::BrokenPipe.into()));
+        assert!(!out.is_of_use() && !out.failed());
+        let full = Output::default();
+        full.check(Err(ErrorKind::StorageFull.into()));
+        assert!(!full.is_of_use() && full.failed());
+    }
 }

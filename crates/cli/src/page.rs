@@ -5,6 +5,8 @@ use crate::records::Named;
 use crate::session::Session;
 use model::Explanation;
 use report::Shown;
+use runner::SaveError;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Writes to a file, or to standard output if the path is None or `-`.
@@ -23,8 +25,18 @@ pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<()
             path.display()
         )));
     }
-    runner::save_text(text, path)
-        .map_err(|error| Failure::usage(format!("{error}; name a file that can be written")))
+    runner::save_text(text, path).map_err(|error| not_written(&error))
+}
+
+/// The failure of a file that could not be written: room on the disk is a need, any other reason is
+/// a wrong file.
+fn not_written(error: &SaveError) -> Failure {
+    match error.source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Failure::need(format!("{error}; free some disk space or write elsewhere"))
+        }
+        _ => Failure::usage(format!("{error}; name a file that can be written")),
+    }
 }
 
 /// A page of records.
@@ -57,4 +69,21 @@ pub fn explanations(shown: &[Shown]) -> Vec<Explanation> {
 pub fn explained<'a>(shown: &[Shown<'a>], explanations: &'a [Explanation]) -> Vec<Shown<'a>> {
     let pairs = shown.iter().zip(explanations);
     pairs.map(|(one, told)| Shown { explanation: Some(told), ..*one }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+
+    #[test]
+    fn a_full_disk_is_a_missing_need_and_a_wrong_file_is_bad_usage() {
+        let code = |kind: ErrorKind| {
+            let path = PathBuf::from("/x/page.html");
+            not_written(&SaveError { path, source: kind.into() }).code
+        };
+        assert_eq!(code(ErrorKind::StorageFull), exit::NEED);
+        assert_eq!(code(ErrorKind::QuotaExceeded), exit::NEED);
+        assert_eq!(code(ErrorKind::PermissionDenied), exit::USAGE);
+    }
 }

@@ -13,10 +13,15 @@ use rustix::thread::CapabilitySet;
 use std::path::{Path, PathBuf};
 
 /// Restricts this process, and all that it starts, to writing in the folders of these files. This
-/// cannot be undone.
+/// cannot be undone. For a link, the folder is that of the file to which it leads.
 pub fn enter(files: &[&Path]) {
-    let folders: Vec<PathBuf> = files.iter().map(|file| folder_of(file)).collect();
+    let folders: Vec<PathBuf> = files.iter().map(|file| folder_of(&target(file))).collect();
     // The command works without these restrictions. They only add a second layer of protection.
     let _ = keep_privileges(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
     let _ = restrict(Files::Read { writable: &folders }, Network::None);
+}
+
+/// The file that is written. If there is none, writing to it fails later, with the reason.
+fn target(file: &Path) -> PathBuf {
+    runner::target(file).unwrap_or_else(|_| file.to_owned())
 }

@@ -178,6 +178,56 @@ fn no_scenario_is_left() {
 }
 
 #[test]
+fn flags_that_would_do_nothing() {
+    let place = Place::new();
+    let golden = place.golden("mmap-lock");
+    let golden = golden.to_str().unwrap();
+    let sim = ["sim", "cpu-quota"];
+    let cases: &[(&[&str], &str)] = &[
+        (&["--p99", "20ms"], "work only with --find-quota"),
+        (&["--find-quota", "--p99", "20ms", "--quota", "20ms"], "leave out --quota"),
+        (&["--task", "100ms:5ms:0"], "--task works only with --load periodic"),
+        (&["--gap", "2ms"], "--gap works only with --load arrivals"),
+        (&["--load", "arrivals", "--fast", "2"], "--fast works only with --load fibtest"),
+        (&["--load", "arrivals", "--burst-size", "3"], "works only with --burst-gap"),
+    ];
+    for (args, words) in cases {
+        let ran = place.say(&[&sim[..], *args].concat());
+        assert_refused(&place, &ran, 2, &[words]);
+    }
+    let ran = place.say(&["export", "--format", "csv", "--host-name", "web1", golden]);
+    assert_refused(&place, &ran, 2, &["--host-name works only with --format brief"]);
+    let ran = place.say(&["export", "--format", "brief", "--undecided", "skip", golden]);
+    assert_refused(&place, &ran, 2, &["--undecided works only with --format ktap"]);
+    // Without a name, there is nothing to hash.
+    let ran = place.say(&["export", "--format", "brief", "--hash-host-name", "/salt", golden]);
+    assert_not_begun(&place, &ran);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_printed_is_no_success() {
+    let place = Place::new();
+    for args in [&["--version"][..], &["--help"], &["list", "--help"], &["version"]] {
+        let mut command = place.tailback(args);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = command.stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
+        assert_eq!(ended.code(), Some(3), "{args:?}");
+    }
+}
+
+#[test]
+fn a_trace_replaces_no_record() {
+    let place = Place::new();
+    let golden = place.golden("mmap-lock");
+    let before = std::fs::read(&golden).unwrap();
+    let file = golden.to_str().unwrap();
+    let ran = place.say(&["explain", file, "--perfetto", file]);
+    assert_refused(&place, &ran, 2, &["--perfetto", file, "name another file"]);
+    assert_eq!(std::fs::read(&golden).unwrap(), before);
+}
+
+#[test]
 fn a_place_where_no_record_can_be_kept() {
     if !common::two_cpus_or_skip() {
         return;

@@ -310,7 +310,7 @@ fn root_that_cannot_become_another_user_runs_no_runtime_of_one() {
     if !root_or_skip() || !two_cpus_or_skip() || !testing::has_or_skip(has_setpriv, "no setpriv") {
         return;
     }
-    let _turn = turn::take();
+    // It takes no turn: every run is refused before it measures anything.
     let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
     let answer = |program: &str| (program.to_owned(), "echo go1.24.9".to_owned());
     let all = ["go", "java", "javac", "node", "erl"].map(answer);
@@ -449,4 +449,20 @@ fn a_compiler_of_another_user_leads_root_nowhere_and_leaves_nothing_running() {
         let pid = pid.parse().unwrap();
         wait_for("what it left to go", || processes::at(pid).is_none().then_some(()));
     }
+}
+
+/// A command that reads foreign records may write only where its output goes.
+#[test]
+fn a_command_without_rights_writes_where_the_link_of_its_output_leads() {
+    let place = Place::new();
+    let golden = place.golden("mmap-lock");
+    let folders = [place.path("pages"), place.path("links")];
+    folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let [page, link] = [folders[0].join("page.html"), folders[1].join("link.html")];
+    std::fs::write(&page, "an older page").unwrap();
+    std::os::unix::fs::symlink(&page, &link).unwrap();
+    let ran = place.say(&["report", golden.to_str().unwrap(), "-o", link.to_str().unwrap()]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(std::fs::read_to_string(&page).unwrap().starts_with("<!DOCTYPE html>"));
+    assert!(link.is_symlink());
 }

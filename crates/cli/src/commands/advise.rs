@@ -133,7 +133,7 @@ impl Run for Advise {
         }
         done.print_path();
         match (&done.end, done.record.judgement.state) {
-            (End::Complete, State::Affected | State::NotAffected) => Ok(0),
+            (End::Complete, State::Affected | State::NotAffected) if done.is_in_place() => Ok(0),
             (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),
             _ => done.code(),
         }

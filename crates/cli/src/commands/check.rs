@@ -143,11 +143,13 @@ impl Check {
             }
             return Ok(tests(session, &done, &files, undecided, self.code(&done)));
         }
+        let mut given = Ok(());
         match &asked {
-            Some(briefs) => briefs.give(session, done.iter().map(|one| &one.record))?,
+            Some(briefs) => given = briefs.give(session, done.iter().map(|one| &one.record)),
             None => show(session, &shown, self),
         }
         done.iter().for_each(Done::print_path);
+        given?;
         let drawn = page.and_then(|page| draw(session, &shown, page));
         match (self.json || asked.is_some(), drawn) {
             (true, Some(page)) => output::note(&format!("page: {}", page.display())),

@@ -18,9 +18,9 @@ use runs::{Made, RunFlags};
 use std::path::{Path, PathBuf};
 
 const CODES: &str = "  0    better, differs, or no difference shown\n  1    worse\n  2    bad \
-    usage or input\n  3    a need of --run is missing, or a record is not in its folder\n  4    \
-    not comparable, or pairs could not be used\n  130  interrupted; complete pairs are kept and \
-    compared";
+    usage or input\n  3    a need is missing, such as disk space, or a record is not in its \
+    folder\n  4    not comparable, or pairs could not be used\n  130  interrupted; complete pairs \
+    are kept and compared";
 
 const USAGE: &str = "tailback compare [OPTIONS] <BEFORE> <AFTER>\n       \
     tailback compare [OPTIONS] --before <RECORD>.. --after <RECORD>..\n       \

@@ -27,7 +27,7 @@ impl Run for ErlangApp {
         session.out.print(&format!(
             "Written. To use it in your own shell:\n\n  {program} -pa {}\n  1> wait:run(4*100, \
              1024*1024, 20, 5).\n",
-            ebin.display()
+            os::quote::word(&ebin.display().to_string())
         ));
         Ok(0)
     }

@@ -1,7 +1,7 @@
 //! `tailback explain RECORD`.
 
 use crate::command::{Failure, Run, Session, VERDICT, below};
-use crate::{output, records};
+use crate::{output, paths, records};
 use model::{Explanation, Judged, Live};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,7 @@ pub struct Explain {
 impl Run for Explain {
     /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.check_trace_file()?;
         let record = records::judged(&self.file)?;
         if let Some(live) = &record.live {
             check_arm(&record, &self.file, self.arm.as_deref())?;
@@ -75,6 +76,18 @@ impl Explain {
             session.out.print(&report::live(live, records::meta_of, look));
         }
         record.judgement.state.exit_code()
+    }
+
+    /// Refuses to replace a record by the trace.
+    fn check_trace_file(&self) -> Result<(), Failure> {
+        match self.perfetto.as_deref().filter(|to| paths::holds_record(to)) {
+            Some(to) => Err(Failure::usage(format!(
+                "--perfetto {}: the existing file is a record of tailback, and is not overwritten; \
+                 name another file",
+                to.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn write_trace(&self, record: &Judged) -> Result<(), Failure> {

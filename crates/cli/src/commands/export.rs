@@ -17,8 +17,13 @@ const BRIEF: &str = "brief";
 /// The format that has its own flag.
 const KTAP: &str = "ktap";
 
+/// The help of `--host-name`. The records may come from other machines.
+const HOST_NAME: &str = "brief: name of the machine in a census [default: no name]";
+
 /// Write records in a format for other tools
 #[derive(clap::Args)]
+#[command(mut_arg("host_name", |arg| arg.help(HOST_NAME)))]
+#[command(mut_arg("hash_host_name", |arg| arg.requires("host_name")))]
 #[command(after_help = below("", [
     "tailback export --format markdown run.json",
     "tailback export --format junit run.json -o run.xml",
@@ -50,14 +55,12 @@ fn formats() -> Vec<&'static str> {
 
 impl Run for Export {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.check_flags()?;
         if self.format == BRIEF {
             return self.briefs(session);
         }
         if self.format == KTAP {
             return self.ktap(session);
-        }
-        if self.undecided.is_some() {
-            return Err(Failure::usage("--undecided works only with --format ktap"));
         }
         let known = Format::ALL.into_iter().find(|(format, _)| *format == self.format);
         let (_, format) =
@@ -77,6 +80,17 @@ impl Run for Export {
 }
 
 impl Export {
+    /// Refuses a flag of another format, since it would do nothing.
+    fn check_flags(&self) -> Result<(), Failure> {
+        if self.undecided.is_some() && self.format != KTAP {
+            return Err(Failure::usage("--undecided works only with --format ktap"));
+        }
+        if self.host.is_given() && self.format != BRIEF {
+            return Err(Failure::usage("--host-name works only with --format brief"));
+        }
+        Ok(())
+    }
+
     /// Writes one test per record.
     fn ktap(&self, session: &Session) -> Result<u8, Failure> {
         let named = records::named(&self.records)?;

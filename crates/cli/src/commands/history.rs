@@ -38,7 +38,7 @@ impl Run for History {
         let Scanned { lines, figures, not_records } = scan(named, measure)?;
         if not_records > 0 {
             output::note(&format!(
-                "{not_records} files in {} are not records; left out",
+                "{not_records} files in {} are not records that can be read here; left out",
                 named.display()
             ));
         }
@@ -73,7 +73,8 @@ struct Scanned {
     lines: Vec<Line>,
     /// Whether any record has a judged figure.
     figures: bool,
-    /// Number of files that end in `.json` but are no records.
+    /// Number of files that end in `.json` but are no records, or records that this version or
+    /// this user cannot read.
     not_records: usize,
 }
 

@@ -74,7 +74,11 @@ impl Run for CallFlags {
                 target.symbol, target.pid
             ));
             let mut done = 0;
-            while most.is_none_or(|most| done < most) && calls.is_alive() && !interrupted {
+            while most.is_none_or(|most| done < most)
+                && calls.is_alive()
+                && !interrupted
+                && session.out.is_of_use()
+            {
                 interrupted = !wait(self.every, interruption, calls);
                 show(session, calls, &target, self.json);
                 done += 1;
@@ -84,7 +88,7 @@ impl Run for CallFlags {
             }
         })
         .map_err(failure)?;
-        // A count without --count always ends by an interruption, so that is no error.
+        // Without --count, an interruption is the usual end, so it is no error.
         Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
     }
 }

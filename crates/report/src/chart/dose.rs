@@ -1,9 +1,9 @@
 //! The judged figure against the one parameter in which the arms differ.
 
 use super::axis::{Axis, Scale};
-use super::draw::{all, dot, line};
+use super::draw::{all, dot};
 use super::frame::{Frame, Line};
-use super::{Chart, Table, WIDTH, palette};
+use super::{Chart, Table, WIDTH, interval, palette};
 use crate::ReportError;
 use maud::html;
 use model::estimate::number;
@@ -37,10 +37,15 @@ pub fn dose(
         return Ok(None);
     }
     let figure = |arm: &ArmResult| arm.measures.get(name).map_or(0.0, |e| e.median);
-    let figures: Vec<f64> = points.iter().map(|(_, arm)| figure(arm)).collect();
+    let figures = interval::figures(points.iter().filter_map(|(_, arm)| arm.measures.get(name)));
     let unit = points[0].1.measures.get(name).map_or("", |e| e.unit.symbol());
     let heading = meta.map_or(name, |meta| meta.heading);
-    let x = settings_axis(&points, &setting);
+    let unit_of_setting = unit_of(record, &setting);
+    let with_unit = match unit_of_setting {
+        "" => setting.clone(),
+        unit => format!("{setting}, {unit}"),
+    };
+    let x = settings_axis(&points, &with_unit);
     let path = points.iter().map(|(at, arm)| (*at, figure(arm))).collect();
     let frame = Frame::new(x, Axis::fitting(&figures, unit));
     let drawn = Line { color: palette::CONTROL, points: path };
@@ -51,14 +56,12 @@ pub fn dose(
         let x = plane.x(*at);
         html! {
             g class=(format!("p{}", color.0)) {
-                @if let (Some(low), Some(high)) = (e.low, e.high) {
-                    (line("interval", (x, plane.y(low)), (x, plane.y(high))))
-                }
-                (dot(x, plane.y(e.median), e.median_at_least, &format!("{setting} {}: {e}", number(*at))))
+                (interval::upright(e, x, &plane))
+                (dot(x, plane.y(e.median), e.median_at_least, &format!("{setting} {}{unit_of_setting}: {e}", number(*at))))
             }
         }
     })));
-    let mut table = Table::new([setting.as_str(), "arm", "median", "interval"]);
+    let mut table = Table::new([with_unit.as_str(), "arm", "median", "interval"]);
     table.rows = points
         .iter()
         .map(|(at, arm)| {
@@ -94,6 +97,19 @@ fn settings_axis(points: &[(f64, &ArmResult)], setting: &str) -> Axis {
     axis
 }
 
+/// The unit in which the values of a setting are drawn: durations in milliseconds, sizes in bytes.
+fn unit_of(record: &Judged, setting: &str) -> &'static str {
+    let values = record.plan.arms.iter().filter_map(|arm| arm.settings.0.get(setting));
+    let mut units = values.filter_map(|value| match value {
+        Value::Text(text) if text != "0" && model::units::parse_duration(text).is_ok() => {
+            Some("ms")
+        }
+        Value::Text(text) if text != "0" && model::units::parse_size(text).is_ok() => Some("B"),
+        _ => None,
+    });
+    units.next().unwrap_or_default()
+}
+
 fn number_of(record: &Judged, arm: &str, setting: &str) -> Option<f64> {
     let arm = record.plan.arms.iter().find(|planned| planned.id == arm)?;
     match arm.settings.0.get(setting)? {
@@ -119,4 +135,39 @@ fn only_difference(record: &Judged) -> Option<String> {
         differing.extend(arm.settings.0.iter().filter(other).map(|(name, _)| name.clone()));
     }
     if differing.len() == 1 { differing.into_iter().next() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use model::{Arm, Settings};
+
+    /// A record whose arms differ in one setting.
+    fn with_periods(periods: [&str; 3]) -> Judged {
+        let mut record = testing::record();
+        let arm = record.plan.arms[1].clone();
+        let result = record.judgement.arms[1].clone();
+        record.plan.arms.clear();
+        record.judgement.arms.clear();
+        for period in periods {
+            let id = period.to_owned();
+            let mut settings = Settings::default();
+            settings.set("period", Value::Text(id.clone()));
+            record.plan.arms.push(Arm { id: id.clone(), settings, ..arm.clone() });
+            record.judgement.arms.push(ArmResult { id, ..result.clone() });
+        }
+        record
+    }
+
+    #[test]
+    fn the_axes_have_units_and_reach_the_ends_of_intervals() {
+        let mut record = with_periods(["10ms", "50ms", "0.1s"]);
+        let wide = record.judgement.arms[2].measures.get_mut("lost").unwrap();
+        wide.high = Some(5_000.0);
+        let chart = dose(&record, "lost", None).unwrap().unwrap();
+        assert_eq!(chart.table.head[0], "period, ms");
+        assert_eq!(chart.table.rows[2][0], "100");
+        assert!(chart.body.contains("period, ms") && chart.body.contains("6000"), "{chart:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Scale};
 use super::draw::{all, dot, line, short, words};
-use super::frame::{Frame, Line};
+use super::frame::{Frame, Line, Plane};
 use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
 use crate::prose::ladder as prose;
@@ -50,8 +50,8 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
         let (x, color) = (plane.x(place(at)), palette::of_thing(1));
         Some(html! {
             g class=(format!("p{}", color.0)) {
-                @if let (Some(low), Some(high)) = (effect.low, effect.high) {
-                    (line("interval", (x, plane.y(low)), (x, plane.y(high))))
+                @if let Some((low, high)) = interval(effect, &plane) {
+                    (line("interval", (x, low), (x, high)))
                 }
                 (dot(x, plane.y(effect.shift), effect.shift_at_least, &label(rung, effect)))
             }
@@ -67,8 +67,20 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
         size: (WIDTH, frame.height),
         legend: Vec::new(),
         table: table(ladder),
-        left_out: None,
+        left_out: (ladder.rungs.len() > MOST)
+            .then(|| format!("The first {MOST} of {} versions are drawn.", ladder.rungs.len())),
     }))
+}
+
+/// The ends of the interval of an effect in the drawing; an open end is at the edge. None if there
+/// is no interval.
+fn interval(effect: &Comparison, plane: &Plane) -> Option<(f64, f64)> {
+    if effect.low.is_none() && effect.high.is_none() {
+        return None;
+    }
+    let low = effect.low.map_or(plane.bottom, |low| plane.y(low));
+    let high = effect.high.map_or(plane.top, |high| plane.y(high));
+    Some((low, high))
 }
 
 /// A slot for each version, with its name below.
@@ -119,4 +131,41 @@ pub fn steps(ladder: &Ladder) -> Table {
     let all = ladder.steps.iter().chain(&ladder.whole);
     table.rows = all.take(MOST_ROWS).map(row).collect();
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::testing::difference;
+
+    #[test]
+    fn versions_that_are_not_drawn_are_counted() {
+        let effect = difference(20.0, 900.0).comparison;
+        let rung = |at: usize| Rung {
+            name: format!("v{at}"),
+            release: "6.18.0".to_owned(),
+            preemption: None,
+            verdict: None,
+            effect: Some(effect.clone()),
+        };
+        let of = |versions: usize| {
+            let rungs = (0..versions).map(rung).collect();
+            let many = Ladder { rungs, ..model::testing::ladder(Vec::new()) };
+            super::ladder(&many, None).unwrap().unwrap().left_out
+        };
+        assert_eq!(of(MOST), None);
+        assert!(of(MOST + 1).unwrap().contains("64 of 65 versions"));
+    }
+
+    #[test]
+    fn an_open_end_of_an_interval_reaches_the_edge() {
+        let whole = difference(20.0, 900.0).comparison;
+        let y = Axis::linear([0.0, 1000.0].into_iter(), "ms/s");
+        let (_, plane) = Frame::new(Axis::slots(1), y).draw("test", &[]).unwrap();
+        let open = Comparison { high: None, ..whole.clone() };
+        assert_eq!(interval(&open, &plane), Some((plane.y(870.0), plane.top)));
+        assert!(interval(&whole, &plane).unwrap().1 > plane.top);
+        let none = Comparison { low: None, high: None, ..whole };
+        assert_eq!(interval(&none, &plane), None);
+    }
 }

@@ -96,6 +96,16 @@ fn ms(point: &Exceeded) -> f64 {
     point.at_least_ns as f64 / 1e6
 }
 
+/// Milliseconds as text. Fast operations take less than a microsecond, so they keep their
+/// nanoseconds.
+fn figure(ms: f64) -> String {
+    if ms >= 0.1 {
+        return number(ms);
+    }
+    let text = format!("{ms:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// The label of a tick mark: `10^2` is one in a hundred.
 fn one_in(power: f64) -> String {
     match power.round() as i32 {
@@ -110,7 +120,7 @@ fn one_in(power: f64) -> String {
 fn about(tails: &[Tail]) -> String {
     let worst = tails.iter().filter_map(|tail| Some((tail.arm, ms(tail.curve.last()?))));
     let worst: Vec<String> =
-        worst.take(4).map(|(arm, ms)| format!("{arm} {} ms", number(ms))).collect();
+        worst.take(4).map(|(arm, ms)| format!("{arm} {} ms", figure(ms))).collect();
     format!(
         "The slowest half, tenth, hundredth and so on of the operations took at least this long. \
          Both axes are logarithmic. A stalled program makes fewer calls, so a long stall counts as \
@@ -127,7 +137,7 @@ fn table(tails: &[Tail]) -> Table {
                 tail.arm.to_owned(),
                 tail.count.to_string(),
                 format!("{:.4}%", point.share * 100.0),
-                number(ms(point)),
+                figure(ms(point)),
             ]);
         }
     }
@@ -150,4 +160,15 @@ fn left_out(record: &Judged, damaged: usize) -> Option<String> {
         parts.push(format!("the latencies of {damaged} arms are damaged and left out"));
     }
     (!parts.is_empty()).then(|| format!("Here {}.", parts.join(", and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fast_operation_does_not_take_nothing() {
+        let texts = [0.000_35, 0.012_5, 0.35, 480.2, 0.0].map(figure);
+        assert_eq!(texts, ["0.00035", "0.0125", "0.35", "480", "0"]);
+    }
 }

@@ -72,6 +72,7 @@ pub fn arms(
     let frame = Frame { height: 400, ..Frame::new(x, y) };
     let (body, _) = frame.draw("series", &drawn.iter().map(path).collect::<Vec<_>>())?;
     let comma = if unit.is_empty() { "" } else { ", " };
+    let moments_of_longest = drawn.iter().map(|(_, series)| series.rows.len()).max().unwrap_or(0);
     let blocks =
         drawn.iter().map(|(trial, _)| format!("{} (block {})", trial.arm, trial.block + 1));
     Ok(Some(Chart {
@@ -84,7 +85,8 @@ pub fn arms(
         size: (WIDTH, frame.height),
         legend: drawn.iter().map(|(trial, _)| (color(trial), trial.arm.clone())).collect(),
         table: beside(drawn),
-        left_out: None,
+        left_out: (moments_of_longest > MOST_MOMENTS)
+            .then(|| format!("Up to {MOST_MOMENTS} moments of an arm are drawn, evenly spaced.")),
     }))
 }
 

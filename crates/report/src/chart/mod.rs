@@ -6,6 +6,7 @@ pub mod draw;
 pub mod frame;
 pub mod heat;
 pub mod history;
+pub mod interval;
 pub mod ladder;
 pub mod latency;
 pub mod lines;

@@ -32,7 +32,9 @@ pub fn pair(
 ) -> Result<Option<Chart>, ReportError> {
     let arms =
         change.arms.iter().filter_map(|arm| Some((arm.id.as_str(), arm.measures.get(name)?)));
-    let arms: Vec<(&str, &Difference)> = arms.take(MOST_ARMS).collect();
+    let mut arms: Vec<(&str, &Difference)> = arms.collect();
+    let all_arms = arms.len();
+    arms.truncate(MOST_ARMS);
     let Some((_, first)) = arms.first() else { return Ok(None) };
     let unit = first.before.unit.symbol();
     let comma = if unit.is_empty() { "" } else { ", " };
@@ -77,7 +79,8 @@ pub fn pair(
         size: (WIDTH, frame.height),
         legend: vec![(BEFORE, "before".to_owned()), (AFTER, "after".to_owned())],
         table,
-        left_out: None,
+        left_out: (all_arms > MOST_ARMS)
+            .then(|| format!("{MOST_ARMS} of {all_arms} arms are drawn and listed.")),
     }))
 }
 
@@ -116,5 +119,23 @@ fn bar(basis: Basis, estimate: &Estimate, (color, y): (Color, f64), plane: &Plan
             (line("range", (low, y), (high, y)))
             rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (side(basis, estimate)) } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::testing::change;
+    use model::{ArmChange, ChangeState};
+
+    #[test]
+    fn arms_that_are_not_drawn_are_counted() {
+        let mut many = change(ChangeState::Worse, Basis::Pairs);
+        assert_eq!(pair(&many, "lost", None).unwrap().unwrap().left_out, None);
+        let arm = many.arms[0].clone();
+        let other = |at: usize| ArmChange { id: format!("arm-{at}"), ..arm.clone() };
+        many.arms = (0..20).map(other).collect();
+        let chart = pair(&many, "lost", None).unwrap().unwrap();
+        assert!(chart.left_out.unwrap().starts_with("14 of 20 arms"));
     }
 }

@@ -55,8 +55,10 @@ pub fn scatter(
         }
     });
     body.push_str(&all(marks));
+    let symbol = series.unit.symbol();
+    let comma = if symbol.is_empty() { "" } else { ", " };
     Ok(Some(Chart {
-        title: format!("{what}, {}, against {against}", series.unit.symbol()),
+        title: format!("{what}{comma}{symbol}, against {against}"),
         about: format!("Each dot is a moment of a trial: {what} against {against}."),
         body,
         size: (WIDTH, frame.height),

@@ -5,7 +5,7 @@ use super::figure;
 use super::suites::{Case, Problem, Suite, write};
 use crate::Shown;
 use crate::prose::{Prose, plain};
-use model::{ArmResult, Judged, State};
+use model::{ArmResult, Judged, Role, State};
 
 /// The longest duration of a study that is written, in seconds. A record may claim any duration.
 const MOST_SECONDS: f64 = 1e7;
@@ -35,11 +35,16 @@ fn suite(record: &Judged, prose: &Prose) -> Suite {
 }
 
 /// The verdict on an arm. If the machine was disturbed or the study was skipped, that verdict
-/// holds for every arm.
+/// holds for every arm. A fix is tried only as long as there may be a stall, so an unsettled one is
+/// no error: it counts as skipped.
 fn state(record: &Judged, arm: &ArmResult) -> State {
-    match record.judgement.state {
-        whole @ (State::Untrustworthy | State::Skipped) => whole,
-        _ => arm.state.unwrap_or(State::Inconclusive),
+    let whole = record.judgement.state;
+    let own = arm.state.unwrap_or(State::Inconclusive);
+    match (whole, arm.role, own) {
+        (State::Untrustworthy | State::Skipped, ..) => whole,
+        (_, Role::Fix, State::NotAffected) | (State::Affected, Role::Fix, State::Affected) => own,
+        (_, Role::Fix, _) => State::Skipped,
+        _ => own,
     }
 }
 
@@ -71,5 +76,23 @@ mod tests {
         record.judgement.state = State::Untrustworthy;
         let text = written(&record);
         assert!(text.contains("<error") && !text.contains("<failure"), "{text}");
+    }
+
+    #[test]
+    fn an_unsettled_fix_is_no_error() {
+        let mut record = testing::record();
+        record.judgement.state = State::NotAffected;
+        let mut case = record.judgement.arms[1].clone();
+        case.state = Some(State::NotAffected);
+        let mut fix = ArmResult { id: "fewer".to_owned(), role: Role::Fix, ..case.clone() };
+        fix.state = Some(State::Inconclusive);
+        record.judgement.arms = vec![record.judgement.arms[0].clone(), case, fix];
+        let text = junit(&[Shown::new(&record, None, "x")]);
+        assert!(text.contains("<skipped") && !text.contains("<error"), "{text}");
+        assert!(!text.contains("<failure"), "{text}");
+        record.judgement.state = State::Affected;
+        record.judgement.arms[2].state = Some(State::Affected);
+        let text = junit(&[Shown::new(&record, None, "x")]);
+        assert!(text.contains("<failure"), "{text}");
     }
 }

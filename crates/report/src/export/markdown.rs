@@ -37,9 +37,17 @@ fn one(shown: &Shown) -> String {
     text
 }
 
-/// A command, shown literally.
+/// A command, shown literally. A command with backticks stands between more of them than it has
+/// in a row, so that it can be copied unchanged.
 fn code(command: &str) -> String {
-    format!("`{}`", command.replace('`', "'"))
+    let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    match longest {
+        0 => format!("`{command}`"),
+        longest => {
+            let fence = "`".repeat(longest + 1);
+            format!("{fence} {command} {fence}")
+        }
+    }
 }
 
 fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String>) {
@@ -70,18 +78,23 @@ fn table(text: &mut String, record: &Judged, meta: Option<&Meta>) {
     }
 }
 
-/// The judged figures first, then up to four more.
+/// The deciding figure first, then the other judged ones, then others, up to five in all.
 fn measures(record: &Judged) -> Vec<&str> {
-    let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let mut names = vec![judged];
-    names.extend(record.plan.also.iter().map(|judging| judging.measure.as_ref()));
+    let plan = &record.plan;
+    let decided = record.judgement.measure.as_deref();
+    let mut names: Vec<&str> = vec![decided.unwrap_or(&plan.judging.measure)];
+    for judging in std::iter::once(&plan.judging).chain(&plan.also) {
+        let name: &str = &judging.measure;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let all = record.judgement.arms.iter().flat_map(|arm| arm.measures.keys()).map(String::as_str);
     for name in all {
         if names.len() < 5 && !names.contains(&name) {
             names.push(name);
         }
     }
-    names.dedup();
     names
 }
 
@@ -135,5 +148,25 @@ mod tests {
         let text = markdown(&[Shown::new(&record, None, "x")]);
         let row = text.lines().find(|line| line.contains("img")).unwrap();
         assert!(row.starts_with("| a&#124;b &#60;img&#62; &#64;all [x&#93;(http://y) |"), "{row}");
+    }
+
+    #[test]
+    fn a_command_with_backticks_stays_the_command() {
+        assert_eq!(code("tailback list"), "`tailback list`");
+        assert_eq!(code("run --file 'a`b'"), "`` run --file 'a`b' ``");
+        assert_eq!(code("a``b`c"), "``` a``b`c ```");
+    }
+
+    #[test]
+    fn every_judged_figure_has_one_column() {
+        let mut record = testing::record();
+        let other = |name: &str| model::Judging {
+            measure: name.to_owned().into(),
+            ..record.plan.judging.clone()
+        };
+        let also = vec![other("first"), other("second")];
+        record.plan.also = also;
+        record.judgement.measure = Some("second".to_owned());
+        assert_eq!(measures(&record), ["second", "lost", "first"]);
     }
 }

@@ -9,22 +9,26 @@ use model::State;
 /// Most changes that a card names. The section of the record has all of them.
 pub const MOST_ADVICE: usize = 3;
 
-/// A card for each verdict.
-pub fn cards(shown: &[Shown]) -> Markup {
+/// A card for each verdict. The first `drawn` records have a section of their own, to which their
+/// cards link.
+pub fn cards(shown: &[Shown], drawn: usize) -> Markup {
     html! {
         section #verdicts aria-label="Verdicts" {
-            @for (place, one) in shown.iter().enumerate() { (card(one, place)) }
+            @for (place, one) in shown.iter().enumerate() {
+                (card(one, (place < drawn).then_some(place)))
+            }
         }
     }
 }
 
-fn card(one: &Shown, place: usize) -> Markup {
+fn card(one: &Shown, section: Option<usize>) -> Markup {
     let (state, prose) = (one.record.judgement.state, one.prose());
+    let scenario = plain(&one.record.scenario);
     html! {
         article class={ "card state-" (state.word()) } {
             h2 {
                 (pill(state)) " "
-                a href={ "#r" (place) } { (plain(&one.record.scenario)) }
+                @if let Some(place) = section { a href={ "#r" (place) } { (scenario) } } @else { (scenario) }
                 @if let Some(meta) = one.meta { span.title { " " (meta.title) } }
             }
             p.headline { (prose.headline()) }

@@ -54,7 +54,7 @@ pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
     let body = html! {
         (header(shown))
         main {
-            (card::cards(&shown[..shown.len().min(MOST_CARDS)]))
+            (card::cards(&shown[..shown.len().min(MOST_CARDS)], drawn))
             @if shown.len() > 1 { (card::table(&shown[..shown.len().min(MOST_LISTED)], drawn)) }
             @if drawn < shown.len() {
                 p.note { (drawn) " of " (shown.len()) " records are drawn here; to draw the others, make a page of fewer records." }
@@ -142,7 +142,7 @@ pub fn history_page(histories: &[Vec<Line>]) -> Result<String, ReportError> {
     }
     let body = html! {
         header { p.brand { "tailback" } h1 { "History" } }
-        main { div.charts {
+        main { div #verdicts .charts {
             @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("h{place}"))) }
         } }
     };
@@ -195,8 +195,24 @@ fn headline(shown: &[Shown]) -> String {
             let state = one.record.judgement.state.word().replace('-', " ");
             format!("{}: {state}", plain(&one.record.scenario))
         }
-        ([], all) => format!("None of {} studies shows a stall", all.len()),
+        ([], all) => without_stall(all),
         (some, _) => format!("{} known stalls can hold up work here", some.len()),
+    }
+}
+
+/// The headline of several records, none of which provoked a stall. A study without a verdict says
+/// nothing, and a watch may have found a stall that nobody provoked.
+fn without_stall(all: &[Shown]) -> String {
+    let states = || all.iter().map(|one| one.record.judgement.state);
+    let count = |state: model::State| states().filter(|own| *own == state).count();
+    let found = count(model::State::Affected);
+    let clear = count(model::State::NotAffected);
+    let open = all.len() - found - clear;
+    match (found, clear, open) {
+        (0, _, 0) => format!("None of {} studies shows a stall", all.len()),
+        (0, 0, _) => format!("None of {} studies is settled", all.len()),
+        (0, ..) => format!("No stall in {clear} of {} studies; {open} not settled", all.len()),
+        _ => format!("Stalls of a live system in {found} of {} records", all.len()),
     }
 }
 
@@ -242,5 +258,37 @@ mod tests {
         record.judgement.state = State::Affected;
         record.facts.live = Some(model::live::Live::default());
         assert!(!is_told(&record), "a watch provokes nothing");
+    }
+
+    #[test]
+    fn the_headline_counts_what_is_not_settled_and_what_a_watch_found() {
+        use State::{Affected, Inconclusive, NotAffected, Skipped};
+        let of = |states: &[State], live: bool| {
+            let record = |state: &State| {
+                let mut record = testing::record();
+                record.judgement.state = *state;
+                record.facts.live = live.then(model::live::Live::default);
+                record
+            };
+            let records: Vec<model::Judged> = states.iter().map(record).collect();
+            let shown: Vec<Shown> = records.iter().map(|one| Shown::new(one, None, "a")).collect();
+            headline(&shown)
+        };
+        assert_eq!(of(&[NotAffected; 2], false), "None of 2 studies shows a stall");
+        assert_eq!(of(&[Skipped, Inconclusive], false), "None of 2 studies is settled");
+        let some = of(&[NotAffected, Skipped, NotAffected], false);
+        assert_eq!(some, "No stall in 2 of 3 studies; 1 not settled");
+        let live = of(&[Affected, NotAffected], true);
+        assert_eq!(live, "Stalls of a live system in 1 of 2 records");
+    }
+
+    #[test]
+    fn every_link_inside_a_page_leads_somewhere() {
+        let record = testing::record();
+        let shown = [Shown::new(&record, None, "a"), Shown::new(&record, None, "b")];
+        let cards = card::cards(&shown, 1).into_string();
+        assert!(cards.contains("href=\"#r0\"") && !cards.contains("href=\"#r1\""), "{cards}");
+        let history = history_page(&[]).unwrap();
+        assert!(history.contains("href=\"#verdicts\"") && history.contains("id=\"verdicts\""));
     }
 }

@@ -73,7 +73,9 @@ fn live(one: &Shown) -> Markup {
     html! {
         @if let Some(live) = &one.record.live {
             h3 { "What was seen" }
-            pre { (crate::live::live(live, |_| None, look)) }
+            div.scroll tabindex="0" role="region" aria-label="What was seen" {
+                pre { (crate::live::live(live, |_| None, look)) }
+            }
         }
     }
 }
@@ -159,13 +161,16 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     Ok(charts)
 }
 
-/// The judged figures first, then those that the scenario puts into its table.
+/// The deciding figure first, then the other judged ones, then those that the scenario puts into
+/// its table.
 fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
-    let judged = one.record.judgement.measure.as_deref();
-    let mut names: Vec<&str> = vec![judged.unwrap_or(&one.record.plan.judging.measure)];
-    let also = one.record.plan.also.iter().map(|judging| judging.measure.as_ref());
+    let plan = &one.record.plan;
+    let decided = one.record.judgement.measure.as_deref();
+    let mut names: Vec<&str> = vec![decided.unwrap_or(&plan.judging.measure)];
+    let judged = std::iter::once(&plan.judging).chain(&plan.also);
+    let judged = judged.map(|judging| judging.measure.as_ref());
     let columns = one.meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column);
-    for name in also.chain(columns.map(|measure| measure.name)) {
+    for name in judged.chain(columns.map(|measure| measure.name)) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -231,4 +236,28 @@ fn fitting(charts: Vec<Chart>) -> (Vec<Chart>, usize) {
     let charts: Vec<Chart> = charts.into_iter().take_while(fits).collect();
     let left_out = all - charts.len();
     (charts, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn what_a_watch_saw_scrolls_within_the_page() {
+        let mut record = testing::record();
+        record.facts.live = Some(model::live::Live::default());
+        let section = section(&Shown::new(&record, None, "a"), 0, 1).unwrap().into_string();
+        assert!(section.contains("class=\"scroll\" tabindex=\"0\""), "{section}");
+        assert!(section.contains("aria-label=\"What was seen\"><pre>"), "{section}");
+    }
+
+    #[test]
+    fn every_judged_figure_has_a_chart() {
+        let mut record = testing::record();
+        let also = model::Judging { measure: "other".into(), ..record.plan.judging.clone() };
+        record.plan.also = vec![also];
+        record.judgement.measure = Some("other".to_owned());
+        assert_eq!(measures(&Shown::new(&record, None, "a")), ["other", "lost"]);
+    }
 }

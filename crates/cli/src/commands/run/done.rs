@@ -108,9 +108,10 @@ impl Done {
             Some(Kept::Elsewhere(path, why)) => {
                 output::complain(&format!("{why}; the record was kept as {}", path.display()));
             }
+            // A comparison prints no record with --json, and a full disk is one reason of several.
             Some(Kept::Lost(why)) => output::complain(&format!(
-                "{why}; the record is lost: free some disk space and run with --json to print it \
-                 on standard output"
+                "{why}; the record is lost, unless --json printed it; before the next run, free \
+                 some disk space, or set TMPDIR to a folder that can be written"
             )),
             None => {}
         }

@@ -83,7 +83,7 @@ pub struct RunFlags {
     pub no_fixes: bool,
     /// Exit codes for git bisect run: 0 no stall, 1 a stall, 125 no verdict, no boot or a missing
     /// need, 128 or more to stop the bisection
-    #[arg(long, value_name = "WHOM", conflicts_with = "format")]
+    #[arg(long, value_name = "WHOM", conflicts_with_all = ["format", "exit_zero"])]
     pub exit_for: Option<ExitFor>,
     #[command(flatten)]
     pub ktap: KtapFlags,
@@ -163,8 +163,9 @@ impl RunScenario {
         let asked = flags.record.as_ref();
         let wanted = Briefs::asked(session, &flags.brief)?;
         let done = study(session, scenario, &options, &machine, asked, Among::None)?;
+        let mut given = Ok(());
         if let Some(briefs) = &wanted {
-            briefs.give(session, std::iter::once(&done.record))?;
+            given = briefs.give(session, std::iter::once(&done.record));
         } else if let Some(undecided) = flags.ktap.wanted() {
             return Ok(done.ktap(session, undecided));
         } else if flags.json {
@@ -176,7 +177,8 @@ impl RunScenario {
             output::complain(&line);
         }
         done.print_path();
-        done.code().map(|code| briefs::code(wanted.as_ref(), code))
+        given?;
+        briefs::ended(wanted.as_ref(), done.code())
     }
 
     /// Parses the words after `tailback run`.
@@ -255,6 +257,16 @@ pub fn study(
 mod tests {
     use super::*;
     use model::{Missed, Test, Unit};
+
+    #[test]
+    fn a_bisection_gets_no_code_that_is_always_zero() {
+        let parsed = |more: &[&str]| {
+            let words = ["mmap-lock", "--exit-for", "bisect"].iter().chain(more);
+            RunScenario::parse(words.map(|word| (*word).to_owned())).is_ok()
+        };
+        assert!(parsed(&[]) && parsed(&["--brief"]));
+        assert!(!parsed(&["--brief", "--exit-zero"]));
+    }
 
     #[test]
     fn a_run_that_shows_less_than_was_asked_says_so() {

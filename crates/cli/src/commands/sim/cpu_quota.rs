@@ -85,6 +85,7 @@ enum Switch {
 
 impl Run for CpuQuota {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.check_planning()?;
         let mut config = self.config()?;
         // The search sets quota and burst itself. A given burst is its upper limit.
         let most_burst_ns = match self.find_quota {
@@ -103,6 +104,25 @@ impl Run for CpuQuota {
 }
 
 impl CpuQuota {
+    /// The latency targets, each with its percentile.
+    fn targets(&self) -> impl Iterator<Item = (Duration, f64)> {
+        let all = [(self.p50, 50.0), (self.p90, 90.0), (self.p99, 99.0), (self.p999, 99.9)];
+        all.into_iter().filter_map(|(target, percentile)| Some((target?, percentile)))
+    }
+
+    /// Refuses flags that would do nothing.
+    fn check_planning(&self) -> Result<(), Failure> {
+        if !self.find_quota && self.targets().next().is_some() {
+            return Err(Failure::usage(
+                "--p50, --p90, --p99 and --p999 work only with --find-quota",
+            ));
+        }
+        if self.find_quota && self.quota.is_some() {
+            return Err(Failure::usage("--find-quota finds the quota itself; leave out --quota"));
+        }
+        Ok(())
+    }
+
     fn simulate(&self, config: &Config, workload: &Workload) -> Result<String, Failure> {
         let outcome = sim::simulate(config, workload).map_err(refused)?;
         Ok(match self.json {
@@ -117,9 +137,7 @@ impl CpuQuota {
         workload: &Workload,
         most_burst_ns: u64,
     ) -> Result<String, Failure> {
-        let goals = [(self.p50, 50.0), (self.p90, 90.0), (self.p99, 99.0), (self.p999, 99.9)];
-        let mut asked =
-            goals.iter().filter_map(|(target, percentile)| Some(((*target)?, *percentile)));
+        let mut asked = self.targets();
         let (target, percentile) = asked
             .next()
             .ok_or_else(|| Failure::usage("--find-quota needs a target, such as --p99 20ms"))?;

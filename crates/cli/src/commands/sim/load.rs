@@ -11,6 +11,15 @@ use std::time::Duration;
 /// Size limit of a trace that is read, in bytes.
 const MOST: u64 = 1 << 30;
 
+/// Default mean time between two requests.
+const GAP: Duration = Duration::from_millis(1);
+
+/// Default CPU time per request.
+const SERVICE: Duration = Duration::from_micros(200);
+
+/// Default number of requests per burst.
+const BURST_SIZE: u32 = 10;
+
 /// Spread of log-normal service times: the standard deviation of the logarithm.
 const SIGMA: f64 = 1.0;
 
@@ -37,21 +46,21 @@ pub struct LoadFlags {
     /// fibtest: how long a slow thread sleeps [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     sleep: Option<Duration>,
-    /// arrivals: mean time between two requests
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1ms")]
-    gap: Duration,
-    /// arrivals: CPU time per request
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "200us")]
-    service: Duration,
-    /// arrivals: distribution of the CPU times
-    #[arg(long, value_name = "WORD", default_value = "exponential")]
-    service_kind: ServiceKind,
+    /// arrivals: mean time between two requests [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    gap: Option<Duration>,
+    /// arrivals: CPU time per request [default: 200us]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    service: Option<Duration>,
+    /// arrivals: distribution of the CPU times [default: exponential]
+    #[arg(long, value_name = "WORD")]
+    service_kind: Option<ServiceKind>,
     /// arrivals: mean time between two bursts of requests [default: no bursts]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     burst_gap: Option<Duration>,
-    /// arrivals: requests per burst
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    burst_size: u32,
+    /// arrivals: requests per burst [default: 10]
+    #[arg(long, value_name = "N")]
+    burst_size: Option<u32>,
     /// periodic: a thread, as 100ms:5ms:0. May be repeated
     #[arg(long, value_name = "PERIOD:COST:CPU")]
     task: Vec<String>,
@@ -69,10 +78,23 @@ enum LoadKind {
     Trace,
 }
 
+impl LoadKind {
+    /// Its name on the command line.
+    fn word(self) -> &'static str {
+        match self {
+            LoadKind::Fibtest => "fibtest",
+            LoadKind::Arrivals => "arrivals",
+            LoadKind::Periodic => "periodic",
+            LoadKind::Trace => "trace",
+        }
+    }
+}
+
 /// The distribution of service times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum ServiceKind {
     Fixed,
+    #[default]
     Exponential,
     #[value(name = "lognormal")]
     LogNormal,
@@ -84,14 +106,45 @@ impl LoadFlags {
     /// # Errors
     /// If flags contradict each other, or the trace cannot be read.
     pub fn workload(&self, config: &Config) -> Result<Workload, Failure> {
-        match (self.load, &self.trace) {
-            (Some(LoadKind::Trace) | None, Some(path)) => self.trace_of(config, path),
-            (Some(LoadKind::Trace), None) => Err(Failure::usage("--load trace needs --trace FILE")),
-            (Some(_), Some(_)) => Err(Failure::usage("--trace works only with --load trace")),
-            (Some(LoadKind::Arrivals), None) => Ok(self.arrivals(config)),
-            (Some(LoadKind::Periodic), None) => self.periodic(),
-            (Some(LoadKind::Fibtest) | None, None) => Ok(self.fibtest(config)),
+        let kind = self.kind();
+        self.check_flags(kind)?;
+        match (kind, &self.trace) {
+            (LoadKind::Trace, Some(path)) => self.trace_of(config, path),
+            (LoadKind::Trace, None) => Err(Failure::usage("--load trace needs --trace FILE")),
+            (LoadKind::Arrivals, _) => Ok(self.arrivals(config)),
+            (LoadKind::Periodic, _) => self.periodic(),
+            (LoadKind::Fibtest, _) => Ok(self.fibtest(config)),
         }
+    }
+
+    fn kind(&self) -> LoadKind {
+        let usual = if self.trace.is_some() { LoadKind::Trace } else { LoadKind::Fibtest };
+        self.load.unwrap_or(usual)
+    }
+
+    /// Refuses a flag of another load. It would do nothing, and the answer would be about a load
+    /// that nobody asked for.
+    fn check_flags(&self, kind: LoadKind) -> Result<(), Failure> {
+        let given = [
+            ("--fast", self.fast.is_some(), LoadKind::Fibtest),
+            ("--slow-burst", self.slow_burst.is_some(), LoadKind::Fibtest),
+            ("--measure-wakeup", self.measure_wakeup, LoadKind::Fibtest),
+            ("--sleep", self.sleep.is_some(), LoadKind::Fibtest),
+            ("--gap", self.gap.is_some(), LoadKind::Arrivals),
+            ("--service", self.service.is_some(), LoadKind::Arrivals),
+            ("--service-kind", self.service_kind.is_some(), LoadKind::Arrivals),
+            ("--burst-gap", self.burst_gap.is_some(), LoadKind::Arrivals),
+            ("--burst-size", self.burst_size.is_some(), LoadKind::Arrivals),
+            ("--task", !self.task.is_empty(), LoadKind::Periodic),
+            ("--trace", self.trace.is_some(), LoadKind::Trace),
+        ];
+        if let Some((flag, _, of)) = given.into_iter().find(|(_, is, of)| *is && *of != kind) {
+            return Err(Failure::usage(format!("{flag} works only with --load {}", of.word())));
+        }
+        if self.burst_size.is_some() && self.burst_gap.is_none() {
+            return Err(Failure::usage("--burst-size works only with --burst-gap"));
+        }
+        Ok(())
     }
 
     fn threads(&self, config: &Config) -> u32 {
@@ -103,23 +156,30 @@ impl LoadFlags {
         load.fast = self.fast.unwrap_or(load.fast);
         load.slow_burst_ns = self.slow_burst.map_or(load.slow_burst_ns, ns);
         load.sleep_ns = self.sleep.map_or(load.sleep_ns, ns);
-        if let Some(cost) = self.measure_wakeup.then(host::wakeup::cost).flatten() {
-            output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
-            load.slow_burst_ns = ns(cost);
+        match self.measure_wakeup.then(host::wakeup::cost) {
+            Some(Some(cost)) => {
+                output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
+                load.slow_burst_ns = ns(cost);
+            }
+            Some(None) => output::note(
+                "the clock of this kernel is too coarse for the cost of a wake-up; --slow-burst \
+                 keeps its default",
+            ),
+            None => {}
         }
         Workload::Fibtest(load)
     }
 
     fn arrivals(&self, config: &Config) -> Workload {
-        let mean_ns = ns(self.service);
-        let service = match self.service_kind {
+        let mean_ns = ns(self.service.unwrap_or(SERVICE));
+        let service = match self.service_kind.unwrap_or_default() {
             ServiceKind::Fixed => Service::Fixed(mean_ns),
             ServiceKind::LogNormal => Service::LogNormal { median_ns: mean_ns, sigma: SIGMA },
             ServiceKind::Exponential => Service::Exponential { mean_ns },
         };
-        let size = self.burst_size;
+        let size = self.burst_size.unwrap_or(BURST_SIZE);
         let bursts = self.burst_gap.map(|gap| Bursts { mean_gap_ns: ns(gap), size });
-        let (mean_gap_ns, workers) = (ns(self.gap), self.threads(config));
+        let (mean_gap_ns, workers) = (ns(self.gap.unwrap_or(GAP)), self.threads(config));
         Workload::Arrivals(Arrivals { mean_gap_ns, bursts, service, workers })
     }
 

@@ -3,12 +3,14 @@
 use super::flags::StudyFile;
 use super::wanted::Wanted;
 use crate::commands::matrix::{Member, Row, run_all};
+use crate::commands::run::Done;
 use crate::commands::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
 use crate::session::Session;
 use crate::{output, paths};
 use model::Judged;
 use model::record::Progress;
+use runner::End;
 use runner::studies::{Design, together};
 use std::path::Path;
 
@@ -48,13 +50,17 @@ pub fn study(
         design.blocks.least
     ));
     let record = whole(run_all(guests, &interrupted)?)?;
-    tell(session, &record, &path, flags);
-    runner::save(&record, &path).map_err(|error| Failure::need(format!("record {error}")))?;
-    output::note(&format!("record: {}", path.display()));
-    Ok(match record.ended.progress() {
-        Progress::Complete => record.judgement.state.exit_code(),
-        _ => exit::BROKEN,
-    })
+    let done = Done::keep(record, End::Complete, &path);
+    tell(session, &done, flags);
+    // A path inside a guest is not printed, but this one is on the host.
+    match done.is_in_place() && !done.file().is_empty() {
+        true => output::note(&format!("record: {}", path.display())),
+        false => done.print_path(),
+    }
+    match done.record.ended.progress() {
+        Progress::Complete => done.code(),
+        _ => Ok(exit::BROKEN),
+    }
 }
 
 /// Fails before anything is booted if the settings are impossible. A need that this machine lacks
@@ -94,12 +100,10 @@ fn whole(rows: Vec<Row>) -> Result<Judged, Failure> {
     Ok(scenarios::judged(whole))
 }
 
-fn tell(session: &Session, record: &Judged, path: &Path, flags: &StudyFile) {
+fn tell(session: &Session, done: &Done, flags: &StudyFile) {
     if flags.json {
-        return session.out.json(&record.to_json());
+        return session.out.json(&done.record.to_json());
     }
-    let meta = scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta);
-    let name = path.display().to_string();
-    let shown = report::Shown::new(record, meta, &name);
-    session.out.print(&report::record(&shown, output::look_with(flags.why)));
+    let file = done.file();
+    session.out.print(&report::record(&done.shown(&file), output::look_with(flags.why)));
 }

@@ -152,8 +152,9 @@ impl Wanted<'_> {
             false => done.show(session, meta, output::look_with(flags.why)),
         }
         done.print_path();
-        if matches!(done.end, End::Interrupted) {
-            output::note("the same command resumes after the last whole block");
+        // A record in another file is not found by the next run.
+        if matches!(done.end, End::Interrupted) && done.is_in_place() {
+            output::note(how_to_resume(flags.fresh));
         }
         let Some(path) = &self.design.output.report else { return Ok(()) };
         let file = done.file();
@@ -164,6 +165,14 @@ impl Wanted<'_> {
         })?;
         output::note(&format!("report: {}", path.display()));
         Ok(())
+    }
+}
+
+/// The command that resumes an interrupted study. `--fresh` would throw its blocks away again.
+fn how_to_resume(fresh: bool) -> &'static str {
+    match fresh {
+        true => "the same command without --fresh resumes after the last whole block",
+        false => "the same command resumes after the last whole block",
     }
 }
 
@@ -187,5 +196,16 @@ fn lock(file: &Path) -> Result<Option<File>, Failure> {
         ))),
         // The file system has no locks, so another run cannot be kept out.
         Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_that_was_begun_afresh_resumes_without_that_flag() {
+        assert!(how_to_resume(true).contains("without --fresh resumes"));
+        assert!(!how_to_resume(false).contains("--fresh"));
     }
 }

@@ -217,7 +217,7 @@ fn watch(flags: &Watch, program: &Program) -> Result<u8, Failure> {
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
     let mut reported = None;
     let mut goes_on = true;
-    while goes_on && !interruption.noticed() && !is_over() {
+    while goes_on && !interruption.noticed() && !is_over() && flags.is_of_use(&program.out) {
         let left = wanted.length.map_or(INTERVAL, |all| all.saturating_sub(began.elapsed()));
         goes_on = wait(INTERVAL.min(left), interruption, &mut terminal, &session);
         let ends = || interruption.noticed() || is_over();
@@ -497,6 +497,13 @@ impl Watch {
         self.incidents || self.on_finding.is_some() || self.listen.is_some() || is_endless
     }
 
+    /// Whether anybody gets more from this run. A run that only prints ends when its output can no
+    /// longer be written. One with `--for` ends by itself.
+    fn is_of_use(&self, out: &output::Output) -> bool {
+        let serves = self.listen.is_some() || self.on_finding.is_some() || self.ring.is_some();
+        serves || self.length.is_some() || out.is_of_use()
+    }
+
     fn scope(&self) -> Scope {
         Scope { pids: self.pid.clone(), cgroup: self.cgroup.clone(), comm: self.comm.clone() }
     }
@@ -535,8 +542,32 @@ fn print_line(program: &Program, live: &Live) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Args, FromArgMatches};
     use model::live::Program;
     use watch::{Loss, To};
+
+    fn parsed(words: &[&str]) -> Watch {
+        let command = Watch::augment_args(clap::Command::new("watch")).no_binary_name(true);
+        Watch::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_watch_that_only_prints_ends_with_the_reader_of_its_output() {
+        let closed = output::Output::default();
+        closed.check(Err(std::io::ErrorKind::BrokenPipe.into()));
+        for words in [&["--json"][..], &["--incidents"], &["--json", "--record", "w.json"]] {
+            assert!(parsed(words).is_of_use(&output::Output::default()), "{words:?}");
+            assert!(!parsed(words).is_of_use(&closed), "{words:?}");
+        }
+        for words in [
+            &["--json", "--for", "30s"][..],
+            &["--json", "--listen", "127.0.0.1:9964"],
+            &["--json", "--ring", "64MiB", "--record", "w.json"],
+            &["--incidents", "--on-finding", "/bin/true"],
+        ] {
+            assert!(parsed(words).is_of_use(&closed), "{words:?}");
+        }
+    }
 
     #[test]
     fn only_findings_and_nothing_measured_are_no_success() {
