@@ -82,8 +82,9 @@
 # make golden   write the golden files and the schema again; read the diff
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
-  test-alone test-fast engines fuzz torture blind advice oracle contest beside-tools dose alerting \
+.PHONY: run build release test test-erlang test-dependency test-guests test-bad-days \
+  test-endings test-pure test-beside test-alone test-fast engines fuzz torture blind advice \
+  oracle contest beside-tools dose alerting \
   unit-guest soak sizes bisections reproducers cases sanitize lint bench install deb dist \
   packages image bare picture demo erlang kernels kernels-hz kernels-slice kernels-tree truth \
   golden needs erlang-needs lint-needs clean arm64 arm64-guest site site-check \
@@ -145,19 +146,22 @@ needs:
 	@scripts/static-libelf $(LIBELF)
 
 # Test files by what they need. FAST: pure, or run against fakes. GUEST: boot a guest. ENDING: see
-# test-endings. BESIDE: run the binary, but need no verdict about this machine and do not look for
-# leftovers, which another run could produce. A test file on no list has the machine to itself, so
-# a new file is safe.
+# test-endings. BAD_DAYS: like ENDING, but it waits so long that it has a lane of its own. BESIDE:
+# run the binary, but need no verdict about this machine and do not look for leftovers, which
+# another run could produce. A test file on no list has the machine to itself, so a new file is
+# safe.
 FAST_TESTS := arrows briefs corpus effects fixing fleets forged_journal golden hostile judging \
   english kernels licences mail manual measured properties published pure resuming same_words schema \
   sentences shown simulated_rows simulation study study_files two_arms older \
   undecided unsafe_code v1
 GUEST_TESTS := guest hostile_kernel
-ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
+BAD_DAYS_TESTS := bad_days
+ENDING_TESTS := bad_machines blocking_nif_bad_days endings mailbox_flood_bad_days nodes_asked \
+  privileges watch_attacked
 BESIDE_TESTS := alerts ansible bad_input census check compare_runs compat debian exit_for_bisect \
   explain hostile_records ktap node_evidence other_readers page probe_calls real studies
-ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESIDE_TESTS),$(sort \
-  $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
+ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BAD_DAYS_TESTS) $(ENDING_TESTS) \
+  $(BESIDE_TESTS),$(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
 RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
 # Without the flags of the make that runs the lanes: programs that a test compiles would look for
@@ -168,21 +172,26 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 # guest that sees a folder of this machine. Later releases of Debian have virtiofsd for that in its
 # own package. gcc and make are already installed. A Parquet reader needs the names of time zones.
 # The output of a lane appears in one piece when the lane has ended. Failures are listed again at
-# the end.
+# the end. Six lanes run at a time: test-endings begins when one of the others has ended, usually
+# test-dependency, which is the shortest. test-dependency copies erlang/ with tar while test-erlang
+# runs rebar3 there. tar fails if a folder changes while tar reads it. So _build, the only entry
+# that rebar3 makes there, is made before.
 test: needs dependency-needs
 	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
-	@mkdir -p $(BUILD); set -o pipefail; code=0; \
-	{ $(MAKE) -k -j5 --output-sync=target test-guests test-endings test-beside test-erlang \
-	    test-pure || code=$$?; \
+	@mkdir -p $(BUILD) erlang/tailback/_build; set -o pipefail; code=0; \
+	{ $(MAKE) -k -j6 --output-sync=target test-guests test-beside test-pure test-erlang \
+	    test-bad-days test-dependency test-endings || code=$$?; \
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
 # Without this make's flags, so that eunit and ct take turns.
 test-erlang:
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
+
+test-dependency:
 	scripts/erlang-dependency
 
 # The longest lane, since its guests are emulated. So it has a higher priority, which needs root.
@@ -192,7 +201,10 @@ test-guests:
 test-pure:
 	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %)
 
-# These tests mostly wait, for killed processes and for timeouts.
+test-bad-days:
+	$(RUST_TESTS_ALL) $(BAD_DAYS_TESTS:%=--test %)
+
+# These tests mostly wait, for killed processes, for timeouts and for the seconds of a watch.
 test-endings:
 	$(RUST_TESTS_ALL) $(ENDING_TESTS:%=--test %)
 

@@ -100,7 +100,7 @@ impl Mirror {
     }
 }
 
-const RUN: &[&str] = &["run", "mailbox-flood", "--samples", "1", "--otp"];
+const RUN: &[&str] = &["run", "mailbox-flood", "--samples", "1", "--fixes", "", "--otp"];
 
 fn run(mirror: &Mirror, otp: &str) -> Ran {
     mirror.say(&[RUN, &[otp]].concat())
@@ -169,7 +169,7 @@ fn a_suite_is_fetched_once_and_used_without_an_erlang_or_a_network() {
     let before = updates();
 
     // From the cache, and with the old name of the flag.
-    let words = ["run", "mailbox-flood", "--samples", "1", "--erl", "debian:sid"];
+    let words = ["run", "mailbox-flood", "--samples", "1", "--fixes", "", "--erl", "debian:sid"];
     let again = mirror.say(&words);
     again.assert_no_panic();
     assert!(!again.err.contains("fetching"), "{again:?}");
