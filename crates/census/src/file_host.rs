@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(told(Given::Found, true, None, 0), some("#web1", By::File));
     }
 
-    /// `--into` names a file after the hash that its records hold.
+    /// `--into` names a file after the hash that its records have.
     #[test]
     fn a_file_may_be_named_after_the_hash_of_its_host() {
         let hash = "0123456789abcdef0123456789abcdef";

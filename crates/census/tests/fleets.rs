@@ -535,7 +535,7 @@ fn a_hash_is_compared_with_the_name_of_its_file() {
     assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
 }
 
-/// `--into` names a file after the hash that its records hold. They are of the host of that hash.
+/// `--into` names a file after the hash that its records have. They are of the host of that hash.
 #[test]
 fn a_file_that_is_named_after_a_hash_is_of_that_host() {
     const HASH: &str = "0123456789abcdef0123456789abcdef";
@@ -553,6 +553,15 @@ fn a_file_that_is_named_after_a_hash_is_of_that_host() {
     assert_eq!((census.hosts, hosts.clear, hosts.unreachable), (1, 1, 0));
 }
 
+/// The hash of a host's name in these tests.
+fn salted(name: &str) -> String {
+    match name {
+        "web-hidden-1" => "salted 1".to_owned(),
+        "web-hidden-2" => "salted 2".to_owned(),
+        _ => "salted 3".to_owned(),
+    }
+}
+
 /// Where host names are hashed, no name of a file in a folder or an archive shows the host that it
 /// is named after.
 #[test]
@@ -561,11 +570,6 @@ fn a_hashed_host_is_not_in_the_name_of_its_file() {
         let line = line.replace("\"name\":\"a\"", "\"hash\":\"salted 1\"");
         line.replace("\"name\":\"b\"", "\"hash\":\"salted 2\"")
     });
-    let hash = |name: &str| match name {
-        "web-hidden-1" => "salted 1".to_owned(),
-        "web-hidden-2" => "salted 2".to_owned(),
-        _ => "salted 3".to_owned(),
-    };
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| write_below(folder.path(), name, bytes);
     let both = well + &lie;
@@ -581,7 +585,7 @@ fn a_hashed_host_is_not_in_the_name_of_its_file() {
     write("archives/web-hidden-2.jsonl", &tar(&[("web-hidden-2.json", &sick), other]));
     let entries = [("web-hidden-1/brief.jsonl", &*both), ("web-hidden-2.json", &*sick), other];
     write("fleet.tar", &tar(&entries));
-    let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
+    let options = Options { hashing: Some(Hashing(&salted)), ..OPTIONS };
     for name in ["files", "folders", "archives", "fleet.tar"] {
         let path = folder.path().join(name);
         let fleet = census::read(&[path], options, &mut |_| {}).unwrap();
@@ -604,17 +608,12 @@ fn a_plain_name_in_a_record_is_hashed_too() {
         let line = line.replace("\"name\":\"a\"", "\"name\":\"web-hidden-1\"");
         line.replace("\"name\":\"b\"", "\"name\":\"web-hidden-2\"")
     });
-    let hash = |name: &str| match name {
-        "web-hidden-1" => "salted 1".to_owned(),
-        "web-hidden-2" => "salted 2".to_owned(),
-        _ => "salted 3".to_owned(),
-    };
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| write_below(folder.path(), name, bytes);
     write("all.jsonl", (well.clone() + &sick).as_bytes());
     write("files/web-hidden-1.jsonl", (well + &lie).as_bytes());
     write("files/web-hidden-2.jsonl", sick.as_bytes());
-    let options = Options { hashing: Some(Hashing(&hash)), ..OPTIONS };
+    let options = Options { hashing: Some(Hashing(&salted)), ..OPTIONS };
     for (name, claims) in [("all.jsonl", 0), ("files", 1)] {
         let path = folder.path().join(name);
         let fleet = census::read(&[path], options, &mut |_| {}).unwrap();

@@ -22,7 +22,7 @@ pub struct NodeFacts {
     /// Where its flags are set.
     pub configured: Configured,
     /// Flags that it was started with, of those that this tool may advise.
-    pub told: GivenFlags,
+    pub given: GivenFlags,
     /// Whether the place was found at which it counts the passes of its schedulers.
     pub counts_passes: bool,
     /// Number of threads, by what they are for.

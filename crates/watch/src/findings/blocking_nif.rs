@@ -355,10 +355,11 @@ fn run(facts: &Facts) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Seen;
+    use crate::node::{NodeTick, Seen};
     use crate::testing::{MS, node, process, second, thread};
+    use crate::tick::Tick;
 
-    fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
+    fn found(change: impl Fn(&mut NodeTick)) -> Vec<Finding> {
         let mut tick = second();
         process(&mut tick, 7, "beam.smp", None);
         let mut one = node(7, 2);
@@ -425,13 +426,7 @@ mod tests {
             busy.silent_ns = 400 * MS;
             busy.silent_worst_ns = 20 * MS;
             busy.unpassed_ns = 0;
-            let place = Place { code: Code::Library, ..Place::default() };
-            one.samples.insert(seen(Sampled::Silent, place), 20);
-            tick.nodes.push(one);
-            let window = Window::of([&tick]);
-            let findings = BlockingNif::find(&window);
-            let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
-            (BlockingNif::answer(&seen).unwrap(), findings.first().map(|one| one.cost_ms_per_s))
+            answer_of(tick, one)
         };
         // Fifteen others lack one at the same time.
         assert_eq!(answer(100), (AnswerState::Hitting, Some(300.0)));
@@ -460,6 +455,18 @@ mod tests {
         assert!(window.nodes.iter().all(|node| is_unclear(&window, node)));
     }
 
+    /// The answer about a node with a library on the stack of a silent scheduler, and the cost of
+    /// the finding.
+    fn answer_of(mut tick: Tick, mut node: NodeTick) -> (AnswerState, Option<f64>) {
+        let place = Place { code: Code::Library, ..Place::default() };
+        node.samples.insert(seen(Sampled::Silent, place), 20);
+        tick.nodes.push(node);
+        let window = Window::of([&tick]);
+        let findings = BlockingNif::find(&window);
+        let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
+        (BlockingNif::answer(&seen).unwrap(), findings.first().map(|one| one.cost_ms_per_s))
+    }
+
     #[test]
     fn a_library_is_not_blamed_while_a_hypervisor_takes_the_cpu_of_another_scheduler() {
         let answer = |stolen_ms: u64| {
@@ -473,13 +480,7 @@ mod tests {
             let busy = one.schedulers.get_mut(&1).unwrap();
             busy.silent_ns = 400 * MS;
             busy.silent_worst_ns = 20 * MS;
-            let place = Place { code: Code::Library, ..Place::default() };
-            one.samples.insert(seen(Sampled::Silent, place), 20);
-            tick.nodes.push(one);
-            let window = Window::of([&tick]);
-            let findings = BlockingNif::find(&window);
-            let seen = stall::Seen { window: &window, findings: &findings, sources: &[] };
-            (BlockingNif::answer(&seen).unwrap(), findings.first().map(|one| one.cost_ms_per_s))
+            answer_of(tick, one)
         };
         assert_eq!(answer(0), (AnswerState::Hitting, Some(400.0)));
         // A quarter of the CPU time was taken.

@@ -119,7 +119,7 @@ fn most(window: &Window) -> f64 {
 fn finding(held: &Held) -> Option<Finding> {
     let quota = held.bound.cpus * 1e3;
     // Then the spinning code is no scheduler that looks for work.
-    if held.node.facts.told.no_busy_wait {
+    if held.node.facts.given.no_busy_wait {
         return None;
     }
     if held.spun < quota * SPUN_OF_QUOTA || held.caused() < LIMIT_MS_PER_S {
@@ -179,6 +179,6 @@ mod tests {
             node.roles.get_mut(&Role::Scheduler).unwrap().throttled_ns = 0;
         };
         assert!(found(90, free).is_empty() && found(1, |_| {}).is_empty());
-        assert!(found(90, |node| node.facts.told.no_busy_wait = true).is_empty());
+        assert!(found(90, |node| node.facts.given.no_busy_wait = true).is_empty());
     }
 }

@@ -22,7 +22,7 @@ pub struct CommandLine {
     /// Where its flags are set.
     pub configured: Configured,
     /// The flags that it was given.
-    pub told: GivenFlags,
+    pub given: GivenFlags,
 }
 
 /// Flags of a VM that are not advised if they are already given.
@@ -46,7 +46,7 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
         name: name.map(|name| terminal::line(&name)),
         online: flag("-S").and_then(online),
         configured: configured(of_vm),
-        told: GivenFlags {
+        given: GivenFlags {
             no_busy_wait: flag("-sbwt") == Some("none"),
             forced_wakeup: flag("-sfwi").is_some_and(|every| every != "0"),
         },
@@ -125,8 +125,8 @@ mod tests {
         assert_eq!((read.name.as_deref(), read.online), (Some("web"), Some(4)));
         assert_eq!(read.configured, Configured::ErlFlags);
         assert!(!format!("{read:?}").contains("geheim"));
-        assert!(read.told.no_busy_wait && !read.told.forced_wakeup);
-        assert!(of("beam.smp -sfwi 10 --").told.forced_wakeup);
+        assert!(read.given.no_busy_wait && !read.given.forced_wakeup);
+        assert!(of("beam.smp -sfwi 10 --").given.forced_wakeup);
         assert_eq!(of("beam.smp -S 2 --").online, Some(2));
         assert_eq!(of("beam.smp -S 0 --").online, None);
         assert_eq!(of("beam.smp -- -s rabbit boot").configured, Configured::RabbitMq);
@@ -134,12 +134,14 @@ mod tests {
         // Words of the program are no flags.
         let mix = of("beam.smp -S 8:4 -- -root /usr -sname a -- -extra -S 2 -sname b -sfwi 10");
         assert_eq!((mix.name.as_deref(), mix.online), (Some("a"), Some(4)));
-        assert!(!mix.told.forced_wakeup);
+        assert!(!mix.given.forced_wakeup);
         assert_eq!(of("beam.smp -- -root /usr -- -extra -S mix").online, None);
         // The value may be in the same word. Flags with longer names are others.
-        let joined = of("beam.smp -S8:4 -SDcpu 2:1 -SP 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
-        assert_eq!(joined.online, Some(4));
-        assert!(joined.told.no_busy_wait && joined.told.forced_wakeup);
+        let in_one_word =
+            of("beam.smp -S8:4 -SDcpu 2:1 -SP 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
+        assert_eq!(in_one_word.online, Some(4));
+        assert!(in_one_word.given.no_busy_wait);
+        assert!(in_one_word.given.forced_wakeup);
         assert_eq!(of("beam.smp -S8 -S4 --").online, Some(4));
         assert_eq!(of("beam.smp -SDcpu 2:1 -SP 50:25 --").online, None);
         let release = "beam.smp -- -boot /app/releases/1/start";

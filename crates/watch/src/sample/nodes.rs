@@ -218,7 +218,7 @@ impl Nodes {
             name: line.name,
             online: line.online,
             configured: line.configured,
-            told: line.told,
+            given: line.given,
             threads,
             counts_passes: false,
         };

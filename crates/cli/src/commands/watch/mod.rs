@@ -350,7 +350,7 @@ fn tick(
         {
             return None;
         }
-        // A reading that hangs for good is reported in any case, if need be later.
+        // A reading that never ends is reported in any case, at the latest when the pause is over.
         let is_due = reported.is_none_or(|last| last.elapsed() >= REPORTED);
         if began.elapsed() >= LATE && !is_named && terminal.is_none() && is_due {
             is_named = true;
