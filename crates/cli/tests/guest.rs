@@ -477,6 +477,47 @@ fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
     assert!(held_up["filled_by"]["bytes"].as_u64().unwrap() > 16 << 20, "{held_up}");
 }
 
+/// Nothing else moves processes in a guest. From 6.18 on, the kernel has another lock, but only
+/// with favordynmods. Each trial has about five moves, and the median of five trials decides.
+#[test]
+fn a_move_between_groups_waits_in_a_guest_and_a_write_to_another_file_does_not() {
+    let _turn = common::turn::take_of("-guests");
+    if !kernel_or_skip() {
+        return;
+    }
+    for kernel in [KERNEL, "debian:6.18"] {
+        let words = ["vm", "--kernel", kernel, "--cpus", "2", "--accel", "tcg", "--"];
+        let command = ["run", "group-move", "--quick", "--samples", "5", "--no-probe", "--json"];
+        let ran = booted(&Place::new(), &[&words[..], &command].concat());
+        let series = kernel.trim_start_matches("debian:");
+        let cached = cache().join(format!("tailback/kernels/debian/{series}.json"));
+        if ran.code() == 3 && !cached.exists() {
+            let why = format!("{kernel} is neither cached nor to be had: {}", ran.err);
+            testing::does_not_apply(why);
+            continue;
+        }
+        ran.assert_no_panic();
+        let record = ran.json();
+        let median = |arm: &str, figure: &str| {
+            let trials = record["trials"].as_array().unwrap().iter();
+            let of_arm = trials.filter(|trial| trial["arm"] == arm);
+            let value = |trial: &serde_json::Value| {
+                trial["observation"]["measures"][figure]["value"].as_f64().unwrap()
+            };
+            let mut values: Vec<f64> = of_arm.map(value).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        let calls = ["other-file", "case", "clone-into"].map(|arm| median(arm, "call"));
+        let [other_file, moved, cloned] = calls;
+        assert!(moved > 3.0 && moved > 3.0 * other_file, "{kernel}: {calls:?}");
+        assert!(cloned < moved, "{kernel}: {calls:?}");
+        assert!(median("case", "lost") > median("other-file", "lost"), "{kernel}: {record}");
+        let state = record["judgement"]["state"].as_str().unwrap();
+        assert_ne!(state, "not-affected", "{kernel}: {ran:?}");
+    }
+}
+
 /// Newer kernels change data that the programs of `watch` read: since 7.2, two of these numbers
 /// are bytes. Debian drops a kernel when the next one comes. So the test is skipped when 7.3 is
 /// gone.

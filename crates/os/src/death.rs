@@ -1,10 +1,10 @@
-//! Programs that end when their parent ends, for whatever reason.
+//! Programs that end when their parent ends, for whatever reason, and children that end at once.
 
 use crate::user::User;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -51,9 +51,48 @@ pub fn keep_open(command: &mut Command, descriptors: Vec<OwnedFd>) {
     unsafe { command.pre_exec(keep) };
 }
 
+/// The flag of clone3 by which a child begins in a control group. That of the crate libc is cut to
+/// 32 bits.
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// Makes a child of this process in a control group of v2, whose folder is open. The child ends at
+/// once. The caller has to wait for its end.
+///
+/// The child is never in another group, so the kernel moves no process.
+///
+/// # Errors
+/// If it is no folder of such a group, the caller may not move processes into it, or the kernel
+/// is older than Linux 5.7.
+pub fn short_lived_in(group: BorrowedFd<'_>) -> io::Result<Pid> {
+    let arguments = libc::clone_args {
+        flags: CLONE_INTO_CGROUP,
+        pidfd: 0,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: u64::from(libc::SIGCHLD.cast_unsigned()),
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: u64::from(group.as_raw_fd().cast_unsigned()),
+    };
+    let size = size_of::<libc::clone_args>();
+    // SAFETY: the call reads the arguments, which live until it returns. The child has a copy of
+    // this process's memory, and only makes the system call below.
+    let made = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size) };
+    if made == 0 {
+        // SAFETY: this ends the child at once, without the exit handlers of its parent.
+        unsafe { libc::_exit(0) }
+    }
+    let child = i32::try_from(made).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
+    child.ok_or_else(io::Error::last_os_error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Stdio};
 
@@ -68,6 +107,12 @@ mod tests {
     fn a_program_ends_with_the_thread_that_started_it() {
         let mut child = std::thread::spawn(sleeper).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    }
+
+    #[test]
+    fn no_child_can_begin_in_a_folder_that_is_no_group() {
+        let folder = std::fs::File::open("/proc/self").unwrap();
+        assert!(short_lived_in(folder.as_fd()).is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod error;
 mod factors;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+pub mod group_move;
 mod hang;
 pub mod held_mutex;
 mod judging;

@@ -2,8 +2,8 @@
 
 use crate::{AnyScenario, OwnGenerator};
 use crate::{
-    blocking_nif, busy_wait, cpu_quota, held_mutex, mailbox_flood, memory_high, mmap_lock,
-    preempted_holder, quota_blind,
+    blocking_nif, busy_wait, cpu_quota, group_move, held_mutex, mailbox_flood, memory_high,
+    mmap_lock, preempted_holder, quota_blind,
 };
 
 /// Every scenario, in the order of `list` and `check`.
@@ -17,6 +17,7 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &quota_blind::SCENARIO,
     &memory_high::SCENARIO,
     &held_mutex::SCENARIO,
+    &group_move::SCENARIO,
 ];
 
 /// The scenario with this id.

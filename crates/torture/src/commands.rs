@@ -74,6 +74,7 @@ pub const ALL: &[Command] = &[
     long("quota-blind", "run quota-blind --runtime node --quick", 20_000, 2),
     long("memory-high", "run memory-high --quick", 20_000, 2),
     long("held-mutex", "run held-mutex --by quota --quick", 25_000, 2),
+    long("group-move", "run group-move --quick", 25_000, 2),
     long("check", "check", 80_000, 1),
     long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
     long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),

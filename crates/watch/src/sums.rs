@@ -116,7 +116,7 @@ impl Sums {
     pub fn thread(&mut self, gained: &ThreadCounts) {
         add(&mut self.all, gained);
         self.nice = self.nice.max(gained.nice);
-        let lost = gained.ready_ns.saturating_add(held_up_ns(gained));
+        let lost = lost_ns(gained);
         count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
         count(&mut self.threads, gained.tid, |all| all.add(gained));
     }
@@ -265,8 +265,7 @@ impl Weigh for ThreadSums {
 /// What a program lost, for whatever reason.
 impl Weigh for Sums {
     fn weight(&self) -> u64 {
-        let all = &self.all;
-        let own = all.ready_ns.saturating_add(held_up_ns(all));
+        let own = lost_ns(&self.all);
         self.asleep.values().map(|behind| behind.ns).fold(own, u64::saturating_add)
     }
 }
@@ -344,6 +343,8 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
         (&mut all.compaction_ns, gained.compaction_ns),
         (&mut all.memory_ns, gained.memory_ns),
+        (&mut all.move_ns, gained.move_ns),
+        (&mut all.moves, gained.moves),
         (&mut all.samples, gained.samples),
         (&mut all.spins, gained.spins),
     ];
@@ -363,9 +364,15 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.lock_worst_ns, gained.lock_worst_ns),
         (&mut all.own_lock_worst_ns, gained.own_lock_worst_ns),
         (&mut all.memory_worst_ns, gained.memory_worst_ns),
+        (&mut all.move_worst_ns, gained.move_worst_ns),
     ] {
         *worst = more.max(*worst);
     }
+}
+
+/// Time that threads lost, without sleep behind other threads.
+fn lost_ns(counts: &ThreadCounts) -> u64 {
+    counts.ready_ns.saturating_add(held_up_ns(counts)).saturating_add(counts.move_ns)
 }
 
 /// Time that threads waited for their mmap lock and for memory.

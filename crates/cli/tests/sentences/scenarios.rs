@@ -31,6 +31,7 @@ fn samples(scenario: &str) -> Vec<(&'static str, Value)> {
         "blocking-nif" => blocking_nif(),
         "busy-wait" => busy_wait(),
         "cpu-quota" => cpu_quota(),
+        "group-move" => group_move(),
         "mailbox-flood" => mailbox_flood(),
         "held-mutex" => held_mutex(),
         "memory-high" => memory_high(),
@@ -146,6 +147,37 @@ fn cpu_quota() -> Vec<(&'static str, Value)> {
             "unused-quota",
             json!({ "quota": "300ms", "usable": 2, "cpus": amount(3.0, "1"), "raise": "--on-cpus" }),
         ),
+    ]
+}
+
+fn group_move() -> Vec<(&'static str, Value)> {
+    let both = |by: &str, gap: Value| {
+        json!({ "by": by, "gap": gap, "lost": estimate(110.0, "ms/s"),
+            "control": estimate(0.1, "ms/s"), "call": estimate(12.0, "ms"),
+            "worst": estimate(20.0, "ms") })
+    };
+    vec![
+        ("waits", json!({})),
+        ("waits", both("move", json!("100ms"))),
+        ("waits", both("clone-into", json!("100ms"))),
+        ("passes", both("move", Value::Null)),
+        ("passes", both("other-file", json!("100ms"))),
+        ("unsettled", json!({})),
+        ("clone-into", json!({})),
+        ("no-clone-in-v1", json!({})),
+        ("no-clone", json!({ "error": "Function not implemented (os error 38)" })),
+        ("no-group", json!({ "path": "/sys/fs/cgroup" })),
+        ("be-root", json!({})),
+        (
+            "few-calls",
+            json!({ "arm": "case", "calls": estimate(3.0, "1/s"), "fits": amount(9.9, "1/s") }),
+        ),
+        ("leave-cpu", json!({})),
+        ("other-movers", json!({})),
+        ("favor-dynmods", json!({})),
+        ("close-moves", json!({ "gap": "0s" })),
+        ("switch-on", json!({})),
+        ("gap-too-long", json!({ "gap": "500ms", "duration": "1s", "most": "200ms" })),
     ]
 }
 

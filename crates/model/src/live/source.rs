@@ -20,6 +20,8 @@ pub enum Source {
     /// eBPF on the tracepoints of direct reclaim: threads that have to free memory before they
     /// get any.
     Reclaim,
+    /// eBPF on the tracepoint of moves between control groups: threads that sleep in such a move.
+    GroupMoves,
     /// The system calls of threads that are woken: whether they slept in a lock, or for a message.
     Calls,
     /// Counters of a group's run queue, read in the kernel: how long a quota throttled each
@@ -69,6 +71,9 @@ pub enum Missing {
     NoSamples,
     /// The kernel does not allow programs to observe direct reclaim.
     NoReclaimTracepoints,
+    /// The kernel does not show which threads sleep in a move between control groups; kernels
+    /// since 5.15 do, if they have control groups.
+    NoGroupMoves,
     /// The kernel does not tell in which system call a thread is; kernels since 5.15 do.
     NoCalls,
     /// The kernel does not count the throttled time of a run queue.

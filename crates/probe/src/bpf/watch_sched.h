@@ -6,6 +6,7 @@
 #include "watch_mapping.h"
 #include "watch_node.h"
 #include "watch_chain.h"
+#include "watch_move.h"
 #include "watch_reclaim.h"
 
 /* Number of waits after which the name of a thread is read again. */
@@ -336,6 +337,7 @@ static __always_inline void wakes(struct task_struct *task)
 		slept = after(now, thread->since);
 		thread->asleep += slept;
 		waited_for_memory(thread, slept);
+		may_have_moved(thread, task, slept, now);
 	}
 	if (thread->sleep)
 		node_woken(thread, now);

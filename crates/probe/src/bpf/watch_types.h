@@ -213,6 +213,17 @@ struct thread {
 	u64 faults;
 	u64 memory_worst[2];
 	u32 memory_worst_of[2];
+	/* Its last uninterruptible sleep that was neither for memory nor for a device, with those
+	 * just before it in the same system call: the time, the end, and which call it was. Then
+	 * the time of such sleeps while it moved processes between control groups, the number of
+	 * these moves, and the longest. */
+	u64 hard_ns;
+	u64 hard_to;
+	u64 hard_call;
+	u64 move_ns;
+	u64 moves;
+	u64 move_worst[2];
+	u32 move_worst_of[2];
 	/* The longest parts of single waits for a CPU: throttled by a quota; and with another
 	 * allowed CPU idle. */
 	u64 share_from;

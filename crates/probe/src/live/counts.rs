@@ -137,6 +137,12 @@ pub struct ThreadCounts {
     pub faults: u64,
     /// The longest single time of these memory waits in the last interval.
     pub memory_worst_ns: u64,
+    /// Time in uninterruptible sleep while it moved processes or threads between control groups.
+    pub move_ns: u64,
+    /// Number of moves in which it slept.
+    pub moves: u64,
+    /// The longest time that it slept in a single move of the last interval.
+    pub move_worst_ns: u64,
     /// Of single waits for a CPU in the last interval, each on the CPU on which it ended: the
     /// longest time that a quota throttled the thread.
     pub throttled_worst_ns: u64,

@@ -34,6 +34,9 @@ const OF_RECLAIM: [&str; 4] = [
 /// Tracepoints of compaction; a kernel without huge pages may lack them.
 const OF_COMPACTION: [&str; 2] = ["mm_compaction_begin", "mm_compaction_end"];
 
+/// Tracepoint of a process that was moved into another control group.
+const OF_MOVE: &str = "cgroup_attach_task";
+
 /// The loaded programs, and their links.
 pub struct Loaded {
     /// The object.
@@ -59,6 +62,8 @@ struct Has {
     reclaim: bool,
     /// Whether direct compaction can be seen.
     compaction: bool,
+    /// Whether the sleep in a move between control groups can be told from other sleep.
+    moves: bool,
     /// Address ranges of the functions in which threads wait for the lock of a single mapping;
     /// zeros if waiters cannot be recognized that way.
     waiters: [(u64, u64); WAITERS],
@@ -90,6 +95,7 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
         contention: there("contention_begin") && there("contention_end"),
         reclaim: OF_RECLAIM.iter().all(|name| there(name)),
         compaction: OF_COMPACTION.iter().all(|name| there(name)),
+        moves: there(OF_MOVE) && has_helper(&btf),
         waiters: [(0, 0); WAITERS],
     };
     let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
@@ -99,9 +105,15 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
     }
     match attach(&btf, has, namespace) {
         // A kernel may describe a tracepoint and still refuse a program on it.
-        Err(_) if has.lock || has.reclaim || has.compaction => {
-            let less =
-                Has { lock: false, contention: false, reclaim: false, compaction: false, ..has };
+        Err(_) if has.lock || has.reclaim || has.compaction || has.moves => {
+            let less = Has {
+                lock: false,
+                contention: false,
+                reclaim: false,
+                compaction: false,
+                moves: false,
+                ..has
+            };
             attach(&btf, less, namespace)
         }
         done => done,
@@ -139,6 +151,7 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
         seen: Seen {
             lock: has.lock,
             reclaim: has.reclaim,
+            moves: has.moves,
             file: has.lock && has_helper(btf),
             calls: has_helper(btf),
             throttled: field("throttled_clock_self_time")
@@ -170,6 +183,7 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_group_reclaim_end.set_autoload(has.reclaim);
     progs.watch_compaction.set_autoload(has.compaction);
     progs.watch_compaction_end.set_autoload(has.compaction);
+    progs.watch_move.set_autoload(has.moves);
     progs.watch_contention.set_autoload(has.lock && has.contention);
     progs.watch_contention_end.set_autoload(has.lock && has.contention);
 }
@@ -241,6 +255,9 @@ impl Loaded {
         }
         if has.compaction {
             programs.extend([&mut progs.watch_compaction_end, &mut progs.watch_compaction]);
+        }
+        if has.moves {
+            programs.push(&mut progs.watch_move);
         }
         for program in programs {
             let name = program.name().to_string_lossy().into_owned();

@@ -242,6 +242,7 @@ impl LiveProbe {
             &progs.watch_group_reclaim_end,
             &progs.watch_compaction,
             &progs.watch_compaction_end,
+            &progs.watch_move,
             &progs.watch_sample,
             &progs.watch_pass,
         ];

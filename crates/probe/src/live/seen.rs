@@ -8,6 +8,8 @@ pub struct Seen {
     pub lock: bool,
     /// Direct reclaim: which threads free memory themselves before they get any.
     pub reclaim: bool,
+    /// Which threads sleep while they move processes between control groups.
+    pub moves: bool,
     /// The name of the file that is read.
     pub file: bool,
     /// In which system call a thread sleeps.

@@ -376,6 +376,10 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoPressure => "pressure stall information is off; boot the kernel with psi=1",
         Missing::NoCalls => "this kernel does not tell in which system call a program sleeps; Linux 5.15 and later do",
         Missing::NoReclaimTracepoints => "this kernel has no tracepoints of direct reclaim",
+        Missing::NoGroupMoves => {
+            "this kernel does not tell which programs sleep while they move processes between \
+             control groups; Linux 5.15 and later do"
+        }
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
         Missing::NoMemoryGroups => "cgroup v2 has no memory controller; v1 has no memory.high",
@@ -423,6 +427,7 @@ pub fn source(source: Source) -> &'static str {
         Source::MappingLock => "who reads a single mapping of another program",
         Source::Throttled => "how long a quota held each thread",
         Source::Reclaim => "who frees memory itself",
+        Source::GroupMoves => "who moves processes between control groups",
         Source::Calls => "in which system call programs sleep",
         Source::Samples => "who spins",
         Source::Schedstat => "/proc/PID/schedstat",

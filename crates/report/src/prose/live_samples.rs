@@ -111,6 +111,7 @@ fn about_sources() -> Vec<String> {
         (Source::Pressure, None),
         (Source::Steal, None),
         (Source::Reclaim, Some(Missing::NoReclaimTracepoints)),
+        (Source::GroupMoves, Some(Missing::NoGroupMoves)),
         (Source::Pressure, Some(Missing::NoPressure)),
         (Source::OutsidePrograms, Some(Missing::PidNamespace)),
         (Source::GroupsAbove, Some(Missing::CgroupNamespace)),

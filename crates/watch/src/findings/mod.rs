@@ -8,6 +8,7 @@ mod blocking_nif;
 mod busy_wait;
 mod confined;
 mod cpu_quota;
+mod group_move;
 mod mailbox_flood;
 mod memory_high;
 mod memory_stall;
@@ -50,6 +51,7 @@ const ALL: &[Entry] = &[
     Entry::of::<memory_high::MemoryHigh>(),
     Entry::of::<memory_stall::MemoryStall>(),
     Entry::of::<asleep_behind::AsleepBehind>(),
+    Entry::of::<group_move::GroupMove>(),
 ];
 
 /// The fewest seconds that are a basis for a finding.

@@ -188,7 +188,13 @@ impl Seen<'_> {
     /// as much as makes a finding.
     fn lacks_counts<S: Stall>(&self, source: Source) -> bool {
         let window = self.window;
-        let of_threads = [Source::Scheduler, Source::MmapLock, Source::Samples, Source::Reclaim];
+        let of_threads = [
+            Source::Scheduler,
+            Source::MmapLock,
+            Source::Samples,
+            Source::Reclaim,
+            Source::GroupMoves,
+        ];
         let lost = window.lost_threads as f64 > window.seconds() * MOST_LOST_A_SECOND;
         let unnamed = window.rate(window.unnamed_ns) >= S::LIMIT_MS_PER_S;
         of_threads.contains(&source) && lost || S::NAMES_WHO_RAN && unnamed

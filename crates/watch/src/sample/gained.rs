@@ -79,6 +79,7 @@ impl Gained {
                 gained.compaction_ns,
                 gained.memory_ns,
                 gained.fault_ns,
+                gained.move_ns,
             ];
             let lost = of.into_iter().fold(0, u64::saturating_add);
             let matters = lost.saturating_add(gained.ran_ns) >= LEAST_NS;
@@ -267,6 +268,8 @@ fn each(one: &ThreadCounts, other: &ThreadCounts, with: fn(u64, u64) -> u64) -> 
         memory_ns: sum(|of| of.memory_ns),
         fault_ns: sum(|of| of.fault_ns),
         faults: sum(|of| of.faults),
+        move_ns: sum(|of| of.move_ns),
+        moves: sum(|of| of.moves),
         samples: sum(|of| of.samples),
         spins: sum(|of| of.spins),
         ..one.clone()
@@ -356,6 +359,18 @@ mod tests {
         assert_eq!(read(120, 4, 90), (20, 10));
         // A reader whose place was given to another starts anew.
         assert_eq!(read(120, 1, 30), (0, 30));
+    }
+
+    #[test]
+    fn moves_are_counted_once_also_of_a_thread_that_hardly_ran() {
+        let mut gained = Gained::default();
+        let mut read = |move_ms: u64, moves: u64| {
+            let threads = vec![ThreadCounts { move_ns: move_ms * MS, moves, ..thread(1, 0, 0) }];
+            let mut tick = Tick::default();
+            gained.add_to(Counts { threads, ..Counts::default() }, &mut tick);
+            tick.threads.iter().map(|one| (one.move_ns / MS, one.moves)).collect::<Vec<_>>()
+        };
+        assert_eq!([read(20, 2), read(50, 5), read(50, 5)], [vec![(20, 2)], vec![(30, 3)], vec![]]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub const STABLE: &str = "stable@vger.kernel.org";
 const MM: &str = "linux-mm@kvack.org";
 
 /// The scenarios that show a stall in the kernel itself.
-const ALL: [Upstream; 4] = [
+const ALL: [Upstream; 5] = [
     Upstream {
         scenario: "mmap-lock",
         lists: &["linux-fsdevel@vger.kernel.org", MM],
@@ -40,6 +40,11 @@ const ALL: [Upstream; 4] = [
         scenario: "memory-high",
         lists: &["cgroups@vger.kernel.org", MM],
         sources: &["mm/memcontrol.c"],
+    },
+    Upstream {
+        scenario: "group-move",
+        lists: &["cgroups@vger.kernel.org"],
+        sources: &["kernel/cgroup/cgroup.c", "kernel/rcu/sync.c"],
     },
 ];
 

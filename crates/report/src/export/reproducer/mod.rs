@@ -9,6 +9,7 @@
 mod blocking_nif;
 mod busy_wait;
 mod cpu_quota;
+mod group_move;
 mod held_mutex;
 mod language;
 mod looks;
@@ -31,12 +32,13 @@ use settings::Read;
 const WIDTH: usize = 96;
 
 /// The parts of all scenarios.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     mmap_lock::PART,
     cpu_quota::PART,
     preempted_holder::PART,
     memory_high::PART,
     held_mutex::PART,
+    group_move::PART,
     blocking_nif::PART,
     mailbox_flood::PART,
     busy_wait::PART,
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn a_compiler_takes_each_part() {
         const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 SEED=1";
-        const OWN: [(&str, &str); 8] = [
+        const OWN: [(&str, &str); 9] = [
             (
                 "mmap-lock",
                 "CPUS=2 PROCFILE=\"smaps\" READERS=1 SPINNERS=1 NICE=1 LEAD_MS=1 DURATION_MS=1 \
@@ -212,6 +214,7 @@ mod tests {
                 "CPUS=2 IDLE=0 NICE=19 INHERIT=0 RIVALS=1 INSIDE_US=5000 REST_US=20000 \
                  EVERY_US=1000 DURATION_MS=700",
             ),
+            ("group-move", "CPUS=1 GAP_US=100000 DURATION_MS=1000"),
             ("preempted-holder", "CPUS=2 THREADS=8 INSIDE_US=20 OUTSIDE_US=60 DURATION_MS=400"),
             (
                 "memory-high",
