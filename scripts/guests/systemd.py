@@ -119,7 +119,7 @@ def words(kernel, work):
     # One thread: with more, QEMU 7.2 sometimes executes an instruction that the kernel has already
     # replaced, and the guest hangs.
     return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot",
-            "-display", "none", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2",
+            "-display", "none", "-accel", "tcg,thread=single", "-cpu", "max,cx16=off", "-smp", "2",
             "-m", "3072", "-kernel", kernel, "-initrd", work / "initramfs", "-serial", "stdio",
             "-append",
             "console=ttyS0 quiet panic=-1 no_timer_check tsc=reliable mitigations=off "

@@ -199,7 +199,7 @@ class Guest(Host):
         run("ip", "tuntap", "add", tap, "mode", "tap")
         run("ip", "link", "set", tap, "master", BRIDGE, "up")
         words = f"""qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
-            -accel tcg,thread=multi -cpu max -smp {self.cpus} -m 1024
+            -accel tcg,thread=multi -cpu max,cx16=off -smp {self.cpus} -m 1024
             -kernel {self.kernel}/vmlinuz -initrd {image} -serial stdio
             -netdev tap,id=n,ifname={tap},script=no,downscript=no
             -device virtio-net-pci,netdev=n,mac=52:54:00:00:00:{self.number:02x},romfile="""
