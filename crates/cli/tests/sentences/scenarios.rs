@@ -170,7 +170,7 @@ fn group_move() -> Vec<(&'static str, Value)> {
         ("be-root", json!({})),
         (
             "few-calls",
-            json!({ "arm": "case", "calls": estimate(3.0, "1/s"), "fits": amount(9.9, "1/s") }),
+            json!({ "arm": "case", "calls": estimate(3.0, "1/s"), "fits": amount(9.5, "1/s") }),
         ),
         ("leave-cpu", json!({})),
         ("other-movers", json!({})),

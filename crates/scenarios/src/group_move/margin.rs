@@ -7,8 +7,9 @@ use model::Judging;
 /// Moves that take this much longer than the writes of the control count as equal, in
 /// milliseconds for each move.
 ///
-/// Half of the moves that waited for a grace period took 11 ms or more, half of those with
-/// favordynmods 0.5 ms or less (2026-11-29, docs/scenarios/group-move.md).
+/// Half of the moves that waited for a grace period took 11 ms or more, 4 ms on a kernel with 1000
+/// ticks a second; half of those with favordynmods took 0.5 ms or less (2026-11-29,
+/// docs/scenarios/group-move.md).
 const PER_MOVE_MS: f64 = 2.0;
 
 /// The largest margin, in milliseconds per second: a tenth of the mover's time.

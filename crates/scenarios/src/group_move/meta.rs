@@ -13,7 +13,7 @@ pub(super) mod measure {
     pub const CALL: &str = "call";
     pub const WORST: &str = "worst";
     pub const CALLS: &str = "calls";
-    pub const OVER: &str = "over_1ms";
+    pub const OVER: &str = "over_5ms";
 }
 
 /// The margin for the usual pause between two calls, in milliseconds per second. See
@@ -39,7 +39,7 @@ pub const META: Meta = Meta {
             (cgroup_threadgroup_rwsem), and since Linux 6.0 it first waits for an RCU grace \
             period, unless another move was made just before or the groups are mounted with \
             favordynmods. In the control it writes to another file of the same groups. Judged is \
-            the time in writes longer than a millisecond, per second. Users saw 20 to 31 ms for \
+            the time in writes longer than 5 ms, per second. Users saw 20 to 31 ms for \
             each container: opencontainers/runc#4782, vm0-ai/vm0#32428.",
     who: "container runtimes, sandboxes and service managers that put each new process into a \
           group, above all where starting a container or a command has to be quick",
@@ -62,7 +62,7 @@ pub const META: Meta = Meta {
             measure::LOST,
             "lost",
             Unit::MillisecondsPerSecond,
-            "time in calls longer than 1 ms, in each second of the trial",
+            "time in calls longer than 5 ms, in each second of the trial",
         ),
         figure(
             measure::CALL,
@@ -74,9 +74,9 @@ pub const META: Meta = Meta {
         figure(measure::CALLS, "calls", Unit::PerSecond, "calls a second"),
         MeasureMeta {
             name: measure::OVER,
-            heading: "> 1 ms",
+            heading: "> 5 ms",
             unit: Unit::Count,
-            help: "calls longer than 1 ms in a trial",
+            help: "calls longer than 5 ms in a trial",
             column: false,
         },
     ],

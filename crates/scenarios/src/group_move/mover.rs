@@ -29,8 +29,10 @@ pub(super) const MOVER: OwnGenerator = OwnGenerator { name: "group-mover", prepa
 /// The generator of the child that is moved.
 pub(super) const SLEEPER: OwnGenerator = OwnGenerator { name: "group-sleeper", prepare: sleeper };
 
-/// A call that takes longer than this counts as a stall.
-const STALL_NS: u64 = 1_000_000;
+/// A call that takes longer than this counts as a stall. In an emulated Linux 5.10, moves took up
+/// to 3.8 ms. Where they waited for a grace period, half of them took 11 ms or more with 250 ticks
+/// a second, 4 ms with 1000 (2026-11-29).
+const STALL_NS: u64 = 5_000_000;
 
 /// The file by which a process joins a group.
 const PROCS: &str = "cgroup.procs";
@@ -310,9 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn only_calls_of_more_than_a_millisecond_are_lost_time() {
+    fn only_calls_as_long_as_a_grace_period_are_lost_time() {
         let mut report = MoveReport::default();
-        [900_000, 1_000_000, 12_000_000, 30_000_000].into_iter().for_each(|ns| report.count(ns));
+        [4_900_000, 5_000_000, 12_000_000, 30_000_000].into_iter().for_each(|ns| report.count(ns));
         assert_eq!((report.calls, report.over), (4, 2));
         assert_eq!((report.lost_ns, report.worst_ns), (42_000_000, 30_000_000));
     }

@@ -127,7 +127,7 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         format!(" In the median trial, half of the calls took {call} or less, the longest {worst}.")
     });
     format!(
-        ": with {pause}, the mover lost {} in calls longer than 1 ms{}.{}",
+        ": with {pause}, the mover lost {} in calls longer than 5 ms{}.{}",
         both.lost,
         control.unwrap_or_default(),
         call.unwrap_or_default()

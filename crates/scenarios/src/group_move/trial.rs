@@ -127,8 +127,8 @@ mod tests {
         MoveReport {
             window_ns: 2_000_000_000,
             calls: 10,
-            over: 9,
-            lost_ns: 54_000_000,
+            over: 5,
+            lost_ns: 40_000_000,
             worst_ns: 10_000_000,
             durations: histogram::encode(&durations),
         }
@@ -138,7 +138,7 @@ mod tests {
     fn calls_become_the_figures_of_a_trial() {
         let seen = observe(&report()).unwrap();
         let value = |name: &str| seen.measures[name].value;
-        assert_eq!((value("lost"), value("worst"), value("over_1ms")), (27.0, 10.0, 9.0));
+        assert_eq!((value("lost"), value("worst"), value("over_5ms")), (20.0, 10.0, 5.0));
         assert_eq!(value("calls"), 5.0);
         assert!((4.9..5.1).contains(&value("call")), "{seen:?}");
         assert_eq!(seen.latencies["call"].count, 10);
