@@ -122,14 +122,14 @@ impl Qemu {
 
     /// The CPU under emulation. QEMU 7.2 sets wrong flags after the instruction cmpxchg16b, which
     /// the kernel's memory allocator uses: 4 of 4 guests that wrote many files crashed within a
-    /// minute, and none of 4 without the instruction. Later versions keep it: they were not tried,
-    /// and programs for x86-64-v2 want it.
+    /// minute, and none of 4 without the instruction. With QEMU 8 and later, which were not tried,
+    /// the guest has it, because programs for x86-64-v2 need it.
     fn emulated_cpu(&self) -> String {
         let cpu = board(self.arch).cpu;
         let major = self.version.split('.').next().and_then(|major| major.parse().ok());
         let is_old = major.is_some_and(|major: u32| major < 8);
-        let less = if self.arch == Arch::X86_64 && is_old { ",cx16=off" } else { "" };
-        format!("{cpu}{less}")
+        let without = if self.arch == Arch::X86_64 && is_old { ",cx16=off" } else { "" };
+        format!("{cpu}{without}")
     }
 }
 

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn only_calls_as_long_as_a_grace_period_are_lost_time() {
+    fn only_calls_longer_than_the_limit_are_lost_time() {
         let mut report = MoveReport::default();
         [4_900_000, 5_000_000, 12_000_000, 30_000_000].into_iter().for_each(|ns| report.count(ns));
         assert_eq!((report.calls, report.over), (4, 2));

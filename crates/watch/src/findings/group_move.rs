@@ -12,8 +12,8 @@ use scenarios::group_move::{GroupMoveParams, META};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
-/// Time asleep in moves, in milliseconds a second. A runtime that starts one container a second
-/// loses 12 to 30 in the move.
+/// The least time asleep in moves, in milliseconds a second. A runtime that makes one move a second
+/// sleeps for 12 to 30.
 const LIMIT_MS_PER_S: f64 = 10.0;
 
 /// And the longest single sleep is at least this, in milliseconds, as in the scenario. Where moves
@@ -124,7 +124,8 @@ mod tests {
     use model::live::{Missing, NotMeasurable, SourceUse};
     use probe::live::ThreadCounts;
 
-    /// A second in which a runtime slept for this long in so many moves, and once for `worst_us`.
+    /// An interval of one second. A runtime made this number of moves and slept for `slept_ms` in
+    /// all of them together, for `worst_us` in the longest.
     fn tick(slept_ms: u64, moves: u64, worst_us: u64) -> Tick {
         let mut tick = second();
         process(&mut tick, 1, "runc", None);
