@@ -170,14 +170,16 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
 # strace delays a system call in one of the tests, and chromium opens the pages. Some tests boot a
 # guest that sees a folder of this machine. Later releases of Debian have virtiofsd for that in its
-# own package. gcc and make are already installed. A Parquet reader needs the names of time zones.
-# The output of a lane appears in one piece when the lane has ended. Failures are listed again at
-# the end. Six lanes run at a time: test-endings begins when one of the others has ended, usually
-# test-dependency, which is the shortest. test-dependency copies erlang/ with tar while test-erlang
-# runs rebar3 there. tar fails if a folder changes while tar reads it. So _build, the only entry
-# that rebar3 makes there, is made before.
+# own package. Guests make file systems with this machine's mkfs.ext4. gcc and make are already
+# installed. A Parquet reader needs the names of time zones. The output of a lane appears in one
+# piece when the lane has ended. Failures are listed again at the end. Six lanes run at a time:
+# test-endings begins when one of the others has ended, usually test-dependency, which is the
+# shortest. test-dependency copies erlang/ with tar while test-erlang runs rebar3 there. tar fails
+# if a folder changes while tar reads it. So _build, the only entry that rebar3 makes there, is made
+# before.
 test: needs dependency-needs
-	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata
+	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata \
+	  e2fsprogs
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
@@ -362,7 +364,7 @@ kernels-tree:
 
 # TRUTH passes other flags, such as TRUTH=--list.
 truth: release erlang-needs
-	@scripts/need qemu-system-x86
+	@scripts/need qemu-system-x86 e2fsprogs
 	$(CARGO) build --release --locked -p tailback-truth
 	$(BUILD)/release/truth --binary $(BINARY) --folder $(BUILD)/truth --write docs/truth.md \
 	  --table truth/table.md $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)

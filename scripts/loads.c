@@ -36,6 +36,14 @@
  *       touches reads pages of a mapping of MB MiB of a file (-: of memory) at random, or with
  *       once each page in turn. hoards holds MB MiB of memory. Lost: touches: reads that took
  *       longer than 50 us; hoards: nothing.
+ *   loads fsyncs FILE
+ *       appends 4 KiB to a file and calls fsync, 10 ms after the last call. Lost: calls that took
+ *       longer than 50 ms.
+ *   loads rewrites FILE LIMITS DISK CAP
+ *       makes a file of 1 MiB with a hole before its last block, and sets wbps=CAP for DISK (such
+ *       as 7:0) in LIMITS, the io.max of its group. It writes the blocks again, starts their
+ *       write-back, writes the last one once more and one into the hole, calls fsync, removes the
+ *       cap, and begins again. It prints nothing.
  *   loads pool THREADS
  *       threads that sleep until there is work, a little of it each millisecond. It prints nothing.
  *   loads server PORT WORK_MS [pool], loads client PORT [WORK_MS]
@@ -497,6 +505,63 @@ static void hoards(size_t size)
 		pause();
 }
 
+#define BLOCK 4096
+static const char block[BLOCK];
+
+static void fsyncs(const char *path)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	check(file >= 0, path);
+	for (;;) {
+		int64_t start = wall();
+		check(write(file, block, BLOCK) == BLOCK && !fsync(file), path);
+		int64_t took = wall() - start;
+		lose(took > 50 * MS ? took : 0);
+		sleep_until(wall() + 10 * MS);
+	}
+}
+
+static void write_block(int file, int number)
+{
+	check(pwrite(file, block, BLOCK, (off_t)number * BLOCK) == BLOCK, "pwrite");
+}
+
+/* Writes this many blocks, but not the one before the last. */
+static void write_around_hole(int file, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (i != count - 2)
+			write_block(file, i);
+}
+
+static void limit_writes(int limits, const char *disk, const char *cap)
+{
+	char text[64];
+	int length = snprintf(text, sizeof text, "%s wbps=%s", disk, cap);
+	check(length < (int)sizeof text && write(limits, text, length) == length, "io.max");
+}
+
+static void rewrites(const char *path, const char *limits, const char *disk, const char *cap)
+{
+	const int count = 256;
+	int group = open(limits, O_WRONLY);
+	check(group >= 0, limits);
+	for (;;) {
+		int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		check(file >= 0, path);
+		write_around_hole(file, count);
+		check(!fsync(file), path);
+		limit_writes(group, disk, cap);
+		write_around_hole(file, count);
+		check(!sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE), "sync_file_range");
+		write_block(file, count - 1);
+		write_block(file, count - 2);
+		check(!fsync(file), path);
+		limit_writes(group, disk, "max");
+		close(file);
+	}
+}
+
 static atomic_int spinlock;
 static atomic_llong spun;
 
@@ -647,6 +712,10 @@ int main(int count, char **words)
 		touches(words[2], atof(words[3]) * (1 << 20), count > 4);
 	if (!strcmp(name, "hoards") && count > 2)
 		hoards(atof(words[2]) * (1 << 20));
+	if (!strcmp(name, "fsyncs") && count > 2)
+		fsyncs(words[2]);
+	if (!strcmp(name, "rewrites") && count > 5)
+		rewrites(words[2], words[3], words[4], words[5]);
 	if (!strcmp(name, "holders") && count > 2)
 		holders(atoi(words[2]), count > 4 ? ms_of(words[3]) : 0, count > 4 ? ms_of(words[4]) : 0);
 	fprintf(stderr, "loads: see the comment at the top of loads.c\n");

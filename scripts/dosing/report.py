@@ -14,6 +14,7 @@ BEGIN, END = "<!-- dose: from here -->", "<!-- dose: to here -->"
 LEFT_OUT = (
     ("memory-high", "it needs the memory controller of cgroup v2, which this machine does not have"),
     ("group-move", "a mount with favordynmods on this machine made moves cheap until it boots again"),
+    ("io-journal", "it needs the io controller of cgroup v2, which this machine does not have"),
     ("busy-wait", "how much an Erlang VM spins for the same work differs several times over from start to start"),
     ("beside an idle CPU", "to keep work there, load balancing has to be switched off for the whole machine"),
 )

@@ -26,13 +26,14 @@ pub fn keep(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
     cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())
 }
 
-/// Moves a file into a folder that has checksums. The checksum of the file is written first, so a
-/// reader that finds the file also finds its checksum.
+/// Moves a file into a folder that has checksums, to this path below it. The checksum of the file
+/// is written first, so a reader that finds the file also finds its checksum. Two callers at the
+/// same time could lose a checksum, so a caller holds the lock of the cache.
 ///
 /// # Errors
 /// If the file cannot be read or moved.
-pub fn add(file: &Path, folder: &Path, cache: &Cache) -> Result<(), DebianError> {
-    let place = folder.join(file.file_name().unwrap_or_default());
+pub fn add(file: &Path, below: &Path, folder: &Path, cache: &Cache) -> Result<(), DebianError> {
+    let place = folder.join(below);
     let mut sums = kept(folder, cache)?;
     sums.insert(name(&place, folder), sha256(file)?);
     cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())?;
@@ -111,6 +112,25 @@ fn name(file: &Path, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_added_has_its_checksum_and_the_others_keep_theirs() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().to_owned());
+        let folder = place.path().join("unpacked");
+        std::fs::create_dir_all(folder.join("a")).unwrap();
+        std::fs::write(folder.join("c"), "two").unwrap();
+        keep(&folder, &cache).unwrap();
+        for (name, below) in [("one", "a/b"), ("three", "d")] {
+            let file = place.path().join(name);
+            std::fs::write(&file, name).unwrap();
+            add(&file, Path::new(below), &folder, &cache).unwrap();
+            assert_eq!(std::fs::read_to_string(folder.join(below)).unwrap(), name);
+            assert!(!file.exists());
+        }
+        compare_all(&folder, &cache).unwrap();
+        assert_eq!(kept(&folder, &cache).unwrap().len(), 3);
+    }
 
     #[test]
     fn a_file_that_changed_went_or_came_is_found() {

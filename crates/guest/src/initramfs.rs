@@ -4,6 +4,7 @@ use crate::error::GuestError;
 use crate::job::{Job, MODULES, PLACE};
 use crate::kernel::Kernel;
 use crate::libraries;
+use crate::mkfs;
 use cpio::newc::{Builder, trailer};
 use std::io::Write;
 use std::path::Path;
@@ -22,10 +23,11 @@ const FOLDERS: &[&str] =
 
 /// The archive (cpio, newc) for a guest with this kernel and this job.
 ///
-/// `program` becomes `/init`. If it is linked dynamically, its libraries are included.
+/// `program` becomes `/init`. If it is linked dynamically, its libraries are included. If the job
+/// makes file systems, so is the host's mkfs.ext4, unless a shared root hides it.
 ///
 /// # Errors
-/// If the program or one of its libraries cannot be read.
+/// If a program or one of its libraries cannot be read.
 pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, GuestError> {
     let mut archive = Archive::default();
     for folder in FOLDERS {
@@ -34,18 +36,28 @@ pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, Gues
     // The kernel opens this console for init; devtmpfs is mounted later.
     archive.console()?;
     archive.entry("init", PROGRAM, &read(program)?)?;
-    for library in libraries::needed_by(program)? {
+    for library in libraries::needed_by(program, "link tailback statically: make build")? {
         archive.file_with_folders(&library, PROGRAM, &read(&library)?)?;
+    }
+    // A program that is none for a known architecture does not run in a guest.
+    if job.loop_devices
+        && job.root.is_none()
+        && let Ok(arch) = libraries::arch_of(program)
+    {
+        for file in mkfs::files(arch)? {
+            let mode = if file.is_program { PROGRAM } else { FILE };
+            archive.file_with_folders(&file.to, mode, &read(&file.from)?)?;
+        }
     }
     archive.entry("etc/os-release", FILE, b"PRETTY_NAME=\"initramfs of tailback\"\n")?;
     archive.entry("etc/passwd", FILE, b"root:x:0:0:root:/root:/bin/sh\n")?;
     if let Some(config) = &kernel.config {
         archive.entry(&format!("boot/config-{}", kernel.release), FILE, &read(config)?)?;
     }
-    for module in kernel.modules.iter().filter(|_| job.root.is_some()) {
+    for module in kernel.modules_for(job.root.is_some(), job.loop_devices) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let place = Path::new(MODULES).join(name.as_ref());
-        archive.file_with_folders(&place, FILE, &read(module)?)?;
+        archive.file_with_folders(&place, FILE, &read(&module)?)?;
     }
     let job = serde_json::to_vec(job).unwrap_or_default();
     archive.entry(PLACE.trim_start_matches('/'), FILE, &job)?;
@@ -151,13 +163,15 @@ mod tests {
         let (program, config) = (folder.path().join("program"), folder.path().join("config"));
         std::fs::write(&program, b"\x7fELF static").unwrap();
         std::fs::write(&config, b"CONFIG_HZ=250\n").unwrap();
+        let modules = ["virtiofs.ko", "loop.ko.xz"].map(|name| folder.path().join(name));
+        modules.iter().for_each(|module| std::fs::write(module, "module").unwrap());
         let kernel = Kernel {
             name: "k".into(),
             image: program.clone(),
             release: "6.1.0-x".into(),
             sha256: String::new(),
             config: Some(config),
-            modules: vec![folder.path().join("program")],
+            modules: modules.to_vec(),
         };
         let job = Job { args: vec!["run".into(), "mmap-lock".into()], ..Job::default() };
         let found = entries(&build(&program, &kernel, &job).unwrap());
@@ -167,13 +181,43 @@ mod tests {
         assert_eq!(found["proc"].0, FOLDER);
         let job_read: Job = serde_json::from_slice(&found["tailback/job.json"].1).unwrap();
         assert_eq!(job_read, job);
-        assert!(
-            !found.contains_key("tailback/modules/program"),
-            "only a shared root takes modules"
-        );
-        let job = Job { modules: vec!["program".into()], root: Some("tag".into()), ..job };
-        let found = entries(&build(&program, &kernel, &job).unwrap());
-        assert_eq!(found["tailback/modules/program"].0, FILE);
+        assert!(!found.contains_key("tailback/modules"), "a job that needs no modules");
+        for (root, loop_devices, name, other) in [
+            (Some("tag".to_owned()), false, "virtiofs.ko", "loop.ko.xz"),
+            (None, true, "loop.ko.xz", "virtiofs.ko"),
+        ] {
+            let job = Job { root, loop_devices, ..job.clone() };
+            let found = entries(&build(&program, &kernel, &job).unwrap());
+            assert_eq!(found[&format!("tailback/modules/{name}")], (FILE, b"module".to_vec()));
+            assert!(!found.contains_key(&format!("tailback/modules/{other}")), "{name}");
+            assert!(!found.contains_key("usr"), "no mkfs.ext4 for an unknown architecture");
+        }
+    }
+
+    #[test]
+    fn a_job_that_makes_file_systems_has_the_mkfs_of_the_host() {
+        if !Path::new("/usr/sbin/mkfs.ext4").is_file() {
+            return testing::skipped("needs e2fsprogs");
+        }
+        let program = Path::new("/bin/true");
+        let kernel = Kernel {
+            name: "k".into(),
+            image: program.to_owned(),
+            release: "6.1.0-x".into(),
+            sha256: String::new(),
+            config: None,
+            modules: Vec::new(),
+        };
+        let has_it = |root: Option<&str>, loop_devices| {
+            let job = Job { root: root.map(str::to_owned), loop_devices, ..Job::default() };
+            let found = entries(&build(program, &kernel, &job).unwrap());
+            found.get("usr/sbin/mkfs.ext4").is_some_and(|(mode, content)| {
+                *mode == PROGRAM && *content == std::fs::read("/usr/sbin/mkfs.ext4").unwrap()
+            })
+        };
+        assert!(has_it(None, true));
+        assert!(!has_it(None, false), "no other job pays for it");
+        assert!(!has_it(Some("tag"), true), "a shared root hides it");
     }
 
     #[test]

@@ -36,9 +36,13 @@ pub struct Job {
     /// initramfs.
     #[serde(default)]
     pub root: Option<String>,
-    /// The modules to load before that folder is mounted.
+    /// The modules to load before that folder is mounted and the command begins: those of
+    /// [`crate::Kernel::modules_for`].
     #[serde(default)]
     pub modules: Vec<String>,
+    /// Whether the command makes ext4 file systems on loop devices.
+    #[serde(default)]
+    pub loop_devices: bool,
     /// The host's cache, a folder below that root, if there is one. The host's compiled files are
     /// copied from it, since compiling in a slow guest takes long.
     #[serde(default)]

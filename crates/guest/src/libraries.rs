@@ -24,14 +24,14 @@ pub fn arch_of(program: &Path) -> Result<Arch, GuestError> {
     Arch::of_program(&start).ok_or_else(|| GuestError::NotProgram { path: program.to_owned() })
 }
 
-/// The interpreter and the libraries of a program. Empty for a static program.
-pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
+/// The interpreter and the libraries of a program. Empty for a static program. `help` says what to
+/// do if there is no such interpreter.
+pub(crate) fn needed_by(program: &Path, help: &'static str) -> Result<Vec<PathBuf>, GuestError> {
     let failed = |source| GuestError::File { path: program.to_owned(), source };
     let mut start = Vec::new();
     File::open(program).and_then(|f| f.take(START).read_to_end(&mut start)).map_err(failed)?;
     let Some(interpreter) = interpreter(&start) else { return Ok(Vec::new()) };
-    let mut loader =
-        Tool::new(interpreter.display().to_string(), "link tailback statically: make build");
+    let mut loader = Tool::new(interpreter.display().to_string(), help);
     // The real path: /proc/self/exe would mean the loader itself when the loader opens it.
     let program = std::fs::canonicalize(program).map_err(failed)?;
     let listed = loader.arg("--list").arg(&program).run(Duration::from_secs(20), &|| false)?;
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn this_test_has_what_it_was_linked_with() {
         let own = std::env::current_exe().unwrap();
-        let found = needed_by(&own).unwrap();
+        let found = needed_by(&own, "link it statically").unwrap();
         // A static test has none; a dynamic one has at least the C library and its loader.
         assert!(found.is_empty() || found.len() >= 2, "{found:?}");
         assert!(found.iter().all(|path| path.is_file()), "{found:?}");

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 use tailback_guest::{
-    Accel, Cache, Clock, Event, Guest, Job, Kernel, Limits, Qemu, ROOT_TAG, Setup, find_kernel,
-    initramfs,
+    Accel, Cache, Clock, Event, Guest, Job, Kernel, Limits, Qemu, ROOT_TAG, Search, Setup,
+    find_kernel, initramfs,
 };
 
 const NAME: &str = "a_guest_that_remounts_its_folder_writable_cannot_change_the_host";
@@ -121,7 +121,8 @@ fn kernel_or_skip() -> Option<Kernel> {
         );
         return None;
     }
-    Some(find_kernel(KERNEL, Arch::OWN, &cache, false, &mut |_| {}, &|| false).unwrap())
+    let search = Search::default();
+    Some(find_kernel(KERNEL, Arch::OWN, &cache, search, &mut |_| {}, &|| false).unwrap())
 }
 
 /// A mount below the folder, removed on drop.

@@ -10,10 +10,10 @@
 //! means nothing, can see that it has ended. An entry is no command: a restore undoes only what
 //! it can recognize as tailback's own change.
 
+use crate::group_controller::GroupController;
 use crate::owner::Owner;
 use crate::private;
 use crate::roots::Roots;
-use model::group::Controller;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub enum Change {
     /// A controller is enabled for the children of a control group.
     Controller {
         /// The controller.
-        controller: Controller,
+        controller: GroupController,
         /// The group.
         group: PathBuf,
         /// Its children at that time: a child that was made later may need the controller.

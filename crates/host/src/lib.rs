@@ -1,6 +1,7 @@
 //! Reads facts about the machine that tailback runs on, and makes a few changes: [`cgroup`] makes
 //! groups and [`governor`] sets frequencies. Both undo their changes, and the changes that a
-//! killed run left behind are in its [`journal`]. Nothing else writes.
+//! killed run left behind are in its [`journal`]. [`memory_disk`] makes disks that end with their
+//! process. Nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
 //! Files of `/proc` and `/sys` are not trusted: they may be missing, truncated, huge or
@@ -32,12 +33,14 @@ pub mod facts;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod governor;
+mod group_controller;
 mod held;
 mod hierarchy;
 pub mod journal;
 pub mod kept;
 mod kernel_config;
 pub mod limits;
+pub mod memory_disk;
 pub mod memory_groups;
 mod otps;
 mod owner;
@@ -60,6 +63,7 @@ pub use cpu_groups::{CpuGroups, IDLE_WEIGHT};
 pub use disturbance::Snapshot;
 pub use error::HostError;
 pub use facts::machine;
+pub use group_controller::GroupController;
 pub use memory_groups::MemoryGroups;
 pub use otps::otps;
 pub use placement::Placement;

@@ -64,6 +64,17 @@ pub fn command(program: &str) -> Result<Command, PrivateError> {
     Ok(command)
 }
 
+/// The path of a program that root installs, such as `mkfs.ext4`: on the search path, or in the
+/// folders in which such programs usually are. None if there is none.
+///
+/// # Errors
+/// If the caller is root and another user could have put each program of that name there.
+pub fn path_of(name: &str) -> Result<Option<PathBuf>, PrivateError> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&search).chain(std::env::split_paths(USUAL_PATH));
+    first(name, folders)
+}
+
 /// Refuses a program that the caller must not run with its own rights: the caller is root, and
 /// another user could have put the program there, or could redirect the path.
 ///
@@ -126,8 +137,17 @@ fn is_kept(name: &OsStr) -> bool {
 
 /// The first program with that name on the search path that no other user could have put there.
 fn safe(name: &str, search: &OsString) -> Result<PathBuf, PrivateError> {
+    let found = first(name, std::env::split_paths(search))?;
+    Ok(found.unwrap_or_else(|| PathBuf::from("/nonexistent").join(name)))
+}
+
+/// The first program with that name in these folders that [`check`] does not refuse.
+fn first(
+    name: &str,
+    folders: impl Iterator<Item = PathBuf>,
+) -> Result<Option<PathBuf>, PrivateError> {
     let mut refused = None;
-    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
+    for folder in folders.filter(|folder| folder.is_absolute()) {
         let path = folder.join(name);
         let is_program =
             |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
@@ -135,11 +155,11 @@ fn safe(name: &str, search: &OsString) -> Result<PathBuf, PrivateError> {
             continue;
         }
         match check(&path) {
-            Ok(()) => return Ok(path),
+            Ok(()) => return Ok(Some(path)),
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    refused.map_or_else(|| Ok(PathBuf::from("/nonexistent").join(name)), Err)
+    refused.map_or(Ok(None), Err)
 }
 
 #[cfg(test)]
@@ -185,6 +205,12 @@ mod tests {
         assert_eq!(safe_path(&both), *ours.as_os_str());
         assert_eq!(safe_path(theirs.as_os_str()), USUAL_PATH);
         assert!(safe("tool", &"relative:".into()).unwrap().starts_with("/nonexistent"));
+    }
+
+    #[test]
+    fn a_program_is_found_by_its_name_wherever_root_installs_it() {
+        assert!(path_of("sh").unwrap().is_some_and(|path| path.ends_with("sh")));
+        assert_eq!(path_of("no-such-program").unwrap(), None);
     }
 
     #[test]

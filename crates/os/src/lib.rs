@@ -6,7 +6,8 @@
 //! - [`user`]: the user for work that needs no root.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`]: CPU lists in the kernel's format; [`policy`]:
 //!   scheduling policies.
-//! - [`mod@file`]: reading files whose path another user may control.
+//! - [`mod@file`]: reading files whose path another user may control; [`write_back`]: writing data
+//!   back before somebody waits for it; [`loop_device`]: disks whose content is a file.
 //! - [`folders`]: where the user's state and caches belong; [`removal`]: removing a folder.
 //! - [`memory`]: how much memory there is, and giving it back; [`random`]: numbers that nobody
 //!   can guess.
@@ -21,6 +22,7 @@ pub mod cpulist;
 pub mod death;
 pub mod file;
 pub mod folders;
+pub mod loop_device;
 pub mod memory;
 pub mod pin;
 pub mod pipe;
@@ -32,3 +34,4 @@ pub mod sandbox;
 pub mod terminal;
 pub mod time;
 pub mod user;
+pub mod write_back;

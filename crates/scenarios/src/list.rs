@@ -2,8 +2,8 @@
 
 use crate::{AnyScenario, OwnGenerator};
 use crate::{
-    blocking_nif, busy_wait, cpu_quota, group_move, held_mutex, mailbox_flood, memory_high,
-    mmap_lock, preempted_holder, quota_blind,
+    blocking_nif, busy_wait, cpu_quota, group_move, held_mutex, io_journal, mailbox_flood,
+    memory_high, mmap_lock, preempted_holder, quota_blind,
 };
 
 /// Every scenario, in the order of `list` and `check`.
@@ -18,7 +18,17 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &memory_high::SCENARIO,
     &held_mutex::SCENARIO,
     &group_move::SCENARIO,
+    &io_journal::SCENARIO,
 ];
+
+/// The scenarios that make ext4 file systems on loop devices.
+const ON_LOOP_DEVICES: &[&str] = &["io-journal"];
+
+/// Whether the scenario with this id makes ext4 file systems on loop devices. A guest for it has to
+/// bring mkfs.ext4 and the driver of loop devices.
+pub fn needs_loop_devices(id: &str) -> bool {
+    ON_LOOP_DEVICES.contains(&id)
+}
 
 /// The scenario with this id.
 pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
@@ -45,6 +55,13 @@ mod tests {
             assert!(judged, "{}: judged measure is not declared", meta.id);
             assert!(!meta.fixes.is_empty() && !meta.who.is_empty());
             assert!(find(meta.id).is_some());
+        }
+    }
+
+    #[test]
+    fn every_scenario_on_loop_devices_is_known() {
+        for id in ON_LOOP_DEVICES {
+            assert!(find(id).is_some(), "{id}");
         }
     }
 

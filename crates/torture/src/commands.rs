@@ -1,5 +1,7 @@
 //! The commands of the cases.
 
+use std::path::Path;
+
 /// A command, and how long it takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
@@ -24,6 +26,8 @@ pub struct Here {
     pub kernel: bool,
     /// Control groups v2 with the memory controller, as in a guest.
     pub memory: bool,
+    /// These with the io controller too, loop devices, and mkfs.ext4.
+    pub disks: bool,
     /// An Erlang node.
     pub node: bool,
 }
@@ -33,8 +37,11 @@ impl Here {
     pub fn with(kernel: bool, node: bool) -> Self {
         let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
         let controllers = controllers.unwrap_or_default();
-        let memory = controllers.split_whitespace().any(|name| name == "memory");
-        Here { kernel, memory, node }
+        let has = |wanted: &str| controllers.split_whitespace().any(|name| name == wanted);
+        let memory = has("memory");
+        let mkfs = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"].map(Path::new);
+        let makes = Path::new("/dev/loop-control").exists() && mkfs.iter().any(|one| one.exists());
+        Here { kernel, memory, disks: memory && has("io") && makes, node }
     }
 }
 
@@ -43,6 +50,7 @@ impl Command {
     pub fn runs(&self, here: Here) -> bool {
         (here.kernel || !self.words.contains("{kernel}"))
             && (here.memory || !self.words.contains("memory-high"))
+            && (here.disks || !self.words.contains("io-journal"))
             && (here.node || !self.words.contains("{node}"))
     }
 }
@@ -75,6 +83,7 @@ pub const ALL: &[Command] = &[
     long("memory-high", "run memory-high --quick", 20_000, 2),
     long("held-mutex", "run held-mutex --by quota --quick", 25_000, 2),
     long("group-move", "run group-move --quick", 25_000, 2),
+    long("io-journal", "run io-journal --quick", 45_000, 2),
     long("check", "check", 80_000, 1),
     long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
     long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),

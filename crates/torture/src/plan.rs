@@ -125,7 +125,7 @@ pub fn saves() -> Vec<Case> {
 mod tests {
     use super::*;
 
-    const ALL: Here = Here { kernel: true, memory: true, node: true };
+    const ALL: Here = Here { kernel: true, memory: true, disks: true, node: true };
 
     fn shown(cases: &[Case]) -> String {
         serde_json::to_string(cases).unwrap()
@@ -136,11 +136,12 @@ mod tests {
         let cases = moments(7, 50, ALL, None);
         assert_eq!(shown(&cases), shown(&moments(7, 50, ALL, None)));
         assert_ne!(shown(&cases), shown(&moments(8, 50, ALL, None)));
-        let none = Here { kernel: false, memory: false, node: false };
+        let none = Here { kernel: false, memory: false, disks: false, node: false };
         let cases = moments(7, 200, none, None);
         let wants =
             |case: &Case| ["vm", "matrix"].iter().any(|word| case.command.starts_with(word));
-        let wants = |case: &Case| wants(case) || case.command == "watch-node";
+        let others = ["watch-node", "io-journal"];
+        let wants = |case: &Case| wants(case) || others.contains(&case.command.as_str());
         assert!(!cases.iter().any(|case| wants(case) || case.command.ends_with("memory")));
         assert!(moments(7, 5, ALL, Some("check")).iter().all(|case| case.command == "check"));
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Limits that a run could have set on a group of others.
-const LIMITS: [&str; 4] = ["cpu.max", "memory.high", "memory.max", "memory.swap.max"];
+const LIMITS: [&str; 5] = ["cpu.max", "memory.high", "memory.max", "memory.swap.max", "io.max"];
 
 /// The state of a machine, one line for each item.
 #[derive(Debug, Clone)]

@@ -197,7 +197,7 @@ pub fn stalls(sleeper: &Key, holder: &Key, slept: Slept) -> (bool, bool) {
         _ if sleeper.job == Job::Kernel => (false, false),
         Slept::Futex => (sleeper != holder, true),
         Slept::Input => (false, is_alike),
-        Slept::Otherwise => (false, false),
+        Slept::Journal | Slept::Otherwise => (false, false),
     }
 }
 

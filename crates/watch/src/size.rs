@@ -25,6 +25,7 @@ impl Tick {
             self.inside.iter().map(|inside| of(inside.places(), 4 * BESIDE)).sum(),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
             of(self.workloads.capacity() + self.weights.capacity(), BESIDE),
+            of(self.io_max.capacity(), 4 * BESIDE),
             of(self.spots.capacity() + self.runtimes.capacity() + self.full.capacity(), BESIDE),
             self.memory.iter().map(|group| of(group.tasks.capacity() + 2, BESIDE)).sum(),
             self.names_of_groups(),
@@ -42,7 +43,9 @@ impl Tick {
         let quotas = self.groups.iter().map(|group| &group.group);
         let memory = self.memory.iter().map(|group| &group.group);
         let full = self.full.values().map(|full| &full.group);
+        let limited = self.io_max.iter().flat_map(|(group, limit)| [group, &limit.group]);
         let all = of_processes.chain(lineages).chain(named).chain(quotas).chain(memory).chain(full);
+        let all = all.chain(limited);
         all.map(String::len).fold(0, usize::saturating_add)
     }
 }

@@ -1,9 +1,9 @@
 //! What is summed up for a program over several intervals.
 
-use crate::tick::{GroupTick, Job, MemoryTick, RuntimeTick, Spot};
+use crate::tick::{GroupTick, IoMax, Job, MemoryTick, RuntimeTick, Spot};
 use host::cgroup::{Limit, Usage};
 use model::live::{AsleepBehind, Compared, Weight, Why};
-use probe::live::{ChainCounts, PairCounts, ReaderCounts, Slept, ThreadCounts};
+use probe::live::{ChainCounts, Did, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
@@ -52,6 +52,8 @@ pub struct Sums {
     pub confined: Option<(Vec<u32>, u64, f64)>,
     /// The programs whose threads were runnable while it slept. The key is the holder.
     pub asleep: HashMap<Key, AsleepBehind>,
+    /// The programs for whose handle a commit of a journal waited, for which it slept.
+    pub journal: HashMap<Key, JournalSums>,
     /// Its runnable time, according to two sources.
     pub compared: Option<Compared>,
     /// Jobs that woke it.
@@ -201,6 +203,13 @@ impl Sums {
         });
     }
 
+    /// Adds that it slept for a commit of a journal, which waited for a handle of another program.
+    pub fn behind_handle(&mut self, key: Key, chain: &ChainCounts, io_max: Option<&IoMax>) {
+        let pid = chain.key.sleeper;
+        count(&mut self.pids, pid, |lost| *lost = lost.saturating_add(chain.ns));
+        count(&mut self.journal, key, |sums| sums.add(chain, io_max));
+    }
+
     /// Adds its runnable time, according to two sources.
     pub fn compare(&mut self, more: &Compared) {
         let all = self.compared.get_or_insert_default();
@@ -234,6 +243,7 @@ impl Sums {
     pub fn condense(&mut self) {
         condense(&mut self.neighbours);
         condense(&mut self.asleep);
+        condense(&mut self.journal);
     }
 
     /// The process that lost most.
@@ -266,7 +276,9 @@ impl Weigh for ThreadSums {
 impl Weigh for Sums {
     fn weight(&self) -> u64 {
         let own = lost_ns(&self.all);
-        self.asleep.values().map(|behind| behind.ns).fold(own, u64::saturating_add)
+        let asleep = self.asleep.values().map(|behind| behind.ns);
+        let journal = self.journal.values().map(|behind| behind.ns);
+        asleep.chain(journal).fold(own, u64::saturating_add)
     }
 }
 
@@ -277,6 +289,12 @@ impl Weigh for Behind {
 }
 
 impl Weigh for AsleepBehind {
+    fn weight(&self) -> u64 {
+        self.ns
+    }
+}
+
+impl Weigh for JournalSums {
     fn weight(&self) -> u64 {
         self.ns
     }
@@ -426,6 +444,48 @@ impl Reading {
         }
         self.all.worst_ns = self.all.worst_ns.max(gained.worst_ns);
         self.all.nice = self.all.nice.max(gained.nice);
+    }
+}
+
+/// How long a program slept for commits of a journal that waited for a handle of another program;
+/// times in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JournalSums {
+    /// The whole time.
+    pub ns: u64,
+    /// Number of sleeps.
+    pub waits: u64,
+    /// The longest single time.
+    pub worst_ns: u64,
+    /// The part of it in which the other program mostly slept for a device, or for data in
+    /// write-back.
+    pub device_ns: u64,
+    /// The part in which a quota mostly throttled the other program.
+    pub quota_ns: u64,
+    /// The part in which the other program mostly was runnable without a CPU for another reason.
+    pub stood_ns: u64,
+    /// The limit of I/O of the other program's group or of one above, as last seen.
+    pub io_max: Option<IoMax>,
+}
+
+impl JournalSums {
+    /// Adds an interval.
+    pub fn add(&mut self, more: &ChainCounts, io_max: Option<&IoMax>) {
+        let did = (more.key.did, more.key.by_quota);
+        let sums = [
+            (&mut self.ns, true),
+            (&mut self.device_ns, did.0 == Did::SleptForDevice),
+            (&mut self.quota_ns, did == (Did::Stood, true)),
+            (&mut self.stood_ns, did == (Did::Stood, false)),
+        ];
+        for (sum, _) in sums.into_iter().filter(|(_, is_so)| *is_so) {
+            *sum = sum.saturating_add(more.ns);
+        }
+        self.waits = self.waits.saturating_add(more.wakes);
+        self.worst_ns = self.worst_ns.max(more.worst_ns);
+        if let Some(limit) = io_max {
+            self.io_max = Some(limit.clone());
+        }
     }
 }
 

@@ -71,6 +71,9 @@ pub struct Tick {
     /// Processes that were stalled for memory although their memory group and those above reached
     /// no limit, as far as these are seen. Processes of which that is not known are not included.
     pub below_limits: HashSet<u32>,
+    /// The limit of I/O of programs for whose handle a commit of a journal waited, by their
+    /// groups: of the nearest group that has one.
+    pub io_max: HashMap<String, IoMax>,
     /// The machine.
     pub machine: MachineTick,
     /// The cost of watching.
@@ -197,6 +200,15 @@ pub struct Full {
     /// How long the process slept for pages that had been taken from the group, in nanoseconds.
     /// Sleep that the kernel itself marks is not included.
     pub read_back_ns: u64,
+}
+
+/// A limit of the I/O of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoMax {
+    /// The group.
+    pub group: String,
+    /// The limits in its `io.max`, by device: `254:0 wbps=1048576`. A bounded number.
+    pub limits: Vec<String>,
 }
 
 /// What the machine did.

@@ -8,7 +8,8 @@ use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::{by_weight, inverted};
 use model::live::{Why, Workload};
 use probe::live::{
-    ChainCounts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, is_kernel_outside, is_outside,
+    ChainCounts, LEVELS, PairCounts, ReaderCounts, Slept, ThreadCounts, is_kernel_outside,
+    is_outside,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -347,6 +348,9 @@ impl Window {
     fn chain(&mut self, chain: &ChainCounts, names: &Names) {
         let Some(sleeper) = names.of_process(chain.key.sleeper) else { return };
         let holder = names.key(chain.key.holder, &chain.name, 0);
+        if chain.key.slept == Slept::Journal {
+            return self.journal(chain, (sleeper, holder), names);
+        }
         let tick = names.tick;
         let in_scope = tick.processes[&chain.key.sleeper].in_scope;
         let both = (tick.processes.get(&chain.key.holder), &tick.processes[&chain.key.sleeper]);
@@ -355,6 +359,14 @@ impl Window {
         let sums = self.programs.entry(sleeper).or_default();
         sums.in_scope |= in_scope;
         sums.asleep_behind(holder, chain, weights, stalls);
+    }
+
+    /// A sleep for a commit of a journal: who slept, and for whose handle the commit waited.
+    fn journal(&mut self, chain: &ChainCounts, (sleeper, holder): (Key, Key), names: &Names) {
+        let io_max = holder.group.as_ref().and_then(|group| names.tick.io_max.get(group));
+        let sums = self.programs.entry(sleeper).or_default();
+        sums.in_scope |= names.tick.processes[&chain.key.sleeper].in_scope;
+        sums.behind_handle(holder, chain, io_max);
     }
 
     fn reader(&mut self, reader: &ReaderCounts, names: &Names) {

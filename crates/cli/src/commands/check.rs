@@ -231,7 +231,8 @@ fn runnable(
     can.map(|scenario| scenario.meta().id).collect()
 }
 
-fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
+/// The scenarios that the flags leave, whether they can run or not.
+pub fn chosen(flags: &Check) -> Vec<&'static dyn AnyScenario> {
     let (only, skip) = (&flags.only, &flags.skip);
     let wanted = |id: &str| {
         (only.is_empty() || only.iter().any(|name| *name == id))

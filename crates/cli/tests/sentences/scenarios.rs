@@ -32,6 +32,7 @@ fn samples(scenario: &str) -> Vec<(&'static str, Value)> {
         "busy-wait" => busy_wait(),
         "cpu-quota" => cpu_quota(),
         "group-move" => group_move(),
+        "io-journal" => io_journal(),
         "mailbox-flood" => mailbox_flood(),
         "held-mutex" => held_mutex(),
         "memory-high" => memory_high(),
@@ -178,6 +179,55 @@ fn group_move() -> Vec<(&'static str, Value)> {
         ("close-moves", json!({ "gap": "0s" })),
         ("switch-on", json!({})),
         ("gap-too-long", json!({ "gap": "500ms", "duration": "1s", "most": "200ms" })),
+    ]
+}
+
+fn io_journal() -> Vec<(&'static str, Value)> {
+    let both = |by: &str| {
+        json!({ "by": by, "cap": "1MiB", "lost": estimate(960.0, "ms/s"),
+            "control": estimate(0.0, "ms/s"), "worst": estimate(1010.0, "ms"),
+            "writer": estimate(990.0, "ms") })
+    };
+    let wait = amount(1000.0, "ms");
+    vec![
+        ("stalls", json!({})),
+        ("stalls", both("rewritten")),
+        ("stalls", both("ordered")),
+        ("passes", both("once")),
+        ("passes", json!({ "by": "rewritten", "cap": "64MiB", "lost": estimate(0.0, "ms/s") })),
+        ("unsettled", json!({})),
+        ("own-file-system", json!({})),
+        ("larger-cap", json!({ "cap": "64MiB" })),
+        ("written-once", json!({})),
+        ("holder", json!({})),
+        ("held-open", json!({ "writer": estimate(990.0, "ms") })),
+        (
+            "held-open",
+            json!({ "writer": estimate(990.0, "ms"), "behind": estimate(99.0, "%"),
+                "locked": estimate(612.0, "ms") }),
+        ),
+        ("no-round", json!({ "arm": "case" })),
+        ("cap-not-reached", json!({ "arm": "case", "writer": estimate(20.0, "ms"), "wait": wait })),
+        ("write-more", json!({})),
+        ("short-wait", json!({ "wait": amount(15.6, "ms") })),
+        ("use-weight", json!({})),
+        ("of-v1", json!({})),
+        ("no-controller", json!({ "path": "/sys/fs/cgroup" })),
+        ("occupied", json!({ "path": "/sys/fs/cgroup/app", "processes": 3 })),
+        ("no-group", json!({ "path": "/sys/fs/cgroup" })),
+        ("no-limits", json!({})),
+        ("no-loop", json!({ "path": "/dev/loop-control" })),
+        ("loop-denied", json!({ "error": "/dev/loop-control: Permission denied (os error 13)" })),
+        ("no-file-system", json!({ "error": "No such device (os error 19)" })),
+        ("may-not-mount", json!({ "error": "Operation not permitted (os error 1)" })),
+        ("no-program", json!({})),
+        ("unsafe-program", json!({ "error": "/opt/bin/mkfs.ext4: owned by user 1000" })),
+        ("be-root", json!({})),
+        ("in-a-guest", json!({})),
+        ("load-driver", json!({})),
+        ("install", json!({})),
+        ("no-room", json!({ "needed": 96, "available": 128 })),
+        ("pause-too-long", json!({ "pause": "1s", "duration": "3s", "most": "600ms" })),
     ]
 }
 

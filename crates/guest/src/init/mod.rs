@@ -3,6 +3,7 @@
 mod command;
 mod events;
 mod loopback;
+mod modules;
 mod mounts;
 mod port;
 mod reap;
@@ -103,10 +104,13 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
             format!("the loopback device stays down: {error}").as_bytes(),
         );
     }
+    for warning in modules::load_all(&job.modules) {
+        port.send(FrameKind::Warning, warning.as_bytes());
+    }
+    if job.loop_devices {
+        mounts::give_io();
+    }
     if let Some(tag) = &job.root {
-        for warning in root::load_modules(&job.modules) {
-            port.send(FrameKind::Warning, warning.as_bytes());
-        }
         root::enter(tag)?;
         root::copy_compiled(job, Path::new(CACHE));
         root::show_otps(job, Path::new(CACHE));

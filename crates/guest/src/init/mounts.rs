@@ -29,6 +29,9 @@ pub(super) fn mount_debug(root: &Path) {
 /// The controllers for groups below the root.
 const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 
+/// The file that enables controllers for groups below the root.
+const CONTROL: &str = "/sys/fs/cgroup/cgroup.subtree_control";
+
 /// Mounts all file systems. Returns a sentence for each failure.
 pub(super) fn mount_all() -> Vec<String> {
     let mut warnings: Vec<String> =
@@ -48,15 +51,21 @@ fn mount_one(kind: &str, place: &Path) -> Result<(), String> {
 
 /// Enables those controllers that this kernel has for groups below the root.
 fn give_controllers() -> Option<String> {
-    let control = Path::new("/sys/fs/cgroup/cgroup.subtree_control");
     let mut warning = None;
     for controller in CONTROLLERS {
-        let given = std::fs::write(control, format!("+{controller}"));
+        let given = std::fs::write(CONTROL, format!("+{controller}"));
         if let (Err(error), "cpu") = (given, *controller) {
-            warning = Some(format!("{}: +{controller}: {error}", control.display()));
+            warning = Some(format!("{CONTROL}: +{controller}: {error}"));
         }
     }
     warning
+}
+
+/// Enables the controller of block devices too, for a command that makes file systems. It has an
+/// effect on every group that writes, so other commands run without it. A command that needs it
+/// reports itself if the kernel lacks it.
+pub(super) fn give_io() {
+    let _ = std::fs::write(CONTROL, "+io");
 }
 
 /// Creates an empty group with a quota.

@@ -1,6 +1,7 @@
 //! Debian kernels, found in the package lists of the suites that may have them.
 
 use super::package;
+use super::search::Search;
 use crate::catalogue::catalogue;
 use crate::error::GuestError;
 use debian::{Apt, Cache, DebianError, MIRROR, Package, sums};
@@ -13,49 +14,118 @@ use std::path::{Path, PathBuf};
 /// The newest kernel of sid, of any series.
 const SID: &str = "sid";
 
-/// The source of a kernel, its package, and the package of its configuration.
-type Found = (Apt, Package, Option<Package>);
+/// A kernel in the lists of a suite.
+struct Found {
+    apt: Apt,
+    kernel: Package,
+    /// The package of its configuration, if that is a separate one.
+    base: Option<String>,
+    /// The package of its modules, if that is a separate one.
+    modules: Option<String>,
+}
 
-/// The folder of a kernel of this series and architecture, from the cache or from Debian.
+/// The folder of a kernel of this series and architecture, from the cache or from Debian. A kernel
+/// in the cache that lacks what the search has to find is fetched again. If that fails, it is used
+/// as it is.
 pub(super) fn fetch(
     series: &str,
     arch: Arch,
     cache: &Cache,
-    refresh: bool,
+    search: Search,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
     let suites = suites(series)?;
     let index = cache.folder().join("debian").join(index_name(series, arch));
-    if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
+    let lacks = |folder: &Path| search.loop_devices && package::lacks_loop(folder);
+    let is_enough = |folder: &PathBuf| !search.refresh && !lacks(folder);
+    if let Some(folder) = cached(&index, cache)?.filter(is_enough) {
         return Ok(folder);
     }
     let _turn = cache.lock(note, interrupted)?;
     // Another run may have fetched it while this run waited.
-    if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
+    let before = cached(&index, cache)?.filter(|_| !search.refresh);
+    if let Some(folder) = before.clone().filter(is_enough) {
         return Ok(folder);
     }
-    note(&format!("debian:{series}: fetching it from {MIRROR} (only once)"));
-    let (apt, kernel, base) = newest(series, arch, &suites, note, interrupted)?;
-    let fetched = fetch_one(&apt, &kernel, cache, interrupted)
-        .and_then(|file| package::unpack((file.path(), &kernel.name), cache, interrupted));
-    let folder = fetched.map_err(|error| explain(error, series))?;
-    if let Some(base) = base.filter(|_| package::configuration(&folder).is_none()) {
-        let added = fetch_one(&apt, &base, cache, interrupted).and_then(|file| {
-            package::add_configuration((file.path(), &base.name), &folder, cache, interrupted)
-        });
-        // A kernel without its configuration still boots.
-        match added {
-            Err(GuestError::Interrupted) => return Err(GuestError::Interrupted),
-            Err(error) => {
-                note(&format!("debian:{series}: {error}; its configuration is left out"));
-            }
-            Ok(()) => {}
+    let line = match before {
+        None => format!("debian:{series}: fetching it from {MIRROR} (only once)"),
+        Some(_) => format!(
+            "debian:{series}: the cached kernel lacks its driver of loop devices; fetching it \
+             again from {MIRROR}"
+        ),
+    };
+    note(&line);
+    let named = (series, suites.as_slice());
+    match fetch_newest(named, arch, cache, search.loop_devices, note, interrupted) {
+        Ok((kernel, folder)) => {
+            cache.make(&cache.folder().join("debian"))?;
+            cache.write(&index, &serde_json::to_vec_pretty(&kernel).unwrap_or_default())?;
+            Ok(folder)
         }
+        Err(error) => or_cached(error, before, note),
     }
-    cache.make(&cache.folder().join("debian"))?;
-    cache.write(&index, &serde_json::to_vec_pretty(&kernel).unwrap_or_default())?;
-    Ok(folder)
+}
+
+/// The cached kernel that lacks its driver of loop devices, if it could not be fetched again. The
+/// error if there is none.
+fn or_cached(
+    error: GuestError,
+    cached: Option<PathBuf>,
+    note: &mut dyn FnMut(&str),
+) -> Result<PathBuf, GuestError> {
+    match cached {
+        Some(folder) if !matches!(error, GuestError::Interrupted) => {
+            note(&format!("{error}; the cached kernel is used without that driver"));
+            Ok(folder)
+        }
+        _ => Err(error),
+    }
+}
+
+/// Fetches the newest kernel of a series from the first of these suites that has one. Returns its
+/// package and its folder.
+fn fetch_newest(
+    (series, suites): (&str, &[&str]),
+    arch: Arch,
+    cache: &Cache,
+    loop_devices: bool,
+    note: &mut dyn FnMut(&str),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(Package, PathBuf), GuestError> {
+    let found = newest(series, arch, suites, note, interrupted)?;
+    let explained = |error| explain(error, series);
+    let file = fetch_one(&found.apt, &found.kernel, cache, interrupted).map_err(explained)?;
+    let named = (file.path(), found.kernel.name.as_str());
+    let folder = package::unpack(named, cache, interrupted).map_err(explained)?;
+    // A kernel without its configuration or its modules still boots.
+    let mut accept = |what: &str, added: Result<(), GuestError>| match added {
+        Err(GuestError::Interrupted) => Err(GuestError::Interrupted),
+        Err(error) => {
+            note(&format!("debian:{series}: {error}; {what} left out"));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    };
+    if let Some(base) = found.base.filter(|_| package::configuration(&folder).is_none()) {
+        let added = fetch_named(&found.apt, &base, cache, interrupted).and_then(|file| {
+            package::add_configuration((file.path(), &base), &folder, cache, interrupted)
+        });
+        accept("its configuration is", added)?;
+    }
+    if loop_devices && package::lacks_loop(&folder) {
+        let added = match &found.modules {
+            Some(modules) => {
+                fetch_named(&found.apt, modules, cache, interrupted).and_then(|file| {
+                    package::add_modules((file.path(), modules), &folder, cache, interrupted)
+                })
+            }
+            // An earlier version of tailback has unpacked this package.
+            None => package::add_modules(named, &folder, cache, interrupted),
+        };
+        accept("its modules are", added)?;
+    }
+    Ok((found.kernel, folder))
 }
 
 /// The file name of a cached series. Those of amd64 have no architecture in their names: caches of
@@ -79,6 +149,20 @@ fn fetch_one(
     })
 }
 
+/// Fetches the newest package with this name.
+fn fetch_named(
+    apt: &Apt,
+    name: &str,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<host::Temporary, GuestError> {
+    let found = apt.describe(&[name.to_owned()], interrupted)?;
+    let wanted = found.first().ok_or_else(|| {
+        GuestError::from(DebianError::tool("apt-cache", format!("{name}: it shows no package")))
+    })?;
+    fetch_one(apt, wanted, cache, interrupted)
+}
+
 /// The suites that may have a series, the most likely first.
 fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     let catalogue = catalogue();
@@ -100,9 +184,9 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The package of the newest kernel of a series in the first suite that has one, and the package of
-/// its configuration if that is a separate one. A suite that cannot be read is skipped, unless the
-/// reason affects every suite. `note` gets a line about the first one that could not be read.
+/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is
+/// skipped, unless the reason affects every suite. `note` gets a line about the first one that
+/// could not be read.
 fn newest(
     series: &str,
     arch: Arch,
@@ -157,8 +241,8 @@ fn not_found(
     GuestError::Fetch { series: series.to_owned(), why }
 }
 
-/// The packages of the newest kernel of a series in a suite, for an architecture. The series of the
-/// suite are added to `there`.
+/// The newest kernel of a series in a suite, for an architecture. The series of the suite are added
+/// to `there`.
 fn look(
     (suite, arch): (&str, Arch),
     series: &str,
@@ -173,18 +257,17 @@ fn look(
     let Some(kernel) = newest_name(names.iter().map(String::as_str), series, arch) else {
         return Ok(None);
     };
-    let mut describe = |name: String| -> Result<Option<Package>, GuestError> {
-        Ok(apt.describe(&[name], interrupted)?.pop())
-    };
-    let base = base_of(&kernel).filter(|base| names.contains(base));
-    let base = base.map(&mut describe).transpose()?.flatten();
-    let kernel = describe(kernel)?;
-    Ok(kernel.map(|kernel| (apt, kernel, base)))
+    let separate = |part: &str| beside(&kernel, part).filter(|name| names.contains(name));
+    let base = separate("base");
+    let modules = separate("modules");
+    let kernel = apt.describe(&[kernel], interrupted)?.pop();
+    Ok(kernel.map(|kernel| Found { apt, kernel, base, modules }))
 }
 
-/// The package with the configuration of a kernel whose own package has only the kernel.
-fn base_of(kernel: &str) -> Option<String> {
-    kernel.strip_prefix("linux-binary-").map(|release| format!("linux-base-{release}"))
+/// The package with a part of a kernel whose own package has only the kernel: `base` has its
+/// configuration.
+fn beside(kernel: &str, part: &str) -> Option<String> {
+    kernel.strip_prefix("linux-binary-").map(|release| format!("linux-{part}-{release}"))
 }
 
 /// Whether every suite would fail in the same way: without a network, or without apt.
@@ -308,10 +391,12 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_is_looked_for_beside_a_package_without_it() {
-        let base = base_of("linux-binary-7.2.13+deb14-cloud-amd64").unwrap();
-        assert_eq!(base, "linux-base-7.2.13+deb14-cloud-amd64");
-        assert_eq!(base_of("linux-image-6.1.0-56-cloud-amd64"), None);
+    fn the_other_parts_of_a_kernel_are_looked_for_beside_a_package_without_them() {
+        for part in ["base", "modules"] {
+            let name = beside("linux-binary-7.2.13+deb14-cloud-amd64", part).unwrap();
+            assert_eq!(name, format!("linux-{part}-7.2.13+deb14-cloud-amd64"));
+            assert_eq!(beside("linux-image-6.1.0-56-cloud-amd64", part), None);
+        }
     }
 
     #[test]
@@ -358,6 +443,22 @@ mod tests {
     }
 
     #[test]
+    fn a_cached_kernel_that_cannot_be_fetched_again_is_used_as_it_is() {
+        let mut notes = Vec::new();
+        let mut or_cached = |error, cached: Option<&str>| {
+            let mut note = |line: &str| notes.push(line.to_owned());
+            super::or_cached(error, cached.map(PathBuf::from), &mut note)
+        };
+        let gone = || not_found("6.16", BTreeSet::from(["6.18".to_owned()]), None, &mut |_| {});
+        assert_eq!(or_cached(gone(), Some("/k")).unwrap(), Path::new("/k"));
+        assert!(matches!(or_cached(gone(), None), Err(GuestError::Fetch { .. })));
+        let interrupted = or_cached(GuestError::Interrupted, Some("/k"));
+        assert!(matches!(interrupted, Err(GuestError::Interrupted)));
+        let start = "debian:6.16: Debian has no such cloud kernel; it has 6.18; the cached kernel ";
+        assert!(notes.len() == 1 && notes[0].starts_with(start), "{notes:?}");
+    }
+
+    #[test]
     fn what_is_cached_takes_no_network() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
@@ -370,7 +471,9 @@ mod tests {
         std::fs::create_dir_all(cache.unpacked(&sum)).unwrap();
         assert_eq!(cached(&index, &cache).unwrap(), None, "a package without its checksums");
         sums::keep(&cache.unpacked(&sum), &cache).unwrap();
-        let found = fetch("6.1", Arch::X86_64, &cache, false, &mut |_| {}, &|| false).unwrap();
+        let arch = Arch::X86_64;
+        let search = Search { loop_devices: true, ..Search::default() };
+        let found = fetch("6.1", arch, &cache, search, &mut |_| {}, &|| false).unwrap();
         assert_eq!(found, cache.unpacked(&sum));
         std::fs::write(&index, "torn").unwrap();
         assert_eq!(cached(&index, &cache).unwrap(), None);

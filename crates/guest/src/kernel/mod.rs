@@ -5,15 +5,13 @@ mod debian;
 pub mod image;
 mod modules;
 pub(crate) mod package;
+mod search;
 
 use crate::error::GuestError;
 use ::debian::{Cache, sha256, sums};
 use os::arch::Arch;
-use os::file;
+pub use search::Search;
 use std::path::{Path, PathBuf};
-
-/// Most bytes of a kernel configuration that are read.
-const MOST_OF_CONFIG: u64 = 4 << 20;
 
 /// The folder of the cache with the kernels of `make kernels`.
 const BUILT: &str = "built";
@@ -42,7 +40,7 @@ pub struct Kernel {
     pub sha256: String,
     /// Its configuration, if that is beside it.
     pub config: Option<PathBuf>,
-    /// Its modules for a shared root file system.
+    /// Those of its modules that some guests load.
     pub modules: Vec<PathBuf>,
 }
 
@@ -51,14 +49,18 @@ impl Kernel {
     ///
     /// Without a configuration, virtiofs is assumed to be built in.
     pub fn lacks_virtiofs(&self) -> bool {
-        let config =
-            self.config.as_ref().and_then(|path| file::read_start(path, MOST_OF_CONFIG).ok());
-        let lines = config.iter().flat_map(|text| text.split(|byte| *byte == b'\n'));
-        let as_module = lines.into_iter().any(|line| line == b"CONFIG_VIRTIO_FS=m");
-        let is_virtiofs = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("virtiofs."))
-        };
-        as_module && !self.modules.iter().any(is_virtiofs)
+        modules::VIRTIOFS.is_missing(self.config.as_deref(), &self.modules)
+    }
+
+    /// The same for its driver of loop devices.
+    pub fn lacks_loop(&self) -> bool {
+        modules::LOOP.is_missing(self.config.as_deref(), &self.modules)
+    }
+
+    /// The modules that a guest loads before its command begins: those for a shared root, and
+    /// those for file systems on loop devices.
+    pub fn modules_for(&self, root: bool, loop_devices: bool) -> Vec<PathBuf> {
+        modules::loaded(&self.modules, root, loop_devices)
     }
 }
 
@@ -66,8 +68,8 @@ impl Kernel {
 /// image, a Debian package, the folder of an unpacked package, or a kernel source tree in which it
 /// was built.
 ///
-/// `note` receives a line about each slow step. With `refresh`, a newer package than the cached
-/// one is searched for.
+/// `note` receives a line about each slow step. A package in the cache that lacks what the search
+/// has to find is fetched or unpacked again. If it cannot be fetched, it is used as it is.
 ///
 /// # Errors
 /// If there is none, if it is a kernel for another architecture, or if it could not be fetched.
@@ -75,17 +77,17 @@ pub fn find(
     name: &str,
     arch: Arch,
     cache: &Cache,
-    refresh: bool,
+    search: Search,
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Kernel, GuestError> {
     let Found { image, config, modules } = match name.split_once(':') {
         Some(("debian", series)) => {
-            let folder = debian::fetch(series, arch, cache, refresh, note, interrupted)?;
+            let folder = debian::fetch(series, arch, cache, search, note, interrupted)?;
             of_cache(&folder, cache)?
         }
         Some((BUILT, which)) => built(name, which, arch, cache)?,
-        _ => of_path(Path::new(name), arch, cache, interrupted)?,
+        _ => of_path(Path::new(name), arch, cache, search, note, interrupted)?,
     };
     let release = image::check(&image, arch)?;
     config.as_deref().map_or(Ok(()), |config| config::check(config, arch))?;
@@ -129,6 +131,8 @@ fn of_path(
     path: &Path,
     arch: Arch,
     cache: &Cache,
+    search: Search,
+    note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
     let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
@@ -153,7 +157,7 @@ fn of_path(
         return Err(GuestError::NotKernel { path: path.to_owned(), why: "not a file".to_owned() });
     }
     if ::debian::package::is_package(path)? {
-        let folder = package::unpack_given(path, cache, interrupted)?;
+        let folder = package::unpack_given(path, cache, search, note, interrupted)?;
         return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
@@ -238,7 +242,7 @@ mod tests {
     use super::*;
 
     fn find_in(cache: &Cache, name: &str) -> Result<Kernel, GuestError> {
-        find(name, Arch::X86_64, cache, false, &mut |_| {}, &|| false)
+        find(name, Arch::X86_64, cache, Search::default(), &mut |_| {}, &|| false)
     }
 
     /// An x86 kernel with this release.
@@ -276,7 +280,7 @@ mod tests {
             }
             let find = |path: &Path| {
                 let name = path.to_str().unwrap();
-                super::find(name, arch, &cache, false, &mut |_| {}, &|| false)
+                super::find(name, arch, &cache, Search::default(), &mut |_| {}, &|| false)
             };
             let error = find(&tree).unwrap_err().to_string();
             assert!(error.ends_with("run make in it"), "{error}");
@@ -302,7 +306,8 @@ mod tests {
         std::fs::create_dir_all(&built).unwrap();
         std::fs::write(built.join("bzImage"), bzimage("6.12.1")).unwrap();
         assert_eq!(find_in(&cache, "built:plain").unwrap().release, "6.12.1");
-        let arm = find("built:plain", Arch::Aarch64, &cache, false, &mut |_| {}, &|| false);
+        let arm = Arch::Aarch64;
+        let arm = find("built:plain", arm, &cache, Search::default(), &mut |_| {}, &|| false);
         assert!(arm.unwrap_err().to_string().contains("x86_64 only"));
     }
 

@@ -1,6 +1,7 @@
 //! Extracts a kernel from a Debian package.
 
 use super::modules;
+use super::search::Search;
 use crate::error::GuestError;
 use debian::package::{self, Member};
 use debian::{Cache, DebianError, failed, sha256, sums};
@@ -12,19 +13,28 @@ use std::path::{Path, PathBuf};
 pub(super) type Named<'a> = (&'a Path, &'a str);
 
 /// The same as [`unpack`], for a package that the user named. Another user may be able to exchange
-/// or change it, so a copy in the cache is unpacked.
+/// or change it, so a copy in the cache is unpacked. If an earlier version of tailback unpacked it
+/// without the driver of loop devices, its modules are added.
 pub(super) fn unpack_given(
     path: &Path,
     cache: &Cache,
+    search: Search,
+    note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
     let copy = package::take_in(path, cache)?;
-    unpack((copy.path(), &path.display().to_string()), cache, interrupted)
+    let name = path.display().to_string();
+    let folder = unpack((copy.path(), &name), cache, interrupted)?;
+    if search.loop_devices && lacks_loop(&folder) {
+        let _turn = cache.lock(note, interrupted)?;
+        add_modules((copy.path(), &name), &folder, cache, interrupted)?;
+    }
+    Ok(folder)
 }
 
-/// Extracts the kernel, its configuration and the modules for a shared root from a package, once
-/// for each checksum. Returns the folder. The package is opened twice, so no other user may be
-/// able to exchange or change it.
+/// Extracts the kernel, its configuration and the modules that some guests load from a package,
+/// once for each checksum. Returns the folder. The package is opened twice, so no other user may
+/// be able to exchange or change it.
 pub(super) fn unpack(
     (path, name): Named,
     cache: &Cache,
@@ -59,9 +69,39 @@ pub(super) fn add_configuration(
     let beside = beside(folder, cache)?;
     take_out(path, Path::new(name), beside.path(), interrupted)?;
     if let Some(name) = configuration(beside.path()) {
-        sums::add(&beside.path().join(name), folder, cache)?;
+        sums::add(&beside.path().join(&name), Path::new(&name), folder, cache)?;
     }
     Ok(())
+}
+
+/// Adds the modules of a package to a kernel that was unpacked without them: by an earlier version
+/// of tailback, or from another package. Earlier versions ignore them. A guest may be booting that
+/// kernel. The caller holds the lock of the cache.
+pub(super) fn add_modules(
+    (path, name): Named,
+    folder: &Path,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), GuestError> {
+    let beside = beside(folder, cache)?;
+    let new = beside.path().join(modules::FOLDER);
+    cache.make(&new)?;
+    take_out(path, Path::new(name), beside.path(), interrupted)?;
+    cache.make(&folder.join(modules::FOLDER))?;
+    for module in modules::among(&new) {
+        let below = Path::new(modules::FOLDER).join(module.file_name().unwrap_or_default());
+        if folder.join(&below).symlink_metadata().is_err() {
+            sums::add(&module, &below, folder, cache)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an unpacked kernel has loop devices only as a module, and that module is not there.
+pub(super) fn lacks_loop(folder: &Path) -> bool {
+    let config = configuration(folder).map(|name| folder.join(name));
+    let there = modules::among(&folder.join(modules::FOLDER));
+    modules::LOOP.is_missing(config.as_deref(), &there)
 }
 
 /// A temporary folder on the same file system as its final place.
@@ -162,10 +202,15 @@ mod tests {
 
     /// A package with this name and this file, whose content is the name. None without dpkg-deb.
     fn deb(place: &Path, name: &str, file: &str) -> Option<PathBuf> {
+        deb_of(place, name, &[(file, name)])
+    }
+
+    /// A package with this name and these files, with their content.
+    fn deb_of(place: &Path, name: &str, files: &[(&str, &str)]) -> Option<PathBuf> {
         let tree = place.join(name);
         let control = "Package: x\nVersion: 1\nArchitecture: all\nDescription: x\n\
                        Maintainer: x <x@example.org>\n";
-        for (path, text) in [("DEBIAN/control", control), (file, name)] {
+        for (path, text) in [("DEBIAN/control", control)].iter().chain(files) {
             std::fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
             std::fs::write(tree.join(path), text).unwrap();
         }
@@ -192,7 +237,10 @@ mod tests {
                 }
             });
             let cache = |number: u32| Cache::at(place.path().join(format!("cache-{number}")));
-            let unpack = |number| unpack_given(&one, &cache(number), &|| false);
+            let unpack = |number| {
+                let search = Search::default();
+                unpack_given(&one, &cache(number), search, &mut |_| {}, &|| false)
+            };
             let unpacked = (0..20).map(unpack).collect();
             done.store(true, Ordering::Relaxed);
             unpacked
@@ -218,7 +266,11 @@ mod tests {
             wanted("./lib/modules/6.1/kernel/fs/fuse/virtiofs.ko"),
             Some("modules/virtiofs.ko".into())
         );
-        for other in ["./lib/modules/6.1/kernel/fs/ext4/ext4.ko", "./fuse.ko"] {
+        assert_eq!(
+            wanted("./usr/lib/modules/7.2/kernel/drivers/block/loop.ko.xz"),
+            Some("modules/loop.ko.xz".into())
+        );
+        for other in ["./lib/modules/6.1/kernel/fs/xfs/xfs.ko", "./fuse.ko", "./loop.ko"] {
             assert_eq!(wanted(other), None, "{other}");
         }
         for other in ["./boot/System.map-6", "./boot/a/vmlinuz-6", "../boot/vmlinuz-1", "vmlinuz"] {
@@ -268,6 +320,60 @@ mod tests {
         assert_eq!(unpack((&kernel, "kernel"), &cache, &|| false).unwrap(), folder);
         let left = std::fs::read_dir(folder.parent().unwrap()).unwrap().count();
         assert!(is_there() && left == 1);
+    }
+
+    /// The state of a cache after an earlier version of tailback, which took no such module.
+    #[test]
+    fn a_kernel_that_an_earlier_version_cached_gets_its_driver_of_loop_devices() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().join("cache"));
+        let module = "lib/modules/6/kernel/drivers/block/loop.ko.xz";
+        let files = [
+            ("boot/vmlinuz-6", "kernel"),
+            ("boot/config-6", "CONFIG_BLK_DEV_LOOP=m\n"),
+            (module, "module"),
+        ];
+        let Some(deb) = deb_of(place.path(), "kernel", &files) else {
+            return testing::skipped("no dpkg-deb");
+        };
+        let folder = cache.unpacked(&sha256(&deb).unwrap());
+        cache.make(&folder.join(modules::FOLDER)).unwrap();
+        for (name, text) in [("vmlinuz-6", files[0].1), ("config-6", files[1].1)] {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        sums::keep(&folder, &cache).unwrap();
+        let unpack = |loop_devices| {
+            let search = Search { loop_devices, ..Search::default() };
+            unpack_given(&deb, &cache, search, &mut |_| {}, &|| false).unwrap()
+        };
+        assert_eq!(unpack(false), folder);
+        assert!(lacks_loop(&folder), "a guest that needs no loop device changes nothing");
+        for _ in 0..2 {
+            assert_eq!(unpack(true), folder);
+            assert!(!lacks_loop(&folder));
+            let added = std::fs::read_to_string(folder.join("modules/loop.ko.xz")).unwrap();
+            assert_eq!(added, "module");
+            sums::compare_all(&folder, &cache).unwrap();
+        }
+        let left = std::fs::read_dir(folder.parent().unwrap()).unwrap().count();
+        assert_eq!(left, 1);
+    }
+
+    #[test]
+    fn modules_of_a_package_of_their_own_are_added_to_their_kernel() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().join("cache"));
+        let module = "usr/lib/modules/7.2/kernel/drivers/block/loop.ko.xz";
+        let kernel = deb(place.path(), "kernel", "usr/lib/modules/7.2/vmlinuz");
+        let (Some(kernel), Some(other)) = (kernel, deb(place.path(), "modules", module)) else {
+            return testing::skipped("no dpkg-deb");
+        };
+        let folder = unpack((&kernel, "kernel"), &cache, &|| false).unwrap();
+        add_modules((&kernel, "kernel"), &folder, &cache, &|| false).unwrap();
+        assert_eq!(modules::among(&folder.join(modules::FOLDER)), Vec::<PathBuf>::new());
+        add_modules((&other, "modules"), &folder, &cache, &|| false).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.join("modules/loop.ko.xz")).unwrap(), "modules");
+        sums::compare_all(&folder, &cache).unwrap();
     }
 
     #[test]

@@ -30,17 +30,25 @@ pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
     if let Some(path) = groups.iter().find(|dir| holds(dir, own)) {
         return Err(CgroupError::OwnProcess { path: shown(path), pid: own });
     }
-    lift_quota(group);
+    lift_limits(group);
     let deadline = Instant::now() + LIMIT;
     groups.iter().try_for_each(|group| empty_and_remove(group, deadline))
 }
 
-/// Removes the quota and memory.high: a killed process still needs CPU time to end, and one that is
-/// held up would have to wait for it.
-pub(super) fn lift_quota(group: &Path) {
+/// Removes the quota, memory.high and io.max: a killed process still needs CPU time to end, and one
+/// that is held up would have to wait for it.
+pub(super) fn lift_limits(group: &Path) {
     for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"), ("memory.high", "max")] {
         // A group lacks some of these files. If a write fails, ending only takes longer.
         let _ = write_existing(&group.join(file), none);
+    }
+    let limits = group.join("io.max");
+    for line in roots::read_text(&limits).unwrap_or_default().lines() {
+        // A line begins with the numbers of its disk.
+        if let Some(disk) = line.split_ascii_whitespace().next() {
+            let none = format!("{disk} rbps=max wbps=max riops=max wiops=max");
+            let _ = write_existing(&limits, &none);
+        }
     }
 }
 

@@ -11,10 +11,10 @@ use super::left_group;
 use super::parent_group::ParentGroup;
 use super::place::{HeldGroup, NoGroup};
 use super::sweep::groups_of_tailback;
+use crate::group_controller::GroupController;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
 use crate::owner::Owner;
 use crate::roots::{self, Roots};
-use model::group::Controller;
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -27,15 +27,16 @@ const CONTROL: &str = "cgroup.subtree_control";
 /// A group for whose children this process has enabled the controller.
 #[derive(Debug)]
 struct PassedOn {
-    controller: Controller,
+    controller: GroupController,
     group: PathBuf,
     children: Vec<String>,
     noted: Noted,
 }
 
 impl PassedOn {
+    /// Whether groups below this parent need it.
     fn is_of(&self, parent_group: &ParentGroup) -> bool {
-        self.group == parent_group.folder && self.controller == parent_group.controller
+        self.group == parent_group.folder && parent_group.controllers.contains(&self.controller)
     }
 }
 
@@ -50,26 +51,29 @@ fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
 }
 
 /// Makes an empty group, named `tailback-PID-STARTTIME-N` after this process, below `parent`.
-/// First enables the controller for the parent's children, if necessary. If there is a journal,
+/// First enables the controllers for the parent's children, if necessary. If there is a journal,
 /// the group is recorded there until it is removed.
 pub(super) fn make_group(parent: &ParentGroup) -> Result<(PathBuf, Option<Noted>), CgroupError> {
     let stat = parent.roots.proc.join("self/stat");
     let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
     let name = Owner::this(&parent.roots).ok_or_else(malformed)?.next_name();
-    pass_on(parent)?;
+    pass_on(parent).inspect_err(|_| take_back(parent))?;
     let folder = parent.folder.join(name);
     let made = left_group::make(&parent.roots, &folder).inspect_err(|_| take_back(parent));
     made.map(|noted| (folder, noted))
 }
 
-/// Enables the controller for the children of the parent group, if necessary.
-pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
+/// Enables the controllers for the children of the parent group, if necessary.
+fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
+    parent_group.enable.iter().try_for_each(|controller| pass_on_one(parent_group, *controller))
+}
+
+fn pass_on_one(parent_group: &ParentGroup, controller: GroupController) -> Result<(), CgroupError> {
+    let group = parent_group.folder.clone();
     let mut all = passed_on();
-    if !parent_group.enable || all.iter().any(|one| one.is_of(parent_group)) {
+    if all.iter().any(|one| one.group == group && one.controller == controller) {
         return Ok(());
     }
-    let group = parent_group.folder.clone();
-    let controller = parent_group.controller;
     let children = children(&group).map_err(|error| error::io(&group, error))?;
     let children: Vec<String> = children.iter().map(|child| shown(child)).collect();
     let change =
@@ -84,26 +88,30 @@ pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     Ok(())
 }
 
-/// Disables the controller that this process has enabled, once no group of tailback needs it.
+/// Disables the controllers that this process has enabled, once no group of tailback needs them.
 pub(super) fn take_back(parent_group: &ParentGroup) {
     let mut all = passed_on();
-    let Some(place) = all.iter().position(|one| one.is_of(parent_group)) else { return };
-    if !groups_of_tailback(&parent_group.folder).is_empty() {
+    let is_of = |one: &PassedOn| one.is_of(parent_group);
+    if !all.iter().any(is_of) || !groups_of_tailback(&parent_group.folder).is_empty() {
         return;
     }
-    let one = all.swap_remove(place);
-    // If it could not be disabled, it stays in the journal, and the next start tries again.
-    if let Undone::Now | Undone::Before | Undone::Left(_) =
-        switch_off(one.controller, &one.group, &one.children)
-    {
-        one.noted.undone();
+    let (of_parent, others): (Vec<PassedOn>, Vec<PassedOn>) =
+        std::mem::take(&mut *all).into_iter().partition(is_of);
+    *all = others;
+    for one in of_parent {
+        // If it could not be disabled, it stays in the journal, and the next start tries again.
+        if let Undone::Now | Undone::Before | Undone::Left(_) =
+            switch_off(one.controller, &one.group, &one.children)
+        {
+            one.noted.undone();
+        }
     }
 }
 
 /// Disables a controller that a dead run has enabled for the children of `group`.
 pub(crate) fn withdraw(
     roots: &Roots,
-    controller: Controller,
+    controller: GroupController,
     group: &Path,
     before: &[String],
 ) -> Undone {
@@ -118,7 +126,7 @@ pub(crate) fn withdraw(
     }
 }
 
-fn withdraw_in(controller: Controller, group: &Path, before: &[String]) -> Undone {
+fn withdraw_in(controller: GroupController, group: &Path, before: &[String]) -> Undone {
     let is_on = |text: &str| text.split_whitespace().any(|name| name == controller.name());
     let control = group.join(CONTROL);
     match text_of(&control) {
@@ -131,7 +139,7 @@ fn withdraw_in(controller: Controller, group: &Path, before: &[String]) -> Undon
 
 /// Disables a controller, unless that could take a setting from a child: a child that cannot be
 /// looked at may have one.
-fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone {
+fn switch_off(controller: GroupController, group: &Path, before: &[String]) -> Undone {
     let control = group.join(CONTROL);
     let children = match children(group) {
         Ok(children) => children,
@@ -160,10 +168,11 @@ fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone
 }
 
 /// The first setting of a group that would be lost.
-fn own_setting(controller: Controller, group: &Path) -> io::Result<Option<&'static str>> {
+fn own_setting(controller: GroupController, group: &Path) -> io::Result<Option<&'static str>> {
     for &(file, default) in settings(controller) {
         let text = text_of(&group.join(file))?.unwrap_or_default();
-        if text.split_whitespace().next().is_some_and(|value| value != default) {
+        let is_other = text.split_whitespace().next().is_some_and(|value| value != default);
+        if is_other && text.trim() != default {
             return Ok(Some(file));
         }
     }
@@ -212,7 +221,7 @@ mod tests {
     fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
         let dir = Tree::new(files);
         let before: Vec<String> = before.iter().map(|name| (*name).to_owned()).collect();
-        let undone = withdraw_in(Controller::Cpu, dir.root(), &before);
+        let undone = withdraw_in(GroupController::Cpu, dir.root(), &before);
         (matches!(undone, Undone::Now), fs::read_to_string(dir.path(CONTROL)).unwrap())
     }
 
@@ -238,7 +247,7 @@ mod tests {
         let child = dir.root().join(OsStr::from_bytes(b"a\xff"));
         fs::create_dir(&child).unwrap();
         fs::write(child.join("cpu.max"), "50000 100000\n").unwrap();
-        let undone = |before: &[String]| withdraw_in(Controller::Cpu, dir.root(), before);
+        let undone = |before: &[String]| withdraw_in(GroupController::Cpu, dir.root(), before);
         let quota = undone(&["a\u{fffd}".to_owned()]);
         assert!(matches!(quota, Undone::Left(why) if why.contains("cpu.max")));
         assert!(matches!(undone(&[]), Undone::Left(why) if why.contains("made later")));
@@ -249,9 +258,12 @@ mod tests {
     fn a_group_that_cannot_be_looked_at_keeps_the_controller_for_later() {
         // A folder has the name of the file, so that root cannot read it either.
         let hidden = Tree::new(&[("cgroup.subtree_control/x", "")]);
-        assert!(matches!(withdraw_in(Controller::Cpu, hidden.root(), &[]), Undone::Failed(..)));
+        assert!(matches!(
+            withdraw_in(GroupController::Cpu, hidden.root(), &[]),
+            Undone::Failed(..)
+        ));
         let dir = Tree::new(&[("a/cpu.max/x", ""), ON]);
-        let undone = withdraw_in(Controller::Cpu, dir.root(), &["a".to_owned()]);
+        let undone = withdraw_in(GroupController::Cpu, dir.root(), &["a".to_owned()]);
         assert!(matches!(undone, Undone::Failed(_, why) if why.starts_with("the group a: ")));
         assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), ON.1);
     }
@@ -271,21 +283,42 @@ mod tests {
     #[test]
     fn a_group_of_another_run_keeps_it_for_later() {
         let dir = Tree::new(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
-        assert!(matches!(withdraw_in(Controller::Cpu, dir.root(), &[]), Undone::Later));
+        assert!(matches!(withdraw_in(GroupController::Cpu, dir.root(), &[]), Undone::Later));
     }
 
     #[test]
     fn each_controller_is_taken_back_alone() {
         let dir = Tree::new(&[ON, ("a/cpu.max", "50000 100000\n"), ("a/memory.high", "max\n")]);
         let before = ["a".to_owned()];
-        assert!(matches!(withdraw_in(Controller::Cpu, dir.root(), &before), Undone::Left(_)));
-        assert!(matches!(withdraw_in(Controller::Memory, dir.root(), &before), Undone::Now));
+        assert!(matches!(withdraw_in(GroupController::Cpu, dir.root(), &before), Undone::Left(_)));
+        assert!(matches!(withdraw_in(GroupController::Memory, dir.root(), &before), Undone::Now));
         assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), "-memory");
         let limited = Tree::new(&[ON, ("a/memory.high", "4096\n")]);
         assert!(matches!(
-            withdraw_in(Controller::Memory, limited.root(), &before),
+            withdraw_in(GroupController::Memory, limited.root(), &before),
             Undone::Left(_)
         ));
+    }
+
+    #[test]
+    fn a_limit_or_a_weight_for_a_disk_is_a_setting() {
+        let undone = |file: &str, text: &str| {
+            let dir = Tree::new(&[(CONTROL, "io memory\n"), (file, text)]);
+            withdraw_in(GroupController::Io, dir.root(), &["a".to_owned()])
+        };
+        for (file, text) in
+            [("a/io.max", ""), ("a/io.weight", "default 100\n"), ("a/io.prio.class", "no-change\n")]
+        {
+            assert!(matches!(undone(file, text), Undone::Now), "{file}");
+        }
+        for (file, text) in [
+            ("a/io.max", "7:0 rbps=max wbps=1048576 riops=max wiops=max\n"),
+            ("a/io.weight", "default 200\n"),
+            ("a/io.weight", "default 100\n8:0 50\n"),
+        ] {
+            let kept = matches!(undone(file, text), Undone::Left(why) if why.contains(&file[2..]));
+            assert!(kept, "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One group with a quota, from creation to removal.
 
 use super::bandwidth::Bandwidth;
-use super::clear::lift_quota;
+use super::clear::lift_limits;
 use super::error::{self, BadQuota, CgroupError, shown};
 use super::made_group::{self, MadeGroup};
 use super::parent_group::ParentGroup;
@@ -75,7 +75,7 @@ impl BandwidthGroup {
 
     /// Removes the quota, so that killed processes in the group can end at once.
     pub fn lift(&self) {
-        lift_quota(&self.0.folder);
+        lift_limits(&self.0.folder);
     }
 
     /// The group's directory, which has the files of the quota.

@@ -1,11 +1,14 @@
 //! The controllers whose groups tailback makes.
 
-use model::group::Controller;
+use crate::group_controller::GroupController;
 
-/// The settings that belong to a controller, and their values if nobody has set them.
-pub(super) const fn settings(controller: Controller) -> &'static [(&'static str, &'static str)] {
+/// The settings that belong to a controller, and their values if nobody has set them: the first
+/// word of the file, or all of its text. An empty value stands for an empty file.
+pub(super) const fn settings(
+    controller: GroupController,
+) -> &'static [(&'static str, &'static str)] {
     match controller {
-        Controller::Cpu => &[
+        GroupController::Cpu => &[
             ("cpu.max", "max"),
             ("cpu.max.burst", "0"),
             ("cpu.weight", "100"),
@@ -13,7 +16,7 @@ pub(super) const fn settings(controller: Controller) -> &'static [(&'static str,
             ("cpu.uclamp.min", "0.00"),
             ("cpu.uclamp.max", "max"),
         ],
-        Controller::Memory => &[
+        GroupController::Memory => &[
             ("memory.high", "max"),
             ("memory.max", "max"),
             ("memory.low", "0"),
@@ -23,6 +26,14 @@ pub(super) const fn settings(controller: Controller) -> &'static [(&'static str,
             ("memory.zswap.max", "max"),
             ("memory.zswap.writeback", "1"),
             ("memory.oom.group", "0"),
+        ],
+        // The kernel lists only disks that have a setting of their own.
+        GroupController::Io => &[
+            ("io.max", ""),
+            ("io.latency", ""),
+            ("io.weight", "default 100"),
+            ("io.bfq.weight", "default 100"),
+            ("io.prio.class", "no-change"),
         ],
     }
 }

@@ -1,15 +1,19 @@
-//! A control group with a CPU quota, the same for v1 and v2, or with memory limits, v2 only.
+//! A control group with a CPU quota, the same for v1 and v2, or with limits on memory, reads and
+//! writes, v2 only.
 //!
 //! [`ParentGroup::find`] finds the group below which this process may make such a group.
 //! [`BandwidthGroup::create`] makes it, and dropping it removes it with all processes in it.
-//! [`ParentGroup::find_memory`] and [`MemoryGroup`] do the same for memory. [`sweep`] removes the
-//! groups that a killed run left behind.
+//! [`ParentGroup::find_memory`] and [`MemoryGroup`] do the same for memory, and
+//! [`ParentGroup::find_io`] and [`IoGroup`] for reads and writes. [`sweep`] removes the groups that
+//! a killed run left behind.
 
 mod bandwidth;
 mod clear;
 pub(crate) mod controller;
 mod error;
 mod group;
+mod io;
+mod io_parent;
 mod kind;
 pub(crate) mod left_group;
 mod made_group;
@@ -25,6 +29,8 @@ mod usage;
 pub use bandwidth::{Bandwidth, Limit};
 pub use error::{BadQuota, CgroupError};
 pub use group::BandwidthGroup;
+pub use io::IoGroup;
+pub use io_parent::NoIo;
 pub use memory::{MemoryGroup, MemoryLimits};
 pub use memory_usage::MemoryUsage;
 pub use namespace::enter_namespace;

@@ -2,6 +2,7 @@
 
 use super::error::{self, CgroupError, shown};
 use crate::cgroup_tree::{GroupTree, Lineage, unescape};
+use crate::group_controller::GroupController;
 use crate::hierarchy::Interface;
 use crate::roots::{self, Roots};
 use model::group::Controller;
@@ -16,15 +17,16 @@ const MOUNTS_LIMIT: u64 = 16 << 20;
 /// A group below which groups of a controller can be made and processes moved into them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentGroup {
-    pub(super) controller: Controller,
+    /// The controllers that the groups need.
+    pub(super) controllers: &'static [GroupController],
     pub(super) interface: Interface,
     /// The parent of new groups.
     pub(super) folder: PathBuf,
     /// The parent of their counterparts that count CPU time, if v1 counts it in another
     /// hierarchy.
     pub(super) usage: Option<PathBuf>,
-    /// Whether the controller has to be enabled for the parent's children first.
-    pub(super) enable: bool,
+    /// Those controllers that have to be enabled for the parent's children first.
+    pub(super) enable: Vec<GroupController>,
     /// The parent and the visible groups above it: their quotas apply.
     pub(super) above: Vec<PathBuf>,
     pub(super) roots: Roots,
@@ -90,11 +92,11 @@ impl ParentGroup {
         let usage = counting.and_then(|lineage| tidy(lineage.groups).into_iter().next());
         let usage = usage.filter(|dir| *dir != folder && check_writable(roots, dir).is_ok());
         Ok(ParentGroup {
-            controller,
+            controllers: alone(controller),
             interface: Interface::V1,
             folder,
             usage,
-            enable: false,
+            enable: Vec::new(),
             above: groups,
             roots: roots.clone(),
         })
@@ -107,17 +109,13 @@ impl ParentGroup {
     ) -> Result<Self, CgroupError> {
         let mut hindrance = None;
         for (index, group) in groups.iter().enumerate() {
-            match can_have_children(roots, controller, group) {
+            let can = can_have_children(roots, controller.name(), group);
+            match can.map_err(|hindrance| hindrance.into_error(controller, group)) {
                 Ok(enable) => {
-                    return Ok(ParentGroup {
-                        controller,
-                        interface: Interface::V2,
-                        folder: group.clone(),
-                        usage: None,
-                        enable,
-                        above: groups[index..].to_vec(),
-                        roots: roots.clone(),
-                    });
+                    let enable = enable.then(|| GroupController::from(controller));
+                    let enable = enable.into_iter().collect();
+                    let above = &groups[index..];
+                    return Ok(Self::in_v2(roots, alone(controller), enable, above));
                 }
                 // That a group lacks the controller is the least helpful reason, so another error
                 // is preferred.
@@ -132,10 +130,37 @@ impl ParentGroup {
         }
         Err(hindrance.unwrap_or_else(|| nowhere(roots, controller)))
     }
+
+    /// The first of these v2 groups, as the parent of groups with these controllers. The others are
+    /// the visible groups above it.
+    pub(super) fn in_v2(
+        roots: &Roots,
+        controllers: &'static [GroupController],
+        enable: Vec<GroupController>,
+        groups: &[PathBuf],
+    ) -> Self {
+        ParentGroup {
+            controllers,
+            interface: Interface::V2,
+            folder: groups.first().cloned().unwrap_or_default(),
+            usage: None,
+            enable,
+            above: groups.to_vec(),
+            roots: roots.clone(),
+        }
+    }
+}
+
+/// A list of one controller.
+const fn alone(controller: Controller) -> &'static [GroupController] {
+    match controller {
+        Controller::Cpu => &[GroupController::Cpu],
+        Controller::Memory => &[GroupController::Memory],
+    }
 }
 
 /// The groups of this process under a controller, its own first.
-fn lineage(
+pub(super) fn lineage(
     tree: &GroupTree,
     roots: &Roots,
     controller: Controller,
@@ -147,31 +172,58 @@ fn lineage(
     })
 }
 
-fn nowhere(roots: &Roots, controller: Controller) -> CgroupError {
+pub(super) fn nowhere(roots: &Roots, controller: Controller) -> CgroupError {
     CgroupError::NoController { controller, path: shown(&roots.proc.join("self/cgroup")) }
 }
 
 /// The paths without a slash at their end, for messages.
-fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
+pub(super) fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
     groups.iter().map(|group| group.components().collect()).collect()
 }
 
-/// Whether the controller has yet to be enabled for the children of a v2 group; an error if it
-/// cannot be.
-fn can_have_children(
+/// Why the children of a v2 group cannot have a controller.
+pub(super) enum Hindrance {
+    /// The group does not have it.
+    NoController,
+    /// The group holds this many processes.
+    Occupied(u64),
+    /// Another reason, whatever the controller is.
+    Other(CgroupError),
+}
+
+impl Hindrance {
+    /// The error for this controller and group.
+    pub(super) fn into_error(self, controller: Controller, group: &Path) -> CgroupError {
+        let path = shown(group);
+        match self {
+            Hindrance::NoController => CgroupError::NoController { controller, path },
+            Hindrance::Occupied(processes) => CgroupError::Occupied { controller, path, processes },
+            Hindrance::Other(error) => error,
+        }
+    }
+}
+
+impl From<CgroupError> for Hindrance {
+    fn from(error: CgroupError) -> Self {
+        Hindrance::Other(error)
+    }
+}
+
+/// Whether the controller with this name has yet to be enabled for the children of a v2 group; an
+/// error if it cannot be.
+pub(super) fn can_have_children(
     roots: &Roots,
-    controller: Controller,
+    controller: &str,
     group: &Path,
-) -> Result<bool, CgroupError> {
-    let path = || group.to_owned();
+) -> Result<bool, Hindrance> {
     if !lists(&group.join("cgroup.controllers"), controller) {
-        return Err(CgroupError::NoController { controller, path: shown(&path()) });
+        return Err(Hindrance::NoController);
     }
     let kind = roots::read_text(&group.join("cgroup.type")).ok();
     // The root of the hierarchy has no such file.
     let root = kind.is_none();
     if kind.is_some_and(|kind| kind.trim() != "domain") {
-        return Err(CgroupError::Threaded { path: shown(&path()) });
+        return Err(CgroupError::Threaded { path: shown(group) }.into());
     }
     check_writable(roots, group)?;
     if lists(&group.join("cgroup.subtree_control"), controller) {
@@ -180,15 +232,14 @@ fn can_have_children(
     let processes = roots::read_text(&group.join("cgroup.procs")).unwrap_or_default();
     let processes = processes.lines().count();
     if processes > 0 && !root {
-        let processes = processes as u64;
-        return Err(CgroupError::Occupied { controller, path: shown(&path()), processes });
+        return Err(Hindrance::Occupied(processes as u64));
     }
     may_write(&group.join("cgroup.subtree_control"), Access::WRITE_OK)?;
     Ok(true)
 }
 
-fn lists(path: &Path, controller: Controller) -> bool {
-    let is_it = |name: &str| name == controller.name();
+fn lists(path: &Path, controller: &str) -> bool {
+    let is_it = |name: &str| name == controller;
     roots::read_text(path).is_ok_and(|text| text.split_whitespace().any(is_it))
 }
 

@@ -2,10 +2,10 @@
 //! groups.
 
 use crate::cgroup_tree::GroupTree;
+use crate::group_controller::GroupController;
 use crate::held;
 use crate::hierarchy::Interface;
 use crate::roots::Roots;
-use model::group::Controller;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl HeldGroup {
     /// As [`HeldGroup::open`].
     pub(super) fn open_v2(
         roots: &Roots,
-        controller: Controller,
+        controller: GroupController,
         path: &Path,
     ) -> Result<Self, NoGroup> {
         Self::open(roots, controller.name(), Some(Interface::V2), path)

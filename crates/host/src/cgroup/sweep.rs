@@ -36,8 +36,15 @@ pub fn sweep(parent_group: &ParentGroup) -> Swept {
 /// Runs [`sweep`] for every parent group that this process may use.
 pub fn sweep_all(roots: &Roots) -> Swept {
     let mut all = Swept::default();
-    let parents = [ParentGroup::find(roots), ParentGroup::find_memory(roots)];
-    for parent in parents.into_iter().flatten() {
+    let parents = [
+        ParentGroup::find(roots).ok(),
+        ParentGroup::find_memory(roots).ok(),
+        ParentGroup::find_io(roots).ok(),
+    ];
+    let mut parents: Vec<ParentGroup> = parents.into_iter().flatten().collect();
+    // They are often one group. What cannot be removed there would be waited for each time.
+    parents.dedup_by(|next, parent| next.folder == parent.folder);
+    for parent in parents {
         let Swept { removed, failed } = sweep(&parent);
         all.removed.extend(removed);
         all.failed.extend(failed);

@@ -2,6 +2,7 @@
 
 mod finding;
 mod groups;
+mod io;
 
 use super::*;
 use crate::roots::Roots;

@@ -22,6 +22,9 @@ pub enum Source {
     Reclaim,
     /// eBPF on the tracepoint of moves between control groups: threads that sleep in such a move.
     GroupMoves,
+    /// eBPF on the tracepoints of commits of a journal (jbd2, of ext4): threads that sleep for such
+    /// a commit, and the thread for whose handle it waits.
+    Journal,
     /// The system calls of threads that are woken: whether they slept in a lock, or for a message.
     Calls,
     /// Counters of a group's run queue, read in the kernel: how long a quota throttled each
@@ -74,6 +77,10 @@ pub enum Missing {
     /// The kernel does not show which threads sleep in a move between control groups; kernels
     /// since 5.15 do, if they have control groups.
     NoGroupMoves,
+    /// The kernel does not tell who wakes a thread, or refuses programs on the tracepoints of
+    /// commits of a journal. A kernel that has no journal so far (jbd2) does not count here: nobody
+    /// sleeps for a commit there.
+    NoJournal,
     /// The kernel does not tell in which system call a thread is; kernels since 5.15 do.
     NoCalls,
     /// The kernel does not count the throttled time of a run queue.

@@ -73,6 +73,8 @@ struct task_struct___watch {
 	unsigned int on_cpu;
 	struct cpumask___watch *cpus_ptr;
 	void *files;
+	/* The open handle of a journal (jbd2). Some other file systems use it too. */
+	void *journal_info;
 	unsigned int in_memstall : 1;
 	unsigned int in_iowait : 1;
 } READ_FIELDS;

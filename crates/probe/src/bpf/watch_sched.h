@@ -6,6 +6,7 @@
 #include "watch_mapping.h"
 #include "watch_node.h"
 #include "watch_chain.h"
+#include "watch_journal.h"
 #include "watch_move.h"
 #include "watch_reclaim.h"
 
@@ -338,6 +339,7 @@ static __always_inline void wakes(struct task_struct *task)
 		thread->asleep += slept;
 		waited_for_memory(thread, slept);
 		may_have_moved(thread, task, slept, now);
+		may_have_held_handle(thread, task, slept, now);
 	}
 	if (thread->sleep)
 		node_woken(thread, now);
@@ -359,13 +361,19 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 		return 0;
 	waker = both ? entry_at(both) : 0;
 	owes = may_owe(thread, waker);
-	asked = owes || thread->lock || IS_SEVENTEENTH(thread->waits);
+	asked = owes || thread->lock || commits_journal(waker) || IS_SEVENTEENTH(thread->waits);
 	if (asked || slept_long(thread, waker))
 		/* An interrupt only happens to run on top of the current task. */
 		note_by_nobody(thread, task, !both || is_interrupt());
 	if (!asked)
 		return 0;
 	thread->waker = thread->by_nobody ? 0 : process_of(waker, both);
+	if (thread->waker && thread->state == UNINTERRUPTIBLE) {
+		if (thread->lock == WAITS_FOR_HANDLES)
+			closes_last_handle(thread, both);
+		else if (commits_journal(waker) && !is_of_kernel(task))
+			waited_for_journal(thread, waker);
+	}
 	if (owes && thread->waker)
 		is_woken_by(thread, task, waker);
 	if (thread->lock == WAITS && thread->waker == thread->tgid) {

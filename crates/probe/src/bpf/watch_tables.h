@@ -36,6 +36,7 @@ const volatile bool contention = true;
 struct reader blank_reader;
 struct space blank_space;
 struct chain blank_chain;
+struct held blank_held;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -73,6 +74,14 @@ struct {
 	__type(key, struct chain_key);
 	__type(value, struct chain);
 } chains SEC(".maps");
+
+/* The last commit of each journal, by the id of the thread that makes the commits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JOURNALS);
+	__type(key, u32);
+	__type(value, struct held);
+} commits SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

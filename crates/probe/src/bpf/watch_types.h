@@ -30,6 +30,8 @@ typedef __s64 s64;
 /* Stretches of runnable time that are stored for a thread. */
 #define STRETCHES 4
 #define SPACES 1024
+/* Threads that commit the journal of a file system. */
+#define JOURNALS 1024
 /* CPUs that are checked for being idle. */
 #define CPUS_LOOKED_AT 256
 /* Levels of groups whose quota is counted separately, the thread's own group first; the last
@@ -52,10 +54,22 @@ enum sleep { SLEEPS_UNKNOWN, SLEEPS_FUTEX, SLEEPS_POLL, SLEEPS_FAULT, SLEEPS_CAL
 /* What a node's thread did when it was sampled. */
 enum sampled { SAMPLED_RUNNING, SAMPLED_SPINNING, SAMPLED_SILENT, SAMPLED_ASLEEP };
 
-enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
+/* What a thread does with the lock of a memory map. The last two are for the thread that commits
+ * the journal of a file system: it waits until all handles are closed, and it does not. */
+enum lock {
+	NO_LOCK,
+	WAITS,
+	READS_FOREIGN,
+	HOLDS_FOREIGN,
+	WAITS_MAPPING,
+	WAITS_FOR_HANDLES,
+	COMMITS
+};
 
-/* Why a thread was runnable and did not run. */
-enum why { STOOD, STOOD_BY_QUOTA };
+/* Why a thread was runnable and did not run. The last two are for a thread that had a handle of a
+ * journal, and mostly did something else: it slept for a device or for data in write-back, or it
+ * is not known what it did. */
+enum why { STOOD, STOOD_BY_QUOTA, SLEPT_FOR_DEVICE, DID_OTHERWISE };
 
 /* A stretch in which a thread was runnable and did not run; or several merged ones, with `ns` in
  * total. */
@@ -66,7 +80,9 @@ struct stretch {
 	u64 why;
 };
 
-/* A sleep, and how long the thread at the other end of the chain was runnable during it. */
+/* A sleep, and how long the thread at the other end of the chain was runnable during it. Or the
+ * sleep in which the thread of a journal waited until the last handle was closed, and who closed
+ * it: the process, its thread, and what that thread did meanwhile (`why`). */
 struct held {
 	u64 from;
 	u64 to;
@@ -79,7 +95,8 @@ struct held {
 	u8 pad;
 	s32 nice;
 	char comm[COMM];
-	u32 pad2;
+	/* Only for a journal. */
+	u32 thread;
 };
 
 /* The memory that a thread sleeps for: the kernel has marked it as waiting for memory (PSI), or
@@ -224,6 +241,10 @@ struct thread {
 	u64 moves;
 	u64 move_worst[2];
 	u32 move_worst_of[2];
+	/* Its last sleeps for a device, or for data in write-back, with a handle of a journal: the
+	 * time, and the end. */
+	u64 io_ns;
+	u64 io_to;
 	/* The longest parts of single waits for a CPU: throttled by a quota; and with another
 	 * allowed CPU idle. */
 	u64 share_from;
@@ -336,12 +357,13 @@ struct reader {
 	char comm[COMM];
 };
 
-/* Where a thread slept that another thread woke. */
-enum slept { SLEPT_OTHERWISE, SLEPT_IN_FUTEX, SLEPT_FOR_INPUT };
+/* Where a thread slept that another thread woke. The last one: for a commit of a journal, which
+ * waited until a handle was closed. */
+enum slept { SLEPT_OTHERWISE, SLEPT_IN_FUTEX, SLEPT_FOR_INPUT, SLEPT_FOR_JOURNAL };
 
 struct chain_key {
 	u32 sleeper;
-	/* Process of the thread that was runnable. */
+	/* Process of the thread that was runnable, or that had the handle of a journal. */
 	u32 holder;
 	u8 slept;
 	u8 steps;
@@ -350,7 +372,8 @@ struct chain_key {
 	u8 inverted;
 };
 
-/* How long threads of a process slept while a thread that they waited for was runnable. */
+/* How long threads of a process slept while a thread that they waited for was runnable, or had the
+ * handle of a journal. */
 struct chain {
 	u64 ns;
 	u64 wakes;

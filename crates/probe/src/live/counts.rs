@@ -269,8 +269,24 @@ pub enum Slept {
     Futex,
     /// In a call that waits for a pipe, a socket or another process.
     Input,
+    /// For a commit of the journal of a file system, which waited until a handle was closed.
+    Journal,
     /// Elsewhere, or it is not known where.
     #[default]
+    Otherwise,
+}
+
+/// What the thread at the other end of a chain mostly did meanwhile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Did {
+    /// It was runnable and did not run.
+    #[default]
+    Stood,
+    /// It slept for a device, or for data in write-back. Only of a thread that had the handle of
+    /// a journal.
+    SleptForDevice,
+    /// Something else, or it is not known what. Only of a thread that had the handle of a
+    /// journal.
     Otherwise,
 }
 
@@ -279,7 +295,7 @@ pub enum Slept {
 pub struct ChainKey {
     /// Process that slept.
     pub sleeper: u32,
-    /// Process whose thread was runnable meanwhile.
+    /// Process whose thread was runnable meanwhile, or had the handle of a journal.
     pub holder: u32,
     /// How the sleeper slept.
     pub slept: Slept,
@@ -287,17 +303,20 @@ pub struct ChainKey {
     pub steps: u8,
     /// Whether a quota throttled the holder.
     pub by_quota: bool,
+    /// What the holder did.
+    pub did: Did,
     /// Whether the holder has the lower priority, by nice value.
     pub inverted: bool,
 }
 
 /// How long threads of a process slept while a thread of the same or another process was runnable
-/// that woke them in the end. The sums run since the programs were loaded.
+/// that woke them in the end, or had the handle of a journal. The sums run since the programs were
+/// loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainCounts {
     /// The sleeper, the holder, and the kind of the chain.
     pub key: ChainKey,
-    /// Name of the thread that was runnable.
+    /// Name of the holder's thread.
     pub name: String,
     /// The time, in nanoseconds.
     pub ns: u64,

@@ -11,7 +11,7 @@ use host::Roots;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Iter, Link, ProgramMut};
+use libbpf_rs::{Error, ErrorKind, Iter, Link, ProgramMut};
 use model::not_seen::{NoPrograms, ProgramPart};
 use std::io;
 use std::mem::MaybeUninit;
@@ -47,6 +47,8 @@ pub struct Loaded {
     pub samples: Vec<Link>,
     /// What the programs can see.
     pub seen: Seen,
+    /// Whether the kernel has had no journal (jbd2) so far, so that it is looked for again.
+    pub awaits_journal: bool,
     /// Number of possible CPUs.
     pub cpus: u32,
 }
@@ -64,6 +66,9 @@ struct Has {
     compaction: bool,
     /// Whether the sleep in a move between control groups can be told from other sleep.
     moves: bool,
+    /// Whether the programs can tell who wakes a thread. Without that, commits of journals are not
+    /// watched.
+    journal: bool,
     /// Address ranges of the functions in which threads wait for the lock of a single mapping;
     /// zeros if waiters cannot be recognized that way.
     waiters: [(u64, u64); WAITERS],
@@ -96,6 +101,7 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
         reclaim: OF_RECLAIM.iter().all(|name| there(name)),
         compaction: OF_COMPACTION.iter().all(|name| there(name)),
         moves: there(OF_MOVE) && has_helper(&btf),
+        journal: tells_wakers(&btf),
         waiters: [(0, 0); WAITERS],
     };
     let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
@@ -105,13 +111,14 @@ pub fn load(roots: &Roots, namespace: Option<u32>) -> Result<Loaded, NoPrograms>
     }
     match attach(&btf, has, namespace) {
         // A kernel may describe a tracepoint and still refuse a program on it.
-        Err(_) if has.lock || has.reclaim || has.compaction || has.moves => {
+        Err(_) if has.lock || has.reclaim || has.compaction || has.moves || has.journal => {
             let less = Has {
                 lock: false,
                 contention: false,
                 reclaim: false,
                 compaction: false,
                 moves: false,
+                journal: false,
                 ..has
             };
             attach(&btf, less, namespace)
@@ -147,11 +154,13 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
         skel,
         links: Vec::new(),
         samples: Vec::new(),
+        awaits_journal: has.journal,
         cpus,
         seen: Seen {
             lock: has.lock,
             reclaim: has.reclaim,
             moves: has.moves,
+            journal: false,
             file: has.lock && has_helper(btf),
             calls: has_helper(btf),
             throttled: field("throttled_clock_self_time")
@@ -164,6 +173,7 @@ fn attach(btf: &Btf, has: Has, namespace: Option<u32>) -> Result<Loaded, NoProgr
         },
     };
     loaded.attach(has)?;
+    loaded.look_for_journal();
     loaded.begin()?;
     loaded.sample();
     loaded.seen.samples = !loaded.samples.is_empty();
@@ -184,6 +194,8 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_compaction.set_autoload(has.compaction);
     progs.watch_compaction_end.set_autoload(has.compaction);
     progs.watch_move.set_autoload(has.moves);
+    progs.watch_commit.set_autoload(has.journal);
+    progs.watch_commit_end.set_autoload(has.journal);
     progs.watch_contention.set_autoload(has.lock && has.contention);
     progs.watch_contention_end.set_autoload(has.lock && has.contention);
 }
@@ -192,6 +204,17 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
 fn has_field(btf: &Btf, of: &str, field: &str) -> bool {
     let of = btf.type_by_name::<Struct>(of);
     of.is_some_and(|of| of.iter().any(|member| member.name.is_some_and(|name| name == field)))
+}
+
+/// Whether the programs can tell a wake-up by a task from a wake-up by an interrupt that runs on
+/// top of it.
+fn tells_wakers(btf: &Btf) -> bool {
+    let is_known = || {
+        let depth = per_cpu::depth_behind_queue(btf);
+        depth.is_some_and(|depth| depth != 0) && has_field(btf, "sched_entity", "cfs_rq")
+    };
+    // Elsewhere than on x86, the depth is in the task itself.
+    cfg!(not(target_arch = "x86_64")) || has_helper(btf) || is_known()
 }
 
 /// Whether a program may read the registers of the task that it interrupts; since Linux 5.15.
@@ -266,5 +289,41 @@ impl Loaded {
             self.links.push(link);
         }
         Ok(())
+    }
+
+    /// Watches commits of journals from then on, if the kernel has a journal. The tracepoints are
+    /// in jbd2, which often is a module: the kernel loads it with the first file system that needs
+    /// it. Until then nobody sleeps for a commit.
+    pub fn look_for_journal(&mut self) {
+        if !self.awaits_journal {
+            return;
+        }
+        let progs = &self.skel.progs;
+        // The end comes first, as above.
+        let ends = progs.watch_commit_end.attach();
+        let both = ends.and_then(|ends| Ok([ends, progs.watch_commit.attach()?]));
+        self.awaits_journal = both.as_ref().is_err_and(is_absent);
+        self.seen.journal = self.awaits_journal || both.is_ok();
+        self.links.extend(both.into_iter().flatten());
+    }
+}
+
+/// Whether the kernel has no such tracepoint; else it refuses the program.
+fn is_absent(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::ErrorExt;
+
+    #[test]
+    fn a_tracepoint_that_is_not_there_is_told_from_one_that_is_refused() {
+        let of = |code| Error::from(io::Error::from_raw_os_error(code)).context("attaching");
+        assert!(is_absent(&of(libc::ENOENT)));
+        for code in [libc::EPERM, libc::EACCES, libc::EINVAL, libc::ENOMEM] {
+            assert!(!is_absent(&of(code)), "{code}");
+        }
     }
 }

@@ -37,7 +37,7 @@ mod stats;
 mod threads;
 
 pub use counts::{
-    ChainCounts, ChainKey, Counts, LEVELS, NativeCounts, NodeSample, PairCounts, ReaderCounts,
+    ChainCounts, ChainKey, Counts, Did, LEVELS, NativeCounts, NodeSample, PairCounts, ReaderCounts,
     Sampled, Sleep, Slept, ThreadCounts, ThreadState,
 };
 #[cfg(feature = "bpf")]
@@ -94,6 +94,11 @@ impl LiveProbe {
 
     /// What the probe can see.
     pub fn seen(&self) -> Seen {
+        match self.0 {}
+    }
+
+    /// Whether the probe sees all commits of journals.
+    pub fn look_for_journal(&mut self) -> bool {
         match self.0 {}
     }
 

@@ -1,7 +1,7 @@
 //! The entries of the tables. build.rs takes their types from the compiled programs.
 
 use super::counts::{
-    ChainCounts, ChainKey, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
+    ChainCounts, ChainKey, Did, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
     Slept, ThreadCounts, ThreadState,
 };
 pub use super::object::types::{
@@ -209,10 +209,16 @@ impl Chain {
                 slept: match key.slept {
                     1 => Slept::Futex,
                     2 => Slept::Input,
+                    3 => Slept::Journal,
                     _ => Slept::Otherwise,
                 },
                 steps: key.steps,
                 by_quota: key.why == 1,
+                did: match key.why {
+                    2 => Did::SleptForDevice,
+                    3 => Did::Otherwise,
+                    _ => Did::Stood,
+                },
                 inverted: key.inverted != 0,
             },
             name: text(&self.comm),
@@ -251,6 +257,20 @@ mod tests {
     fn an_entry_of_another_size_is_none() {
         let bytes = [7; size_of::<Cpu>()];
         assert!(Cpu::read(&bytes[1..]).is_none() && Cpu::read(&bytes).is_some());
+    }
+
+    #[test]
+    fn who_had_a_handle_is_named_with_what_it_did() {
+        let blank = RawChainKey::read(&[0; size_of::<RawChainKey>()]).unwrap();
+        let chain = Chain::read(&[0; size_of::<Chain>()]).unwrap();
+        let of = |why| {
+            let key = RawChainKey { sleeper: 7, holder: 8, slept: 3, why, ..blank };
+            let key = chain.counts(&key, 0).key;
+            assert_eq!((key.sleeper, key.holder, key.slept), (7, 8, Slept::Journal));
+            (key.did, key.by_quota)
+        };
+        assert_eq!((of(0), of(1)), ((Did::Stood, false), (Did::Stood, true)));
+        assert_eq!((of(2), of(3)), ((Did::SleptForDevice, false), (Did::Otherwise, false)));
     }
 
     #[test]

@@ -85,6 +85,13 @@ impl LiveProbe {
         self.loaded.seen
     }
 
+    /// Looks for a journal of a file system that came since, and watches its commits from then on.
+    /// Returns whether the probe sees all commits.
+    pub fn look_for_journal(&mut self) -> bool {
+        self.loaded.look_for_journal();
+        self.loaded.seen.journal
+    }
+
     /// Examines the threads of these processes more closely, at most [`NODES`](super::NODES)
     /// processes. Each comes with the address at which its VM counts the passes of its
     /// schedulers, or 0. `passes` turns frequent checks of these counters on or off.
@@ -243,6 +250,8 @@ impl LiveProbe {
             &progs.watch_compaction,
             &progs.watch_compaction_end,
             &progs.watch_move,
+            &progs.watch_commit,
+            &progs.watch_commit_end,
             &progs.watch_sample,
             &progs.watch_pass,
         ];
@@ -258,6 +267,7 @@ impl LiveProbe {
             &maps.pairs,
             &maps.readers,
             &maps.chains,
+            &maps.commits,
             &maps.spaces,
             &maps.node_samples,
         ];

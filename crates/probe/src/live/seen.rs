@@ -10,6 +10,9 @@ pub struct Seen {
     pub reclaim: bool,
     /// Which threads sleep while they move processes between control groups.
     pub moves: bool,
+    /// Which threads sleep for a commit of the journal of a file system; or that none does, while
+    /// the kernel has no such journal.
+    pub journal: bool,
     /// The name of the file that is read.
     pub file: bool,
     /// In which system call a thread sleeps.

@@ -380,6 +380,10 @@ pub fn missing(why: &Missing) -> String {
             "this kernel does not tell which programs sleep while they move processes between \
              control groups; Linux 5.15 and later do"
         }
+        Missing::NoJournal => {
+            "this kernel does not tell which programs sleep for the journal of a file system \
+             (jbd2), and for whose handle; Linux 5.15 and later do"
+        }
         Missing::NoThrottledTime => "this kernel does not count the throttled time of a run queue",
         Missing::NoGroups => "the cpu controller is not mounted; mount cgroup2",
         Missing::NoMemoryGroups => "cgroup v2 has no memory controller; v1 has no memory.high",
@@ -428,6 +432,7 @@ pub fn source(source: Source) -> &'static str {
         Source::Throttled => "how long a quota held each thread",
         Source::Reclaim => "who frees memory itself",
         Source::GroupMoves => "who moves processes between control groups",
+        Source::Journal => "who waits for the journal of a file system",
         Source::Calls => "in which system call programs sleep",
         Source::Samples => "who spins",
         Source::Schedstat => "/proc/PID/schedstat",

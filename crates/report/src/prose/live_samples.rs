@@ -112,6 +112,7 @@ fn about_sources() -> Vec<String> {
         (Source::Steal, None),
         (Source::Reclaim, Some(Missing::NoReclaimTracepoints)),
         (Source::GroupMoves, Some(Missing::NoGroupMoves)),
+        (Source::Journal, Some(Missing::NoJournal)),
         (Source::Pressure, Some(Missing::NoPressure)),
         (Source::OutsidePrograms, Some(Missing::PidNamespace)),
         (Source::GroupsAbove, Some(Missing::CgroupNamespace)),

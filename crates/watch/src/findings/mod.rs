@@ -9,6 +9,7 @@ mod busy_wait;
 mod confined;
 mod cpu_quota;
 mod group_move;
+mod io_journal;
 mod mailbox_flood;
 mod memory_high;
 mod memory_stall;
@@ -52,6 +53,7 @@ const ALL: &[Entry] = &[
     Entry::of::<memory_stall::MemoryStall>(),
     Entry::of::<asleep_behind::AsleepBehind>(),
     Entry::of::<group_move::GroupMove>(),
+    Entry::of::<io_journal::IoJournal>(),
 ];
 
 /// The fewest seconds that are a basis for a finding.

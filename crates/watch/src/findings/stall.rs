@@ -194,6 +194,7 @@ impl Seen<'_> {
             Source::Samples,
             Source::Reclaim,
             Source::GroupMoves,
+            Source::Journal,
         ];
         let lost = window.lost_threads as f64 > window.seconds() * MOST_LOST_A_SECOND;
         let unnamed = window.rate(window.unnamed_ns) >= S::LIMIT_MS_PER_S;

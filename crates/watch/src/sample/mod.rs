@@ -4,6 +4,7 @@ mod compare;
 mod full;
 mod gained;
 mod groups;
+mod io_limits;
 mod machine;
 mod memory;
 mod nodes;
@@ -27,6 +28,7 @@ use full::FullGroups;
 use gained::Gained;
 use groups::Groups;
 use host::{CpuGroups, MemoryGroups, Roots};
+use io_limits::IoLimits;
 use machine::{Machine, is_sched_ext};
 use memory::Memory;
 use model::live::{Missing, Scope, Source, SourceUse};
@@ -60,6 +62,7 @@ pub struct Sampler {
     groups: Option<Groups>,
     memory: Option<Memory>,
     full: Option<FullGroups>,
+    io_limits: Option<IoLimits>,
     workloads: Workloads,
     schedstat: Schedstat,
     nodes: Nodes,
@@ -97,6 +100,7 @@ impl Sampler {
             processes: Processes::new(roots, scope, cpu_groups.clone()),
             spots: Spots::new(roots),
             runtimes: Runtimes::new(roots),
+            io_limits: cpu_groups.clone().and_then(IoLimits::of),
             groups: cpu_groups.map(Groups::new),
             memory,
             full,
@@ -179,6 +183,9 @@ impl Sampler {
         if let Some(groups) = &mut self.groups {
             groups.add(&mut tick);
         }
+        if let Some(limits) = &self.io_limits {
+            limits.add(&mut tick);
+        }
         self.steps.begin(Step::Runtimes);
         self.runtimes.name(&mut tick, &mut self.readers);
         self.steps.begin(Step::Memory);
@@ -216,6 +223,9 @@ impl Sampler {
             match probe.read() {
                 Ok(counts) => {
                     self.readers.count(probe.count_next());
+                    if !probe.look_for_journal() {
+                        lack(&mut self.sources, &[Source::Journal], &Missing::NoJournal);
+                    }
                     return counts;
                 }
                 Err(error) => {
@@ -226,19 +236,23 @@ impl Sampler {
                         Source::Throttled,
                         Source::Reclaim,
                         Source::GroupMoves,
+                        Source::Journal,
                         Source::Calls,
                         Source::MappingLock,
                         Source::Samples,
                     ];
-                    for one in &mut self.sources {
-                        if of_probe.contains(&one.source) {
-                            one.missing = Some(Missing::NoPrograms(error.clone()));
-                        }
-                    }
+                    lack(&mut self.sources, &of_probe, &Missing::NoPrograms(error));
                 }
             }
         }
         self.schedstat.read(&self.roots, &self.scope)
+    }
+}
+
+/// Notes why these sources are missing from then on.
+fn lack(sources: &mut [SourceUse], which: &[Source], why: &Missing) {
+    for one in sources.iter_mut().filter(|one| which.contains(&one.source)) {
+        one.missing = Some(why.clone());
     }
 }
 
@@ -271,6 +285,7 @@ fn sources(
         of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
         of(Source::Reclaim, unless(|seen| seen.reclaim, Missing::NoReclaimTracepoints)),
         of(Source::GroupMoves, unless(|seen| seen.moves, Missing::NoGroupMoves)),
+        of(Source::Journal, unless(|seen| seen.journal, Missing::NoJournal)),
         of(Source::Calls, unless(|seen| seen.calls, Missing::NoCalls)),
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),

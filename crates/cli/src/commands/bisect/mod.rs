@@ -28,10 +28,10 @@ impl Run for Bisect {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         let scenario = scenarios::find(&self.scenario)
             .ok_or_else(|| Failure::usage("no such scenario; see tailback list"))?;
-        inner(&self.scenario, &self.run_words(0))?;
+        let loop_devices = inner(&self.scenario, &self.run_words(0))?.loop_devices;
         let interruption = session.interruption();
         let interrupted = || interruption.noticed();
-        let host = Host::look(session.machine(), self.machine.clone(), 1)?;
+        let host = Host::look(session.machine(), self.machine.clone(), 1, loop_devices)?;
         let look = |name: &str| host.kernel(name, &interrupted).map(|kernel| kernel.image);
         let way = Way::Guests(Guests { session, host: &host, interrupted: &interrupted });
         let asked = Asked {

@@ -60,8 +60,9 @@ impl Matrix {
                 Way::Hosted(Box::new(hosted))
             }
             Asked::Kernels(_) => {
-                inner(id, &words)?;
-                host = Host::look(session.machine(), self.machine.clone(), names.len())?;
+                let loop_devices = inner(id, &words)?.loop_devices;
+                let hardware = self.machine.clone();
+                host = Host::look(session.machine(), hardware, names.len(), loop_devices)?;
                 Way::Guests(Guests { session, host: &host, interrupted: &interrupted })
             }
         };

@@ -33,7 +33,9 @@ pub fn study(
     let interruption = session.interruption();
     let interrupted = || interruption.noticed();
     possible(session, design, file, control)?;
-    let host = Host::look(session.machine(), Machine::sized(&design.guest), names.len())?;
+    let loop_devices = scenarios::needs_loop_devices(design.scenario);
+    let machine = Machine::sized(&design.guest);
+    let host = Host::look(session.machine(), machine, names.len(), loop_devices)?;
     let path = paths::record(session, flags.record.as_ref(), design.scenario)?;
     // The record takes its plan from the kernel of the control.
     let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);

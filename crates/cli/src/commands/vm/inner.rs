@@ -1,7 +1,7 @@
 //! The command for a guest. It is checked before the guest boots.
 
 use crate::command;
-use crate::commands::check::Check;
+use crate::commands::check::{Check, chosen};
 use crate::commands::list::List;
 use crate::commands::run::RunScenario;
 use crate::commands::sim::Sim;
@@ -9,6 +9,7 @@ use crate::commands::watch::Watch;
 use crate::exit::Failure;
 use clap::{CommandFactory, Parser};
 use report::export::ktap::Undecided;
+use scenarios::needs_loop_devices;
 use std::path::PathBuf;
 
 /// The flag that keeps brief records in a folder.
@@ -51,6 +52,8 @@ pub struct Inner {
     pub why: bool,
     /// The scenario of `run`.
     pub scenario: Option<String>,
+    /// Whether it runs a scenario that makes file systems on loop devices.
+    pub loop_devices: bool,
 }
 
 impl Inner {
@@ -84,6 +87,7 @@ impl Inner {
             brief: false,
             why: false,
             scenario: None,
+            loop_devices: false,
         };
         Ok(match line.command {
             Allowed::Run(run) => Inner {
@@ -93,11 +97,16 @@ impl Inner {
                 brief: run.flags.brief.brief,
                 why: run.flags.why,
                 scenario: Some(run.scenario.meta().id.to_owned()),
+                loop_devices: needs_loop_devices(run.scenario.meta().id),
                 ..inner
             },
-            Allowed::Check(check) => {
-                Inner { json: check.json, ktap: check.ktap.wanted(), why: check.why, ..inner }
-            }
+            Allowed::Check(check) => Inner {
+                json: check.json,
+                ktap: check.ktap.wanted(),
+                why: check.why,
+                loop_devices: chosen(&check).iter().any(|one| needs_loop_devices(one.meta().id)),
+                ..inner
+            },
             Allowed::List(list) => Inner { json: list.json, ..inner },
             Allowed::Sim(_) => inner,
             Allowed::Watch(Watch { record: Some(_), .. }) => {
@@ -167,6 +176,15 @@ mod tests {
         let skips = "check --format ktap --undecided skip";
         assert_eq!(named(skips), (Some(Undecided::Skip), "check".to_owned()));
         assert_eq!(named("check").0, None);
+    }
+
+    #[test]
+    fn only_a_command_that_makes_file_systems_gets_loop_devices() {
+        let gets = |line: &str| parse(line).unwrap().loop_devices;
+        assert!(gets("run io-journal --quick") && gets("check") && gets("check --only io-journal"));
+        for line in ["run mmap-lock", "check --skip io-journal", "list", "watch --for 3s"] {
+            assert!(!gets(line), "{line}");
+        }
     }
 
     #[test]

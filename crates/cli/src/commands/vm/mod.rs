@@ -62,7 +62,7 @@ impl Vm {
     fn ran(&self, program: &Program, inner: &Inner) -> Result<u8, Failure> {
         let interruption = program.interruption();
         let interrupted = || interruption.noticed();
-        let host = Host::look(program.machine(), self.machine.clone(), 1)?;
+        let host = Host::look(program.machine(), self.machine.clone(), 1, inner.loop_devices)?;
         let path = match &inner.scenario {
             Some(scenario) => Some(paths::record(program, inner.record.as_ref(), scenario)?),
             None => None,

@@ -6,13 +6,15 @@ use crate::progress::Step;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use guest::{
     Accel, Cache, Choice, Clock, Ending, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits,
-    Outcome, Qemu, Setup, initramfs,
+    Outcome, Qemu, Search, Setup, initramfs,
 };
 use model::machine::{Guest as Facts, ROOT_OF_HOST};
 use model::units;
 use os::arch::Arch;
 use os::{memory, terminal};
 use runner::studies::GuestSize;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -149,14 +151,24 @@ pub struct Host {
     cache: Cache,
     machine: Machine,
     facts: model::Machine,
+    /// Whether the command of the guests makes file systems on loop devices.
+    loop_devices: bool,
+    /// The kernels whose driver of loop devices was not found. It is searched for only once.
+    without_loop: RefCell<BTreeSet<String>>,
 }
 
 impl Host {
-    /// Finds QEMU and checks the sizes, for `guests` guests at the same time.
+    /// Finds QEMU and checks the sizes, for `guests` guests at the same time. With `loop_devices`,
+    /// these guests get what [`scenarios::needs_loop_devices`] is about.
     ///
     /// # Errors
     /// If there is no QEMU, or a size is impossible here.
-    pub fn look(facts: model::Machine, machine: Machine, guests: usize) -> Result<Self, Failure> {
+    pub fn look(
+        facts: model::Machine,
+        machine: Machine,
+        guests: usize,
+        loop_devices: bool,
+    ) -> Result<Self, Failure> {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let arch = machine.arch().map_err(failure)?;
         let program = std::fs::metadata(machine.program()).map_or(0, |metadata| metadata.len());
@@ -172,6 +184,8 @@ impl Host {
             cache: Cache::of_user("kernels"),
             machine,
             facts,
+            loop_devices,
+            without_loop: RefCell::default(),
         })
     }
 
@@ -181,12 +195,21 @@ impl Host {
     /// If it cannot be found or fetched, or is not for this host.
     pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
         let mut note = |line: &str| output::note(line);
+        let loop_devices = self.loop_devices && !self.without_loop.borrow().contains(name);
         let mut find = |refresh| {
             let arch = self.qemu.arch;
-            guest::find_kernel(name, arch, &self.cache, refresh, &mut note, interrupted)
+            let search = Search { refresh, loop_devices };
+            guest::find_kernel(name, arch, &self.cache, search, &mut note, interrupted)
                 .map_err(failure)
         };
         let kernel = find(self.machine.refresh)?;
+        if loop_devices && kernel.lacks_loop() {
+            output::complain(&format!(
+                "{name}: its driver of loop devices is a module that is not beside it, so its \
+                 guest has none; use debian:6.12, or build the kernel with CONFIG_BLK_DEV_LOOP=y"
+            ));
+            self.without_loop.borrow_mut().insert(name.to_owned());
+        }
         match self.machine.root.is_some() && kernel.lacks_virtiofs() {
             // A kernel in the cache without modules is fetched again, with its modules.
             true if name.starts_with("debian:") && !self.machine.refresh => find(true),
@@ -209,10 +232,12 @@ impl Host {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<GuestSession, Failure> {
         let clock = self.machine.clock.clock().unwrap_or_else(|| guest::clock_of(&kernel.name));
+        let has_root = self.machine.root.is_some();
         let mut job = Job {
             args: args.to_vec(),
-            root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
-            modules: names(&kernel.modules),
+            root: has_root.then(|| guest::ROOT_TAG.to_owned()),
+            modules: names(&kernel.modules_for(has_root, self.loop_devices)),
+            loop_devices: self.loop_devices,
             cache: self.cache.folder().parent().map(Path::to_owned),
             guest: self.guest_facts(kernel),
         };

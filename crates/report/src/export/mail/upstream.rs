@@ -24,7 +24,7 @@ pub const STABLE: &str = "stable@vger.kernel.org";
 const MM: &str = "linux-mm@kvack.org";
 
 /// The scenarios that show a stall in the kernel itself.
-const ALL: [Upstream; 5] = [
+const ALL: [Upstream; 6] = [
     Upstream {
         scenario: "mmap-lock",
         lists: &["linux-fsdevel@vger.kernel.org", MM],
@@ -45,6 +45,15 @@ const ALL: [Upstream; 5] = [
         scenario: "group-move",
         lists: &["cgroups@vger.kernel.org"],
         sources: &["kernel/cgroup/cgroup.c", "kernel/rcu/sync.c"],
+    },
+    Upstream {
+        scenario: "io-journal",
+        lists: &[
+            "linux-ext4@vger.kernel.org",
+            "linux-block@vger.kernel.org",
+            "cgroups@vger.kernel.org",
+        ],
+        sources: &["fs/ext4/inode.c", "fs/jbd2/commit.c", "block/blk-throttle.c"],
     },
 ];
 
